@@ -1,0 +1,52 @@
+# Two commands: `make quickstart` and `make test`. Each makes the environment first, if it is not there.
+#
+#   PYTHON       the interpreter the environment is made from       make quickstart PYTHON=python3.12
+#   TORCH_INDEX  another package index for torch: a CPU or CUDA one  make quickstart TORCH_INDEX=URL
+#   INSTALL      editable (default) or wheel                         make test INSTALL=wheel
+
+PYTHON ?= python3
+VENV ?= .venv
+TORCH_INDEX ?=
+INSTALL ?= editable
+PYTEST_ARGS ?= -n 2 --dist loadfile
+RESULTS ?= quickstart.db
+
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed-$(INSTALL)
+# torch goes first and pinned, so that no other requirement can pull another build of it.
+TORCH := $(shell sed -n 's/^torch==/torch==/p' constraints.txt)
+
+.PHONY: quickstart test test-slow lint wheel clean
+
+$(STAMP): pyproject.toml constraints.txt
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) $(TORCH)
+ifeq ($(INSTALL),wheel)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt build
+	rm -rf dist && $(BIN)/python -m build --quiet --wheel
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps dist/*.whl
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt "$$(ls dist/*.whl)[dev]"
+else
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+endif
+	@touch $@
+
+quickstart: $(STAMP)
+	$(BIN)/hashbench sweep experiments/quickstart.yaml --db $(RESULTS)
+	$(BIN)/hashbench report quickstart --db $(RESULTS) --table 1
+	$(BIN)/hashbench report quickstart --db $(RESULTS) --table 2
+	$(BIN)/hashbench report quickstart --db $(RESULTS) --table 3
+
+test: $(STAMP)
+	$(BIN)/pytest $(PYTEST_ARGS)
+
+test-slow: $(STAMP)
+	$(BIN)/pytest -m slow
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+clean:
+	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,1 @@
+"""Figures from the results store alone: `python -m analysis.pareto --db results.db`."""

@@ -1,0 +1,252 @@
+"""Pre-training speed, tokens a second, against transformers' BERT in a plain loop on the same batches.
+
+    python benchmarks/pretraining.py                      # tiny, the two objectives, on the CPU
+    python benchmarks/pretraining.py --size base --rounds 1 --steps 2 --batch 8 --length 512
+    python benchmarks/pretraining.py --device cuda --size base --batch 64 --length 512 --precision bf16 --peak 989
+
+Peers: BertForMaskedLM and BertForTokenClassification of the same shape and dropout, logits at every position, with
+`torch.optim.AdamW(model.parameters(), lr=...)` at torch's defaults, as a user would write it. Ours: the suite's
+encoder, heads, fused AdamW and, in its turns, the allocator setting of its workers (`--allocator none` leaves it out,
+which changes nothing for the peer). All get the same corrupted batches: type ids drawn from Zipf's law over the vocabulary,
+rows without padding. Contestants take turns (A B C A B C ...); medians of rounds are printed, and the ratios of a peer
+are medians of the ratios within a round. A step is forward, backward and optimizer; making the batch is not timed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from hashbench.allocator import keep_freed_memory
+from hashbench.embeddings.base import SPECIALS, Batch
+from hashbench.embeddings.registry import build_embedding, find_model
+from hashbench.encoders.bert import SIZES, BertEncoder, EncoderConfig
+from hashbench.objectives import mlm, shuffle_random
+from hashbench.training.recipe import adamw
+
+VOCABULARY = 50_265
+N_TYPES = VOCABULARY - len(SPECIALS)
+LEARNING_RATE = 1e-4
+IGNORED = -100
+
+
+@dataclass(frozen=True)
+class Step:
+    """A batch in the forms that the contestants want."""
+
+    rows: Tensor  # (B, L) corrupted rows of a vocabulary, for the peer
+    labels: Tensor  # (B, L) rows (MLM) or 0, 1, 2 (S+R), -100 = none
+    batch: Batch  # distinct types and positions, for ours
+
+
+@dataclass
+class Contestant:
+    """A model with its optimizer, and the loss of a step."""
+
+    name: str
+    module: nn.Module
+    loss: Callable[[Step], Tensor]
+    optimizer: torch.optim.Optimizer
+    ours: bool
+    flops: float  # of a token, forward and backward: 6 times the multiplied weights, and attention
+
+
+def zipf_ids(options: argparse.Namespace, seed: int) -> np.ndarray:
+    """Type ids (B, L) int32 by Zipf's law, each row between <s> and </s>."""
+    weights = 1.0 / np.arange(2, N_TYPES + 2)
+    shape = (options.batch, options.length)
+    ids = np.random.default_rng(seed).choice(N_TYPES, size=shape, p=weights / weights.sum()).astype(np.int32)
+    ids[:, 0], ids[:, -1] = -1, -3
+    return ids
+
+
+def make_steps(options: argparse.Namespace, objective: str, codes: np.ndarray) -> list[Step]:
+    """Corrupted batches on the device; `codes` (n_types, c) of all types."""
+    steps = []
+    for number in range(options.steps):
+        ids, row_ids = zipf_ids(options, number), np.arange(options.batch) + number * options.batch
+        corrupt = mlm.corrupt if objective == "mlm" else shuffle_random.corrupt
+        corrupted, labels = corrupt(ids, row_ids, seed=0, epoch=0, n_types=N_TYPES)
+        rows = np.where(corrupted < 0, -1 - corrupted, corrupted + len(SPECIALS))
+        if objective == "mlm":
+            labels = np.where(labels == IGNORED, IGNORED, labels + len(SPECIALS))
+        types, inverse = np.unique(corrupted, return_inverse=True)
+        ordinary = types >= 0
+        places = np.where(ordinary, np.cumsum(ordinary) - 1 + len(SPECIALS), -1 - types)[inverse]
+        batch = Batch(
+            codes=torch.from_numpy(codes[types[ordinary]]),
+            positions=torch.from_numpy(places.reshape(ids.shape)),
+            mask=torch.ones(ids.shape, dtype=torch.bool),
+        )
+        tensors = torch.from_numpy(rows).long().to(options.device), torch.from_numpy(labels).long().to(options.device)
+        steps.append(Step(*tensors, batch.to(options.device)))
+    return steps
+
+
+def our_codes(name: str) -> np.ndarray:
+    """Codes of all types for a model: rows of the vocabulary, or random bits, which cost the same as true ones."""
+    if find_model(name).coder == "vocabulary":
+        return np.arange(N_TYPES)[:, None] + len(SPECIALS)
+    return np.random.default_rng(1).integers(0, 256, size=(N_TYPES, 16), dtype=np.uint8)
+
+
+def ours(name: str, objective: str, config: EncoderConfig, options: argparse.Namespace) -> Contestant:
+    """A model of the suite with its pre-training head."""
+    embedding = build_embedding(find_model(name), config.dim)
+    encoder = BertEncoder(config)
+    head: nn.Module
+    if objective == "mlm":
+        head = mlm.MaskedLanguageHead(config.dim, VOCABULARY)
+    else:
+        head = shuffle_random.TokenHead(config.dim, config.dropout)
+    module = nn.ModuleList([embedding, encoder, head]).to(options.device).train()
+
+    def loss(step: Step) -> Tensor:
+        mask = step.batch.mask if options.device == "cpu" else None  # None: known to be full, which saves a wait
+        states = encoder(embedding(step.batch), mask)
+        if isinstance(head, mlm.MaskedLanguageHead):
+            matrix = embedding.output_matrix()
+            assert matrix is not None
+            return head.loss(states, step.labels, matrix, logits=options.logits)
+        assert isinstance(head, shuffle_random.TokenHead)
+        return head.loss(states, step.labels)
+
+    optimizer = adamw(module, learning_rate=LEARNING_RATE, betas=(0.9, 0.9999), eps=1e-8, weight_decay=0.01)
+    everywhere = objective == "mlm" and options.logits == "all"
+    share = 1.0 if everywhere else mlm.PREDICT_PROB
+    return Contestant(
+        f"hashbench {name}", module, loss, optimizer, True, token_flops(config, objective, options, share)
+    )
+
+
+def peer(objective: str, config: EncoderConfig, options: argparse.Namespace) -> Contestant:
+    """transformers' BERT with the same shape and dropout, and the optimizer of a plain loop."""
+    from transformers import BertConfig, BertForMaskedLM, BertForTokenClassification
+
+    kind = BertForMaskedLM if objective == "mlm" else BertForTokenClassification
+    shape = BertConfig(
+        vocab_size=VOCABULARY,
+        hidden_size=config.dim,
+        num_hidden_layers=config.layers,
+        num_attention_heads=config.heads,
+        intermediate_size=config.feed_forward,
+        max_position_embeddings=config.max_positions,
+        type_vocab_size=config.type_rows,
+        layer_norm_eps=config.eps,
+        hidden_dropout_prob=config.dropout,
+        attention_probs_dropout_prob=config.attention_dropout,
+        num_labels=3,
+    )
+    module = kind(shape).to(options.device).train()
+
+    def loss(step: Step) -> Tensor:
+        result: Tensor = module(input_ids=step.rows, labels=step.labels).loss
+        return result
+
+    optimizer = torch.optim.AdamW(module.parameters(), lr=LEARNING_RATE)
+    name = f"transformers {kind.__name__}"
+    return Contestant(name, module, loss, optimizer, False, token_flops(config, objective, options, 1.0))
+
+
+def token_flops(config: EncoderConfig, objective: str, options: argparse.Namespace, share: float) -> float:
+    """Floating-point operations of a token in a training step: 6 for each multiplied weight, 12 d L for attention."""
+    layer = 4 * config.dim**2 + 2 * config.dim * config.feed_forward
+    head = share * config.dim * (config.dim + VOCABULARY) if objective == "mlm" else 3 * config.dim
+    return 6 * (config.layers * layer + head) + 12 * config.layers * config.dim * options.length
+
+
+def seconds(contestant: Contestant, steps: list[Step], options: argparse.Namespace) -> float:
+    """Wall time of training on the steps once, with the allocator as the contestant's users have it."""
+    keep_freed_memory(options.allocator == "ours" and contestant.ours)
+    contestant.optimizer.zero_grad()
+    autocast = torch.autocast(options.device, torch.bfloat16) if options.precision == "bf16" else nullcontext()
+    synchronise = torch.cuda.synchronize if options.device == "cuda" else lambda: None
+    synchronise()
+    start = time.perf_counter()
+    for step in steps:
+        with autocast:
+            loss = contestant.loss(step)
+        loss.backward()
+        contestant.optimizer.step()
+        contestant.optimizer.zero_grad()
+    synchronise()
+    return time.perf_counter() - start
+
+
+def contests(
+    config: EncoderConfig, options: argparse.Namespace
+) -> Iterator[tuple[str, list[Contestant], list[list[Step]]]]:
+    """For each objective the peer, then ours, and the steps of each (the same corruption)."""
+    for objective, names in (("mlm", ["bert-mlm"]), ("shuffle_random", ["bert-sr", "hashformer-lsh-proj"])):
+        if options.objective in (objective, "both"):
+            contestants = [
+                peer(objective, config, options),
+                *(ours(name, objective, config, options) for name in names),
+            ]
+            steps = [make_steps(options, objective, our_codes(name)) for name in (names[0], *names)]
+            yield objective, contestants, steps
+
+
+def report(
+    objective: str, contestants: list[Contestant], times: list[list[float]], options: argparse.Namespace
+) -> None:
+    """Prints a line for each contestant: tokens a second, share of the peak, ratio to the peer."""
+    tokens = options.steps * options.batch * options.length
+    for contestant, own in zip(contestants, times, strict=True):
+        rate = tokens / statistics.median(own)
+        ratio = statistics.median(first / mine for first, mine in zip(times[0], own, strict=True))
+        share = f"  {100 * rate * contestant.flops / (options.peak * 1e12):5.1f} % of peak" if options.peak else ""
+        print(f"{objective:15} {contestant.name:40} {rate:12,.0f} tokens/s  {ratio:6.2f}x{share}", flush=True)
+
+
+def parse() -> argparse.Namespace:
+    """The options of the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--size", choices=list(SIZES), default="tiny")
+    parser.add_argument("--objective", choices=["mlm", "shuffle_random", "both"], default="both")
+    parser.add_argument("--batch", type=int, default=32)
+    parser.add_argument("--length", type=int, default=128)
+    parser.add_argument("--steps", type=int, default=4, help="steps of a round")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--logits", choices=["labels", "all"], default="labels", help="where our MLM computes logits")
+    parser.add_argument("--no-dropout", action="store_true", help="for all contestants")
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument("--precision", choices=["32", "bf16"], default="32", help="bf16: autocast for all contestants")
+    parser.add_argument("--allocator", choices=["ours", "none"], default="ours", help="who keeps freed memory")
+    parser.add_argument("--threads", type=int, default=0, help="CPU threads; 0: torch's choice")
+    parser.add_argument("--peak", type=float, default=0.0, help="TFLOP/s of the device, to print shares of it")
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Runs the contests and prints their lines."""
+    options = parse()
+    if options.threads:
+        torch.set_num_threads(options.threads)
+    torch.manual_seed(0)
+    config = SIZES[options.size]
+    if options.no_dropout:
+        config = replace(config, dropout=0.0, attention_dropout=0.0)
+    print(
+        f"torch {torch.__version__}, {options.device}, {torch.get_num_threads()} threads, {options.precision}, {config}"
+    )
+    for objective, contestants, steps in contests(config, options):
+        for contestant, own_steps in zip(contestants, steps, strict=True):
+            seconds(contestant, own_steps[:1], options)  # warm-up
+        times: list[list[float]] = [[] for _ in contestants]
+        for _ in range(options.rounds):
+            for contestant, own_steps, own in zip(contestants, steps, times, strict=True):
+                own.append(seconds(contestant, own_steps, options))
+        report(objective, contestants, times, options)
+
+
+if __name__ == "__main__":
+    main()

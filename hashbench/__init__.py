@@ -1,0 +1,22 @@
+"""hashbench: vocabulary-free and hashed input embeddings, trained, measured and tabulated under one recipe.
+
+`hashbench.results(db)` gives the measured results as a tidy pandas table. Nothing heavy is imported before it is used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hashbench.store.results import results
+
+__version__ = "0.1.0"
+__all__ = ["__version__", "results"]
+
+
+def __getattr__(name: str) -> object:
+    if name == "results":
+        from hashbench.store.results import results
+
+        return results
+    raise AttributeError(f"module 'hashbench' has no attribute {name!r}")

@@ -1,0 +1,30 @@
+"""The C library's memory allocator, told to keep what training frees.
+
+glibc gives large blocks back to the system as soon as they are freed, so every step of a training on the CPU pays for
+the page faults of all its tensors again: a fifth to a third of the time of a small model.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+
+M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # parameter numbers of malloc.h
+DEFAULT_TRIM, DEFAULT_MMAPS = 128 * 1024, 65_536  # glibc's defaults
+LARGEST = 2**31 - 1
+
+
+def keep_freed_memory(keep: bool = True) -> bool:
+    """Makes this process keep freed memory for its next allocations, or, with False, restores glibc's defaults.
+
+    For a process that trains; its memory stays at its peak until it ends. Returns whether the C library took it: other
+    systems than Linux with glibc have no such setting and are left alone.
+    """
+    if not sys.platform.startswith("linux"):
+        return False
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (AttributeError, OSError):  # another C library
+        return False
+    trim, mmaps = (LARGEST, 0) if keep else (DEFAULT_TRIM, DEFAULT_MMAPS)
+    return bool(mallopt(M_MMAP_MAX, mmaps)) and bool(mallopt(M_TRIM_THRESHOLD, trim))

@@ -1,0 +1,104 @@
+"""The program: its commands, and what becomes of an error. Exit codes: 0 done, 1 some runs failed, 2 wrong input,
+130 and 143 interrupted."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from types import FrameType
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from hashbench.cli import database, datasets, experiments, inspection
+from hashbench.errors import InputError
+
+WRONG_INPUT, INTERRUPTED, TERMINATED = 2, 130, 143
+# typer carries its own click: this is that click's error for a wrong command line
+UsageError: type[Exception] = typer.BadParameter.__bases__[0]
+
+
+class Commands(TyperGroup):
+    """The program's commands. Interrupts and closed pipes are met here, before typer has its own way with them."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Runs the command that was asked for."""
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()  # a closed pipe shows itself here at the latest
+            return result
+        except KeyboardInterrupt:
+            print("interrupted", file=sys.stderr)
+            raise typer.Exit(INTERRUPTED) from None
+        except BrokenPipeError:  # the reader, `head` perhaps, has left
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit() from None
+
+
+app = typer.Typer(
+    name="hashbench",
+    cls=Commands,
+    help="Vocabulary-free and hashed input embeddings, trained, measured and tabulated under one recipe.\n\n"
+    "    hashbench sweep experiments/quickstart.yaml\n\n    hashbench report --table 1",
+    pretty_exceptions_enable=False,  # its tracebacks print local variables, thus tokens
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for module in (experiments, inspection):
+    for command in module.COMMANDS:
+        app.command()(command)
+app.add_typer(datasets.app, name="data")
+app.add_typer(database.app, name="db")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        import hashbench
+
+        print(f"hashbench {hashbench.__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and leave.")
+    ] = False,
+) -> None:
+    """Options of the program itself."""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Runs one command and leaves with its exit code."""
+    before = signal.signal(signal.SIGTERM, _terminate)
+    try:
+        code = typer.main.get_command(app).main(args=arguments, prog_name="hashbench", standalone_mode=False)
+    except InputError as error:
+        code = _complain(str(error))
+    except UsageError as error:
+        code = _complain(_usage(error))
+    except typer.Abort:
+        code = INTERRUPTED
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _complain(message: str) -> int:
+    """One line on stderr, whatever the message holds."""
+    print("hashbench: " + " ".join(message.split()), file=sys.stderr)
+    return WRONG_INPUT
+
+
+def _usage(error: Exception) -> str:
+    """A wrong command line in one line, with the command whose help would tell."""
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context is not None else "hashbench"
+    message = error.format_message() if hasattr(error, "format_message") else str(error)
+    return f"{message.rstrip('.')}; see: {path} --help"
+
+
+def _terminate(number: int, frame: FrameType | None) -> None:
+    raise SystemExit(TERMINATED)

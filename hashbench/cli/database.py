@@ -1,0 +1,88 @@
+"""Commands about the results store: db merge, export, upgrade, void."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hashbench.cli.options import DEFAULT_DB, Database
+
+app = typer.Typer(help="Merge, export, upgrade the results store; void a run.", no_args_is_help=True)
+
+
+@app.command()
+def merge(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The store whose results are taken over.")],
+    db: Database = DEFAULT_DB,
+) -> None:
+    """Take over the finished runs of another store. Doing it twice changes nothing.
+
+    Example: hashbench db merge other.db
+    """
+    from hashbench.cli.output import note
+    from hashbench.store.engine import open_store
+    from hashbench.store.merge import merge as merge_store
+
+    done = merge_store(open_store(db), file)
+    print(f"{file} -> {db}: {done.experiments} experiments, {done.runs} runs, {done.attempts} attempts")
+    for each in done.differences:
+        place = f"run {each.run_id[:8]} {each.split} {each.name} step {each.step}"
+        note(f"differs: {place}: counted {each.counted}, other copy {each.other}")
+
+
+@app.command()
+def export(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The new database.")],
+    db: Database = DEFAULT_DB,
+    example: Annotated[
+        bool, typer.Option("--example", help="Without host names, paths, diffs, texts, predictions.")
+    ] = False,
+    experiments: Annotated[list[str] | None, typer.Option("--experiment", help="Only these; repeat it.")] = None,
+) -> None:
+    """Write a copy that can be given away.
+
+    Example: hashbench db export --example results.db.example
+    """
+    from hashbench.errors import InputError
+    from hashbench.store.engine import open_store
+    from hashbench.store.export import export_example
+
+    if not example:
+        raise InputError(
+            "db export: only --example is offered; a full copy is a copy of the file, or hashbench db merge"
+        )
+    export_example(open_store(db, create=False, read_only=True), file, tuple(experiments or ()))
+    print(f"{db} -> {file}")
+
+
+@app.command()
+def upgrade(db: Database = DEFAULT_DB) -> None:
+    """Bring a store of an older version to this one's schema.
+
+    Example: hashbench db upgrade --db results.db
+    """
+    from hashbench.store.migrate import upgrade as upgrade_store
+
+    before, after = upgrade_store(db)
+    print(f"{db}: schema {before} -> {after}" if before != after else f"{db}: schema {after}, nothing to do")
+
+
+@app.command()
+def void(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The first digits of its id.")],
+    reason: Annotated[str, typer.Option("--reason", help="Why its results do not count.")],
+    db: Database = DEFAULT_DB,
+) -> None:
+    """Mark a run's results as not to be counted, with those built on it; the next sweep does them again.
+
+    Example: hashbench db void 3fa2 --reason "wrong data folder"
+    """
+    from hashbench.store.engine import open_store
+    from hashbench.store.finishing import void as void_run
+    from hashbench.store.status import find_run
+
+    store = open_store(db, create=False)
+    for run_id in void_run(store, find_run(store, run), reason):
+        print(f"void: {run_id}")

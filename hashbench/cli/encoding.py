@@ -1,0 +1,130 @@
+"""The codes of a text's tokens as a model sees them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypedDict
+
+import numpy as np
+import torch
+
+from hashbench.cli.output import note
+from hashbench.coders.base import Coder
+from hashbench.coders.registry import make_coder
+from hashbench.data.fingerprints import cache_folder
+from hashbench.data.sources import available, open_sources
+from hashbench.embeddings.registry import build_embedding, find_model
+from hashbench.errors import InputError
+from hashbench.experiment.load import Loaded
+from hashbench.experiment.models import ResolvedModel, model_of
+from hashbench.experiment.schema import Experiment, Pretrain
+from hashbench.experiment.specs import needs_corpus
+from hashbench.store.engine import Store, open_store
+from hashbench.store.status import experiments, find_run, run_spec, runs
+from hashbench.text.tokenizers import Tokenizer, make_tokenizer
+
+
+class Encoded(TypedDict):
+    """One token, as `encode --format json` prints it."""
+
+    token: str
+    codes: list[int]
+    bits: str | None
+
+
+@dataclass(frozen=True)
+class Reader:
+    """What turns a text into codes: a model's spec, its tokenizer and its fitted coder."""
+
+    model: ResolvedModel
+    tokenizer: Tokenizer
+    coder: Coder
+
+
+def reader_of_model(name: str, data: Sequence[str] | None) -> Reader:
+    """The reader of a named model, fitted where it must be on the corpora of `data`, else on the built-in corpus."""
+    experiment = Experiment.model_validate({"name": "encode", "models": (name,), "data": tuple(data or ("builtin",))})
+    loaded = Loaded(experiment, Path.cwd() / "encode.yaml", "--model", {})
+    find_model(name)  # its message, without a file that nobody wrote
+    model = model_of(loaded, name)
+    unfitted = replace(model.spec, objective=None)  # codes need no weights
+    sources = loaded.sources(data)
+    if not needs_corpus(unfitted):
+        return _reader(loaded, replace(model, spec=unfitted), sources)
+    corpora = [found.name for found in available(open_sources(sources)) if found.kind == "corpus"]
+    if not corpora:
+        raise InputError(
+            f"--data {' '.join(sources)}: no corpus to fit the dictionary of '{name}' on; name a folder with corpora/"
+        )
+    if data is None:
+        note("dictionary fitted on the built-in corpus; --data FOLDER or --run ID takes another")
+    pretrain = Pretrain.model_validate({"corpora": tuple(corpora)})
+    return _reader(loaded, replace(model, spec=unfitted, pretrain=pretrain), sources)
+
+
+def reader_of_run(db: str, prefix: str, label: str | None, data: Sequence[str] | None) -> Reader:
+    """The reader that a run of the store used: its corpora, from `data` or from where the sweep had them."""
+    store = open_store(db, create=False, read_only=True)
+    run_id = find_run(store, prefix)
+    spec = run_spec(store, run_id)
+    if "model" not in spec:
+        raise InputError(
+            f"--run {prefix}: a run of kind {spec['kind']} has no codes; name a pre-training or a fine-tuning"
+        )
+    loaded, own_label = _experiment_of(store, run_id)
+    model = model_of(loaded, own_label)
+    if label not in (None, own_label):
+        raise InputError(f"--run {prefix}: is a run of '{own_label}', not of '{label}'; leave --model out")
+    return _reader(loaded, replace(model, spec=replace(model.spec, objective=None)), loaded.sources(data))
+
+
+def _experiment_of(store: Store, run_id: str) -> tuple[Loaded, str]:
+    """The experiment that a run belongs to, as the store keeps it, and the run's label there."""
+    for found in experiments(store):
+        for row in runs(store, found.id):
+            if row.run_id == run_id:
+                values = {key: found.config[key] for key in Experiment.model_fields if key in found.config}
+                experiment = Experiment.model_validate_json(json.dumps(values))
+                return Loaded(experiment, Path.cwd() / "store.yaml", store.name, values), row.model
+    raise InputError(f"{store.name}: run {run_id[:8]} belongs to no experiment; name another")
+
+
+def _reader(loaded: Loaded, model: ResolvedModel, sources: Sequence[str]) -> Reader:
+    """The tokenizer and coder of a model, fitted on its corpora where they learn anything from text."""
+    if not needs_corpus(model.spec):
+        spec = model.spec
+        return Reader(
+            model, make_tokenizer(spec.tokenizer, **spec.tokenizer_args), make_coder(spec.coder, **spec.coder_args)
+        )
+    from hashbench.sweep.materials import Materials  # here: it brings the training packages, which take seconds
+
+    texts = Materials(loaded, tuple(sources), cache_folder()).texts(model)
+    return Reader(model, texts.tokenizer, texts.coder)
+
+
+def encode_texts(reader: Reader, texts: Sequence[str]) -> list[Encoded]:
+    """One `{token, codes, bits}` for each token: rows or codewords in `codes`, bits in hexadecimal."""
+    tokens = [token for text in texts for token in reader.tokenizer.tokenize(text)]
+    codes = reader.coder.encode(tokens)
+    numbers = _numbers(reader, codes)
+    has_bits = reader.coder.bits is not None
+    return [
+        {"token": token, "codes": numbers[i], "bits": code.tobytes().hex() if has_bits else None}
+        for i, (token, code) in enumerate(zip(tokens, codes, strict=True))
+    ]
+
+
+def _numbers(reader: Reader, codes: np.ndarray) -> list[list[int]]:
+    """The numbers that the embedding looks up: rows of its table, or the codewords it reads from bits."""
+    if reader.coder.bits is None:
+        return [row.tolist() for row in codes]
+    embedding = build_embedding(reader.model.spec, dim=1)
+    codewords = getattr(embedding, "codewords", None)  # an embedding that sees whole bits has none
+    if codewords is None:
+        return [[] for _ in codes]
+    bits = torch.from_numpy(np.unpackbits(codes, axis=1)).float()  # (n, T)
+    found: list[list[int]] = codewords(bits).tolist()
+    return found

@@ -1,0 +1,191 @@
+"""Commands about an experiment: sweep, status, check, report, schema."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hashbench.cli.options import DEFAULT_DB, Data, Database, File, Overrides
+
+DONE, SOME_FAILED = 0, 1
+
+
+class ReportFormat(StrEnum):
+    """How a report is printed."""
+
+    text = "text"
+    md = "md"
+    csv = "csv"
+    json = "json"
+    latex = "latex"
+
+
+class StatusFormat(StrEnum):
+    """How a status is printed."""
+
+    text = "text"
+    json = "json"
+
+
+class Checkpoint(StrEnum):
+    """Which evaluation of a run counts."""
+
+    best = "best"
+    last = "last"
+
+
+class Executor(StrEnum):
+    """Where runs are carried out."""
+
+    local = "local"
+
+
+def sweep(
+    file: File,
+    overrides: Overrides = None,
+    data: Data = None,
+    db: Database = DEFAULT_DB,
+    workers: Annotated[int | None, typer.Option(min=1, help="Runs at the same time; overrides the file's.")] = None,
+    executor: Annotated[Executor | None, typer.Option(help="Where runs are carried out; overrides the file's.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the runs, their order and estimated time.")] = False,
+    fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Stop at the first failed run.")] = False,
+) -> None:
+    """Do all runs of an experiment that are not done yet, then print its table.
+
+    The same command goes on after any interruption.
+
+    Example: hashbench sweep experiments/glue_tiny.yaml --data ~/data finetune.epochs=1
+    """
+    from hashbench.experiment.load import load_experiment
+    from hashbench.sweep.runner import sweep as run_sweep
+
+    changes = [*(overrides or []), *([f"executor={executor.value}"] if executor else [])]
+    loaded = load_experiment(file, changes)
+    code = run_sweep(loaded, db=db, data=data or None, workers=workers, dry_run=dry_run, fail_fast=fail_fast)
+    if code in (DONE, SOME_FAILED) and not dry_run:
+        _print_own_table(db, loaded.experiment.name)
+    raise typer.Exit(code)
+
+
+def _print_own_table(db: str, experiment: str) -> None:
+    from hashbench.cli.output import colored
+    from hashbench.report.main import report as make_report
+    from hashbench.store.engine import open_store
+
+    store = open_store(db, create=False, read_only=True)
+    print(make_report(store, experiment=experiment, color=colored()).rstrip("\n"))
+
+
+def status(
+    experiment: Annotated[str | None, typer.Argument(help="Its name; the last one swept if not given.")] = None,
+    db: Database = DEFAULT_DB,
+    run: Annotated[
+        str | None, typer.Option("--run", help="One run by the first digits of its id: attempts, log.")
+    ] = None,
+    watch: Annotated[bool, typer.Option("--watch", help="Print again every few seconds until all is done.")] = False,
+    style: Annotated[StatusFormat, typer.Option("--format", help="How to print it.")] = StatusFormat.text,
+) -> None:
+    """How far a sweep is.
+
+    Example: hashbench status --watch
+    """
+    from hashbench.cli.status import print_run, print_status, watch_status
+    from hashbench.store.engine import open_store
+
+    store = open_store(db, create=False)
+    if run is not None:
+        print_run(store, run, as_json=style is StatusFormat.json)
+    elif watch:
+        watch_status(store, experiment)
+    else:
+        print_status(store, experiment, as_json=style is StatusFormat.json)
+
+
+def check(
+    file: Annotated[
+        Path | None, typer.Argument(metavar="[FILE]", help="An experiment file.", show_default=False)
+    ] = None,
+    overrides: Overrides = None,
+    data: Data = None,
+    embedding: Annotated[
+        str | None,
+        typer.Option("--embedding", help="FILE.py:Class: run the contract checks on an embedding of your own."),
+    ] = None,
+    coder: Annotated[
+        str | None, typer.Option("--coder", help="The codes that embedding takes (default: its own).")
+    ] = None,
+    labels: Annotated[bool, typer.Option(help="Also read every data set once and check its labels.")] = True,
+) -> None:
+    """Validate an experiment without running it, or an embedding of your own.
+
+    Examples: hashbench check my.yaml; hashbench check --embedding my_file.py:MyEmbedding
+    """
+    from hashbench.cli.checking import check_embedding, check_experiment
+    from hashbench.errors import InputError
+
+    if (file is None) == (embedding is None):
+        raise InputError("check: give an experiment file or --embedding FILE.py:Class; see hashbench check --help")
+    if embedding is not None:
+        raise typer.Exit(0 if check_embedding(embedding, coder) else SOME_FAILED)
+    assert file is not None
+    check_experiment(file, overrides or [], data or None, labels=labels)
+
+
+def report(
+    experiment: Annotated[str | None, typer.Argument(help="Its name; the last one swept if not given.")] = None,
+    db: Database = DEFAULT_DB,
+    paper: Annotated[str, typer.Option(help="Whose tables to print.")] = "hashformers",
+    table: Annotated[
+        str | None, typer.Option(help="1, 2, 3, 6 or several as 1,2,3; without it: the experiment's own.")
+    ] = None,
+    style: Annotated[ReportFormat, typer.Option("--format", help="How to print it.")] = ReportFormat.text,
+    published: Annotated[bool, typer.Option(help="Show the paper's values beside the measured ones.")] = True,
+    examples: Annotated[bool, typer.Option("--examples", help="Bootstrap intervals over examples; slower.")] = False,
+    checkpoint: Annotated[
+        Checkpoint, typer.Option("--checkpoint", help="Scores of the best evaluation, or of the last.")
+    ] = Checkpoint.best,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Also write it to this file.")] = None,
+) -> None:
+    """Print the tables of an experiment, measured beside published.
+
+    Example: hashbench report glue_tiny --table 2 --format md
+    """
+    from hashbench.cli.output import colored
+    from hashbench.report.main import report as make_report
+    from hashbench.store.engine import open_store
+
+    text = make_report(
+        open_store(db, create=False, read_only=True),
+        experiment=experiment,
+        paper=paper,
+        table=table,
+        format=style.value,
+        published=published,
+        examples=examples,
+        checkpoint=checkpoint.value,
+        output=output,
+        color=colored(),
+    )
+    print(text.rstrip("\n"))
+
+
+def schema() -> None:
+    """Print the JSON Schema of experiment files, from which editors complete keys.
+
+    Example: hashbench schema > experiment.schema.json
+    """
+    import json
+
+    from hashbench.experiment.schema import Experiment
+
+    print(
+        json.dumps(
+            {"$schema": "https://json-schema.org/draft/2020-12/schema", **Experiment.model_json_schema()}, indent=2
+        )
+    )
+
+
+COMMANDS = [sweep, status, check, report, schema]

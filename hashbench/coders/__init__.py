@@ -1,0 +1,1 @@
+"""Types to codes: deterministic, parameter-free hashes (numpy and numba, no torch)."""

@@ -1,0 +1,74 @@
+"""The interface of a coder: from type strings to codes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+import numpy as np
+
+from hashbench.text.compiled import in_threads, slices
+from hashbench.text.types import TypeTable
+from hashbench.text.unicode import pack
+
+FIRST_ROW = 5  # rows of special tokens that stand before the hashed ones in a table
+UNKNOWN_ROW = 3  # the row of <unk>
+
+
+class Coder(ABC):
+    """A deterministic, parameter-free hash of a type. A code depends on the string and the fitted state alone."""
+
+    name: str  # the key in coders.registry.CODERS
+    width: int  # c, columns of a code
+    dtype: type[np.generic]
+    needs_fit = False  # whether `fit` or `restore` must come before `encode`
+    bits: int | None = None  # T of a coder whose codes are packed bits
+
+    def fit(self, types: TypeTable) -> None:  # noqa: B027  # most coders have nothing to fit
+        """Learn what the hash needs to know of a corpus (a dictionary of n-grams, a vocabulary)."""
+
+    @abstractmethod
+    def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """Packed strings (bytes, offsets (n + 1,)) -> codes (n, c). Must be safe to call from several threads."""
+
+    @abstractmethod
+    def recipe(self) -> dict[str, object]:
+        """Name and arguments as plain values."""
+
+    def encode(self, strings: Sequence[str]) -> np.ndarray:
+        """Strings -> codes (n, c)."""
+        return self.encode_utf8(*pack(strings))
+
+    def encode_types(self, types: TypeTable) -> np.ndarray:
+        """Codes (n, c) of a whole table, on all cores."""
+        codes = np.empty((len(types), self.width), dtype=self.dtype)
+
+        def part(start: int, stop: int) -> None:
+            codes[start:stop] = self.encode_utf8(types.blob, types.offsets[start : stop + 1])
+
+        in_threads(part, slices(len(types)))
+        return codes
+
+    def state(self) -> dict[str, np.ndarray]:
+        """What `fit` learned, as arrays."""
+        return {}
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:  # noqa: B027
+        """Take what `state` gave."""
+
+    def fingerprint(self) -> str:
+        """SHA-256 (hex) of recipe and state: equal fingerprints mean equal codes."""
+        digest = hashlib.sha256(json.dumps(self.recipe(), sort_keys=True).encode())
+        for key, array in sorted(self.state().items()):
+            little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+            digest.update(f"{key} {little.dtype} {little.shape}".encode())
+            digest.update(little.tobytes())
+        return digest.hexdigest()
+
+    def describe(self, code: np.ndarray) -> list[int] | list[float] | str:
+        """One code (c,) for people: the numbers, or hexadecimal where the code is bits."""
+        if self.bits is not None:
+            return code.tobytes().hex()
+        return code.tolist()

@@ -1,0 +1,92 @@
+"""HMAC-MD5 (RFC 1321, RFC 2104) of many short strings in one compiled loop; the key's two blocks are hashed once."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from hashbench.text.compiled import compiled
+
+SHIFTS = np.array([[7, 12, 17, 22], [5, 9, 14, 20], [4, 11, 16, 23], [6, 10, 15, 21]], dtype=np.uint32)  # RFC 1321, 3.4
+SINES = np.array([int(abs(math.sin(i + 1)) * 2**32) for i in range(64)], dtype=np.uint32)  # RFC 1321, 3.4
+START = np.array([0x67452301, 0xEFCDAB89, 0x98BADCFE, 0x10325476], dtype=np.uint32)  # RFC 1321, 3.3
+
+
+@compiled
+def compress(state: np.ndarray, words: np.ndarray) -> None:
+    """One block of 16 little-endian words into the state (4,) uint32, in place."""
+    a, b, c, d = state[0], state[1], state[2], state[3]
+    for i in range(64):
+        turn = i >> 4
+        if turn == 0:
+            mixed, k = d ^ (b & (c ^ d)), i
+        elif turn == 1:
+            mixed, k = c ^ (d & (b ^ c)), (5 * i + 1) & 15
+        elif turn == 2:
+            mixed, k = b ^ c ^ d, (3 * i + 5) & 15
+        else:
+            mixed, k = c ^ (b | ~d), (7 * i) & 15
+        total = np.uint32(a + mixed + SINES[i] + words[k])
+        shift = SHIFTS[turn, i & 3]
+        turned = np.uint32(total << shift) | np.uint32(total >> np.uint32(np.uint32(32) - shift))
+        a, d, c, b = d, c, b, np.uint32(b + turned)
+    state[0] = np.uint32(state[0] + a)
+    state[1] = np.uint32(state[1] + b)
+    state[2] = np.uint32(state[2] + c)
+    state[3] = np.uint32(state[3] + d)
+
+
+@compiled
+def load_block(data: np.ndarray, start: int, stop: int, words: np.ndarray) -> None:
+    """Bytes data[start:stop], at most 64, into 16 little-endian words; the rest is zero."""
+    words[:] = 0
+    for i in range(stop - start):
+        words[i >> 2] |= np.uint32(data[start + i]) << np.uint32(8 * (i & 3))
+
+
+@compiled
+def finish_message(data: np.ndarray, start: int, stop: int, before: int, state: np.ndarray, words: np.ndarray) -> None:
+    """The message data[start:stop] behind `before` bytes already hashed, with MD5's padding."""
+    while stop - start >= 64:
+        load_block(data, start, start + 64, words)
+        compress(state, words)
+        start += 64
+        before += 64
+    rest = stop - start
+    load_block(data, start, stop, words)
+    words[rest >> 2] |= np.uint32(0x80) << np.uint32(8 * (rest & 3))
+    if rest >= 56:  # no room for the length
+        compress(state, words)
+        words[:] = 0
+    n_bits = np.uint64(before + rest) * np.uint64(8)
+    words[14] = np.uint32(n_bits & np.uint64(0xFFFFFFFF))
+    words[15] = np.uint32(n_bits >> np.uint64(32))
+    compress(state, words)
+
+
+@compiled
+def hmac_md5(blob: np.ndarray, offsets: np.ndarray, inner: np.ndarray, outer: np.ndarray) -> np.ndarray:
+    """Packed strings and the two padded keys (64,) -> uint8 (n, 16)."""
+    words = np.zeros(16, dtype=np.uint32)
+    keyed = np.zeros((2, 4), dtype=np.uint32)  # the states behind the two padded keys
+    keyed[:] = START
+    load_block(inner, 0, 64, words)
+    compress(keyed[0], words)
+    load_block(outer, 0, 64, words)
+    compress(keyed[1], words)
+    n = len(offsets) - 1
+    out = np.empty((n, 16), dtype=np.uint8)
+    state = np.zeros(4, dtype=np.uint32)
+    for i in range(n):
+        state[:] = keyed[0]
+        finish_message(blob, offsets[i], offsets[i + 1], 64, state, words)
+        words[:] = 0
+        words[:4] = state
+        words[4] = np.uint32(0x80)
+        words[14] = np.uint32((64 + 16) * 8)  # bits of key block and digest
+        state[:] = keyed[1]
+        compress(state, words)
+        for j in range(16):
+            out[i, j] = (state[j >> 2] >> np.uint32(8 * (j & 3))) & np.uint32(0xFF)
+    return out

@@ -1,0 +1,70 @@
+"""Codes of a vocabulary: the row of each known type, <unk> for every other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from hashbench.coders.base import FIRST_ROW, UNKNOWN_ROW, Coder
+from hashbench.text.types import TypeTable
+from hashbench.text.unicode import pack
+
+
+class Vocabulary(Coder):
+    """Row 5 + index of a piece, in the vocabulary's order; row 3 (<unk>) for a type that is not in it."""
+
+    name = "vocabulary"
+    width = 1
+    dtype = np.int64
+    needs_fit = True
+
+    def __init__(self) -> None:
+        self._blob: np.ndarray | None = None
+        self._offsets = np.zeros(1, dtype=np.int64)
+        self._rows: dict[bytes, int] = {}
+
+    @property
+    def num_rows(self) -> int:
+        """Rows of a table for this vocabulary, special tokens included."""
+        return FIRST_ROW + len(self._rows)
+
+    def fit(self, types: TypeTable) -> None:
+        """Every type of the table, in its order."""
+        self._take(np.asarray(types.blob), np.asarray(types.offsets))
+
+    def fit_pieces(self, pieces: Sequence[str]) -> None:
+        """The pieces of a tokenizer, in its order."""
+        self._take(*pack(pieces))
+
+    def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """Packed strings -> rows (n, 1) int64."""
+        if self._blob is None:
+            raise RuntimeError("coder vocabulary: not fitted; call fit, fit_pieces or restore first")
+        rows = [self._rows[string] if string in self._rows else UNKNOWN_ROW for string in split(blob, offsets)]
+        return np.array(rows, dtype=np.int64).reshape(-1, 1)
+
+    def recipe(self) -> dict[str, object]:
+        """The name: the vocabulary itself is state."""
+        return {"name": self.name}
+
+    def state(self) -> dict[str, np.ndarray]:
+        """The vocabulary as packed strings."""
+        if self._blob is None:
+            return {}
+        return {"blob": self._blob, "offsets": self._offsets}
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Take a vocabulary that `state` gave."""
+        self._take(state["blob"], state["offsets"])
+
+    def _take(self, blob: np.ndarray, offsets: np.ndarray) -> None:
+        self._blob, self._offsets = blob, offsets
+        self._rows = {string: FIRST_ROW + i for i, string in enumerate(split(blob, offsets))}
+
+
+def split(blob: np.ndarray, offsets: np.ndarray) -> list[bytes]:
+    """Packed strings -> a list of byte strings."""
+    first = int(offsets[0])
+    data, ends = blob[first : int(offsets[-1])].tobytes(), (offsets - first).tolist()
+    return [data[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]

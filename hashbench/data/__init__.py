@@ -1,0 +1,1 @@
+"""Where text comes from: tasks and corpora, their sources, and the batches made of them."""

@@ -1,0 +1,198 @@
+"""From type ids to batches: rows with special tokens, the order of an epoch, padding, distinct types.
+
+Ids of ordinary tokens are type ids; special token k of a template is the id -1 - k.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from hashbench.embeddings.base import Batch, Template
+from hashbench.text.types import TokenizedTexts
+
+POOL_BATCHES = 50  # batches that are sorted by length together; more pad less and mix less
+MIN_POOLS = 8  # a small data set has smaller pools, so that its batches are not the same in every epoch
+ORDER = 1  # stream of random numbers
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Inputs with their special tokens, laid end to end, never padded."""
+
+    ids: np.ndarray  # (total,) int32
+    offsets: np.ndarray  # (n + 1,) int64
+    second: np.ndarray | None = None  # (n,) int64: where in a row segment 1 begins, None where there is one segment
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Tokens of each row, special ones included, (n,)."""
+        return np.diff(self.offsets)
+
+    def padded(self, rows: np.ndarray, pad: int, length: int | None = None) -> np.ndarray:
+        """Some rows as ids (B, L) int32, filled up with `pad` to the longest of them, or to `length`."""
+        starts, ends = self.offsets[rows], self.offsets[rows + 1]
+        columns = np.arange(length or int((ends - starts).max()))
+        places = starts[:, None] + columns  # (B, L)
+        inside = places < ends[:, None]
+        return np.where(inside, self.ids[np.minimum(places, len(self.ids) - 1)], np.int32(pad))
+
+
+def encode_rows(columns: Sequence[TokenizedTexts], template: Template, max_length: int) -> Rows:
+    """Rows of one text column, or of two as pairs, truncated to `max_length` tokens and framed by the template."""
+    form = template.pair if len(columns) == 2 else template.single
+    texts = {name: column for name, column in zip("AB", columns, strict=False) if name in form}
+    budget = max_length - sum(part not in texts for part in form)
+    kept = dict(zip(texts, truncated([np.diff(c.offsets) for c in texts.values()], budget, template), strict=True))
+    n = len(columns[0])
+    widths = np.stack([kept[part] if part in texts else np.ones(n, np.int64) for part in form])  # (parts, n)
+    offsets = np.zeros(n + 1, np.int64)
+    np.cumsum(widths.sum(axis=0), out=offsets[1:])
+    begins = offsets[:-1] + np.cumsum(widths, axis=0) - widths  # (parts, n): where each part begins
+    ids = np.empty(offsets[-1], np.int32)
+    for part, begin in zip(form, begins, strict=True):
+        if part in texts:
+            source = texts[part]
+            ids[ranges(begin, kept[part])] = source.ids[ranges(source.offsets[:-1], kept[part])]
+        else:
+            ids[begin] = special_id(template, part)
+    second = begins[form.index("B")] - offsets[:-1] if template.segments and "B" in texts else None
+    return Rows(ids, offsets, second)
+
+
+def truncated(lengths: Sequence[np.ndarray], budget: int, template: Template) -> list[np.ndarray]:
+    """How many tokens of each text are kept so that a row holds at most `budget`: one or two arrays (n,).
+
+    balanced: of a pair that is too long both are cut to half where both are longer, else only the longer one is
+    (released HashFormers code). longest_first: the longer one loses a token until they fit (BERT), which is the same
+    but for an odd budget, where the first text keeps one more.
+    """
+    if len(lengths) == 1:
+        return [np.minimum(lengths[0], budget)]
+    first, second = lengths
+    half = budget // 2
+    half_first = budget - half if template.truncation == "longest_first" else half
+    too_long = first + second > budget
+    both = too_long & (first >= half_first) & (second >= half)
+    cut_first = np.where(both, half_first, np.where(too_long & (first > second), budget - second, first))
+    cut_second = np.where(both, half, np.where(too_long & (first <= second), budget - first, second))
+    return [cut_first, cut_second]
+
+
+def ranges(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """The numbers start, ..., start + length - 1 of each pair, laid end to end.
+
+    >>> ranges(np.array([5, 1]), np.array([2, 3])).tolist()
+    [5, 6, 1, 2, 3]
+    """
+    before = np.cumsum(lengths) - lengths
+    return np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))
+
+
+def special_id(template: Template, name: str) -> int:
+    """The id of a special token."""
+    return -1 - template.specials.index(name)
+
+
+def pad_id(template: Template) -> int:
+    """The id of the padding token, which templates spell <pad> or [PAD]."""
+    return special_id(template, next(name for name in template.specials if name.strip("<[]>").lower() == "pad"))
+
+
+def epoch_batches(
+    lengths: np.ndarray, batch_size: int, *, seed: int, epoch: int, bucketed: bool = True
+) -> list[np.ndarray]:
+    """Row numbers of each batch of an epoch: a function of (seed, epoch) and the lengths (n,) alone.
+
+    Bucketed: rows are shuffled, sorted by length within pools of about 50 batches, cut, and the batches are shuffled.
+    """
+    random = np.random.RandomState([seed, epoch, ORDER])  # NumPy keeps this stream the same in all versions
+    order = random.permutation(len(lengths))
+    n_batches = count_batches(len(lengths), batch_size)
+    if bucketed:
+        pool = min(POOL_BATCHES, max(1, n_batches // MIN_POOLS)) * batch_size
+        for start in range(0, len(order), pool):
+            part = order[start : start + pool]
+            order[start : start + pool] = part[np.argsort(lengths[part], kind="stable")]
+    batches = [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
+    return [batches[i] for i in random.permutation(n_batches)] if bucketed else batches
+
+
+def count_batches(n_rows: int, batch_size: int, world_size: int = 1) -> int:
+    """Batches of an epoch. Under several processes a last batch with fewer rows than processes is left out.
+
+    >>> count_batches(100, 32), count_batches(97, 32, world_size=2)
+    (4, 3)
+    """
+    return -(-n_rows // batch_size) - (0 < n_rows % batch_size < world_size)
+
+
+def share(batches: Sequence[np.ndarray], rank: int, world_size: int) -> list[np.ndarray]:
+    """What one process of several takes of each batch; every process gets the same number of batches."""
+    return [batch[rank::world_size] for batch in batches if len(batch) >= world_size]
+
+
+def evaluation_batches(lengths: np.ndarray, batch_size: int, rank: int = 0, world_size: int = 1) -> list[np.ndarray]:
+    """Row numbers of each batch of an evaluation, by length, so that nearly nothing is padded.
+
+    Every process gets the same number of batches; where rows are too few one repeats the first of the batch, so
+    predictions are put in place by row id.
+    """
+    order = np.argsort(lengths, kind="stable")
+    batches = [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
+    return [batch[rank::world_size] if len(batch) > rank else batch[:1] for batch in batches]
+
+
+class Collator:
+    """Makes a `Batch` of padded ids. It keeps a scratch array, so every thread needs its own."""
+
+    def __init__(self, codes: np.ndarray, template: Template) -> None:
+        """`codes` (n_types, c), perhaps memory-mapped."""
+        self.codes = np.asarray(codes)
+        self.n_specials = len(template.specials)
+        self.pad = pad_id(template)
+        self._last_place = np.zeros(len(codes), np.int64)
+
+    def __call__(
+        self,
+        ids: np.ndarray,
+        *,
+        row_ids: np.ndarray,
+        labels: np.ndarray | None = None,
+        second: np.ndarray | None = None,
+    ) -> Batch:
+        """Ids (B, L), rows (B,), labels (B,) or (B, L), beginnings of segment 1 (B,) -> a batch of tensors."""
+        types, places = self.distinct(ids)
+        mask = ids != self.pad
+        segments = None if second is None else (np.arange(ids.shape[1]) >= second[:, None]) & mask
+        return Batch(
+            codes=torch.from_numpy(self.codes[types]),
+            positions=torch.from_numpy(places),
+            mask=torch.from_numpy(mask),
+            segments=None if segments is None else torch.from_numpy(segments.astype(np.int64)),
+            labels=None if labels is None else torch.from_numpy(labels),
+            row_ids=torch.from_numpy(row_ids),
+        )
+
+    def distinct(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The distinct types (n,) of ids (B, L), and positions (B, L) into special tokens followed by these types.
+
+        No sorting: each type remembers the last place where it stands, and the places that are remembered count.
+        """
+        flat = ids.ravel()  # (B L,)
+        ordinary = flat >= 0
+        present = flat[ordinary]
+        places = np.arange(len(present))
+        self._last_place[present] = places
+        last = self._last_place[present]
+        is_last = last == places
+        rank = np.cumsum(is_last) - 1
+        positions = (-1 - flat).astype(np.int64)  # special tokens: their own number
+        positions[ordinary] = self.n_specials + rank[last]
+        return present[is_last], positions.reshape(ids.shape)

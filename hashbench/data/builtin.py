@@ -1,0 +1,161 @@
+"""Built-in data: eight generated tasks shaped like GLUE's, and a corpus of the same language. No data is shipped.
+
+In every task words decide, with noise: sentiment words in sst2, stray particles in cola, and in the tasks with pairs
+the overlap of the two texts together with words of contrast, doubt or answer. Such scores say that the machinery works,
+and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from hashbench.data.files import Column
+from hashbench.data.fingerprints import digest
+from hashbench.data.glue import MISMATCHED
+from hashbench.data.language import (
+    N_TOPICS,
+    UNSEEN_TOPICS,
+    VERSION,
+    Draw,
+    Sentence,
+    document,
+    other_words,
+    sentence,
+    spell,
+    words,
+)
+from hashbench.data.tasks import find_task
+
+CORPUS = "builtin"
+N_DOCUMENTS = 3_000
+VALIDATION_ROWS = 200
+TRAIN_ROWS = dict(cola=900, sst2=1_000, mrpc=700, stsb=800, qqp=1_000, mnli=1_000, qnli=800, rte=700)
+CUE = 0.88  # how often the word that gives a label away is there
+NOISE = 0.06  # how often it is there although the label is another
+
+Row = tuple[object, ...]  # the texts, then the label
+
+
+@dataclass(frozen=True)
+class BuiltinTable:
+    """One split of a built-in task."""
+
+    task: str
+    split: str
+
+    @property
+    def where(self) -> str:
+        return f"built-in {self.task} {self.split}"
+
+    def fingerprint(self) -> str:
+        return digest("builtin", str(VERSION), self.task, self.split)
+
+    def n_rows(self) -> int | None:
+        return TRAIN_ROWS[self.task] if self.split == "train" else VALIDATION_ROWS
+
+    def read(self, columns: Sequence[str]) -> dict[str, Column]:
+        table = task_table(self.task, self.split)
+        return {name: list(table[name]) for name in columns}
+
+
+@lru_cache(maxsize=32)
+def task_table(name: str, split: str) -> dict[str, Column]:
+    """Columns of a split: the texts, label and idx, as GLUE calls them."""
+    task, make = find_task(name), MAKERS[name]
+    draw = Draw("task", name, split)
+    n_rows = BuiltinTable(name, split).n_rows()
+    assert n_rows is not None
+    seen = N_TOPICS - UNSEEN_TOPICS
+    first, n_topics = (seen, UNSEEN_TOPICS) if split == MISMATCHED else (0, seen)
+    rows = [make(draw, first + draw.below(n_topics)) for _ in range(n_rows)]
+    columns = map(list, zip(*rows, strict=True))
+    return {**dict(zip((*task.text, task.label), columns, strict=True)), "idx": list(range(n_rows))}
+
+
+@lru_cache(maxsize=1)
+def corpus() -> tuple[str, ...]:
+    """The documents of the built-in corpus."""
+    draw = Draw("corpus")
+    return tuple(document(draw) for _ in range(N_DOCUMENTS))
+
+
+def _cue(draw: Draw, group: Sequence[str], wanted: bool) -> tuple[str, ...]:
+    """A word of the group, nearly always if wanted, hardly ever if not."""
+    return (draw.one(group),) if draw.chance(CUE if wanted else NOISE) else ()
+
+
+def _sst2(draw: Draw, topic: int) -> Row:
+    label = draw.below(2)
+    moods = (words().bad, words().good)
+    adjectives = [draw.one(moods[label if draw.chance(CUE) else 1 - label]) for _ in range(1 + draw.below(3))]
+    return spell(draw, sentence(draw, topic, adjectives), end=" ."), label
+
+
+def _cola(draw: Draw, topic: int) -> Row:
+    label = int(draw.chance(0.7))
+    parts = spell(draw, sentence(draw, topic)).split(" ")
+    for stray in _cue(draw, words().stray, label == 0):
+        parts.insert(1 + draw.below(len(parts) - 1), stray)
+    return " ".join(parts), label
+
+
+def _paraphrase(share: float, end: str, question: bool) -> Callable[[Draw, int], Row]:
+    """mrpc and qqp: the same in other words, or something else, often with a word of contrast."""
+
+    def make(draw: Draw, topic: int) -> Row:
+        label = int(draw.chance(share))
+        said = sentence(draw, topic)
+        second = said if label else other_words(draw, said)
+        second = replace(second, extra=_cue(draw, words().contrast, not label))
+        begin = [draw.one(words().questions)] if question else []
+        return spell(draw, said, end=end, begin=begin), spell(draw, second, end=end, begin=begin), label
+
+    return make
+
+
+def _inference(n_classes: int) -> Callable[[Draw, int], Row]:
+    """rte and mnli: what follows repeats the premise, what is doubtful or denied says so."""
+
+    def make(draw: Draw, topic: int) -> Row:
+        label = draw.below(n_classes)
+        said = sentence(draw, topic)
+        denied, doubtful = (label == 2, label == 1) if n_classes == 3 else (label == 1, False)
+        second = other_words(draw, said) if doubtful else said
+        extra = _cue(draw, words().negation, denied) + (_cue(draw, words().doubt, doubtful) if n_classes == 3 else ())
+        premise = f"{spell(draw, said)} {spell(draw, sentence(draw, topic))}"
+        return premise, spell(draw, replace(second, extra=extra)), label
+
+    return make
+
+
+def _qnli(draw: Draw, topic: int) -> Row:
+    label = draw.below(2)  # 0: the sentence answers the question
+    asked = sentence(draw, topic)
+    answer = asked if label == 0 else other_words(draw, asked)
+    question = spell(draw, asked, end="?", begin=[draw.one(words().questions)])
+    return question, spell(draw, replace(answer, extra=_cue(draw, words().answer, label == 0))), label
+
+
+def _stsb(draw: Draw, topic: int) -> Row:
+    level = draw.below(6)
+    said = sentence(draw, topic, [draw.one(words().neutral)])
+    other = other_words(draw, said)
+    parts = {name: getattr(said if draw.chance(level / 5) else other, name) for name in ("subject", "verb", "target")}
+    shown = level if draw.chance(CUE) else draw.below(6)
+    second = Sentence(topic, **parts, extra=(draw.one(words().degrees[shown]),))
+    score = min(5.0, max(0.0, round(level + 0.2 * (draw.below(5) - 2), 2)))
+    return spell(draw, said), spell(draw, second), score
+
+
+MAKERS: dict[str, Callable[[Draw, int], Row]] = {
+    "cola": _cola,
+    "sst2": _sst2,
+    "mrpc": _paraphrase(0.67, " .", question=False),
+    "stsb": _stsb,
+    "qqp": _paraphrase(0.37, "?", question=True),
+    "mnli": _inference(3),
+    "qnli": _qnli,
+    "rte": _inference(2),
+}

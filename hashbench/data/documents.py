@@ -1,0 +1,85 @@
+"""Corpora as streams of documents: files of a folder, the hub, or the built-in generator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import Literal
+
+from hashbench.data import builtin, language
+from hashbench.data.files import FORMATS, check_file, iterate_column, read_text
+from hashbench.data.fingerprints import digest, files_fingerprint
+from hashbench.data.hub import HubTable
+from hashbench.errors import InputError
+
+TEXT_COLUMN = "text"
+# Corpora whose rows are no articles (sentences, whole books): packed even where an article gives one sequence only.
+PACKED = ("bookcorpus", "books")
+
+
+@dataclass(frozen=True)
+class CorpusSource:
+    """A corpus that was found, not read yet: files, a hub table, or neither for the built-in one."""
+
+    name: str
+    origin: str
+    kind: Literal["folder", "hub", "builtin"]
+    files: tuple[Path, ...] = ()
+    table: HubTable | None = None
+
+    @property
+    def packed(self) -> bool:
+        """Whether documents follow each other without an end, since a row is no article."""
+        return self.name in PACKED
+
+    @property
+    def revision(self) -> str | None:
+        """The hub's commit, where there is one."""
+        return self.table.resolved_revision() if self.table else None
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of the files, of the hub's name and revision, or of the generator's version."""
+        if self.table is not None:
+            return self.table.fingerprint()
+        return files_fingerprint(self.files) if self.files else digest("builtin corpus", str(language.VERSION))
+
+    def documents(self, max_documents: int | None = None) -> Iterator[str]:
+        """The texts, in order; a missing one is empty. Never the whole corpus in memory."""
+        return islice(self._texts(), max_documents)
+
+    def _texts(self) -> Iterator[str]:
+        if self.kind == "builtin":
+            yield from builtin.corpus()
+            return
+        cells = self.table.stream(TEXT_COLUMN) if self.table is not None else self._cells()
+        for row, cell in enumerate(cells, start=1):
+            if cell is not None and not isinstance(cell, str):
+                raise InputError(f"{self.origin}: row {row}: {type(cell).__name__} in column {TEXT_COLUMN!r}, not text")
+            yield cell or ""
+
+    def _cells(self) -> Iterator[object]:
+        for path in self.files:
+            if path.suffix == ".txt":
+                yield read_text(path)  # a text file is one document
+            else:
+                yield from iterate_column(path, TEXT_COLUMN)
+
+
+def corpus_files(folder: Path) -> tuple[Path, ...]:
+    """The files of a corpus, by name.
+
+    Raises:
+        InputError: not a folder, or none in it.
+    """
+    if not folder.is_dir():
+        raise InputError(f"{folder}: is a file; a corpus is a folder of {', '.join(FORMATS)} or .txt files")
+    files = tuple(sorted(path for path in folder.iterdir() if path.suffix in (*FORMATS, ".txt")))
+    if not files:
+        raise InputError(f"{folder}: no corpus files; put {', '.join(FORMATS)} or .txt files there")
+    for path in files:
+        check_file(path)
+    return files

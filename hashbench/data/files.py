@@ -1,0 +1,196 @@
+"""Tables in files: parquet, CSV and JSONL, with one clear line for each way in which a file can be wrong."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from hashbench.data.fingerprints import files_fingerprint
+from hashbench.errors import InputError, near_match
+
+FORMATS = (".parquet", ".csv", ".jsonl")
+FORMATS_TEXT = ".parquet, .csv or .jsonl"
+ROWS_AT_ONCE = 4_096
+Column = list[object]
+
+
+class Table(Protocol):
+    """Named columns of one split, wherever they come from."""
+
+    @property
+    def where(self) -> str:
+        """The table's place, as error messages name it."""
+
+    def fingerprint(self) -> str:
+        """SHA-256 (hex) that changes with the content."""
+
+    def n_rows(self) -> int | None:
+        """Rows, or None where only reading would tell."""
+
+    def read(self, columns: Sequence[str]) -> dict[str, Column]:
+        """The columns asked for."""
+
+
+@dataclass(frozen=True)
+class FileTable:
+    """A table in a file, or in several that follow each other (train-00000-of-00002.parquet ...)."""
+
+    paths: tuple[Path, ...]
+
+    @property
+    def where(self) -> str:
+        return str(self.paths[0])
+
+    def fingerprint(self) -> str:
+        for path in self.paths:
+            check_file(path)
+        return files_fingerprint(self.paths)
+
+    def n_rows(self) -> int | None:
+        if self.paths[0].suffix != ".parquet":
+            return None
+        return sum(_open_parquet(path).metadata.num_rows for path in self.paths)
+
+    def read(self, columns: Sequence[str]) -> dict[str, Column]:
+        found: dict[str, Column] = {name: [] for name in columns}
+        for path in self.paths:
+            for name, values in read_columns(path, columns).items():
+                found[name].extend(values)
+        if not found[columns[0]]:
+            raise InputError(f"{self.where}: has no rows; put at least one in it")
+        return found
+
+
+def find_table(folder: Path, names: Sequence[str]) -> FileTable | None:
+    """The table called by one of `names` in a folder: NAME.parquet, .csv or .jsonl, or NAME-00000-of-00002.parquet.
+
+    Raises:
+        InputError: two files could be it.
+    """
+    candidates = [folder / f"{name}{suffix}" for name in names for suffix in FORMATS]
+    found = [path for path in candidates if path.exists()]
+    if len(found) > 1:
+        raise InputError(f"{folder}: {found[0].name} and {found[1].name} are both the {names[0]} split; keep one")
+    parts = tuple(found) or tuple(part for name in names for part in sorted(folder.glob(f"{name}-*-of-*.parquet")))
+    return FileTable(parts) if parts else None
+
+
+def check_file(path: Path) -> None:
+    """Raises InputError unless `path` is a file with something in it."""
+    if not path.exists():
+        raise InputError(f"{path}: no such file; check the path")
+    if not path.is_file():
+        raise InputError(f"{path}: is a folder; a {path.suffix or FORMATS_TEXT} file is expected there")
+    if path.stat().st_size == 0:
+        raise InputError(f"{path}: is an empty file; put a table of texts in it, or remove it")
+
+
+def read_columns(path: Path, columns: Sequence[str]) -> dict[str, Column]:
+    """Columns of one file as lists; cells of a CSV file are text, those of the others have their own types."""
+    readers = {".parquet": _read_parquet, ".csv": _read_csv, ".jsonl": _read_jsonl}
+    if path.suffix not in readers:
+        raise InputError(f"{path}: a table is a {FORMATS_TEXT} file; convert it")
+    check_file(path)
+    return readers[path.suffix](path, columns)
+
+
+def iterate_column(path: Path, column: str) -> Iterator[object]:
+    """The cells of one column, a parquet file being read piece by piece."""
+    if path.suffix != ".parquet":
+        yield from read_columns(path, [column])[column]
+        return
+    file = _open_parquet(path)
+    _check_columns(path, [column], file.schema_arrow.names)
+    for batch in file.iter_batches(batch_size=ROWS_AT_ONCE, columns=[column]):
+        yield from batch.column(0).to_pylist()
+
+
+def _open_parquet(path: Path) -> pq.ParquetFile:
+    check_file(path)
+    try:
+        return pq.ParquetFile(path)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise InputError(f"{path}: is not a parquet file, or a damaged one ({one_line(error)})") from error
+
+
+def _read_parquet(path: Path, columns: Sequence[str]) -> dict[str, Column]:
+    file = _open_parquet(path)
+    _check_columns(path, columns, file.schema_arrow.names)
+    try:
+        table = file.read(columns=list(columns))
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{path}: cannot be read ({one_line(error)}); write it again") from error
+    return {name: table.column(name).to_pylist() for name in columns}
+
+
+def _read_csv(path: Path, columns: Sequence[str]) -> dict[str, Column]:
+    csv.field_size_limit(sys.maxsize)  # the default refuses a text of more than 131,072 characters
+    rows = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
+    found: dict[str, Column] = {name: [] for name in columns}
+    try:
+        header = next(rows, [])
+        _check_columns(path, columns, header)
+        places = [header.index(name) for name in columns]
+        for row in rows:
+            if not row:  # a blank line
+                continue
+            if len(row) != len(header):
+                raise InputError(
+                    f"{path}:{rows.line_num}: {len(row)} cells, the header has {len(header)}; quote texts with commas"
+                )
+            for name, place in zip(columns, places, strict=True):
+                found[name].append(row[place])
+    except csv.Error as error:
+        raise InputError(f"{path}:{rows.line_num}: is not CSV ({one_line(error)}); mend or quote this line") from error
+    return found
+
+
+def _read_jsonl(path: Path, columns: Sequence[str]) -> dict[str, Column]:
+    found: dict[str, Column] = {name: [] for name in columns}
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            raise InputError(f"{path}:{number}: is not JSON ({one_line(error)}); each line is one object") from error
+        if not isinstance(row, dict):
+            raise InputError(f"{path}:{number}: is {type(row).__name__}, not an object; each line is one JSON object")
+        _check_columns(f"{path}:{number}", columns, list(row))
+        for name in columns:
+            found[name].append(row[name])
+    return found
+
+
+def read_text(path: Path) -> str:
+    """A UTF-8 file as text. Unpaired surrogates pass: the tokenizers replace them."""
+    data = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
+    try:
+        text = data.decode("utf-8", errors="surrogatepass")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{path}: is a binary file, or text that is not UTF-8 (byte {error.start}); save it as UTF-8 or as parquet"
+        ) from error
+    if "\0" in text.partition("\n")[0] and path.suffix == ".csv":  # NUL may stand in a text, never in a header
+        raise InputError(f"{path}: is a binary file (its first line holds NUL); save it as UTF-8 or as parquet")
+    return text
+
+
+def _check_columns(where: Path | str, columns: Sequence[str], present: Sequence[str]) -> None:
+    for name in columns:
+        if name not in present:
+            names = ", ".join(present[:12])
+            raise InputError(f"{where}: no column {name!r}{near_match(name, list(present)) or f'; it has {names}'}")
+
+
+def one_line(error: BaseException) -> str:
+    return " ".join(str(error).split())[:160]

@@ -1,0 +1,148 @@
+"""Tables on the Hugging Face hub. Names and revisions stand in hub.json; a revision left open is resolved once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+from types import ModuleType
+
+from hashbench.data.files import Column
+from hashbench.data.fingerprints import cache_folder, digest, read_json, write_json
+from hashbench.errors import InputError
+
+REACH_SECONDS = 10.0  # after which the hub counts as out of reach; `datasets` alone tries for half a minute
+
+
+@dataclass(frozen=True)
+class HubTable:
+    """One split of a data set on the hub. `revision` None: the newest one when it was first asked for."""
+
+    repository: str
+    config: str | None
+    split: str
+    revision: str | None = None
+
+    @property
+    def where(self) -> str:
+        return f"hub {self.repository}{f' ({self.config})' if self.config else ''} {self.split}"
+
+    def fingerprint(self) -> str:
+        return digest("hub", self.repository, self.config or "", self.split, self.resolved_revision())
+
+    def n_rows(self) -> int | None:
+        return None
+
+    def problem(self) -> str:
+        """What keeps the table from being read, or nothing."""
+        return _problem(self.repository, self.revision)
+
+    def resolved_revision(self) -> str:
+        """The commit that is read; one left open is asked for once and remembered."""
+        if self.revision is not None:
+            return self.revision
+        note = cache_folder() / "hub" / f"{digest(self.repository)}.json"
+        remembered = read_json(note)
+        if isinstance(remembered, dict):
+            return str(remembered["revision"])
+        revision = _newest_revision(self.repository)
+        write_json(note, {"repository": self.repository, "revision": revision})
+        return revision
+
+    def read(self, columns: Sequence[str]) -> dict[str, Column]:
+        table = self._load(streaming=False)
+        missing = [name for name in columns if name not in table.column_names]
+        if missing:
+            raise InputError(f"{self.where}: no column {missing[0]!r}; it has {', '.join(table.column_names)}")
+        return {name: list(table[name]) for name in columns}
+
+    def stream(self, column: str) -> Iterator[object]:
+        """The cells of one column, read as a stream: never more than a piece is in memory."""
+        for row in self._load(streaming=True):
+            yield row[column]
+
+    def _load(self, *, streaming: bool):  # type: ignore[no-untyped-def]  # a type of an optional package
+        datasets = _import("datasets")
+        revision = self.resolved_revision()
+        # Out of reach, what was fetched before is tried without `datasets`' half a minute of retries.
+        options = None if reach(self.repository, revision) else datasets.DownloadConfig(local_files_only=True)
+        try:
+            return datasets.load_dataset(
+                self.repository,
+                self.config,
+                split=self.split,
+                revision=revision,
+                streaming=streaming,
+                download_config=options,
+            )
+        except (OSError, ValueError, RuntimeError) as error:  # no network, unknown name or split, a data set by script
+            raise _unreachable(self.where, error) from error
+
+
+def reach(repository: str, revision: str | None) -> bool:
+    """Whether the hub answers for this data set."""
+    hub = _import("huggingface_hub")
+    try:
+        hub.HfApi().dataset_info(repository, revision=revision, timeout=REACH_SECONDS)
+    except Exception:  # whatever the reason: the caller says what follows
+        return False
+    return True
+
+
+@dataclass(frozen=True)
+class HubName:
+    """Where something stands on the hub."""
+
+    repository: str
+    config: str | None
+    revision: str | None
+
+
+def hub_tasks() -> HubName:
+    """GLUE on the hub; its configs are the tasks."""
+    return HubName(**_names()["tasks"])
+
+
+def hub_corpora() -> dict[str, HubName]:
+    """The corpora that are read from the hub by name."""
+    return {name: HubName(**entry) for name, entry in _names()["corpora"].items()}
+
+
+@lru_cache(maxsize=16)  # for a list of what there is; reading asks again
+def _problem(repository: str, revision: str | None) -> str:
+    return "" if reach(repository, revision) else "the hub is out of reach, or has no such data set"
+
+
+def _names():  # type: ignore[no-untyped-def]
+    return json.loads(resources.files("hashbench.data").joinpath("hub.json").read_text("utf-8"))
+
+
+def _newest_revision(repository: str) -> str:
+    hub = _import("huggingface_hub")
+    try:
+        return str(hub.HfApi().dataset_info(repository, timeout=REACH_SECONDS).sha)
+    except (OSError, ValueError) as error:  # the hub's own errors are OSError or ValueError
+        raise _unreachable(f"hub {repository}", error) from error
+    except Exception as error:  # the transport's errors come from whichever HTTP library the hub package uses
+        if type(error).__module__.partition(".")[0] not in ("httpx", "httpx2", "httpcore", "httpcore2", "requests"):
+            raise
+        raise _unreachable(f"hub {repository}", error) from error
+
+
+def _unreachable(where: str, error: Exception) -> InputError:
+    reason = " ".join(str(error).split())[:120]
+    return InputError(
+        f"{where}: cannot be opened; either the hub is out of reach or it has no data set of this name ({reason}); "
+        "use other data: --data FOLDER, or --data builtin"
+    )
+
+
+def _import(name: str) -> ModuleType:
+    import importlib
+
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise InputError(f"hub: the package {name!r} is not installed; run: pip install 'hashbench[hub]'") from error

@@ -1,0 +1,229 @@
+"""The data of a pre-training and of a fine-tuning, as Lightning takes them.
+
+The number of batches is known without a loader, so that the length of a schedule never touches a loader's state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from lightning.pytorch import LightningDataModule
+
+from hashbench.coders.base import Coder
+from hashbench.coders.cache import type_codes
+from hashbench.data.batching import (
+    Collator,
+    count_batches,
+    encode_rows,
+    epoch_batches,
+    evaluation_batches,
+    pad_id,
+    share,
+    special_id,
+)
+from hashbench.data.corpus import Corpus
+from hashbench.data.encoding import encode_task
+from hashbench.data.fingerprints import cache_folder
+from hashbench.data.loader import BatchLoader, EvaluationLoader, Make
+from hashbench.data.task_data import TaskData
+from hashbench.embeddings.base import Batch, Template
+from hashbench.objectives import mlm, shuffle_random
+from hashbench.text.tokenizers import Tokenizer
+
+NO_LABEL = -100
+Corrupt = Callable[..., tuple[np.ndarray, np.ndarray]]
+CORRUPT: dict[str, Corrupt] = {"mlm": mlm.corrupt, "shuffle_random": shuffle_random.corrupt}
+EVALUATION_BATCHES = 4  # an evaluation batch holds as many training batches: it keeps nothing for a backward pass
+
+
+class _SharedData(LightningDataModule):
+    """What both have in common: which share of each batch this process takes."""
+
+    def __init__(self, rank: int, world_size: int) -> None:
+        super().__init__()
+        self._rank, self._world_size = rank, world_size
+
+    @property
+    def rank(self) -> int:
+        """This process among those that train together; the trainer knows it best."""
+        return self._rank if self.trainer is None else self.trainer.global_rank
+
+    @property
+    def world_size(self) -> int:
+        """Processes that train together."""
+        return self._world_size if self.trainer is None else self.trainer.world_size
+
+
+class PretrainingData(_SharedData):
+    """Corrupted sequences of a corpus. `batch_size` is over all processes."""
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        codes: np.ndarray,
+        *,
+        objective: Literal["mlm", "shuffle_random"],
+        template: Template,
+        batch_size: int,
+        sequence_length: int,
+        seed: int,
+        objective_args: Mapping[str, object] | None = None,
+        rank: int = 0,
+        world_size: int = 1,
+        prefetch: int = 2,
+    ) -> None:
+        """`codes` (n_types, c) of the corpus' types; for mlm their first column is the row in the vocabulary."""
+        super().__init__(rank, world_size)
+        self.corpus, self.codes = corpus, codes
+        self.batch_size, self.seed, self.prefetch = batch_size, seed, prefetch
+        self._corrupt = CORRUPT[objective]
+        self._labels_are_types = objective == "mlm"
+        self._arguments = dict(objective_args or {})
+        place = template.single.index("A")
+        before, after = template.single[:place], template.single[place + 1 :]
+        self._frame = [[special_id(template, name) for name in side] for side in (before, after)]
+        self._template = template
+        self._ids = np.asarray(corpus.ids)  # the same memory without the cost of a memmap's every slice
+        self.starts, self.ends = corpus.rows(sequence_length, len(before) + len(after))
+
+    @property
+    def n_rows(self) -> int:
+        """Sequences of an epoch."""
+        return len(self.starts)
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """Batches of an epoch; no loader is touched."""
+        return count_batches(self.n_rows, self.batch_size, self.world_size)
+
+    def train_dataloader(self) -> BatchLoader:
+        """Batches whose order and corruption are functions of (seed, epoch, row) alone."""
+        return BatchLoader(self._plan, self._maker(), self.steps_per_epoch, self.prefetch)
+
+    def _plan(self, epoch: int) -> list[np.ndarray]:
+        lengths = self.ends - self.starts
+        # Packed rows are all of one length, and then sorting them would change nothing.
+        even = self.n_rows > 1 and bool((lengths[:-1] == lengths[0]).all())
+        batches = epoch_batches(lengths, self.batch_size, seed=self.seed, epoch=epoch, bucketed=not even)
+        return share(batches, self.rank, self.world_size)
+
+    def _maker(self) -> Make:
+        collate = Collator(self.codes, self._template)
+
+        def make(rows: np.ndarray, epoch: int) -> Batch:
+            ids, labels = self._corrupt(
+                self.framed(rows), rows, seed=self.seed, epoch=epoch, n_types=len(self.corpus.types), **self._arguments
+            )
+            return collate(ids, row_ids=rows, labels=self._label_rows(collate.codes, labels))
+
+        return make
+
+    def framed(self, rows: np.ndarray) -> np.ndarray:
+        """Sequences with their special tokens, padded, before any corruption: ids (B, L) int32."""
+        before, after = self._frame
+        lengths = self.ends[rows] - self.starts[rows]
+        ids = np.full((len(rows), len(before) + int(lengths.max()) + len(after)), pad_id(self._template), np.int32)
+        ids[:, : len(before)] = before
+        for i, (start, length) in enumerate(zip(self.starts[rows], lengths, strict=True)):
+            end = len(before) + length
+            ids[i, len(before) : end] = self._ids[start : start + length]
+            ids[i, end : end + len(after)] = after
+        return ids
+
+    def _label_rows(self, codes: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        """Labels (B, L) int64: for mlm rows of the vocabulary instead of types."""
+        if not self._labels_are_types:
+            return labels.astype(np.int64)
+        labelled = labels != NO_LABEL
+        found = np.full(labels.shape, NO_LABEL, np.int64)
+        found[labelled] = codes[labels[labelled], 0]
+        return found
+
+
+class FinetuningData(_SharedData):
+    """Batches of a task, by length. `batch_size` is over all processes.
+
+    `batch.row_ids` number the rows of the split. Under several processes a row may come twice in an evaluation:
+    predictions are put in place by row id.
+    """
+
+    def __init__(
+        self,
+        data: TaskData,
+        tokenizer: Tokenizer,
+        coder: Coder,
+        *,
+        template: Template,
+        batch_size: int,
+        max_length: int,
+        seed: int,
+        pad_to_max: bool = False,
+        evaluation_batch_size: int | None = None,
+        rank: int = 0,
+        world_size: int = 1,
+        prefetch: int = 2,
+        folder: Path | None = None,
+    ) -> None:
+        """`coder` is fitted; `folder` keeps what is made of task and tokenizer (None: the cache folder)."""
+        super().__init__(rank, world_size)
+        self.data, self.template, self.seed, self.prefetch = data, template, seed, prefetch
+        self.batch_size, self.length = batch_size, max_length if pad_to_max else None
+        self.evaluation_batch_size = evaluation_batch_size or EVALUATION_BATCHES * batch_size
+        folder = folder or cache_folder()
+        encoded = encode_task(data, tokenizer, folder / "tasks")
+        self.rows = {split: encode_rows(columns, template, max_length) for split, columns in encoded.splits.items()}
+        self.codes = type_codes(coder, encoded.types, folder / "codes")
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """Training batches of an epoch; no loader is touched."""
+        return count_batches(len(self.rows["train"]), self.batch_size, self.world_size)
+
+    @property
+    def select_splits(self) -> tuple[str, ...]:
+        """The splits of `val_dataloader`, in its order."""
+        return self.data.task.select_splits
+
+    @property
+    def test_splits(self) -> tuple[str, ...]:
+        """The splits of `test_dataloader`: reported on, never selected on, so they are read once at the end."""
+        return tuple(split for split in self.data.task.report_splits if split not in self.select_splits)
+
+    def train_dataloader(self) -> BatchLoader:
+        """Training batches; the order is a function of (seed, epoch) alone."""
+        return BatchLoader(self._plan, self._maker("train"), self.steps_per_epoch, self.prefetch)
+
+    def val_dataloader(self) -> list[EvaluationLoader]:
+        """A loader for each split that is selected on."""
+        return [self.evaluation_loader(split) for split in self.select_splits]
+
+    def test_dataloader(self) -> list[EvaluationLoader]:
+        """A loader for each split that is only reported on."""
+        return [self.evaluation_loader(split) for split in self.test_splits]
+
+    def evaluation_loader(self, split: str) -> EvaluationLoader:
+        """Every row of a split, by length."""
+        lengths = self.rows[split].lengths
+        batches = evaluation_batches(lengths, self.evaluation_batch_size, self.rank, self.world_size)
+        return EvaluationLoader(batches, self._maker(split), self.prefetch)
+
+    def targets(self, split: str) -> np.ndarray:
+        """Labels (n,) of a split, in the order of its rows."""
+        return self.data.splits[split].labels
+
+    def _plan(self, epoch: int) -> list[np.ndarray]:
+        batches = epoch_batches(self.rows["train"].lengths, self.batch_size, seed=self.seed, epoch=epoch)
+        return share(batches, self.rank, self.world_size)
+
+    def _maker(self, split: str) -> Make:
+        collate, source, labels = Collator(self.codes, self.template), self.rows[split], self.targets(split)
+
+        def make(rows: np.ndarray, epoch: int) -> Batch:
+            ids = source.padded(rows, collate.pad, self.length)
+            second = None if source.second is None else source.second[rows]
+            return collate(ids, row_ids=rows, labels=labels[rows], second=second)
+
+        return make

@@ -1,0 +1,240 @@
+"""Where tasks and corpora are found: a folder, the hub, or the built-in data. Locating reads no data set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol
+
+from hashbench.data import builtin
+from hashbench.data.classification import HOLDOUT, LABEL_NAMES, own_tables, require_train
+from hashbench.data.documents import CorpusSource, corpus_files
+from hashbench.data.files import FORMATS_TEXT, Table, find_table
+from hashbench.data.fingerprints import digest
+from hashbench.data.glue import GLUE_NAMES
+from hashbench.data.hub import HubTable, hub_corpora, hub_tasks
+from hashbench.data.task_data import LocatedTask, TaskData
+from hashbench.data.tasks import Task, known_tasks
+from hashbench.errors import InputError, near_match
+
+
+class Source(Protocol):
+    """A place that may hold tasks and corpora."""
+
+    @property
+    def name(self) -> str:
+        """What the user typed for it."""
+
+    def find_task(self, task: Task) -> LocatedTask | None:
+        """The task as it stands here."""
+
+    def find_corpus(self, name: str) -> CorpusSource | None:
+        """The corpus as it stands here."""
+
+    def corpora(self) -> list[str]:
+        """Names of all corpora here."""
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A folder with glue/TASK/SPLIT.parquet and corpora/NAME/*.parquet."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        return str(self.path)
+
+    def find_task(self, task: Task) -> LocatedTask | None:
+        folder = self.path / "glue" / task.name
+        if not folder.is_dir():
+            return None
+        found = {split: find_table(folder, (split,)) for split in ("train", *task.evaluation_splits)}
+        tables = require_train({split: table for split, table in found.items() if table}, folder)
+        missing = [split for split in task.evaluation_splits if split not in tables]
+        if missing:
+            raise InputError(f"{folder}: no {missing[0]} split; put a {missing[0]} file there ({FORMATS_TEXT})")
+        return LocatedTask(task, tables, f"folder {self.path.name}", "folder")
+
+    def find_corpus(self, name: str) -> CorpusSource | None:
+        folder = self.path / "corpora" / name
+        if not folder.exists():
+            return None
+        return CorpusSource(name, f"folder {self.path.name}/corpora/{name}", "folder", files=corpus_files(folder))
+
+    def corpora(self) -> list[str]:
+        folder = self.path / "corpora"
+        return sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
+
+
+@dataclass(frozen=True)
+class Hub:
+    """The Hugging Face hub, by the names and revisions of hub.json."""
+
+    name: str = "hub"
+
+    def find_task(self, task: Task) -> LocatedTask | None:
+        at = hub_tasks()
+        splits = ("train", *task.evaluation_splits)
+        tables = {split: HubTable(at.repository, task.name, split, at.revision) for split in splits}
+        return LocatedTask(task, tables, f"hub {at.repository}", "hub")
+
+    def find_corpus(self, name: str) -> CorpusSource | None:
+        if name not in self.corpora():
+            return None
+        at = hub_corpora()[name]
+        table = HubTable(at.repository, at.config, "train", at.revision)
+        return CorpusSource(name, f"hub {at.repository}", "hub", table=table)
+
+    def corpora(self) -> list[str]:
+        return list(hub_corpora())
+
+
+@dataclass(frozen=True)
+class Builtin:
+    """Generated tasks under GLUE's names, and a corpus of the same language called builtin."""
+
+    name: str = "builtin"
+
+    def find_task(self, task: Task) -> LocatedTask | None:
+        if task.name not in GLUE_NAMES:
+            return None
+        tables: dict[str, Table] = {s: builtin.BuiltinTable(task.name, s) for s in ("train", *task.evaluation_splits)}
+        return LocatedTask(task, tables, "built-in data", "builtin")
+
+    def find_corpus(self, name: str) -> CorpusSource | None:
+        return CorpusSource(name, "built-in data", "builtin") if name in self.corpora() else None
+
+    def corpora(self) -> list[str]:
+        return [builtin.CORPUS]
+
+
+@dataclass(frozen=True)
+class Available:
+    """A line of `hashbench data list`."""
+
+    kind: Literal["task", "corpus"]
+    name: str
+    source: str
+    rows: dict[str, int | None]  # split -> rows, None where only reading would tell
+    note: str = ""  # what is wrong with it
+
+
+def open_sources(data: str | Sequence[str], base: Path | None = None) -> tuple[Source, ...]:
+    """The sources that `data` names, in the order in which they are tried: hub, builtin, or a folder.
+
+    A relative folder is looked for from `base`, the working folder if None.
+
+    Raises:
+        InputError: no such folder.
+    """
+    sources: list[Source] = []
+    for name in (data,) if isinstance(data, str) else data:
+        if name in ("hub", "builtin"):
+            sources.append(Hub() if name == "hub" else Builtin())
+            continue
+        path = ((base or Path.cwd()) / Path(name).expanduser()).absolute()
+        if not path.exists():
+            hint = near_match(name, ["hub", "builtin"])
+            raise InputError(f"data: no folder {name!r}{hint or '; name a folder, hub, or builtin'}")
+        if not path.is_dir():
+            raise InputError(f"data: {name!r} is a file; name the folder with glue/ and corpora/, or hub, or builtin")
+        sources.append(Folder(path))
+    if not sources:
+        raise InputError("data: no source; name a folder, hub, or builtin")
+    return tuple(sources)
+
+
+def locate_task(task: Task, sources: Sequence[Source]) -> LocatedTask:
+    """The task in the first source that has it; an own data set in its folder.
+
+    Raises:
+        InputError: none has it, or the first that has it lacks a split.
+    """
+    if task.folder is not None:
+        return _locate_own(task, task.folder)
+    for source in sources:
+        if located := source.find_task(task):
+            return located
+    raise InputError(
+        f"task {task.name!r}: not in {_named(sources)}; a data folder holds glue/{task.name}/train.parquet "
+        "and the evaluation splits; add one: --data FOLDER"
+    )
+
+
+def load_task(task: Task, sources: Sequence[Source]) -> TaskData:
+    """The data of a task, from the first source that has it."""
+    return locate_task(task, sources).load()
+
+
+def locate_corpus(name: str, sources: Sequence[Source]) -> CorpusSource:
+    """The corpus in the first source that has it.
+
+    Raises:
+        InputError: none of the sources has it.
+    """
+    for source in sources:
+        if found := source.find_corpus(name):
+            return found
+    known = [corpus for source in sources for corpus in source.corpora()]
+    hint = near_match(name, known) or f"; there: {', '.join(known) or 'no corpus'}"
+    raise InputError(f"corpus {name!r}: not in {_named(sources)}{hint} (set pretrain.corpora, or --data)")
+
+
+def corpora_fingerprint(names: Sequence[str], sources: Sequence[Source]) -> str:
+    """SHA-256 of what the corpora are made from."""
+    return digest("corpora", *(part for name in names for part in (name, locate_corpus(name, sources).fingerprint)))
+
+
+def available(sources: Sequence[Source]) -> list[Available]:
+    """What each source holds; what is wrong with a task or corpus stands in its note. The hub is asked for its own."""
+    return [line for source in sources for line in (*_available_tasks(source), *_available_corpora(source))]
+
+
+def _available_tasks(source: Source) -> Iterator[Available]:
+    for task in known_tasks().values():
+        try:
+            located = source.find_task(task)
+        except InputError as error:
+            yield Available("task", task.name, source.name, {}, str(error))
+            continue
+        if located:
+            published = task.official_rows if located.kind == "hub" else {}
+            rows = {split: table.n_rows() or published.get(split) for split, table in located.tables.items()}
+            yield Available("task", task.name, source.name, rows, _problem(located.tables["train"]))
+
+
+def _available_corpora(source: Source) -> Iterator[Available]:
+    for name in source.corpora():
+        try:
+            found = source.find_corpus(name)
+        except InputError as error:
+            yield Available("corpus", name, source.name, {}, str(error))
+            continue
+        yield Available("corpus", name, source.name, {}, _problem(found.table if found else None))
+
+
+def _problem(table: Table | None) -> str:
+    """What keeps a table of the hub from being read."""
+    return table.problem() if isinstance(table, HubTable) else ""
+
+
+def _locate_own(task: Task, folder: Path) -> LocatedTask:
+    tables = own_tables(folder, f"task {task.name!r}")
+    wanted = {"train", *task.evaluation_splits} - {HOLDOUT}
+    missing = [split for split in sorted(wanted) if split not in tables]
+    if missing:
+        raise InputError(f"{folder}: the {missing[0]} split is gone; put it back")
+    names = folder / LABEL_NAMES
+    return LocatedTask(
+        task,
+        {split: table for split, table in tables.items() if split in wanted},
+        origin=f"own data set {folder.name}",
+        kind="own",
+        names_file=names if names.exists() else None,
+    )
+
+
+def _named(sources: Sequence[Source]) -> str:
+    return " or ".join(source.name for source in sources)

@@ -1,0 +1,230 @@
+"""One efficiency run: a model beside the baseline, in the terms of HashFormers, section 4.4.
+
+Pre-training: forward and backward of one batch of full length, per sample. Inference: one forward, as long as the
+longest input of the batch, per sample and task. Ratios come from pairs measured in turn; milliseconds are context.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from hashbench.coders.base import Coder
+from hashbench.coders.cache import type_codes
+from hashbench.data.batching import Collator, encode_rows, evaluation_batches
+from hashbench.data.corpus import Corpus
+from hashbench.data.modules import PretrainingData
+from hashbench.data.task_data import TaskData
+from hashbench.efficiency.memory import peak_bytes
+from hashbench.efficiency.parameters import count
+from hashbench.efficiency.timing import Pairs, in_turn
+from hashbench.embeddings.base import Batch, ModelSpec
+from hashbench.experiment.schema import Efficiency, Finetune, Pretrain
+from hashbench.objectives.classification import ClassificationHead
+from hashbench.text.tokenizers import Tokenizer
+from hashbench.training.heads import make_head, objective_loss
+from hashbench.training.model import Model, build_model
+from hashbench.training.recipe import adamw, pick_device
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One measured number."""
+
+    name: str
+    value: float
+    split: str = ""  # the task, for times that depend on it
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A model as it is measured."""
+
+    spec: ModelSpec
+    tokenizer: Tokenizer
+    coder: Coder
+    corpus: Corpus | None
+    vocabulary_rows: int | None
+    pretrain: Pretrain
+    finetune: Finetune
+
+    def build(self, size: str, device: torch.device) -> Model:
+        """The model with fresh weights: times do not depend on their values."""
+        return build_model(self.spec, size, seed=0, vocabulary_rows=self.vocabulary_rows).to(device)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How a pair of contenders is measured."""
+
+    size: str
+    asked: Efficiency
+    device: torch.device
+    cache: Path
+
+
+def measure(model: Contender, baseline: Contender, tasks: Sequence[TaskData], setting: Setting) -> list[Fact]:
+    """Parameters, bytes, times and memory of `model` in turn with `baseline`."""
+    counts = count(model.spec, setting.size, vocabulary_rows=model.vocabulary_rows)
+    weights = model.build(setting.size, torch.device("cpu"))
+    facts = [
+        Fact("total_params", counts.total),
+        Fact("emb_params", counts.embedding),
+        Fact("weight_bytes", sum(tensor.numel() * tensor.element_size() for tensor in weights.state_dict().values())),
+    ]
+    if model.spec.objective is not None and baseline.spec.objective is not None:
+        facts += pretraining_facts(model, baseline, setting)
+    for task in tasks:
+        facts += inference_facts(model, baseline, task, setting)
+    return facts
+
+
+def timed(name: str, pairs: Pairs, samples: int, split: str = "") -> list[Fact]:
+    """A pair of times as facts, per sample."""
+    return [Fact(name, pairs.model / samples, split), Fact(f"baseline_{name}", pairs.baseline / samples, split)]
+
+
+def pretraining_facts(model: Contender, baseline: Contender, setting: Setting) -> list[Fact]:
+    """Time of a pre-training sample, without and with the optimizer step, and the memory of a step."""
+    samples = setting.asked.pretrain_batch_size
+    steps = [PretrainingStep(contender, setting) for contender in (model, baseline)]
+    plain = in_turn(*(step.run for step in steps), pairs=setting.asked.pairs, device=setting.device)
+    whole = in_turn(*(step.run_with_optimizer for step in steps), pairs=setting.asked.pairs, device=setting.device)
+    peak = peak_bytes(
+        model.spec,
+        setting.size,
+        model.vocabulary_rows,
+        steps[0].batch.to("cpu"),
+        device=setting.device.type,
+        threads=torch.get_num_threads(),
+    )
+    return [
+        *timed("pretrain_ms", plain, samples),
+        *timed("pretrain_optimizer_ms", whole, samples),
+        Fact("peak_bytes", peak),
+    ]
+
+
+class PretrainingStep:
+    """One batch of real text under the contender's own objective."""
+
+    def __init__(self, contender: Contender, setting: Setting) -> None:
+        assert contender.corpus is not None and contender.spec.objective is not None  # measure() has asked
+        data = PretrainingData(
+            contender.corpus,
+            type_codes(contender.coder, contender.corpus.types, setting.cache / "codes"),
+            objective=contender.spec.objective,
+            objective_args=contender.spec.objective_args,
+            template=contender.spec.template,
+            batch_size=setting.asked.pretrain_batch_size,
+            sequence_length=setting.asked.pretrain_length,
+            seed=0,
+        )
+        self.batch: Batch = next(iter(data.train_dataloader())).to(setting.device)
+        self._model = contender.build(setting.size, setting.device).train()
+        self._head = make_head(self._model, contender.spec.objective).to(setting.device).train()
+        self._logits = contender.pretrain.logits
+        both = torch.nn.ModuleList([self._model, self._head])
+        self._optimizer = adamw(both, learning_rate=1e-5, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01)
+
+    def run(self) -> None:
+        """Forward and backward."""
+        self._optimizer.zero_grad(set_to_none=True)
+        objective_loss(self._model, self._head, self._model(self.batch), self.batch, self._logits).backward()
+
+    def run_with_optimizer(self) -> None:
+        """Forward, backward and the update of the weights."""
+        self.run()
+        self._optimizer.step()
+
+
+def inference_facts(model: Contender, baseline: Contender, task: TaskData, setting: Setting) -> list[Fact]:
+    """Time of an input of a task: from ready codes, and from its text with a cold and a warm cache of codes."""
+    split = task.splits[task.task.select_splits[0]]
+    texts = tuple(column[: setting.asked.infer_samples] for column in split.texts)
+    works = [Inference(contender, texts, task.n_outputs, setting) for contender in (model, baseline)]
+    facts: list[Fact] = []
+    for name, kind in (("infer_ms", "run"), ("infer_text_ms", "run_from_text"), ("infer_text_warm_ms", "run_warm")):
+        pairs = in_turn(*(getattr(work, kind) for work in works), pairs=setting.asked.pairs, device=setting.device)
+        facts += timed(name, pairs, len(texts[0]), task.task.name)
+    return facts
+
+
+class Inference:
+    """One pass over a task's first dev texts."""
+
+    def __init__(self, contender: Contender, texts: tuple[list[str], ...], n_outputs: int, setting: Setting) -> None:
+        self._contender, self._texts, self._setting = contender, texts, setting
+        self._model = contender.build(setting.size, setting.device).eval()
+        dim = self._model.config.dim
+        head = ClassificationHead(dim, n_outputs, 0.0, contender.spec.pooling)
+        self._head = head.to(setting.device).eval()
+        self._ready = [batch.to(setting.device) for batch in self._batches(contender.coder)]
+        self._warm = RememberedCodes(contender.coder)
+        for _ in self._batches(self._warm):
+            pass
+
+    def run(self) -> None:
+        """The forward passes alone."""
+        self._forward(self._ready)
+
+    def run_from_text(self) -> None:
+        """From the texts on, every code computed anew."""
+        self._forward(self._batches(self._contender.coder))
+
+    def run_warm(self) -> None:
+        """From the texts on, with the codes of all types remembered."""
+        self._forward(self._batches(self._warm))
+
+    def _forward(self, batches: Iterable[Batch]) -> None:
+        with torch.inference_mode():
+            for batch in batches:
+                batch = batch.to(self._setting.device)
+                self._head(self._model(batch), batch.mask)
+
+    def _batches(self, coder: Coder) -> Iterator[Batch]:
+        """Batches made from the texts, nothing of them kept."""
+        contender, asked = self._contender, self._setting.asked
+        template, max_length = contender.spec.template, contender.finetune.max_length
+        interner = contender.tokenizer.interner()
+        provisional = [interner.add(column) for column in self._texts]
+        types, remap = interner.finish()
+        rows = encode_rows([column.remapped(remap) for column in provisional], template, max_length)
+        collate = Collator(coder.encode_types(types), template)
+        length = max_length if contender.finetune.pad_to_max else None
+        for chosen in evaluation_batches(rows.lengths, asked.infer_batch_size):
+            second = None if rows.second is None else rows.second[chosen]
+            yield collate(rows.padded(chosen, collate.pad, length), row_ids=chosen, second=second)
+
+
+class RememberedCodes(Coder):
+    """A coder that looks up what it has computed before, as a running application would."""
+
+    def __init__(self, coder: Coder) -> None:
+        self.name, self.width, self.dtype, self.bits = coder.name, coder.width, coder.dtype, coder.bits
+        self._coder = coder
+        self._known: dict[bytes, np.ndarray] = {}
+
+    def recipe(self) -> dict[str, object]:
+        """The coder's own."""
+        return self._coder.recipe()
+
+    def state(self) -> dict[str, np.ndarray]:
+        """The coder's own."""
+        return self._coder.state()
+
+    def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """Packed strings -> codes (n, c)."""
+        keys = [blob[start:end].tobytes() for start, end in zip(offsets[:-1], offsets[1:], strict=True)]
+        if any(key not in self._known for key in keys):
+            self._known.update(zip(keys, self._coder.encode_utf8(blob, offsets), strict=True))
+        return np.stack([self._known[key] for key in keys])  # (n, c)
+
+
+def device_of(name: str) -> torch.device:
+    """The torch device of `auto`, `cpu`, `cuda` or `mps`."""
+    return torch.device(pick_device(name))

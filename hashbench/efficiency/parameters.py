@@ -1,0 +1,53 @@
+"""Parameter counts of a model in the frame of its paper, taken on the meta device, where weights cost nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from hashbench.embeddings.base import ModelSpec
+from hashbench.embeddings.registry import build_embedding
+from hashbench.encoders.registry import make_encoder
+from hashbench.objectives.classification import ClassificationHead
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Parameters of a fine-tuning model and of its token part."""
+
+    total: int
+    embedding: int
+
+
+def count(
+    spec: ModelSpec,
+    size: str = "base",
+    *,
+    n_classes: int = 2,
+    vocabulary_rows: int | None = None,
+    count_generic_row: bool = True,
+) -> Counts:
+    """Counts of encoder, embedding and a head of `n_classes`; the heads of pre-training are left out.
+
+    `vocabulary_rows` None takes the published vocabulary. `count_generic_row=False` leaves the ordinary-token row of
+    HashFormers out of the embedding's count, as the equations of their appendix do; their table 2 has it.
+
+    >>> from hashbench.embeddings.registry import find_model
+    >>> count(find_model("hashformer-md-proj"))
+    Counts(total=86146562, embedding=99072)
+    """
+    with torch.device("meta"):
+        encoder = make_encoder(spec.encoder, size, **spec.encoder_args)
+        embedding = build_embedding(spec, encoder.config.dim, vocabulary_rows=vocabulary_rows)
+        head = ClassificationHead(encoder.config.dim, n_classes, encoder.config.dropout, spec.pooling)
+    in_embedding = embedding.embedding_parameters()
+    if not count_generic_row:
+        in_embedding -= getattr(embedding, "generic_row_parameters", 0)  # only embeddings with such a row have it
+    return Counts(sum(map(stored, (embedding, encoder, head))), in_embedding)
+
+
+def stored(module: nn.Module) -> int:
+    """All numbers of a module's parameters, the frozen ones included."""
+    return sum(parameter.numel() for parameter in module.parameters())

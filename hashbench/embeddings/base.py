@@ -1,0 +1,114 @@
+"""The interface of an embedding: from the codes of the distinct types of a batch to vectors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+SPECIALS = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")  # RoBERTa's five, in the order of their rows
+START, PAD, END, UNKNOWN, MASK = range(len(SPECIALS))
+
+
+@dataclass
+class Batch:
+    """One batch as a model sees it.
+
+    `positions` indexes the rows of a table that holds the special tokens first and the batch's distinct types behind
+    them: a value below `n_specials` is a special token, `n_specials + i` is the type with codes `codes[i]`.
+    """
+
+    codes: Tensor  # (n, c): codes of the n distinct types
+    positions: Tensor  # (B, L) int64
+    mask: Tensor  # (B, L) bool, True where a token stands, False on padding
+    segments: Tensor | None = None  # (B, L) int64, or None where a model has one segment
+    labels: Tensor | None = None  # objective's own: (B, L) with -100 = no label, or (B,)
+    row_ids: Tensor | None = None  # (B,) int64: rows of the data set, to put predictions back in order
+
+    def to(self, device: torch.device | str, non_blocking: bool = False) -> Batch:
+        """The same batch on another device."""
+        moved = {
+            name: value.to(device, non_blocking=non_blocking)
+            for name, value in vars(self).items()
+            if isinstance(value, Tensor)
+        }
+        return replace(self, **moved)
+
+    def __len__(self) -> int:
+        return self.positions.shape[0]
+
+
+class Embedding(nn.Module):
+    """From codes to vectors. A family implements `embed_types` and `special_rows`; some override `forward`."""
+
+    tokens_per_item = 1  # m: Superbloom makes several tokens of an item
+
+    def embed_types(self, codes: Tensor) -> Tensor:
+        """Codes of distinct types (n, c) -> vectors (n, d)."""
+        raise NotImplementedError
+
+    def special_rows(self) -> Tensor:
+        """Vectors of the special tokens (s, d), in the order of the template's `specials`."""
+        raise NotImplementedError
+
+    def forward(self, batch: Batch) -> Tensor:
+        """A batch -> token vectors (B, L m, d); each distinct type is embedded once."""
+        rows = torch.cat([self.special_rows(), self.embed_types(batch.codes)])  # (s + n, d)
+        return nn.functional.embedding(batch.positions, rows)  # (B, L, d)
+
+    def embedding_parameters(self) -> int:
+        """Parameters of the token part in the frame of the embedding's paper."""
+        raise NotImplementedError
+
+    def output_matrix(self) -> Tensor | None:
+        """The matrix (rows, d) that a vocabulary objective scores against, or None where there is none."""
+        return None
+
+
+@dataclass(frozen=True)
+class Template:
+    """How token sequences become model input: special tokens, segments, truncation."""
+
+    specials: tuple[str, ...] = SPECIALS
+    single: tuple[str, ...] = ("<s>", "A", "</s>")
+    pair: tuple[str, ...] = ("<s>", "A", "</s>", "</s>", "B", "</s>")  # RoBERTa's form
+    segments: bool = False  # True: segment 1 for B and the tokens behind it
+    truncation: Literal["balanced", "longest_first"] = "balanced"  # fact sheet section 2
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """A named model, as data. What differs between two models is a field here, never a test on the name."""
+
+    name: str
+    embedding: type[Embedding]
+    embedding_args: dict[str, Any] = field(default_factory=dict)
+    tokenizer: str = "words"  # a key of text.tokenizers.TOKENIZERS
+    tokenizer_args: dict[str, Any] = field(default_factory=dict)
+    coder: str = "vocabulary"  # a key of coders.registry.CODERS
+    coder_args: dict[str, Any] = field(default_factory=dict)
+    encoder: str = "bert"  # a key of encoders.registry.ENCODERS
+    encoder_args: dict[str, Any] = field(default_factory=dict)  # overrides of the size's values
+    objective: Literal["mlm", "shuffle_random"] | None = "shuffle_random"  # None: no pre-training
+    objective_args: dict[str, Any] = field(default_factory=dict)
+    pooling: Literal["first", "max", "mean"] = "first"
+    template: Template = Template()
+    pretrain: dict[str, Any] = field(default_factory=dict)  # differences from the experiment's `pretrain`
+    finetune: dict[str, Any] = field(default_factory=dict)
+    paper: str = ""  # the paper whose table this row reproduces, "" for a user's own
+    frame: str = ""  # what is counted in that paper's parameter columns
+    groups: tuple[str, ...] = ()  # names under which an experiment may ask for several models
+    summary: str = ""  # one line for `hashbench models`
+    version: int = 1  # raised when the meaning of the model changes
+    small_args: dict[str, dict[str, Any]] = field(default_factory=dict)  # {"coder": {...}, "embedding": {...}}
+
+    def small(self) -> ModelSpec:
+        """The same model with few buckets, for tests."""
+        return replace(
+            self,
+            coder_args={**self.coder_args, **self.small_args.get("coder", {})},
+            embedding_args={**self.embedding_args, **self.small_args.get("embedding", {})},
+            encoder_args={**self.encoder_args, "layers": 1, "heads": 2, "dim": 16, "feed_forward": 32},
+        )

@@ -1,0 +1,68 @@
+"""A table of vectors, one row a vocabulary entry or hash bucket: BERT's embedding (Devlin et al. 2019).
+
+Makes `bert-mlm` and `bert-sr`, the baselines of HashFormers (Xue and Aletras 2022, tables 1 to 3), over a byte-level
+BPE vocabulary of RoBERTa's size.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from hashbench.embeddings.base import PAD, SPECIALS, Embedding, ModelSpec
+from hashbench.layers import draw_weights
+
+VOCABULARY_ROWS = 50_265  # RoBERTa's vocabulary, five special tokens included: 38.6 M parameters at d = 768
+
+
+class Table(Embedding):
+    """e = T[row]: the first five rows are the special tokens, the code of a type is its row.
+
+    Differs from the released code: the padding row starts at zero instead of random; `zero_pad_rows=False` restores it.
+    Neither has an influence, since no token attends to padding.
+    """
+
+    def __init__(self, dim: int, num_rows: int = VOCABULARY_ROWS, zero_pad_rows: bool = True) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(draw_weights(torch.empty(num_rows, dim)))  # (V, d)
+        if zero_pad_rows:
+            with torch.no_grad():
+                self.weight[PAD].zero_()
+
+    def embed_types(self, codes: Tensor) -> Tensor:
+        """Row numbers (n, 1) -> vectors (n, d)."""
+        return nn.functional.embedding(codes[:, 0], self.weight)
+
+    def special_rows(self) -> Tensor:
+        """The first five rows: (5, d)."""
+        return self.weight[: len(SPECIALS)]
+
+    def embedding_parameters(self) -> int:
+        """The whole table, special rows included, as table 2 counts it."""
+        return self.weight.numel()
+
+    def output_matrix(self) -> Tensor:
+        """The table itself: input and output are tied. (V, d)."""
+        return self.weight
+
+
+def _baseline(name: str, objective: str, summary: str) -> ModelSpec:
+    return ModelSpec(
+        name=name,
+        tokenizer="bpe",
+        coder="vocabulary",
+        embedding=Table,
+        embedding_args={"num_rows": VOCABULARY_ROWS},
+        objective=objective,  # type: ignore[arg-type]
+        paper="hashformers",
+        frame="2-class fine-tuning model without pre-training heads",
+        groups=("baselines",),
+        summary=summary,
+        small_args={"embedding": {"num_rows": 64}},
+    )
+
+
+MODELS = [
+    _baseline("bert-mlm", "mlm", "BERT with a table over a BPE vocabulary, masked language modelling"),
+    _baseline("bert-sr", "shuffle_random", "BERT with a table over a BPE vocabulary, shuffle + random"),
+]

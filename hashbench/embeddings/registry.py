@@ -1,0 +1,157 @@
+"""Named models, found by listing this folder on first use; and embeddings of the user's own.
+
+A family is a file that ends in `MODELS`. Files in the folder named by HASHBENCH_EMBEDDINGS are read in the same way.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+
+from hashbench.embeddings.base import SPECIALS, Embedding, ModelSpec
+from hashbench.errors import InputError, near_match
+
+EXTRA_FOLDER = "HASHBENCH_EMBEDDINGS"
+NOT_FAMILIES = {"__init__", "base", "registry"}
+
+
+def models() -> dict[str, ModelSpec]:
+    """All named models, in the order of files and of their lists. Raises InputError where two have one name."""
+    return dict(_models(os.environ.get(EXTRA_FOLDER)))
+
+
+@functools.cache
+def _models(extra_folder: str | None) -> Mapping[str, ModelSpec]:
+    here = Path(__file__).parent
+    modules = [
+        importlib.import_module(f"hashbench.embeddings.{file.stem}")
+        for file in sorted(here.glob("*.py"))
+        if file.stem not in NOT_FAMILIES
+    ]
+    if extra_folder:
+        if not Path(extra_folder).is_dir():
+            raise InputError(f"{EXTRA_FOLDER}: {extra_folder!r} is no folder; name the one with your embedding files")
+        modules += [import_file(file) for file in sorted(Path(extra_folder).glob("*.py"))]
+    return collect(modules)
+
+
+def collect(modules: list[ModuleType]) -> dict[str, ModelSpec]:
+    """The specs of the modules' `MODELS` by name. Raises InputError that names both files of a double name."""
+    found: dict[str, ModelSpec] = {}
+    origin: dict[str, str | None] = {}
+    for module in modules:
+        specs = getattr(module, "MODELS", None)
+        if not isinstance(specs, list) or not all(isinstance(spec, ModelSpec) for spec in specs):
+            raise InputError(f"{module.__file__}: no list MODELS of ModelSpec; end the file with one")
+        for spec in specs:
+            if spec.name in found:
+                raise InputError(
+                    f"{module.__file__}: model {spec.name!r} is already in {origin[spec.name]}; rename one of them"
+                )
+            found[spec.name], origin[spec.name] = spec, module.__file__
+    return found
+
+
+def find_model(name: str) -> ModelSpec:
+    """The spec of a name. Raises InputError with the nearest names."""
+    known = models()
+    if name not in known:
+        near = near_match(name, [*known, *groups()])
+        raise InputError(f"unknown model {name!r}{near} (list: hashbench models)")
+    return known[name]
+
+
+def groups() -> dict[str, list[str]]:
+    """Names that stand for several models, each with its models in order."""
+    members: dict[str, list[str]] = {}
+    for spec in models().values():
+        for group in spec.groups:
+            members.setdefault(group, []).append(spec.name)
+    return members
+
+
+def build_embedding(spec: ModelSpec, dim: int, *, vocabulary_rows: int | None = None) -> Embedding:
+    """A freshly drawn embedding of a spec, its sizes in agreement with the coder's.
+
+    `vocabulary_rows`: rows of the table where the coder numbers a vocabulary found in the data (specials included);
+    None keeps the spec's number. Raises InputError for an argument that the embedding does not have.
+    """
+    arguments = embedding_arguments(spec, vocabulary_rows=vocabulary_rows)
+    known = [name for name in inspect.signature(spec.embedding).parameters if name != "dim"]
+    for key in arguments:
+        if key not in known:
+            choices = f"arguments: {', '.join(known)}" if known else "it has none"
+            raise InputError(f"{spec.name}: embedding has no argument {key!r}{near_match(key, known)}; {choices}")
+    return spec.embedding(dim, **arguments)
+
+
+def embedding_arguments(spec: ModelSpec, *, vocabulary_rows: int | None = None) -> dict[str, object]:
+    """The arguments of a spec's embedding. The size of a code follows the coder, so that it is set in one place:
+    `num_buckets` decides the rows of a table, `bits` the length of the bit vectors.
+    """
+    arguments: dict[str, object] = dict(spec.embedding_args)
+    known = inspect.signature(spec.embedding).parameters
+    if "num_rows" in known and "num_buckets" in spec.coder_args:
+        first = spec.coder_args["first_row"] if "first_row" in spec.coder_args else len(SPECIALS)
+        arguments["num_rows"] = spec.coder_args["num_buckets"] + first
+    if "num_rows" in known and vocabulary_rows is not None:
+        arguments["num_rows"] = vocabulary_rows
+    if "bits" in known and "bits" in spec.coder_args:
+        arguments["bits"] = spec.coder_args["bits"]
+    return arguments
+
+
+def load_own(reference: str) -> type[Embedding]:
+    """The class of the user's own named by "FILE.py:Class" or "package.module:Class". Raises InputError."""
+    place, _, name = reference.rpartition(":")
+    if not place or not name:
+        raise InputError(f"{reference!r}: no embedding; write FILE.py:Class or package.module:Class")
+    module = import_file(Path(place)) if place.endswith(".py") else _import_module(place)
+    found = getattr(module, name, None)
+    if not (isinstance(found, type) and issubclass(found, Embedding) and found is not Embedding):
+        known = [key for key, value in vars(module).items() if isinstance(value, type) and issubclass(value, Embedding)]
+        remedy = "derive it from hashbench.embeddings.base.Embedding"
+        raise InputError(f"{place}: no embedding class {name!r}{near_match(name, known)}; {remedy}")
+    return found
+
+
+def import_file(path: Path) -> ModuleType:
+    """A Python file as a module, imported once a process. Raises InputError where it is missing or does not import."""
+    if not path.is_file():
+        raise InputError(f"{path}: no such file; name a Python file with an embedding class")
+    # the content in the name, so that a changed file is a new module and equal file names do not meet
+    digest = hashlib.sha256(str(path.resolve()).encode() + path.read_bytes()).hexdigest()[:12]
+    name = f"hashbench_own_{path.stem}_{digest}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # before the file runs: dataclasses and pickle look it up
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        del sys.modules[name]
+        reason = f"{type(error).__name__}: {_first_line(error)}"
+        raise InputError(f"{path}: cannot be imported: {reason}; correct the file") from error
+    return module
+
+
+def _import_module(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        reason = _first_line(error)
+        raise InputError(f"{name}: cannot be imported: {reason}; give FILE.py:Class or install it") from error
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [""])[0]

@@ -1,0 +1,116 @@
+"""BERT's encoder in RoBERTa's frame (Devlin et al. 2019; Liu et al. 2019), tiny to base.
+
+Post-LayerNorm layers with exact GELU; positions, segments and the first LayerNorm belong to the encoder:
+x = dropout(LayerNorm(token + position + segment)), then `layers` times
+x = LayerNorm(x + dropout(Attention(x))), x = LayerNorm(x + dropout(W2 gelu(W1 x))).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor, nn
+
+from hashbench.encoders.attention import attention
+from hashbench.errors import InputError
+from hashbench.layers import Dropout, init_weights
+
+
+@dataclass(frozen=True)
+class EncoderConfig:
+    """The shape of an encoder. Defaults: RoBERTa's frame, 514 positions, the first two never used, one segment row."""
+
+    layers: int
+    heads: int
+    dim: int
+    feed_forward: int
+    max_positions: int = 514
+    type_rows: int = 1
+    eps: float = 1e-5
+    first_position: int = 2  # RoBERTa counts positions from its padding row + 1
+    dropout: float = 0.1
+    attention_dropout: float = 0.1
+
+    def __post_init__(self) -> None:
+        sizes = (self.layers, self.heads, self.dim, self.feed_forward, self.max_positions, self.type_rows)
+        if min(sizes) < 1:
+            raise InputError("encoder: every size must be at least 1; correct the encoder's values")
+        if self.dim % self.heads:
+            raise InputError(f"encoder: dim {self.dim} is no multiple of heads {self.heads}; choose one that is")
+        if not (0 <= self.dropout < 1 and 0 <= self.attention_dropout < 1):
+            raise InputError("encoder: dropout and attention_dropout must lie in [0, 1); correct the encoder's values")
+
+
+SIZES: dict[str, EncoderConfig] = {
+    "tiny": EncoderConfig(layers=2, heads=2, dim=128, feed_forward=512),
+    "mini": EncoderConfig(layers=4, heads=4, dim=256, feed_forward=1024),
+    "small": EncoderConfig(layers=4, heads=8, dim=512, feed_forward=2048),
+    "medium": EncoderConfig(layers=8, heads=8, dim=512, feed_forward=2048),
+    "base": EncoderConfig(layers=12, heads=12, dim=768, feed_forward=3072),
+}
+
+
+class Layer(nn.Module):
+    """One post-LayerNorm transformer layer."""
+
+    def __init__(self, config: EncoderConfig) -> None:
+        super().__init__()
+        dim = config.dim
+        self.heads, self.attention_dropout = config.heads, config.attention_dropout
+        self.qkv = nn.Linear(dim, 3 * dim)  # query, key and value in one product
+        self.attention_out = nn.Linear(dim, dim)
+        self.attention_norm = nn.LayerNorm(dim, config.eps)
+        self.up = nn.Linear(dim, config.feed_forward)
+        self.down = nn.Linear(config.feed_forward, dim)
+        self.norm = nn.LayerNorm(dim, config.eps)
+        self.dropout = Dropout(config.dropout)
+
+    def attend(self, states: Tensor, mask: Tensor | None) -> Tensor:
+        """Multi-head self-attention: (B, L, d) -> (B, L, d)."""
+        batch, length, dim = states.shape
+        qkv = self.qkv(states).view(batch, length, 3, self.heads, dim // self.heads)
+        query, key, value = qkv.permute(2, 0, 3, 1, 4)  # each (B, H, L, h)
+        out = attention(query, key, value, mask, self.attention_dropout if self.training else 0.0)
+        return self.attention_out(out.transpose(1, 2).reshape(batch, length, dim))  # (B, L, d)
+
+    def forward(self, states: Tensor, mask: Tensor | None) -> Tensor:
+        """(B, L, d) -> (B, L, d)."""
+        states = self.attention_norm(states + self.dropout(self.attend(states, mask)))
+        return self.norm(states + self.dropout(self.down(nn.functional.gelu(self.up(states)))))
+
+
+class BertEncoder(nn.Module):
+    """Token vectors to token states."""
+
+    def __init__(self, config: EncoderConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.positions = nn.Embedding(config.max_positions, config.dim)
+        self.segments = nn.Embedding(config.type_rows, config.dim)
+        self.norm = nn.LayerNorm(config.dim, config.eps)
+        self.dropout = Dropout(config.dropout)
+        self.layers = nn.ModuleList(Layer(config) for _ in range(config.layers))
+        self.apply(init_weights)
+
+    @property
+    def max_length(self) -> int:
+        """The longest sequence that has positions."""
+        return self.config.max_positions - self.config.first_position
+
+    def forward(self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None = None) -> Tensor:
+        """Vectors (B, L, d), mask (B, L) True on tokens, segments (B, L) or None -> states (B, L, d).
+
+        Padding stands behind the tokens of a row, so a token's position is its column. `mask` None says that there is
+        no padding; on a GPU this opens the flash kernel without the wait that looking into the mask would cost.
+        """
+        length, first = vectors.shape[1], self.config.first_position
+        if length > self.max_length:
+            raise InputError(f"encoder: {length} tokens, positions for {self.max_length}; shorten max_length")
+        vectors = vectors + self.positions.weight[first : first + length]  # (B, L, d)
+        kinds = self.segments.weight[0] if segments is None else self.segments(segments)  # (d,) or (B, L, d)
+        states = self.dropout(self.norm(vectors + kinds))
+        if mask is not None and mask.device.type == "cpu" and bool(mask.all()):
+            mask = None
+        for layer in self.layers:
+            states = layer(states, mask)
+        return states

@@ -1,0 +1,19 @@
+"""The one error that a user of hashbench can cause."""
+
+
+class InputError(Exception):
+    """Wrong input: one line, *where: what; remedy*. The command line prints it and leaves with exit code 2."""
+
+
+def near_match(word: str, known: list[str]) -> str:
+    """The words of `known` nearest to `word` as a half sentence, or nothing.
+
+    >>> near_match("hashformer-md-prj", ["hashformer-md-proj", "bert-mlm"])
+    "; did you mean 'hashformer-md-proj'?"
+    >>> near_match("xyz", ["bert-mlm"])
+    ''
+    """
+    import difflib
+
+    matches = difflib.get_close_matches(word, known, n=2, cutoff=0.6)
+    return f"; did you mean {' or '.join(repr(match) for match in matches)}?" if matches else ""

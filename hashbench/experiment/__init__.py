@@ -1,0 +1,1 @@
+"""What to run: the experiment file, its models, recipes and runs."""

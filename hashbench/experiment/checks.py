@@ -1,0 +1,113 @@
+"""Whether a resolved model can be built and trained, before the first run: every argument, size and pairing."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+
+from hashbench.coders.registry import make_coder
+from hashbench.embeddings.base import Embedding, ModelSpec
+from hashbench.embeddings.registry import build_embedding
+from hashbench.encoders.registry import ENCODERS, encoder_config
+from hashbench.errors import InputError, near_match
+from hashbench.experiment.load import Loaded
+from hashbench.experiment.models import ResolvedModel
+from hashbench.objectives import mlm, shuffle_random
+from hashbench.text.tokenizers import make_tokenizer
+
+OBJECTIVES: dict[str, Callable[..., Any]] = {"mlm": mlm.corrupt, "shuffle_random": shuffle_random.corrupt}
+
+
+def check_model(loaded: Loaded, model: ResolvedModel) -> None:
+    """Raises InputError with file and line for the first thing in the model's entry that cannot work."""
+    place, spec = model.place, model.spec
+    with _at(loaded.where(*place, "tokenizer"), model.label):
+        make_tokenizer(spec.tokenizer, **spec.tokenizer_args)
+    with _at(loaded.where(*place, "coder"), model.label):
+        make_coder(spec.coder, **spec.coder_args)
+    with _at(loaded.where(*place, "encoder"), model.label):
+        _check_encoder(model, loaded.experiment.encoder)
+    with _at(loaded.where(*place, "objective"), model.label):
+        _check_objective(spec.objective, spec.objective_args)
+    with _at(loaded.where(*place, "embedding"), model.label):
+        embedding = _build(spec, encoder_config(loaded.experiment.encoder, **spec.encoder_args).dim)
+    if spec.objective == "mlm" and embedding.output_matrix() is None:
+        raise InputError(
+            f"{loaded.where(*place, 'objective')}: model '{model.label}': objective mlm needs an embedding with an "
+            f"output matrix, which {spec.embedding.__name__} has not; write objective: shuffle_random"
+        )
+
+
+def check_lengths(loaded: Loaded, model: ResolvedModel) -> None:
+    """Raises InputError where sequences are longer than the encoder's positions."""
+    config = encoder_config(loaded.experiment.encoder, **model.spec.encoder_args)
+    longest = config.max_positions - config.first_position
+    recipes = [("finetune", "max_length", model.finetune.max_length)]
+    if model.spec.objective is not None:
+        recipes.append(("pretrain", "sequence_length", model.pretrain.sequence_length))
+    for block, key, length in recipes:
+        if length > longest:
+            where = loaded.where(*loaded.place_of(model.place, block, key))
+            raise InputError(
+                f"{where}: {block}.{key}: {length} tokens, but the encoder of '{model.label}' has {longest} positions; "
+                f"take at most {longest}, or raise encoder: {{max_positions: {length + config.first_position}}}"
+            )
+
+
+def _build(full: ModelSpec, dim: int) -> Embedding:
+    """The embedding with few rows, which is quickly drawn; codes of its coder's form must pass through it."""
+    spec = full.small()
+    coder = make_coder(spec.coder, **spec.coder_args)
+    codes = torch.from_numpy(np.zeros((1, coder.width), coder.dtype))  # 0 is a code of every coder
+    try:
+        embedding = build_embedding(spec, dim)
+        embedding.embed_types(codes)
+    except (TypeError, ValueError, RuntimeError, IndexError) as error:
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise InputError(
+            f"{spec.embedding.__name__} does not work with coder {spec.coder}, which gives {coder.width} values of "
+            f"{np.dtype(coder.dtype)} a type: {reason}; choose another coder or other arguments"
+        ) from error
+    return embedding
+
+
+def _check_encoder(model: ResolvedModel, size: str) -> None:
+    for key, value in model.spec.encoder_args.items():
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise InputError(f"encoder: {key} must be a number, not {value!r}; correct the value")
+    if model.spec.encoder not in ENCODERS:
+        raise InputError(f"encoder: unknown '{model.spec.encoder}'{near_match(model.spec.encoder, list(ENCODERS))}")
+    encoder_config(size, **model.spec.encoder_args)
+
+
+def _check_objective(kind: str | None, arguments: Mapping[str, Any]) -> None:
+    if kind is None:
+        return
+    defaults = {
+        name: parameter.default
+        for name, parameter in inspect.signature(OBJECTIVES[kind]).parameters.items()
+        if parameter.default is not parameter.empty
+    }
+    for key, value in arguments.items():
+        if key not in defaults:
+            raise InputError(
+                f"unknown argument '{key}' of {kind}{near_match(key, list(defaults))}; arguments: {', '.join(defaults)}"
+            )
+        is_switch = isinstance(defaults[key], bool)
+        if is_switch != isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+            wanted = "true or false" if is_switch else "a number from 0 to 1"
+            raise InputError(f"objective: {key} must be {wanted}, not {value!r}; correct the value")
+
+
+@contextmanager
+def _at(where: str, label: str) -> Iterator[None]:
+    """Puts file, line and model before the message of a lower room, which knows none of them."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{where}: model '{label}': {error}") from error

@@ -1,0 +1,130 @@
+"""What is wrong with a block of the experiment file, in one sentence of the user's words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from hashbench.errors import near_match
+
+KINDS = {  # pydantic's error types -> what should stand there
+    "int": "a whole number",
+    "float": "a number",
+    "finite_number": "a finite number",
+    "string": "text",
+    "bool": "true or false",
+    "tuple": "a list",
+    "dict": "a block of keys",
+    "model": "a block of keys",
+}
+BOUNDS = {
+    "greater_than": "greater than",
+    "greater_than_equal": "at least",
+    "less_than": "less than",
+    "less_than_equal": "at most",
+}
+
+
+def schema_keys(block: type[BaseModel]) -> dict[str, type[BaseModel] | None]:
+    """The keys of a block, each with the block it holds, if it holds one."""
+    keys: dict[str, type[BaseModel] | None] = {}
+    for name, info in block.model_fields.items():
+        candidates = (info.annotation, *get_args(info.annotation))
+        blocks = [c for c in candidates if isinstance(c, type) and issubclass(c, BaseModel)]
+        keys[name] = blocks[0] if blocks else None
+    return keys
+
+
+def unknown_key(prefix: Sequence[str | int], key: str, known: list[str]) -> str:
+    """The sentence for a key that the schema does not have."""
+    name = ".".join(str(part) for part in (*prefix, key))
+    return f"unknown key '{name}'{near_match(key, known)} (list: hashbench schema)"
+
+
+def complaint(
+    block: type[BaseModel], values: Mapping[str, Any], error: ValidationError
+) -> tuple[tuple[str | int, ...], Callable[[Sequence[str | int]], str]]:
+    """The keys of the first fault, and a function from the block's own place to the sentence about it."""
+    faults = [(_real_keys(values, fault), fault) for fault in error.errors(include_url=False)]
+    deepest = max(len(keys) for keys, _ in faults)
+    # A union reports a fault for each of its forms; the form that the value came nearest to is the deepest.
+    keys = next(keys for keys, _ in faults if len(keys) == deepest)
+    at_keys = [fault for other, fault in faults if other == keys]
+
+    def sentence(prefix: Sequence[str | int]) -> str:
+        return _sentence((*prefix, *keys), at_keys, _block_of(block, at_keys[0]["loc"]))
+
+    return keys, sentence
+
+
+def _real_keys(values: Any, fault: Mapping[str, Any]) -> tuple[str | int, ...]:
+    """The place of a fault without pydantic's names of union members; the key that is missing counts as there."""
+    keys: list[str | int] = []
+    for i, part in enumerate(fault["loc"]):
+        last = i == len(fault["loc"]) - 1
+        if isinstance(values, Mapping) and (part in values or (last and fault["type"] == "missing")):
+            keys.append(part)
+            values = values[part] if part in values else None
+        elif isinstance(values, list) and isinstance(part, int):
+            keys.append(part)
+            values = values[part] if part < len(values) else None
+    return tuple(keys)
+
+
+def _block_of(block: type[BaseModel], loc: Sequence[str | int]) -> type[BaseModel]:
+    """The block of the schema in which the last part of `loc` is a key."""
+    for part in loc[:-1]:
+        inner = schema_keys(block).get(str(part)) if isinstance(part, str) else None
+        named = _members(block).get(str(part))
+        block = inner or named or block
+    return block
+
+
+def _members(block: type[BaseModel]) -> dict[str, type[BaseModel]]:
+    """Blocks that stand in lists of this one, by class name, as pydantic's places name them."""
+    found: dict[str, type[BaseModel]] = {}
+    todo = [info.annotation for info in block.model_fields.values()]
+    while todo:
+        annotation = todo.pop()
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            found[annotation.__name__] = annotation
+            found[f"function-after[_one_origin(), {annotation.__name__}]"] = annotation
+        todo.extend(get_args(annotation))
+    return found
+
+
+def _sentence(keys: Sequence[str | int], faults: Sequence[Mapping[str, Any]], block: type[BaseModel]) -> str:
+    name = ".".join(str(part) for part in keys)
+    fault = next((each for each in faults if each["type"] == "value_error"), faults[0])
+    kind, context = fault["type"], fault.get("ctx", {})
+    if kind == "extra_forbidden":
+        return unknown_key(keys[:-1], str(keys[-1]), list(block.model_fields))
+    if kind == "missing":
+        return f"key '{name}' is missing; add it (keys: hashbench schema)"
+    if kind == "value_error":
+        return f"{name}: {context['error']}"
+    if "too_short" in kind:
+        return f"{name}: must not be empty; give at least {context['min_length']}"
+    wanted = " or ".join(dict.fromkeys(_wanted(each) for each in faults))
+    return f"{name}: must be {wanted}, not {_shown(fault['input'])}; correct the value"
+
+
+def _wanted(fault: Mapping[str, Any]) -> str:
+    kind, context = fault["type"], fault.get("ctx", {})
+    if kind in BOUNDS:
+        return f"{BOUNDS[kind]} {next(value for key, value in context.items() if key in ('gt', 'ge', 'lt', 'le'))}"
+    if kind == "literal_error":
+        return str(context["expected"])
+    if kind == "too_long":
+        return f"a list of at most {context['max_length']}"
+    if kind == "string_pattern_mismatch":
+        return "letters, digits, '.', '_' and '-', a letter or digit first"
+    stem = kind.rsplit("_", 1)[0]
+    return KINDS[stem] if stem in KINDS else KINDS[kind] if kind in KINDS else fault["msg"]
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

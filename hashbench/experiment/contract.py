@@ -1,0 +1,165 @@
+"""What every embedding promises (hashbench/embeddings/base.py), checked on one of the user's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from hashbench.coders.base import Coder
+from hashbench.coders.registry import make_coder
+from hashbench.embeddings.base import PAD, SPECIALS, Batch, Embedding, ModelSpec
+from hashbench.embeddings.registry import build_embedding
+from hashbench.text.types import TypeTable
+
+DIM = 16  # of the embedding that is tried
+SEED = 0
+TYPES = [
+    "play",
+    "plays",
+    "the",
+    ",",
+    "naïve",
+    "日本語",
+    "🙂",
+    "\0",
+    "",
+    "x" * 10_000,
+]  # ordinary, odd, empty, very long
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A promise, and why it is broken; None where it holds."""
+
+    promise: str
+    problem: str | None
+
+
+@dataclass(frozen=True)
+class Specimen:
+    """An embedding and what it is tried on."""
+
+    spec: ModelSpec
+    coder: Coder
+    embedding: Embedding  # in evaluation mode: dropout is off
+    codes: Tensor  # (n, c) of TYPES
+
+    def rebuilt(self) -> Embedding:
+        """The same embedding with other weights."""
+        torch.manual_seed(SEED + 1)
+        return build_embedding(self.spec, DIM).eval()
+
+
+def contract(spec: ModelSpec) -> Iterator[Finding]:
+    """Each promise with its outcome. The first is that the embedding can be built; without it there are no more."""
+    try:
+        specimen = make_specimen(spec)
+    except Exception as error:  # the user's code may raise anything; the finding names it
+        yield Finding("it can be built", _told(error))
+        return
+    yield Finding("it can be built", None)
+    for promise, check in PROMISES.items():
+        try:
+            check(specimen)
+        except AssertionError as broken:
+            yield Finding(promise, str(broken) or "it does not hold")
+        except Exception as error:  # as above
+            yield Finding(promise, _told(error))
+        else:
+            yield Finding(promise, None)
+
+
+def make_specimen(spec: ModelSpec) -> Specimen:
+    """The embedding with seeded weights; a coder that must be fitted is fitted on TYPES."""
+    coder = make_coder(spec.coder, **spec.coder_args)
+    if coder.needs_fit:
+        coder.fit(TypeTable.from_counts({each: 1 for each in TYPES if each}))
+    torch.manual_seed(SEED)
+    return Specimen(spec, coder, build_embedding(spec, DIM).eval(), torch.from_numpy(np.array(coder.encode(TYPES))))
+
+
+def _shapes(it: Specimen) -> None:
+    vectors, specials = it.embedding.embed_types(it.codes), it.embedding.special_rows()
+    assert tuple(vectors.shape) == (len(TYPES), DIM), (
+        f"embed_types gave {tuple(vectors.shape)}, not {(len(TYPES), DIM)}"
+    )
+    wanted = (len(SPECIALS), DIM)
+    assert tuple(specials.shape) == wanted, f"special_rows gave {tuple(specials.shape)}, not {wanted}"
+
+
+def _finite(it: Specimen) -> None:
+    finite = it.embedding.embed_types(it.codes).isfinite().all(1)
+    bad = [repr(each[:20]) for each, fine in zip(TYPES, finite.tolist(), strict=True) if not fine]
+    assert not bad, f"not finite for {', '.join(bad)}"
+
+
+def _order(it: Specimen) -> None:
+    together, backwards = it.embedding.embed_types(it.codes), it.embedding.embed_types(it.codes.flip(0)).flip(0)
+    assert torch.allclose(together, backwards, atol=1e-6), "a type's vector depends on the other types of the batch"
+
+
+def _codes(it: Specimen) -> None:
+    for each, code in zip(TYPES, it.codes.numpy(), strict=True):
+        assert np.array_equal(it.coder.encode([each])[0], code), f"the code of {each[:20]!r} depends on its batch"
+
+
+def _gradients(it: Specimen) -> None:
+    embedding = it.rebuilt()
+    embedding(_batch(it)).pow(2).sum().backward()
+    without = [name for name, p in embedding.named_parameters() if p.requires_grad and p.grad is None]
+    assert not without, f"no gradient reaches {', '.join(without)}"
+
+
+def _count(it: Specimen) -> None:
+    counted, stored = it.embedding.embedding_parameters(), sum(p.numel() for p in it.embedding.parameters())
+    assert isinstance(counted, int), f"embedding_parameters gave {counted!r}, not a whole number"
+    assert 0 <= counted <= stored, f"embedding_parameters gave {counted}, but {stored} are stored"
+
+
+def _saved(it: Specimen) -> None:
+    other = it.rebuilt()
+    other.load_state_dict(it.embedding.state_dict())
+    assert torch.equal(other(_batch(it)), it.embedding(_batch(it))), "after loading its weights it gives other vectors"
+
+
+def _padding(it: Specimen) -> None:
+    short, long = it.embedding(_batch(it)), it.embedding(_batch(it, padding=4))
+    length = short.shape[1]
+    assert torch.allclose(short, long[:, :length], atol=1e-6), "padding changes the vectors of tokens"
+
+
+def _forward(it: Specimen) -> None:
+    batch = _batch(it)
+    wanted = (len(batch), batch.positions.shape[1] * it.embedding.tokens_per_item, DIM)
+    found = tuple(it.embedding(batch).shape)
+    assert found == wanted, f"forward gave {found}, not {wanted}"
+
+
+PROMISES: dict[str, Callable[[Specimen], None]] = {
+    "embed_types and special_rows have the right shapes": _shapes,
+    "unseen, empty, very long and non-ASCII types have finite vectors": _finite,
+    "codes depend on the type alone": _codes,
+    "a type's vector does not depend on the batch": _order,
+    "forward makes one vector a token": _forward,
+    "gradients reach every trained parameter": _gradients,
+    "embedding_parameters counts what is stored": _count,
+    "saved and loaded weights give the same vectors": _saved,
+    "padding changes nothing": _padding,
+}
+
+
+def _batch(it: Specimen, padding: int = 0) -> Batch:
+    """Two rows over all special tokens and types, with some padding behind: positions (2, L)."""
+    row = torch.arange(len(SPECIALS) + len(TYPES))
+    positions = torch.stack([row, row.flip(0)])  # (2, L)
+    pads = torch.full((2, padding), PAD)
+    mask = torch.cat([torch.ones_like(positions), torch.zeros_like(pads)], 1).bool()
+    return Batch(it.codes, torch.cat([positions, pads], 1), mask)
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0]}"

@@ -1,0 +1,113 @@
+"""The identity of a run: the SHA-256 of what it computes, and of nothing else.
+
+In it: the kind, the model as resolved with its version, the task, seed, encoder and recipe as requested, fingerprints
+of the input data, the recipe of what is derived from them (a trained BPE, an n-gram dictionary), and the hash of a
+user's own code. Not in it: labels, paths, hosts, worker counts, devices of training, and what stands under "settings".
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import os
+import platform
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from hashbench.embeddings.base import Embedding, ModelSpec
+from hashbench.embeddings.registry import embedding_arguments
+
+# Values that mean "as if the key did not exist". A key that joins a block later enters here with the value that equals
+# the behaviour before it; the ids of finished runs then stay what they are. Never change or remove an entry.
+AS_BEFORE: dict[str, dict[str, Any]] = {
+    "model": {"code": None, "pooling": "first"},
+    "corpus": {"max_documents": None, "first_chunk_only": False},
+    "pretrain": {"logits": "labels"},
+    "finetune": {"pad_to_max": False, "evaluations_per_epoch": None, "select_metric": None, "patience": None},
+}
+BLOCK_OF = {"baseline": "model", "baseline_corpus": "corpus"}  # blocks that stand under another name
+NOT_IDENTITY = "settings"
+
+
+def run_id(spec: Mapping[str, Any]) -> str:
+    """The id of a run (64 hex digits) from its spec.
+
+    >>> run_id({"kind": "floor", "settings": {"a": 1}}) == run_id({"kind": "floor"})
+    True
+    """
+    return hashlib.sha256(canonical(spec).encode()).hexdigest()
+
+
+def canonical(spec: Mapping[str, Any]) -> str:
+    """The spec as JSON with sorted keys, without settings and without values that mean "as before".
+
+    >>> canonical({"seed": 0, "corpus": {"corpora": [], "max_documents": None}})
+    '{"corpus":{"corpora":[]},"seed":0}'
+    """
+    kept = {key: _strip(key, value) for key, value in spec.items() if key != NOT_IDENTITY}
+    return json.dumps(kept, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def _strip(key: str, value: Any) -> Any:
+    """A block, and the blocks in it, without the values that mean "as before"; anything else as it is."""
+    if not isinstance(value, Mapping):
+        return value
+    name = BLOCK_OF[key] if key in BLOCK_OF else key
+    neutral = AS_BEFORE[name] if name in AS_BEFORE else {}
+    return {k: _strip(k, v) for k, v in value.items() if not (k in neutral and neutral[k] == v)}
+
+
+def model_block(
+    spec: ModelSpec, *, size: str, tokenizer: Mapping[str, Any], coder: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What a model is, as plain values: its tokenizer and coder by their recipes. Its name is not part of it, so that
+    two labels of one thing share their runs."""
+    objective = None if spec.objective is None else {"kind": spec.objective, **spec.objective_args}
+    block = {
+        "embedding": spec.embedding.__qualname__,
+        "embedding_args": embedding_arguments(spec),
+        "tokenizer": dict(tokenizer),
+        "coder": dict(coder),
+        "encoder": {"kind": spec.encoder, "size": size, **spec.encoder_args},
+        "objective": objective,
+        "pooling": spec.pooling,
+        "template": asdict(spec.template),
+        "version": spec.version,
+        "code": own_code(spec.embedding),
+    }
+    plain: dict[str, Any] = json.loads(json.dumps(block))  # tuples become lists, as they come back from the database
+    return plain
+
+
+def own_code(embedding: type[Embedding]) -> str | None:
+    """SHA-256 of the file of a user's own embedding; None for one of the suite, whose `version` speaks for it."""
+    source = Path(inspect.getfile(embedding)).resolve()
+    package = Path(__file__).resolve().parents[1]
+    if source.is_relative_to(package):
+        return None
+    return hashlib.sha256(source.read_bytes()).hexdigest()
+
+
+def device_block(device: str) -> dict[str, Any]:
+    """The device on which an efficiency run measures: its name, and the cores in use where it is a CPU."""
+    import torch
+
+    if device in ("auto", "cuda") and torch.cuda.is_available():
+        return {"name": torch.cuda.get_device_name(0), "cores": None}
+    if device in ("auto", "mps") and torch.backends.mps.is_available():
+        return {"name": f"{platform.processor()} mps", "cores": None}
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return {"name": cpu_name(), "cores": cores}
+
+
+def cpu_name() -> str:
+    """The processor's model name, or the architecture where the system does not tell."""
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        for line in info.read_text(errors="replace").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()

@@ -1,0 +1,232 @@
+"""An experiment file, read and checked: every fault is one line that names the file and the line in it."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from hashbench.errors import InputError
+from hashbench.experiment.complaints import complaint, schema_keys, unknown_key
+from hashbench.experiment.schema import Experiment, TaskEntry
+
+Block = TypeVar("Block", bound=BaseModel)
+KeyPath = tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A valid experiment and where it came from."""
+
+    experiment: Experiment
+    path: Path  # absolute
+    shown: str  # the path as the user wrote it, for messages
+    values: Mapping[str, Any]  # the file's own keys with the overrides, before defaults
+    lines: Mapping[KeyPath, int] = field(default_factory=dict)  # 1 for the first line
+    overrides: Mapping[KeyPath, str] = field(default_factory=dict)  # key path -> the override as typed
+
+    @property
+    def folder(self) -> Path:
+        """The folder to which the paths in the file are relative."""
+        return self.path.parent
+
+    def where(self, *keys: str | int) -> str:
+        """`file:line` of a key, or of the nearest block around it; an override is named as such.
+
+        >>> Loaded(None, Path("/x/a.yaml"), "a.yaml", {}, {("pretrain",): 4}).where("pretrain", "steps")
+        'a.yaml:4'
+        """
+        for end in range(len(keys), 0, -1):
+            if keys[:end] in self.overrides:
+                return f"override {self.overrides[keys[:end]]}"
+            if keys[:end] in self.lines:
+                return f"{self.shown}:{self.lines[keys[:end]]}"
+        return self.shown
+
+    def place_of(self, entry: KeyPath, block: str, key: str) -> KeyPath:
+        """Where a model's recipe value is written: in its own entry, else in the block for all models."""
+        own = (*entry, block, key)
+        return own if own in self.lines else (block, key)
+
+    def sources(self, data: Sequence[str] | None = None) -> tuple[str, ...]:
+        """Where data come from, in order: "hub", "builtin" or absolute folders. `data` (relative to the working
+        folder) overrides the file's own sources (relative to the file)."""
+        own = self.experiment.data
+        names, base = (data, Path.cwd()) if data else ((own,) if isinstance(own, str) else own, self.folder)
+        return tuple(name if name in ("hub", "builtin") else _absolute(name, base) for name in names)
+
+    def task_entry(self, name: str) -> TaskEntry | None:
+        """The user's own data set of that name, its path made absolute; None for a task of the suite."""
+        for task in () if isinstance(self.experiment.tasks, str) else self.experiment.tasks:
+            if isinstance(task, TaskEntry) and task.name == name:
+                return task.model_copy(update={"path": _absolute(task.path, self.folder)})
+        return None
+
+
+def load_experiment(path: str | Path, overrides: Sequence[str] = ()) -> Loaded:
+    """The experiment of a YAML file with `key=value` overrides. Raises InputError, one line with file and line."""
+    shown = str(path)
+    values, lines = _parse(_read(Path(path)), shown)
+    overridden: dict[KeyPath, str] = {}
+    for override in overrides:
+        keys, value = _parse_override(override)
+        _assign(values, keys, value)
+        overridden[keys] = override
+        lines = {place: line for place, line in lines.items() if place[: len(keys)] != keys}  # what stood there is gone
+    draft = Loaded(Experiment.model_construct(), Path(path).resolve(), shown, values, lines, overridden)
+    experiment = validate(Experiment, values, draft)
+    loaded = Loaded(experiment, draft.path, shown, values, lines, overridden)
+    _check_names(loaded)
+    return loaded
+
+
+def validate(block: type[Block], values: Mapping[str, Any], loaded: Loaded, *prefix: str | int) -> Block:
+    """`values` as a checked block of the schema; `prefix` is where the block stands in the file."""
+    try:
+        # Through JSON, because its strict mode takes lists for tuples but neither "12" nor true for a number.
+        return block.model_validate_json(json.dumps(values, default=str), strict=True)
+    except ValidationError as error:
+        keys, sentence = complaint(block, values, error)
+        raise InputError(f"{loaded.where(*prefix, *keys)}: {sentence(prefix)}") from None
+
+
+def _absolute(name: str, base: Path) -> str:
+    return os.path.normpath(base / Path(name).expanduser())
+
+
+def _read(path: Path) -> str:
+    """The text of the file. Raises InputError for what is not a readable, non-empty text file."""
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder; name an experiment file in it, as in {path / 'glue.yaml'}")
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file{_siblings(path)}") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}); name a readable experiment file") from None
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:
+        raise InputError(f"{path}: is not a text file; an experiment is written in YAML (keys: hashbench schema)")
+    if not text.strip():
+        raise InputError(f"{path}: is empty; an experiment needs at least name and models (keys: hashbench schema)")
+    return text
+
+
+def _siblings(path: Path) -> str:
+    """A half sentence that names the experiment files beside a missing one."""
+    names = sorted(p.name for p in path.parent.glob("*.yaml")) if path.parent.is_dir() else []
+    return f"; in that folder: {', '.join(names[:8])}" if names else "; check the path"
+
+
+def _parse(text: str, shown: str) -> tuple[dict[str, Any], dict[KeyPath, int]]:
+    """YAML 1.2 text -> plain values, and the line of every key and item."""
+    from ruamel.yaml import YAML
+    from ruamel.yaml.constructor import DuplicateKeyError
+    from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+    try:
+        tree = YAML(typ="rt").load(io.StringIO(text))
+    except DuplicateKeyError as error:
+        line = error.problem_mark.line + 1
+        name = str(error.problem).split('"')[1] if '"' in str(error.problem) else "?"
+        raise InputError(f"{shown}:{line}: key '{name}' stands twice; keep one of them") from None
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        problem = " ".join(str(error.problem or error.context).split())
+        raise InputError(
+            f"{shown}:{mark.line + 1 if mark else 1}: not YAML: {problem}; check quotes and indentation"
+        ) from None
+    except (YAMLError, ValueError) as error:
+        raise InputError(f"{shown}: not YAML: {' '.join(str(error).split())}; check the file") from None
+    if not isinstance(tree, Mapping):
+        raise InputError(f"{shown}:1: is not a block of keys; write 'name: ...' and so on (keys: hashbench schema)")
+    lines: dict[KeyPath, int] = {}
+    return _plain(tree, (), lines), lines
+
+
+def _plain(node: Any, keys: KeyPath, lines: dict[KeyPath, int]) -> Any:
+    """ruamel's nodes -> dicts, lists and scalars; whole floats become integers, so that `1e5` counts as 100000."""
+    if isinstance(node, Mapping):
+        for key in node:
+            _note_line(node, "key", key, (*keys, str(key)), lines)
+        return {str(key): _plain(value, (*keys, str(key)), lines) for key, value in node.items()}
+    if isinstance(node, (list, tuple)):
+        for i in range(len(node)):
+            _note_line(node, "item", i, (*keys, i), lines)
+        return [_plain(value, (*keys, i), lines) for i, value in enumerate(node)]
+    if isinstance(node, bool) or node is None:
+        return node
+    if isinstance(node, float):
+        return int(node) if node.is_integer() else float(node)
+    if isinstance(node, int):
+        return int(node)
+    return str(node)
+
+
+def _note_line(node: Any, kind: str, key: Any, keys: KeyPath, lines: dict[KeyPath, int]) -> None:
+    try:
+        lines[keys] = getattr(node.lc, kind)(key)[0] + 1
+    except (AttributeError, KeyError, TypeError):
+        pass  # a merged key (<<) has no place of its own; the block's line serves
+
+
+def _parse_override(override: str) -> tuple[tuple[str, ...], Any]:
+    """`key.key=value` -> the keys and the value, read by the rules of the file."""
+    name, equals, text = override.partition("=")
+    if not equals or not name:
+        raise InputError(f"override {override}: is not of the form key=value; as in finetune.epochs=3")
+    keys = tuple(name.split("."))
+    block: type[BaseModel] = Experiment
+    for depth, key in enumerate(keys):
+        known = schema_keys(block)
+        if key not in known:
+            raise InputError(f"override {override}: {unknown_key(keys[:depth], key, list(known))}")
+        inner = known[key]
+        if depth + 1 < len(keys) and inner is None:
+            raise InputError(f"override {override}: '{'.'.join(keys[: depth + 1])}' holds no keys; give it a value")
+        block = inner or block
+    return keys, _parse_value(override, text)
+
+
+def _parse_value(override: str, text: str) -> Any:
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    try:
+        return _plain(YAML(typ="rt").load(io.StringIO(text)), (), {})
+    except YAMLError:
+        raise InputError(f"override {override}: the value is not YAML; put it in quotes") from None
+
+
+def _assign(values: dict[str, Any], keys: tuple[str, ...], value: Any) -> None:
+    for key in keys[:-1]:
+        if not isinstance(values.get(key), dict):
+            values[key] = {}  # an absent block, or `efficiency: true`
+        values = values[key]
+    values[keys[-1]] = value
+
+
+def _check_names(loaded: Loaded) -> None:
+    """Names and seeds that must be unique in the experiment."""
+    experiment = loaded.experiment
+    lists: dict[str, list[str]] = {
+        "models": [m if isinstance(m, str) else m.name for m in experiment.models],
+        "tasks": []
+        if isinstance(experiment.tasks, str)
+        else [t if isinstance(t, str) else t.name for t in experiment.tasks],
+        "seeds": [str(seed) for seed in experiment.seeds],
+        "floors": list(experiment.floors),
+    }
+    for key, names in lists.items():
+        for i, name in enumerate(names):
+            if name in names[:i]:
+                raise InputError(f"{loaded.where(key, i)}: '{name}' stands twice in {key}; keep one of them")

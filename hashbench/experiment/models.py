@@ -1,0 +1,187 @@
+"""The models of an experiment: names, groups, variations and embeddings of the user's own become resolved specs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from hashbench.embeddings.base import ModelSpec
+from hashbench.embeddings.registry import find_model, groups, load_own, models
+from hashbench.errors import InputError, near_match
+from hashbench.experiment.load import KeyPath, Loaded, validate
+from hashbench.experiment.recipes import PRETRAIN_LEARNING_RATE, complete_finetune, complete_pretrain
+from hashbench.experiment.schema import Finetune, ModelEntry, Pretrain
+
+BPE_KEYS = {"bpe", "lsh_bpe"}  # arguments that name a BPE: a file, or one of the hub
+OWN_CODER = "md5-bits"  # what an own embedding gets that names no coder: needs no fit, works for any text
+
+
+@dataclass(frozen=True)
+class ResolvedModel:
+    """A model of an experiment with nothing left open."""
+
+    label: str  # its name in the experiment
+    spec: ModelSpec
+    pretrain: Pretrain  # learning rate and warm-up set
+    finetune: Finetune  # learning rate set
+    place: KeyPath  # of its entry in the file
+
+
+def resolve_models(loaded: Loaded) -> dict[str, ResolvedModel]:
+    """The models of an experiment by label, in the order of the file. Raises InputError with file and line."""
+    resolved: dict[str, ResolvedModel] = {}
+    for i, entry in enumerate(loaded.experiment.models):
+        place: KeyPath = ("models", i)
+        for spec, own in _specs_of(loaded, entry, place):
+            if spec.name in resolved and (own or resolved[spec.name].spec != spec):
+                raise InputError(
+                    f"{loaded.where(*place)}: model '{spec.name}' stands twice in models; rename one of them"
+                )
+            if spec.name not in resolved:  # a group may repeat a model that was named before
+                resolved[spec.name] = _complete(loaded, spec, own, place)
+    return resolved
+
+
+def resolve_baseline(loaded: Loaded, resolved: Mapping[str, ResolvedModel]) -> ResolvedModel:
+    """The model that ratios refer to; it need not be among the models of the experiment."""
+    name = loaded.experiment.baseline
+    if name in resolved:
+        return resolved[name]
+    return _complete(loaded, _named(loaded, name, ("baseline",), list(resolved)), None, ("baseline",))
+
+
+def model_of(loaded: Loaded, label: str) -> ResolvedModel:
+    """One model of an experiment by its label: what a worker needs besides a run's spec."""
+    resolved = resolve_models(loaded)
+    return resolved[label] if label in resolved else resolve_baseline(loaded, resolved)
+
+
+def _specs_of(loaded: Loaded, entry: str | ModelEntry, place: KeyPath) -> list[tuple[ModelSpec, ModelEntry | None]]:
+    if isinstance(entry, ModelEntry):
+        return [(_from_entry(loaded, entry, place), entry)]
+    if entry in groups():
+        return [(find_model(name), None) for name in groups()[entry]]
+    return [(_named(loaded, entry, place, list(groups())), None)]
+
+
+def _named(loaded: Loaded, name: str, place: KeyPath, others: list[str]) -> ModelSpec:
+    if name not in models():
+        near = near_match(name, [*models(), *others])
+        raise InputError(f"{loaded.where(*place)}: unknown model '{name}'{near} (list: hashbench models)")
+    return find_model(name)
+
+
+def _from_entry(loaded: Loaded, entry: ModelEntry, place: KeyPath) -> ModelSpec:
+    """The spec of a mapping: a variation (`like`), an own embedding (`use`), or a registered model by its name."""
+    if entry.use is not None:
+        if entry.name in models():
+            raise InputError(
+                f"{loaded.where(*place, 'name')}: '{entry.name}' is a model of the suite; choose another name"
+            )
+        try:
+            embedding = load_own(_beside(loaded, entry.use))
+        except InputError as error:
+            raise InputError(f"{loaded.where(*place, 'use')}: {error}") from error
+        spec = ModelSpec(entry.name, embedding=embedding, coder=OWN_CODER)
+    else:
+        _check_variation(loaded, entry, place)
+        key = "like" if entry.like is not None else "name"
+        origin = _named(loaded, entry.like or entry.name, (*place, key), [])
+        spec = replace(origin, name=entry.name)
+        if entry.like is not None:  # a variation reproduces no row of a paper
+            spec = replace(spec, paper="", frame="", groups=(), summary=f"a variation of {entry.like}")
+    return _override(loaded, spec, entry, place)
+
+
+def _check_variation(loaded: Loaded, entry: ModelEntry, place: KeyPath) -> None:
+    """A name of the suite means one thing: what is changed gets a name of its own, or tables would mislead."""
+    changed = [
+        key for key in ("tokenizer", "coder", "embedding", "encoder", "objective") if getattr(entry, key) is not None
+    ]
+    if entry.like is None and changed and entry.name in models():
+        remedy = f"write name: my-{entry.name}, like: {entry.name}"
+        raise InputError(
+            f"{loaded.where(*place, changed[0])}: '{entry.name}' with another {changed[0]} is another model; {remedy}"
+        )
+    if entry.like is not None and entry.name in models():
+        raise InputError(
+            f"{loaded.where(*place, 'name')}: '{entry.name}' is a model of the suite; give the variation another name"
+        )
+
+
+def _beside(loaded: Loaded, reference: str) -> str:
+    """FILE.py:Class with the file's path made absolute; package.module:Class as it is."""
+    file, colon, name = reference.rpartition(":")
+    return f"{loaded.folder / Path(file).expanduser()}:{name}" if colon and file.endswith(".py") else reference
+
+
+def _override(loaded: Loaded, spec: ModelSpec, entry: ModelEntry, place: KeyPath) -> ModelSpec:
+    """The spec with what the entry changes. A mapping without `kind` varies the arguments; another kind starts anew."""
+    tokenizer, tokenizer_args = _vary(spec.tokenizer, spec.tokenizer_args, entry.tokenizer)
+    coder, coder_args = _vary(spec.coder, spec.coder_args, entry.coder)
+    objective, objective_args = _vary(spec.objective, spec.objective_args, entry.objective)
+    known = [*PRETRAIN_LEARNING_RATE, "none"]
+    if objective is not None and objective not in known:
+        near = near_match(objective, known) or ";"
+        where = loaded.where(*place, "objective")
+        raise InputError(f"{where}: unknown objective '{objective}'{near} objectives: {', '.join(known)}")
+    return replace(
+        spec,
+        tokenizer=tokenizer or spec.tokenizer,
+        tokenizer_args=_files_beside(loaded, tokenizer_args, loaded.where(*place, "tokenizer")),
+        coder=coder or spec.coder,
+        coder_args=_files_beside(loaded, coder_args, loaded.where(*place, "coder")),
+        embedding_args={**spec.embedding_args, **(entry.embedding or {})},
+        encoder_args={**spec.encoder_args, **(entry.encoder or {})},
+        objective=None if objective == "none" else objective,  # type: ignore[arg-type]  # one of known
+        objective_args=objective_args,
+    )
+
+
+def _vary(
+    kind: str | None, args: Mapping[str, Any], change: str | Mapping[str, Any] | None
+) -> tuple[str | None, dict[str, Any]]:
+    if change is None:
+        return kind, dict(args)
+    if isinstance(change, str):
+        return change, dict(args) if change == kind else {}
+    given = {key: value for key, value in change.items() if key != "kind"}
+    new_kind = str(change["kind"]) if "kind" in change else kind
+    return new_kind, {**args, **given} if new_kind == kind else given
+
+
+def _files_beside(loaded: Loaded, args: dict[str, Any], where: str) -> dict[str, Any]:
+    """A BPE file's path made absolute. Raises InputError for a missing file, before it is looked for on the hub."""
+    found = dict(args)
+    for key in BPE_KEYS & set(args):
+        name = str(args[key])
+        path = loaded.folder / Path(name).expanduser()
+        if path.exists():
+            found[key] = str(path)
+        elif path.suffix or name.startswith((".", "/", "~")):
+            raise InputError(
+                f"{where}: {key}: no such file {name!r}; it is relative to the experiment file, or a hub name"
+            )
+    return found
+
+
+def _complete(loaded: Loaded, spec: ModelSpec, entry: ModelEntry | None, place: KeyPath) -> ResolvedModel:
+    """Spec and recipes with everything filled in: the file's block, then the model's differences, then the entry's."""
+    pretrain = _block(loaded, Pretrain, "pretrain", spec.pretrain, entry.pretrain if entry else None, place)
+    finetune = _block(loaded, Finetune, "finetune", spec.finetune, entry.finetune if entry else None, place)
+    size = loaded.experiment.encoder
+    if spec.objective is not None:
+        pretrain = complete_pretrain(pretrain, objective=spec.objective, encoder=size)
+    return ResolvedModel(spec.name, spec, pretrain, complete_finetune(finetune, encoder=size), place)
+
+
+def _block(
+    loaded: Loaded, block: type, key: str, spec: Mapping[str, Any], own: Mapping[str, Any] | None, place: KeyPath
+) -> Any:
+    """What a user wrote for all models wins over a model's recipe difference, and its own entry over both."""
+    if own:
+        validate(block, own, loaded, *place, key)
+    written = loaded.values[key] if key in loaded.values else {}
+    return validate(block, {**spec, **(written or {}), **(own or {})}, loaded, key)

@@ -1,0 +1,233 @@
+"""From an experiment to its runs: what must be done, in which order, under which id."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Literal, TypeVar
+
+from hashbench.data.sources import CorpusSource, LocatedTask, Source, locate_corpus, locate_task, open_sources
+from hashbench.data.tasks import Task, expand_tasks
+from hashbench.errors import InputError
+from hashbench.experiment.checks import check_lengths, check_model
+from hashbench.experiment.identity import device_block, run_id
+from hashbench.experiment.load import KeyPath, Loaded
+from hashbench.experiment.models import ResolvedModel, resolve_baseline, resolve_models
+from hashbench.experiment.specs import (
+    Subject,
+    efficiency_spec,
+    finetune_spec,
+    floor_spec,
+    make_subject,
+    needs_corpus,
+    pretrain_spec,
+)
+
+Result = TypeVar("Result")
+Located = TypeVar("Located", LocatedTask, CorpusSource)
+RunKind = Literal["pretrain", "finetune", "floor", "efficiency"]
+
+
+@dataclass(frozen=True)
+class Run:
+    """The smallest unit of work with a result."""
+
+    id: str  # sha256 of the canonical spec
+    kind: RunKind
+    model: str  # label in the experiment; a floor's name in runs of kind "floor"
+    encoder: str  # size
+    spec: dict[str, Any]  # everything a worker needs but paths
+    task: str | None = None  # finetune and floor only
+    seed: int | None = None  # pretrain and finetune only
+    needs: tuple[str, ...] = ()  # ids of the runs that must be done before
+    position: int = 0  # order in the experiment, 0 first
+    data_fingerprint: str | None = None  # of the task's data
+    metric: str | None = None  # what the experiment's own table reads from this run
+    split: str | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The runs of an experiment, in order, and what they are made from."""
+
+    runs: tuple[Run, ...]
+    models: Mapping[str, ResolvedModel]  # by label, in the order of the file
+    baseline: ResolvedModel
+    tasks: tuple[LocatedTask, ...]
+    corpora: Mapping[str, CorpusSource]  # by name
+    sources: tuple[str, ...]  # "hub", "builtin" or folders, in order
+
+    @property
+    def task_names(self) -> tuple[str, ...]:
+        return tuple(located.task.name for located in self.tasks)
+
+
+def plan(loaded: Loaded, *, data: Sequence[str] | None = None) -> Plan:
+    """All runs of an experiment. Reads fingerprints of the data, never the data.
+
+    Everything is validated before the first run; raises InputError with file and line. `data` overrides the
+    experiment's sources.
+    """
+    models = resolve_models(loaded)
+    baseline = resolve_baseline(loaded, models)
+    for model in {**models, baseline.label: baseline}.values():
+        check_model(loaded, model)
+        check_lengths(loaded, model)
+    tasks = find_tasks(loaded)
+    for model in models.values():
+        _check_select_metric(loaded, model, tasks)
+    names = loaded.sources(data)
+    sources = _named("--data" if data else loaded.where("data"), lambda: open_sources(names))
+    located = tuple(_locate_task(loaded, i, task, sources) for i, task in enumerate(tasks))
+    wanted = [*models.values(), *([baseline] if loaded.experiment.efficiency else [])]
+    corpora = _locate_corpora(loaded, wanted, sources)
+    runs = _ordered(_Maker(loaded, located, corpora), models, baseline)
+    return Plan(runs, models, baseline, located, corpora, names)
+
+
+def find_tasks(loaded: Loaded) -> list[Task]:
+    """The tasks of an experiment. Raises InputError with file and line for an unknown one or an unfit metric."""
+    tasks = loaded.experiment.tasks
+    if isinstance(tasks, str):
+        return _at(loaded, ("tasks",), lambda: expand_tasks(tasks, loaded.folder))
+    found: list[Task] = []
+    for i, entry in enumerate(tasks):
+        for task in _at(loaded, ("tasks", i), partial(expand_tasks, [entry], loaded.folder)):
+            if task.name in [other.name for other in found]:
+                raise InputError(f"{loaded.where('tasks', i)}: task '{task.name}' stands twice; rename one of them")
+            found.append(task)
+    return found
+
+
+def check_data(planned: Plan) -> None:
+    """Reads every task once, so that a label that is none is found before hours of work. Raises InputError."""
+    for located in planned.tasks:
+        located.load()
+
+
+class _Maker:
+    """Makes the runs of an experiment whose data are known."""
+
+    def __init__(self, loaded: Loaded, tasks: tuple[LocatedTask, ...], corpora: Mapping[str, CorpusSource]) -> None:
+        self.experiment, self.tasks, self._corpora = loaded.experiment, tasks, corpora
+        self._subjects: dict[str, Subject] = {}
+        self._pretrains: dict[str, Run | None] = {}
+
+    def subject(self, model: ResolvedModel) -> Subject:
+        """The model as specs name it; made once, since a BPE file is read for it."""
+        if model.label not in self._subjects:
+            names = model.pretrain.corpora if needs_corpus(model.spec) else ()
+            fingerprints = {name: self._corpora[name].fingerprint for name in names}
+            self._subjects[model.label] = make_subject(model, self.experiment, fingerprints)
+        return self._subjects[model.label]
+
+    def pretrain(self, model: ResolvedModel) -> Run | None:
+        """The pre-training of a model, or None where its objective is none."""
+        if model.spec.objective is None:
+            return None
+        if model.label not in self._pretrains:
+            spec = pretrain_spec(self.subject(model), self.experiment)
+            self._pretrains[model.label] = self._run("pretrain", model.label, spec, seed=model.pretrain.seed)
+        return self._pretrains[model.label]
+
+    def finetune(self, model: ResolvedModel, task: LocatedTask, seed: int) -> Run:
+        """One fine-tuning; it waits for its model's pre-training."""
+        source = self.pretrain(model)
+        start = source.id if source else None
+        spec = finetune_spec(self.subject(model), self.experiment, pretrain=start, task=task, seed=seed)
+        return _about(self._run("finetune", model.label, spec, seed=seed, needs=(start,) if start else ()), task)
+
+    def floor(self, name: str, task: LocatedTask) -> Run:
+        """What no representation is needed for, on one task."""
+        return _about(self._run("floor", name, floor_spec(name, task)), task)
+
+    def efficiency(self, model: ResolvedModel, baseline: ResolvedModel) -> Run:
+        """One measurement of a model in turn with the baseline, on this machine."""
+        spec = efficiency_spec(
+            self.subject(model),
+            self.subject(baseline),
+            self.experiment,
+            tasks=self.tasks,
+            device=device_block(self.experiment.device),
+        )
+        return self._run("efficiency", model.label, spec)
+
+    def _run(self, kind: RunKind, label: str, spec: dict[str, Any], **fields: Any) -> Run:
+        return Run(run_id(spec), kind, label, self.experiment.encoder, spec, **fields)
+
+
+def _about(run: Run, task: LocatedTask) -> Run:
+    return replace(
+        run,
+        task=task.task.name,
+        data_fingerprint=task.fingerprint,
+        metric=task.task.select_metric,
+        split=task.task.report_splits[0],
+    )
+
+
+def _ordered(maker: _Maker, models: Mapping[str, ResolvedModel], baseline: ResolvedModel) -> tuple[Run, ...]:
+    """Pre-trainings first, each once; then floors; fine-tunings seed by seed and task by task, so that a table fills
+    for all models alike; measurements last, when the machine grows quiet."""
+    experiment = maker.experiment
+    runs = [run for model in models.values() if (run := maker.pretrain(model))]
+    runs += [maker.floor(name, task) for task in maker.tasks for name in experiment.floors]
+    runs += [
+        maker.finetune(model, task, seed)
+        for seed in experiment.seeds
+        for task in maker.tasks
+        for model in models.values()
+    ]
+    if experiment.efficiency:
+        runs += [maker.efficiency(model, baseline) for model in models.values()]
+    return tuple(replace(run, position=i) for i, run in enumerate(runs))
+
+
+def _check_select_metric(loaded: Loaded, model: ResolvedModel, tasks: Sequence[Task]) -> None:
+    metric = model.finetune.select_metric
+    for task in tasks if metric is not None else ():
+        if metric not in task.metrics:
+            where = loaded.where(*loaded.place_of(model.place, "finetune", "select_metric"))
+            raise InputError(
+                f"{where}: metric '{metric}' does not fit task '{task.name}'; its metrics: {', '.join(task.metrics)}"
+            )
+
+
+def _locate_task(loaded: Loaded, i: int, task: Task, sources: Sequence[Source]) -> LocatedTask:
+    place: KeyPath = ("tasks",) if isinstance(loaded.experiment.tasks, str) else ("tasks", i)
+    return _at(loaded, place, lambda: _opened(locate_task(task, sources)))
+
+
+def _locate_corpora(
+    loaded: Loaded, models: Sequence[ResolvedModel], sources: Sequence[Source]
+) -> dict[str, CorpusSource]:
+    found: dict[str, CorpusSource] = {}
+    for model in models:
+        for i, name in enumerate(model.pretrain.corpora if needs_corpus(model.spec) else ()):
+            if name not in found:
+                place = loaded.place_of(model.place, "pretrain", "corpora")
+                found[name] = _at(loaded, (*place, i), partial(_open_corpus, name, sources))
+    return found
+
+
+def _open_corpus(name: str, sources: Sequence[Source]) -> CorpusSource:
+    return _opened(locate_corpus(name, sources))
+
+
+def _opened(located: Located) -> Located:
+    """What was located; taking its fingerprint is what fails where the hub or a file cannot be read."""
+    _ = located.fingerprint
+    return located
+
+
+def _at(loaded: Loaded, place: KeyPath, do: Callable[[], Result]) -> Result:
+    """What `do` returns; file and line are put before its InputError."""
+    return _named(loaded.where(*place), do)
+
+
+def _named(where: str, do: Callable[[], Result]) -> Result:
+    try:
+        return do()
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from error

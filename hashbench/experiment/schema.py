@@ -1,0 +1,140 @@
+"""The keys of an experiment file. Every default of the suite stands here, once.
+
+Where a default is None the value follows from the model's objective and the encoder's size; the rule stands in
+`experiment/plan.py`, and `hashbench check FILE` prints the outcome. Paper values: HashFormers, tables 4 and 5.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+EncoderSize = Literal["tiny", "mini", "small", "medium", "base"]
+Precision = Literal["32", "bf16"]
+Seed = Annotated[int, Field(ge=0)]
+Rate = Annotated[float, Field(gt=0)]
+Beta = Annotated[float, Field(ge=0, lt=1)]
+Grid = Annotated[tuple[Rate, ...], Field(min_length=1)]
+
+
+class Strict(BaseModel):
+    """A block of the file: an unknown key is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, protected_namespaces=())
+
+
+class Pretrain(Strict):
+    """How a model is pre-trained. One pre-training serves all fine-tunings and seeds of a model."""
+
+    corpora: tuple[str, ...] = Field(default=("wikipedia", "bookcorpus"), min_length=1, description="names of corpora, read in this order")
+    steps: int = Field(default=500_000, gt=0, description="optimizer steps")
+    max_epochs: int = Field(default=10, gt=0, description="passes over the corpus after which training ends even if steps remain")
+    batch_size: int = Field(default=128, gt=0, description="sequences a step, over all devices")
+    sequence_length: int = Field(default=512, ge=8, description="tokens a sequence, special tokens included")
+    max_documents: int | None = Field(default=None, gt=0, description="read only the first documents of each corpus; null: all")
+    first_chunk_only: bool = Field(default=False, description="one sequence an article, its rest thrown away, as the released HashFormers code does; false: full packing")
+    vocabulary_size: int = Field(default=50_265, ge=300, description="rows of a BPE vocabulary trained on the corpora, specials included")
+    learning_rate: float | None = Field(default=None, gt=0, description="peak; null: by objective and encoder size (base: 1e-4 MLM, 5e-5 S+R)")
+    warmup_steps: int | None = Field(default=None, ge=0, description="null: 10,000, at most 6 % of the steps")
+    betas: tuple[Beta, Beta] = Field(default=(0.9, 0.9999), description="of AdamW")
+    eps: float = Field(default=1e-8, gt=0, description="of AdamW")
+    weight_decay: float = Field(default=0.01, ge=0, description="not on biases and LayerNorm weights")
+    clip: float = Field(default=1.0, gt=0, description="largest gradient norm")
+    logits: Literal["labels", "all"] = Field(default="labels", description="where MLM computes logits; all: at every position, as the paper's timing did")
+    precision: Precision = Field(default="32", description="bf16: autocast where the hardware has it")
+    seed: int = Field(default=0, ge=0, description="of weights, order and corruption")
+
+
+class Finetune(Strict):
+    """How a model is fine-tuned on a task."""
+
+    epochs: int = Field(default=5, gt=0, description="passes over the training set")
+    batch_size: int = Field(default=32, gt=0, description="rows a step, over all devices")
+    learning_rate: Rate | Grid | None = Field(default=None, description="peak; a list: a grid chosen on a seeded tenth of train; null: by encoder size (base: 3e-5)")
+    schedule: Literal["cosine_restarts", "linear", "constant"] = Field(default="cosine_restarts", description="of the learning rate, after the warm-up")
+    restart_cycles: int = Field(default=5, gt=0, description="hard restarts of the cosine")
+    warmup_fraction: float = Field(default=0.06, ge=0, le=1, description="share of the steps, floored")
+    betas: tuple[Beta, Beta] = Field(default=(0.9, 0.999), description="of AdamW")
+    eps: float = Field(default=1e-6, gt=0, description="of AdamW")
+    weight_decay: float = Field(default=0.0, ge=0, description="not on biases and LayerNorm weights")
+    clip: float = Field(default=1.0, gt=0, description="largest gradient norm")
+    max_length: int = Field(default=128, ge=8, description="tokens of an input, special tokens included")
+    pad_to_max: bool = Field(default=False, description="pad every batch to max_length instead of to its longest row")
+    evaluations_per_epoch: int | None = Field(default=None, gt=0, description="null: the paper's rule, five an epoch and a third of that for rte, mrpc, cola, stsb")
+    select_metric: str | None = Field(default=None, description="metric by which the best evaluation is chosen; null: the task's own (mnli: matched and mismatched together)")
+    patience: int | None = Field(default=None, gt=0, description="evaluations without improvement after which training stops; null: never")
+    precision: Precision = Field(default="32", description="bf16: autocast where the hardware has it")
+
+
+class Efficiency(Strict):
+    """What an efficiency run measures, model and baseline in turn."""
+
+    pairs: int = Field(default=5, gt=0, description="measured pairs of (model, baseline); medians are reported")
+    pretrain_batch_size: int = Field(default=8, gt=0, description="sequences of a timed pre-training step")
+    pretrain_length: int = Field(default=512, ge=8, description="tokens of a timed pre-training sequence")
+    infer_batch_size: int = Field(default=32, gt=0, description="rows a step, over all devices")
+    infer_samples: int = Field(default=128, gt=0, description="dev texts of a task that are timed")
+
+
+class Tracking(Strict):
+    """Watching runs. The database is the record; this never stops a run."""
+
+    wandb: Literal["off", "offline", "online"] = Field(default="off", description="Weights & Biases: off, files in wandb/, or its server")
+    project: str = Field(default="hashbench", description="of Weights & Biases")
+
+
+class ModelEntry(Strict):
+    """One entry of `models`: a name, a variation of a model, or an embedding of the user's own."""
+
+    name: str = Field(min_length=1, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", description="unique in the experiment")
+    like: str | None = Field(default=None, description="the named model that this one varies")
+    use: str | None = Field(default=None, description="an embedding of your own: FILE.py:Class or package.module:Class")
+    tokenizer: str | dict[str, Any] | None = Field(default=None, description="words, bpe, or a mapping: {kind, pattern, lowercase, bpe}")
+    coder: str | dict[str, Any] | None = Field(default=None, description="a coder's name, or a mapping of its arguments: {kind, num_buckets, bits, ...}")
+    embedding: dict[str, Any] | None = Field(default=None, description="arguments of the embedding")
+    encoder: dict[str, Any] | None = Field(default=None, description="encoder values that differ from the size's: {layers, dropout, ...}")
+    objective: str | dict[str, Any] | None = Field(default=None, description="mlm, shuffle_random, none, or a mapping: {kind, shuffle_prob, random_prob, released}")
+    pretrain: dict[str, Any] | None = Field(default=None, description="differences from the experiment's pretrain")
+    finetune: dict[str, Any] | None = Field(default=None, description="differences from the experiment's finetune")
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> ModelEntry:
+        if self.like and self.use:
+            raise ValueError("give either like or use, not both")
+        return self
+
+
+class TaskEntry(Strict):
+    """A data set of the user's own where a task name stands."""
+
+    name: str = Field(min_length=1, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", description="unique in the experiment, and no task of the suite")
+    path: str = Field(description="folder with train, validation (or dev) and perhaps test, as parquet, CSV or JSONL; relative to this file")
+    text: str | tuple[str, str] = Field(description="column of the text, or two columns of a pair")
+    label: str = Field(default="label", description="column of the label")
+    metric: str = Field(default="accuracy", description="the metric to select and report by; see hashbench data list")
+
+
+class Experiment(Strict):
+    """An experiment file."""
+
+    name: str = Field(min_length=1, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", description="under which hashbench report and status find it")
+    data: str | tuple[str, ...] = Field(default="hub", description="hub, builtin, a folder, or a list tried in order; nothing falls back to built-in by itself")
+    encoder: EncoderSize = Field(default="base", description="size of the encoder; base is the papers'")
+    models: tuple[str | ModelEntry, ...] = Field(min_length=1, description="names, groups (hashformers), variations, own embeddings")
+    baseline: str = Field(default="bert-mlm", description="the model that ratios refer to")
+    floors: tuple[Literal["majority", "bag-of-words"], ...] = Field(default=("majority", "bag-of-words"), description="scores that a model must beat, in every table")
+    tasks: str | tuple[str | TaskEntry, ...] = Field(default="glue", description="glue, or a list of task names and own data sets")
+    seeds: tuple[Seed, ...] = Field(default=(0, 1, 2), min_length=1, description="of fine-tuning: weights of the head, dropout, order")
+    pretrain: Pretrain = Field(default=Pretrain(), description="for all models; an entry of models may differ")
+    finetune: Finetune = Field(default=Finetune(), description="for all models; an entry of models may differ")
+    efficiency: bool | Efficiency = Field(default=False, description="measure time and memory of each model in turn with the baseline; true, or a block of its values")
+    tracking: Tracking = Field(default=Tracking(), description="watching runs from outside")
+    executor: Literal["local"] = Field(default="local", description="where runs are carried out")
+    workers: int = Field(default=1, gt=0, description="processes that run at the same time on this machine")
+    threads: int | None = Field(default=None, gt=0, description="CPU threads a run; null: cores divided by workers")
+    device: Literal["auto", "cpu", "cuda", "mps"] = Field(default="auto", description="auto: a GPU where there is one")
+    devices: int = Field(default=1, gt=0, description="GPUs a run")
+    retries: int = Field(default=1, ge=0, description="how often a failed run is tried again")
+    checkpoint_minutes: float = Field(default=5.0, gt=0, description="minutes between the checkpoints from which an interrupted run resumes; no effect on results")
+    keep_weights: Literal["pretrained", "best", "none"] = Field(default="pretrained", description="best: also those of every fine-tuning, 168 GB at the paper's scale")

@@ -1,0 +1,143 @@
+"""The spec of each kind of run: plain values, complete, the same from the file as from the database."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hashbench.coders.registry import make_coder
+from hashbench.data.sources import LocatedTask
+from hashbench.embeddings.base import ModelSpec
+from hashbench.experiment.identity import model_block
+from hashbench.experiment.models import ResolvedModel
+from hashbench.experiment.schema import Efficiency, Experiment
+from hashbench.text.subwords import SubwordTokenizer
+from hashbench.text.tokenizers import make_tokenizer
+
+FLOOR_VERSION = 1  # raised when the meaning of a floor changes
+# Keys of schema.Pretrain that stand elsewhere in the spec: in the corpus, the tokenizer and the seed.
+PRETRAIN_ELSEWHERE = {"corpora", "max_documents", "first_chunk_only", "vocabulary_size", "seed"}
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A model as specs name it: what it is, and the text it is made from."""
+
+    resolved: ResolvedModel
+    block: dict[str, Any]
+    corpus: dict[str, Any] | None  # None: it learns nothing from corpora
+
+
+def needs_corpus(spec: ModelSpec) -> bool:
+    """Whether a model learns anything from the corpora: weights, a vocabulary, or a dictionary of its coder."""
+    if spec.objective is not None:
+        return True
+    tokenizer = make_tokenizer(spec.tokenizer, **spec.tokenizer_args)
+    trains = isinstance(tokenizer, SubwordTokenizer) and tokenizer.needs_training
+    return trains or make_coder(spec.coder, **spec.coder_args).needs_fit
+
+
+def make_subject(model: ResolvedModel, experiment: Experiment, corpora: Mapping[str, str]) -> Subject:
+    """A model with its corpora, given by name and fingerprint; none where it needs none."""
+    spec = model.spec
+    tokenizer = make_tokenizer(spec.tokenizer, **spec.tokenizer_args)
+    if isinstance(tokenizer, SubwordTokenizer) and tokenizer.needs_training:
+        tokenizer.vocabulary_size = model.pretrain.vocabulary_size  # what is derived has its recipe in the identity
+    coder = make_coder(spec.coder, **spec.coder_args)
+    block = model_block(spec, size=experiment.encoder, tokenizer=tokenizer.recipe(), coder=coder.recipe())
+    corpus = {
+        "corpora": [{"name": name, "fingerprint": fingerprint} for name, fingerprint in corpora.items()],
+        "max_documents": model.pretrain.max_documents,
+        "first_chunk_only": model.pretrain.first_chunk_only,
+    }
+    return Subject(model, block, corpus if corpora else None)
+
+
+def pretrain_spec(subject: Subject, experiment: Experiment) -> dict[str, Any]:
+    """The spec of a pre-training."""
+    recipe = subject.resolved.pretrain
+    return _plain(
+        {
+            "kind": "pretrain",
+            # pooling belongs to the classification head alone
+            "model": {key: value for key, value in subject.block.items() if key != "pooling"},
+            "corpus": subject.corpus,
+            "pretrain": recipe.model_dump(exclude=PRETRAIN_ELSEWHERE),
+            "seed": recipe.seed,
+            "threads": experiment.threads,
+        }
+    )
+
+
+def finetune_spec(
+    subject: Subject, experiment: Experiment, *, pretrain: str | None, task: LocatedTask, seed: int
+) -> dict[str, Any]:
+    """The spec of a fine-tuning; `pretrain` is the id of the pre-training it starts from."""
+    return _plain(
+        {
+            "kind": "finetune",
+            "model": subject.block,
+            "corpus": subject.corpus,
+            "pretrain": pretrain,
+            "task": _task(task),
+            "data": task.fingerprint,
+            "finetune": subject.resolved.finetune.model_dump(),
+            "seed": seed,
+            "threads": experiment.threads,
+        }
+    )
+
+
+def floor_spec(name: str, task: LocatedTask) -> dict[str, Any]:
+    """The spec of a floor on a task."""
+    spec = {"kind": "floor", "floor": name, "version": FLOOR_VERSION, "task": _task(task), "data": task.fingerprint}
+    return _plain(spec)
+
+
+def efficiency_spec(
+    subject: Subject,
+    baseline: Subject,
+    experiment: Experiment,
+    *,
+    tasks: Sequence[LocatedTask],
+    device: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The spec of a measurement of a model in turn with the baseline, on one device."""
+    chosen = experiment.efficiency if isinstance(experiment.efficiency, Efficiency) else Efficiency()
+    model = subject.resolved
+    return _plain(
+        {
+            "kind": "efficiency",
+            "model": subject.block,
+            "baseline": baseline.block,
+            "corpus": subject.corpus,
+            "baseline_corpus": baseline.corpus,
+            "tasks": [{**_task(task), "data": task.fingerprint} for task in tasks],
+            "efficiency": chosen.model_dump(),
+            "pretrain": model.pretrain.model_dump(include={"logits", "precision"}),
+            "finetune": model.finetune.model_dump(include={"max_length", "precision"}),
+            "device": dict(device),
+            "threads": experiment.threads,
+            "settings": {"baseline": baseline.resolved.label},
+        }
+    )
+
+
+def _task(task: LocatedTask) -> dict[str, Any]:
+    """A task of the suite by its name; an own data set by its columns and metric too, but never by its path."""
+    if not task.task.is_own:
+        return {"name": task.task.name}
+    return {
+        "name": task.task.name,
+        "text": list(task.task.text),
+        "label": task.task.label,
+        "metric": task.task.select_metric,
+    }
+
+
+def _plain(spec: dict[str, Any]) -> dict[str, Any]:
+    """Tuples as lists, as they come back from the database."""
+    plain: dict[str, Any] = json.loads(json.dumps(spec))
+    return plain

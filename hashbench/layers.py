@@ -1,0 +1,80 @@
+"""Layers that embeddings, encoders and heads share: the suite's initial weights, and a dropout that is cheap on a CPU.
+
+torch draws CPU dropout masks one number at a time, which costs more than the matrix products of a small encoder. Here
+16 bits decide an element, and one draw from torch's generator seeds the generator of the bits, so that
+`torch.manual_seed` still decides every mask.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+INIT_STD = 0.02  # released code of HashFormers: a normal distribution cut at two standard deviations
+LEVELS = 1 << 16  # a probability is rounded to a multiple of 1/65536: 0.1 becomes 0.100006
+
+
+def draw_weights(weight: Tensor) -> Tensor:
+    """Fills a tensor of any shape in place from the suite's truncated normal."""
+    return nn.init.trunc_normal_(weight, std=INIT_STD, a=-2 * INIT_STD, b=2 * INIT_STD)
+
+
+def init_weights(module: nn.Module) -> None:
+    """For `Module.apply`: Linear and Embedding from the truncated normal, biases 0; LayerNorm stays at 1 and 0."""
+    if isinstance(module, nn.Linear | nn.Embedding):
+        draw_weights(module.weight)
+    if isinstance(module, nn.Linear) and module.bias is not None:
+        nn.init.zeros_(module.bias)
+
+
+def realised(probability: float) -> float:
+    """The dropout probability that 16 bits can express, nearest to the one asked for.
+
+    >>> round(realised(0.1), 6)
+    0.100006
+    """
+    return round(probability * LEVELS) / LEVELS
+
+
+def keep_mask(shape: torch.Size, probability: float, dtype: torch.dtype = torch.float32) -> Tensor:
+    """A CPU tensor of `shape`: 1 / (1 - p) where an element is kept, 0 where it is dropped, with p = realised().
+
+    The factor uses the realised p, so that the expectation of a masked tensor is exactly the tensor.
+    """
+    dropped = round(probability * LEVELS)
+    if dropped >= LEVELS:  # everything, or so nearly that the 16 bits cannot tell
+        return torch.zeros(shape, dtype=dtype)
+    seed = int(torch.empty((), dtype=torch.int64).random_())  # torch's generator: a reseed repeats the mask
+    size = shape.numel()
+    words = np.random.SFC64(seed).random_raw(-(-size // 4))  # 64 bits serve four elements
+    kept = words.view(np.uint16)[:size] >= dropped  # in numpy, whose one-pass loops need no thread barrier
+    mask = np.multiply(kept, np.float32(LEVELS / (LEVELS - dropped)), dtype=np.float32)
+    return torch.from_numpy(mask).view(shape).to(dtype)
+
+
+def dropout(values: Tensor, probability: float, training: bool = True) -> Tensor:
+    """Sets each element to 0 with the probability and scales the others up; shape and dtype stay."""
+    if not training or probability == 0.0:
+        return values
+    if values.device.type != "cpu":
+        return nn.functional.dropout(values, probability)  # an accelerator draws its own numbers in parallel
+    return values * keep_mask(values.shape, probability, values.dtype)
+
+
+class Dropout(nn.Module):
+    """`dropout` as a module that follows `train()` and `eval()`."""
+
+    def __init__(self, probability: float) -> None:
+        super().__init__()
+        if not 0.0 <= probability <= 1.0:
+            raise ValueError(f"dropout probability {probability} is not between 0 and 1")
+        self.probability = probability
+
+    def forward(self, values: Tensor) -> Tensor:
+        """Any shape -> the same shape."""
+        return dropout(values, self.probability, self.training)
+
+    def extra_repr(self) -> str:
+        """The probability, for print(model)."""
+        return f"{self.probability}"

@@ -1,0 +1,52 @@
+"""Classification and regression of whole inputs (HashFormers, released code).
+
+First token, dropout, Linear d to d, tanh, dropout, Linear to the outputs; nothing is shared with pre-training.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from hashbench.layers import Dropout, init_weights
+
+Pooling = Literal["first", "max", "mean"]
+
+
+class ClassificationHead(nn.Module):
+    """Scores of a whole input; one output means regression."""
+
+    def __init__(self, dim: int, n_outputs: int, dropout: float = 0.1, pooling: Pooling = "first") -> None:
+        super().__init__()
+        self.pooling = pooling
+        self.dropout = Dropout(dropout)
+        self.dense = nn.Linear(dim, dim)
+        self.out = nn.Linear(dim, n_outputs)
+        self.apply(init_weights)
+
+    def forward(self, states: Tensor, mask: Tensor | None = None) -> Tensor:
+        """States (B, L, d), mask (B, L) True on tokens or None without padding -> outputs (B, n_outputs)."""
+        pooled = pool(states, mask, self.pooling)  # (B, d)
+        outputs: Tensor = self.out(self.dropout(torch.tanh(self.dense(self.dropout(pooled)))))
+        return outputs
+
+    def loss(self, outputs: Tensor, labels: Tensor) -> Tensor:
+        """Cross-entropy with labels (B,) int64, or mean squared error with targets (B,) where there is one output."""
+        if self.out.out_features == 1:
+            return nn.functional.mse_loss(outputs[:, 0].float(), labels.float())
+        return nn.functional.cross_entropy(outputs.float(), labels)
+
+
+def pool(states: Tensor, mask: Tensor | None, pooling: Pooling) -> Tensor:
+    """One vector an input: the first token's, or the maximum or mean over its tokens. (B, L, d) -> (B, d)."""
+    if pooling == "first":
+        return states[:, 0]
+    if pooling == "max":
+        hidden = states if mask is None else states.masked_fill(~mask[..., None], -torch.inf)
+        return hidden.amax(1)
+    if mask is None:
+        return states.mean(1)
+    weights = mask[..., None].to(states.dtype)  # (B, L, 1)
+    return (states * weights).sum(1) / weights.sum(1)

@@ -1,0 +1,82 @@
+"""Masked language modelling (Devlin et al. 2019): corruption of type ids, and a vocabulary head that costs little.
+
+15 % of the ordinary tokens are predicted; of these 80 % become <mask>, 10 % a random type, 10 % stay.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from hashbench.layers import init_weights
+from hashbench.objectives.linear_loss import linear_cross_entropy
+from hashbench.objectives.randomness import integers, uniforms
+
+NO_LABEL = -100
+MASK_ID = -1 - 4  # special tokens are negative ids, -1 - row; <mask> is row 4
+PREDICT_PROB, MASK_SHARE, RANDOM_SHARE = 0.15, 0.8, 0.1
+CHOICE, RANDOM_TYPE = 1, 2  # streams of random numbers
+
+
+def corrupt(
+    ids: NDArray[np.int32],
+    row_ids: NDArray[np.int64],
+    *,
+    seed: int,
+    epoch: int,
+    n_types: int,
+    predict_prob: float = PREDICT_PROB,
+    mask_share: float = MASK_SHARE,
+    random_share: float = RANDOM_SHARE,
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Type ids (B, L) of rows (B,) -> (corrupted ids, labels), both (B, L) int32.
+
+    A label is the true type id, or -100 where nothing is predicted. Negative ids are special tokens and stay.
+    The result of a row depends on (seed, epoch, row id) alone.
+    """
+    draw = uniforms(seed, epoch, row_ids, ids.shape[1], CHOICE)  # one number makes both choices: predicted? and how?
+    predicted = (draw < predict_prob) & (ids >= 0)
+    masked = predicted & (draw < predict_prob * mask_share)
+    replaced = predicted & ~masked & (draw < predict_prob * (mask_share + random_share))
+    random_types = integers(seed, epoch, row_ids, ids.shape[1], RANDOM_TYPE, below=n_types)
+    corrupted = np.where(masked, np.int32(MASK_ID), np.where(replaced, random_types, ids))
+    return corrupted, np.where(predicted, ids, np.int32(NO_LABEL))
+
+
+class MaskedLanguageHead(nn.Module):
+    """Linear, GELU, LayerNorm, then scores against the embedding's output matrix plus a bias for each row."""
+
+    def __init__(self, dim: int, n_rows: int, eps: float = 1e-5) -> None:
+        super().__init__()
+        self.dense = nn.Linear(dim, dim)
+        self.norm = nn.LayerNorm(dim, eps)
+        self.bias = nn.Parameter(torch.zeros(n_rows))
+        self.apply(init_weights)
+
+    def transform(self, states: Tensor) -> Tensor:
+        """(..., d) -> (..., d), what is multiplied with the output matrix."""
+        return self.norm(nn.functional.gelu(self.dense(states)))
+
+    def forward(self, states: Tensor, matrix: Tensor) -> Tensor:
+        """Logits (..., n_rows) of states (..., d) against the output matrix (n_rows, d)."""
+        return nn.functional.linear(self.transform(states), matrix, self.bias)
+
+    def loss(
+        self, states: Tensor, labels: Tensor, matrix: Tensor, *, logits: Literal["labels", "all"] = "labels"
+    ) -> Tensor:
+        """Mean cross-entropy over the labelled places; 0 where there is none.
+
+        states (B, L, d), labels (B, L) rows of `matrix` (n_rows, d) or -100. `logits="labels"` computes scores where a
+        label is, a chunk at a time; "all" computes them at every position, as the timing of the papers did.
+        """
+        if logits == "all":
+            scores = self(states, matrix).flatten(0, 1)  # (B L, n_rows)
+            targets = labels.flatten()
+            total = nn.functional.cross_entropy(scores.float(), targets, ignore_index=NO_LABEL, reduction="sum")
+            return total / (labels != NO_LABEL).sum().clamp(min=1)
+        places = (labels != NO_LABEL).nonzero(as_tuple=True)
+        return linear_cross_entropy(self.transform(states[places]), matrix, self.bias, labels[places])

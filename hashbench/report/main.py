@@ -1,0 +1,113 @@
+"""`hashbench report`: the tables of an experiment as text, markdown, CSV, JSON or LaTeX."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from hashbench.errors import InputError, near_match
+from hashbench.report.examples import Examples
+from hashbench.report.measured import measure
+from hashbench.report.own import own_table
+from hashbench.report.papers import find_layout, load_paper
+from hashbench.report.provenance import provenance, warnings
+from hashbench.report.render import FORMATS, Format, render
+from hashbench.report.rows import Table
+from hashbench.report.tables import paper_table
+from hashbench.store.engine import Store
+from hashbench.store.result import Checkpoint
+
+WIDTH = 100  # columns where there is no terminal to ask
+PAPER = "hashformers"
+
+
+def report(
+    store: Store,
+    *,
+    experiment: str | None = None,
+    paper: str = PAPER,
+    table: str | None = None,
+    format: str = "text",
+    published: bool = True,
+    examples: bool = False,
+    checkpoint: Checkpoint = "best",
+    output: Path | None = None,
+    width: int | None = None,
+    color: bool = False,
+) -> str:
+    """The tables as one text, written to `output` too where one is given.
+
+    `experiment` None: the one that was swept last. `table` None: the experiment's own; else numbers of the paper's,
+    with commas between. `examples`: with 95 % intervals over examples. CSV and JSON hold rows alone: what is said
+    loudly about the data then goes to stderr.
+
+    Raises InputError for an experiment, paper, table or format that is not there.
+    """
+    if format not in FORMATS:
+        near = near_match(format, list(FORMATS))
+        raise InputError(f"--format: no format {format!r}{near}; there are: {', '.join(FORMATS)}")
+    found = tables(
+        store,
+        experiment=experiment,
+        paper=paper,
+        table=table,
+        published=published,
+        examples=examples,
+        checkpoint=checkpoint,
+    )
+    if format in ("csv", "json"):
+        for line in dict.fromkeys(line for one in found for line in one.warnings):
+            print(f"!! {line}", file=sys.stderr)
+    text = render(found, _known(format), width=width or shutil.get_terminal_size((WIDTH, 24)).columns, color=color)
+    if output is not None:
+        _write(output, text)
+    return text
+
+
+def tables(
+    store: Store,
+    *,
+    experiment: str | None = None,
+    paper: str = PAPER,
+    table: str | None = None,
+    published: bool = True,
+    examples: bool = False,
+    checkpoint: Checkpoint = "best",
+) -> list[Table]:
+    """The same tables as data."""
+    source = load_paper(paper)
+    numbers = [number.strip() for number in table.split(",")] if table else []
+    for number in numbers:
+        find_layout(source, number)
+    measured = measure(store, experiment, checkpoint=checkpoint)
+    drawn = Examples(store, checkpoint) if examples else None
+    found = [paper_table(measured, source, number, published=published, examples=drawn) for number in numbers]
+    found = found or [own_table(measured, source, examples=drawn)]
+    return [
+        replace(
+            one,
+            warnings=tuple(warnings(measured, source, published=one.published)),
+            provenance=tuple(provenance(measured, source, one)),
+        )
+        for one in found
+    ]
+
+
+def _known(name: str) -> Format:
+    """The format of a name that was checked."""
+    return next(format for format in FORMATS if format == name)
+
+
+def _write(output: Path, text: str) -> None:
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"--output {output}: {error.strerror}; give a file in a folder that exists") from error
+
+
+def loud_lines(found: Sequence[Table]) -> list[str]:
+    """What a caller that prints its own tables must say about the data, once."""
+    return list(dict.fromkeys(line for table in found for line in table.warnings))

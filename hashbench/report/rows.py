@@ -1,0 +1,138 @@
+"""A table as data: what the store and a paper say, before any layout. Renderers read these and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+Direction = Literal["high", "low", ""]
+RowKind = Literal["model", "floor", "family"]
+
+
+@dataclass(frozen=True)
+class Published:
+    """One printed number of a paper, in the unit it was printed in."""
+
+    value: float
+    value_high: float | None = None  # upper end of a printed range
+    std: float | None = None  # the deviation in parentheses
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column. `name` is the key of the reference data and of the tidy rows."""
+
+    name: str
+    unit: str  # percent | params | ms/sample | x | minutes
+    measure: str  # what is measured: a key of tables.MEASURES
+    title: str = ""
+    task: str | None = None
+    better: Direction = ""
+    subtitle: str = ""  # the metric that is read
+    tasks: tuple[str, ...] = ()  # of an average
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Mean, spread and number of runs of one measurement, with the published number. In the column's unit."""
+
+    value: float | None = None
+    value_high: float | None = None  # upper end of a range over tasks
+    std: float | None = None  # over seeds, n - 1 in the denominator; None with one run
+    n: int | None = None  # finished runs that the mean is taken over
+    planned: int | None = None  # runs that were asked for
+    published: Published | None = None
+    interval: tuple[float, float] | None = None  # 95 % over examples
+    n_examples: int | None = None
+    unit: str = ""  # K or M where a count is scaled
+    reason: str = ""  # why the value is missing
+    group: str = ""  # cells of different groups (encoder, data, precision) are not compared
+    marks: tuple[int, ...] = ()  # footnotes
+    best: bool = False
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row: a model under one set of settings, a floor, or a family of models."""
+
+    model: str
+    title: str
+    cells: dict[str, Cell]  # by column name
+    kind: RowKind = "model"
+    encoder: str = ""
+    section: str = ""
+    settings: str = ""  # what sets this row apart from another row of the same model
+
+    def measured(self) -> bool:
+        """Whether any cell holds a measured value."""
+        return any(cell.value is not None for cell in self.cells.values())
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table with everything that is printed with it."""
+
+    paper: str  # "" for the experiment's own
+    number: str  # "own" for the experiment's own
+    title: str
+    experiment: str
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    warnings: tuple[str, ...] = ()  # said loudly, above and below
+    provenance: tuple[tuple[str, str], ...] = ()  # (what, value): what the numbers stand on
+    footnotes: tuple[str, ...] = ()  # numbered from 1
+    notes: tuple[str, ...] = ()  # how the columns are made
+    missing: tuple[str, ...] = ()  # cells that are missing, and why
+    published: bool = True
+    paper_title: str = ""
+
+
+def scaled(count: float) -> tuple[float, str]:
+    """A count of parameters as it is printed, and the unit.
+
+    >>> scaled(38_603_520)
+    (38.60352, 'M')
+    >>> scaled(797_184)
+    (797.184, 'K')
+    """
+    return (count / 1e6, "M") if count >= 1e6 else (count / 1e3, "K")
+
+
+def comparable(cell: Cell) -> float | None:
+    """A number by which cells of a column can be ranked, as printed and whatever their unit; of a range its middle."""
+    if cell.value is None:
+        return None
+    middle = cell.value if cell.value_high is None else (cell.value + cell.value_high) / 2
+    return round(middle, 3 if cell.unit == "ms/sample" else 1) * {"M": 1e6, "K": 1e3}.get(cell.unit, 1.0)
+
+
+def mark_best(rows: list[Row], columns: Sequence[Column]) -> list[Row]:
+    """The same rows with the best measured value of each column marked.
+
+    Floors do not compete, cells of different groups are not compared, values that print alike are both best, and
+    where only one model was measured nothing is.
+    """
+    marked = [dict(row.cells) for row in rows]
+    for column in columns:
+        if not column.better:
+            continue
+        groups: dict[str, list[int]] = {}
+        for index, row in enumerate(rows):
+            if row.kind == "model" and comparable(row.cells[column.name]) is not None:
+                groups.setdefault(row.cells[column.name].group, []).append(index)
+        for members in groups.values():
+            _mark_group(marked, members, column)
+    return [replace(row, cells=cells) for row, cells in zip(rows, marked, strict=True)]
+
+
+def _mark_group(marked: list[dict[str, Cell]], members: list[int], column: Column) -> None:
+    """Marks the best of the given rows in place."""
+    keys = {index: comparable(marked[index][column.name]) or 0.0 for index in members}
+    best = max(keys.values()) if column.better == "high" else min(keys.values())
+    if len(set(keys.values())) == 1:
+        return  # one model, or all alike: nothing stands out
+    for index in members:
+        if keys[index] == best:
+            marked[index][column.name] = replace(marked[index][column.name], best=True)

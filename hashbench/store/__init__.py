@@ -1,0 +1,1 @@
+"""The results store: one SQL database of experiments, runs, attempts and what they measured."""

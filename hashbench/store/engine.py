@@ -1,0 +1,230 @@
+"""Opening the database: a file of SQLite or the URL of a PostgreSQL server, one `Store` for both.
+
+SQLite has two engines. Writers begin with BEGIN IMMEDIATE: they queue for the one write lock at once, where a deferred
+transaction would fail with "database is locked" when it turns from reading to writing. Readers begin plainly: a reader
+that says IMMEDIATE blocks every writer.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine import URL, Connection, Engine, RowMapping
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError
+
+from hashbench.errors import InputError
+from hashbench.store import views
+from hashbench.store.places import check_file, warn_if_on_network
+from hashbench.store.schema import SCHEMA, alembic_version, metadata
+
+BUSY_S = 30.0  # how long a writer waits for another's transaction; those last milliseconds
+MAKING_LOCK = 7_318_652_094  # PostgreSQL advisory lock under which one process makes the tables; any fixed number
+
+NOW: dict[str, str] = {
+    "sqlite": "((julianday('now') - 2440587.5) * 86400.0)",  # unixepoch('subsec') needs 3.42
+    # clock_timestamp, since now() stands still within a transaction that waited for a lock
+    "postgresql": "CAST(EXTRACT(EPOCH FROM clock_timestamp()) AS DOUBLE PRECISION)",
+}
+
+
+class Store:
+    """An open database. Safe for threads; a process opens its own, never one inherited by a fork."""
+
+    def __init__(self, url: URL, name: str, *, read_only: bool = False) -> None:
+        self.url = url
+        self.name = name
+        self.read_only = read_only
+        self.dialect = "sqlite" if url.get_backend_name() == "sqlite" else "postgresql"
+        self.now = sa.literal_column(NOW[self.dialect], sa.Double)
+        if self.dialect == "sqlite":
+            self._reader = _sqlite_engine(url, "BEGIN", read_only=read_only)
+            self._writer = self._reader if read_only else _sqlite_engine(url, "BEGIN IMMEDIATE")
+        else:
+            self._reader = self._writer = sa.create_engine(url, pool_pre_ping=True)
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """One transaction that may write; an exception takes all of it back."""
+        with self._writer.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """One transaction that only reads, from one state of the database."""
+        with self._reader.begin() as connection:
+            yield connection
+
+    def query(self, sql: str, **parameters: str | int | float | None) -> Sequence[RowMapping]:
+        """Rows of a SELECT; parameters stand as :name in it."""
+        with self.read() as connection:
+            return connection.execute(sa.text(sql), parameters).mappings().all()
+
+    def insert_new(self, table: sa.Table) -> sqlite.Insert | postgresql.Insert:
+        """An INSERT that leaves out rows whose key is there already."""
+        dialect = sqlite if self.dialect == "sqlite" else postgresql
+        return dialect.insert(table).on_conflict_do_nothing()
+
+    def close(self) -> None:
+        """Let go of all connections."""
+        self._reader.dispose()
+        self._writer.dispose()
+
+
+def open_store(where: str | Path, *, create: bool = True, read_only: bool = False) -> Store:
+    """The database at a path or URL, made if it is not there yet.
+
+    With `create=False` a missing database is an error; `read_only=True` never changes the file. Raises InputError for
+    whatever is not a database of this schema.
+    """
+    url, name = parse(where)
+    create = create and not read_only
+    if url.get_backend_name() == "sqlite":
+        path = Path(url.database or "")
+        check_file(path, name, create=create, read_only=read_only)
+        warn_if_on_network(path, name)
+    store = _connect(url, name, read_only)
+    try:
+        _make_or_check(store, create=create)
+    except OperationalError as error:
+        raise InputError(f"{name}: cannot connect: {_first_line(error)}; check the address") from error
+    except DBAPIError as error:
+        raise InputError(f"{name}: not a database that can be read: {_first_line(error)}; give another --db") from error
+    return store
+
+
+def parse(where: str | Path) -> tuple[URL, str]:
+    """The URL of what a user gave, and how messages call it (a password hidden)."""
+    text = str(where)
+    if "://" not in text:
+        return URL.create("sqlite", database=text), text
+    try:
+        url = sa.make_url(text)
+    except ArgumentError as error:
+        raise InputError(f"{text}: not a database address; give a file or postgresql://USER@HOST/NAME") from error
+    name = url.render_as_string(hide_password=True)
+    if url.get_backend_name() not in NOW:
+        raise InputError(f"{name}: unknown database {url.drivername!r}; give a file or postgresql://USER@HOST/NAME")
+    if url.drivername == "postgresql":
+        url = url.set(drivername="postgresql+psycopg")
+    return url, name if url.get_backend_name() == "postgresql" else (url.database or name)
+
+
+def schema_of(connection: Connection) -> str | None:
+    """The schema of an open database; None where there are no tables of ours."""
+    if not sa.inspect(connection).has_table("alembic_version"):
+        return None
+    return connection.execute(sa.select(alembic_version.c.version_num)).scalar()
+
+
+def _connect(url: URL, name: str, read_only: bool) -> Store:
+    try:
+        return Store(url, name, read_only=read_only)
+    except (ModuleNotFoundError, NoSuchModuleError) as error:
+        raise InputError(f"{name}: no driver for it; pip install 'hashbench[postgres]'") from error
+
+
+def _make_or_check(store: Store, *, create: bool) -> None:
+    with store.read() as connection:
+        schema = schema_of(connection)
+        foreign = schema is None and bool(sa.inspect(connection).get_table_names())
+        stale = schema == SCHEMA and not views.are_current(connection)
+    if schema is None:
+        if foreign:
+            raise InputError(f"{store.name}: a database, but not one of hashbench; give another --db")
+        if not create:
+            raise InputError(f"{store.name}: an empty database; run hashbench sweep first, or give another --db")
+        _make(store)
+    elif schema != SCHEMA:
+        raise InputError(_schema_message(store.name, schema))
+    elif stale and store.read_only:
+        _show_temporary_views(store)
+    elif stale:
+        with store.write() as connection:
+            views.create(connection)
+
+
+def _schema_message(name: str, schema: str) -> str:
+    known = f"{name}: schema {_number(schema)}, this program writes {_number(SCHEMA)}"
+    if schema > SCHEMA:  # revisions are zero-padded numbers
+        return f"{known}; install a newer hashbench (hashbench db upgrade cannot go back)"
+    return f"{known}; run: hashbench db upgrade --db {name}"
+
+
+def _number(schema: str) -> str:
+    return schema.lstrip("0") or "0"
+
+
+def _make(store: Store) -> None:
+    """All tables and views in one transaction, by one process of those that find the database empty."""
+    if store.dialect == "sqlite":
+        _turn_on_wal(store)
+    with store.write() as connection:
+        if store.dialect == "postgresql":
+            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(MAKING_LOCK)))
+        if schema_of(connection) is not None:
+            return
+        metadata.create_all(connection, checkfirst=False)
+        connection.execute(sa.insert(alembic_version).values(version_num=SCHEMA))
+        views.create(connection)
+
+
+def _turn_on_wal(store: Store) -> None:
+    """Write-ahead log, a property of the file: set once when it is made, so that opening never changes a file."""
+    until = time.monotonic() + BUSY_S
+    while True:
+        connection = store._writer.raw_connection()
+        try:
+            connection.cursor().execute("PRAGMA journal_mode=WAL")
+            return
+        except Exception as error:  # sqlite3.OperationalError: this pragma does not wait for its lock by itself
+            if "locked" not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+        finally:
+            connection.close()
+
+
+def _show_temporary_views(store: Store) -> None:
+    """Today's views over a database that must not change: temporary ones, which hide those it has."""
+
+    def make(dbapi_connection: sa.engine.interfaces.DBAPIConnection, _record: object) -> None:
+        cursor = dbapi_connection.cursor()
+        for statement in views.temporary():
+            cursor.execute(statement)
+        cursor.close()
+        dbapi_connection.commit()  # psycopg has begun a transaction; the driver of SQLite has none here
+
+    store._reader.dispose()
+    sa.event.listen(store._reader, "connect", make)
+
+
+def _sqlite_engine(url: URL, begin: Literal["BEGIN", "BEGIN IMMEDIATE"], *, read_only: bool = False) -> Engine:
+    if read_only:
+        file = Path(url.database or "").absolute().as_uri()
+        url = url.set(database=f"{file}?mode=ro", query={"uri": "true"})
+    engine = sa.create_engine(url, connect_args={"timeout": BUSY_S})
+
+    @sa.event.listens_for(engine, "connect")
+    def prepare(dbapi_connection: sa.engine.interfaces.DBAPIConnection, _record: object) -> None:
+        # The driver's own transactions begin too late and leave DDL outside; ours begin by the event below.
+        dbapi_connection.isolation_level = None
+        cursor = dbapi_connection.cursor()
+        cursor.execute("PRAGMA foreign_keys=ON")
+        cursor.execute("PRAGMA synchronous=NORMAL")  # with WAL: a killed process loses nothing, only a power cut may
+        cursor.close()
+
+    @sa.event.listens_for(engine, "begin")
+    def start(connection: Connection) -> None:
+        connection.exec_driver_sql(begin)
+
+    return engine
+
+
+def _first_line(error: DBAPIError) -> str:
+    return str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else type(error.orig).__name__

@@ -1,0 +1,143 @@
+"""A small copy of the database to publish: the numbers, without where and by whom they were made.
+
+Left out: host and worker names, paths, commands, uncommitted changes, logs, predictions (they carry the labels of data
+sets that may not be passed on) and artifacts. Kept: scores, facts, curves, commits, package versions, machine models.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, RowMapping
+
+from hashbench.errors import InputError
+from hashbench.store.engine import Store, open_store
+from hashbench.store.merge import copy_attempt
+from hashbench.store.queue import Environment, as_json
+from hashbench.store.schema import attempt, dependency, environment, experiment, experiment_run, metric, run
+
+LEFT_OUT = "(left out)"
+PLACES = ("path", "data", "sources", "use")  # keys of an experiment whose values may be paths of any form
+NO_PATHS = ("hub", "builtin")  # values of them that are none
+# What begins like a path, /x ./x ../x ~/x C:\x, at the start of a word. Hub names (owner/name), addresses (https://),
+# the token </s> and regular expressions are none.
+PATH = re.compile(r"(?:(?<![^\s\"'(=,\[{])|(?<=:)(?=/[^/]))(?:(?:~\w*|\.{1,2})?/|[A-Za-z]:[\\/])[^\s\"',;)]+")
+
+
+def export_example(store: Store, file: Path, experiments: Sequence[str] = ()) -> None:
+    """Write the finished runs of some experiments (none named: of all) to a SQLite file, in place of an older one."""
+    missing = sorted(set(experiments) - {row["name"] for row in store.query("SELECT name FROM experiment")})
+    if missing:
+        raise InputError(f"{store.name}: no experiment {missing[0]!r} to export")
+    half = file.with_name(file.name + ".half")  # a killed export leaves the older file as it was
+    half.unlink(missing_ok=True)
+    example = open_store(half)
+    with store.read() as source, example.write() as target:
+        _copy(source, target, example, tuple(experiments))
+    example.close()
+    _seal(half)
+    half.replace(file)
+
+
+def scrub(value: Any, hosts: frozenset[str], *, places: Sequence[str] = (), key: str = "") -> Any:
+    """A JSON value without paths and host names. Under the keys `places` every text is a path.
+
+    >>> scrub({"data": ["mine", "hub"], "note": "/home/x/a.csv on box7"}, frozenset({"box7"}), places=["data"])
+    {'data': ['(left out)', 'hub'], 'note': '(left out) on (left out)'}
+    """
+    if isinstance(value, dict):
+        return {name: scrub(item, hosts, places=places, key=name) for name, item in value.items()}
+    if isinstance(value, list):
+        return [scrub(item, hosts, places=places, key=key) for item in value]
+    if not isinstance(value, str):
+        return value
+    if key in places and value not in NO_PATHS:
+        return LEFT_OUT
+    return scrub_text(value, hosts)
+
+
+def scrub_text(text: str, hosts: frozenset[str]) -> str:
+    """A text without paths and host names."""
+    for host in sorted(hosts, key=len, reverse=True):
+        text = re.sub(rf"(?<!\w){re.escape(host)}(?!\w)", LEFT_OUT, text)
+    return PATH.sub(LEFT_OUT, text)
+
+
+def _copy(source: Connection, target: Connection, example: Store, names: tuple[str, ...]) -> None:
+    wanted = sa.select(experiment).order_by(experiment.c.id)
+    if names:
+        wanted = wanted.where(experiment.c.name.in_(names))
+    hosts = frozenset(host for host in source.execute(sa.select(environment.c.host).distinct()).scalars() if host)
+    copied: set[str] = set()
+    for row in source.execute(wanted).mappings().all():
+        config = as_json(scrub(json.loads(row["config"]), hosts, places=PLACES))
+        target.execute(sa.insert(experiment).values({**row, "config": config, "command": ""}))
+        members = sa.select(experiment_run).join(run, run.c.id == experiment_run.c.run_id)
+        members = members.where(experiment_run.c.experiment_id == row["id"], run.c.state == "done")
+        rows = [dict(member) for member in source.execute(members).mappings()]
+        for run_id in dict.fromkeys(member["run_id"] for member in rows):
+            if run_id not in copied:
+                copied.add(run_id)
+                _copy_run(source, target, example, run_id, hosts)
+        if rows:
+            target.execute(sa.insert(experiment_run), rows)
+    needs = [dict(row) for row in source.execute(sa.select(dependency)).mappings()]
+    needs = [row for row in needs if {row["run_id"], row["needs_run_id"]} <= copied]
+    if needs:
+        target.execute(sa.insert(dependency), needs)
+
+
+def _copy_run(source: Connection, target: Connection, example: Store, run_id: str, hosts: frozenset[str]) -> None:
+    row = source.execute(sa.select(run).where(run.c.id == run_id)).mappings().one()
+    spec = as_json(scrub(json.loads(row["spec"]), hosts))
+    target.execute(sa.insert(run).values({**row, "spec": spec}))
+    counted = sa.select(attempt).where(attempt.c.id == row["finished_attempt"])
+    found = source.execute(counted).mappings().one()
+    place = _copy_environment(source, target, example, found, hosts)
+    new_id = copy_attempt(source, target, found, environment_id=place, change=_without(hosts), tables=(metric,))
+    target.execute(sa.update(run).where(run.c.id == run_id).values(finished_attempt=new_id))
+
+
+def _without(hosts: frozenset[str]) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """What to change in the row of an attempt or a metric."""
+
+    def change(row: dict[str, Any]) -> dict[str, Any]:
+        clean = dict(row)
+        if row["reason"]:
+            clean["reason"] = scrub_text(row["reason"], hosts)
+        if "log" in row:  # an attempt
+            clean |= {"worker": "", "log": "", "notes": as_json(scrub(json.loads(row["notes"]), hosts))}
+        return clean
+
+    return change
+
+
+def _copy_environment(
+    source: Connection, target: Connection, example: Store, row: RowMapping, hosts: frozenset[str]
+) -> str | None:
+    if row["environment_id"] is None:
+        return None
+    of = sa.select(environment).where(environment.c.id == row["environment_id"])
+    found = source.execute(of).mappings().one()
+    clean = Environment(
+        git_commit=found["git_commit"],
+        git_diff=LEFT_OUT if found["git_diff"] else "",  # that there was one is worth knowing
+        packages=json.loads(found["packages"]),
+        hardware_name=scrub_text(found["hardware_name"], hosts),
+    ).row()
+    target.execute(example.insert_new(environment), clean)
+    return clean["id"]
+
+
+def _seal(file: Path) -> None:
+    """One file without a log beside it, which opens in a folder that cannot be written."""
+    engine = sa.create_engine(f"sqlite:///{file}", isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.exec_driver_sql("PRAGMA journal_mode=DELETE")
+        connection.exec_driver_sql("VACUUM")
+    engine.dispose()

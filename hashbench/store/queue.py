@@ -1,0 +1,280 @@
+"""Who works on what: planning runs, claiming them under a lease, and giving them back.
+
+A claim is one conditional UPDATE: among writers that SQLite lets in one by one, and with FOR UPDATE SKIP LOCKED on
+PostgreSQL (which SQLAlchemy leaves out on SQLite, where the write lock already does its work). A lease ends by the
+database's clock, and every attempt has a token of its own, so that a worker that slept through its lease can no longer
+write once another took over.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from hashbench.store.engine import Store
+from hashbench.store.schema import attempt, dependency, environment, experiment_run, run
+
+Kind = Literal["pretrain", "finetune", "floor", "efficiency"]
+KINDS: tuple[Kind, ...] = ("pretrain", "finetune", "floor", "efficiency")
+LOSSES_PER_TRY = 20  # so many killed attempts of one run count as a failed try: a run that kills its worker must end
+
+
+class LeaseLost(Exception):
+    """The lease ran out or was taken over: whatever this worker still has must not be written."""
+
+
+@dataclass(frozen=True)
+class Environment:
+    """Where an attempt works. Equal ones are stored once."""
+
+    host: str = ""
+    git_commit: str = ""
+    git_diff: str = ""
+    packages: Mapping[str, str] = field(default_factory=dict)
+    hardware: Mapping[str, Any] = field(default_factory=dict)
+    hardware_name: str = ""
+
+    def row(self) -> dict[str, str]:
+        """The columns of table environment; the id is the sha256 of the rest."""
+        values = {
+            "host": self.host,
+            "git_commit": self.git_commit,
+            "git_diff": self.git_diff,
+            "packages": as_json(self.packages),
+            "hardware": as_json(self.hardware),
+            "hardware_name": self.hardware_name,
+        }
+        return {"id": hashlib.sha256(as_json(values).encode()).hexdigest(), **values}
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A run in this worker's hands until the lease ends."""
+
+    run_id: str
+    token: str
+    attempt_id: int
+    lease_s: float
+    kind: Kind
+    model: str
+    task: str | None
+    seed: int | None
+    encoder: str
+    spec: dict[str, Any]
+    needs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Running:
+    """An attempt in flight. A negative `lease_left_s`: its worker has not been heard of, the next claim takes over."""
+
+    attempt_id: int
+    run_id: str
+    worker: str
+    host: str
+    lease_left_s: float
+
+
+def as_json(value: object) -> str:
+    """Canonical JSON: sorted keys, no blanks. NaN is refused, since no database reads it back."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def claim(
+    store: Store,
+    experiment_id: int,
+    *,
+    worker: str,
+    lease_s: float,
+    max_attempts: int,
+    environment: Environment | None = None,
+    kinds: Sequence[Kind] = KINDS,
+) -> Claim | None:
+    """The next run of these kinds, in planned order, whose needs are done, leased to `worker`; None where none is free.
+
+    None does not mean that all is done: runs may wait for others, or another worker may just be claiming (`pending`
+    tells). Attempts whose lease ran out are ended as lost on the way, their runs claimed again.
+    """
+    with store.write() as connection:
+        _end_expired(store, connection)
+        free = _free_run(experiment_id, max_attempts, kinds)
+        claimed = sa.update(run).where(run.c.id == free).values(state="running").returning(*_CLAIMED)
+        row = connection.execute(claimed).mappings().first()
+        if row is None:
+            return None
+        needs = connection.execute(sa.select(dependency.c.needs_run_id).where(dependency.c.run_id == row["run_id"]))
+        token = uuid.uuid4().hex
+        place = _store_environment(store, connection, environment)
+        attempt_id = _begin(store, connection, row["run_id"], token, worker=worker, lease_s=lease_s, place=place)
+        about = {**row, "spec": json.loads(row["spec"]), "needs": tuple(needs.scalars())}
+        return Claim(token=token, attempt_id=attempt_id, lease_s=lease_s, **about)
+
+
+def heartbeat(store: Store, claim: Claim) -> bool:
+    """Prolong the lease from now on. False: another worker has the run; stop and write nothing.
+
+    A lease that ran out and that nobody took over lives on: a laptop that slept loses no work. Taking over and this
+    are conditional updates of one row, so only one of them happens.
+    """
+    alive = sa.update(attempt).where(*mine(claim))
+    with store.write() as connection:
+        return bool(
+            connection.execute(alive.values(heartbeat_at=store.now, lease_until=store.now + claim.lease_s)).rowcount
+        )
+
+
+def mine(claim: Claim) -> tuple[sa.ColumnElement[bool], ...]:
+    """Conditions under which an attempt still belongs to the holder of the claim."""
+    return (attempt.c.id == claim.attempt_id, attempt.c.token == claim.token, attempt.c.state == "running")
+
+
+def fail(store: Store, claim: Claim, reason: str, log: str = "") -> bool:
+    """End the attempt as failed, which counts as a try. False: it was no longer ours."""
+    with store.write() as connection:
+        return _end(store, connection, mine(claim), "failed", reason, log=log)
+
+
+def release(store: Store, claim: Claim, reason: str = "interrupted", log: str = "") -> bool:
+    """Give the run back as it was: interrupted by the user or a signal, which does not count as a try."""
+    with store.write() as connection:
+        return _end(store, connection, mine(claim), "interrupted", reason, log=log)
+
+
+def abandon(store: Store, attempt_id: int, reason: str, *, counts: bool = False) -> bool:
+    """End the attempt of a process that is known to be dead, without waiting for its lease.
+
+    `counts`: the process died by its own doing (out of memory), so that this was a try.
+    """
+    with store.write() as connection:
+        of = (attempt.c.id == attempt_id, attempt.c.state == "running")
+        return _end(store, connection, of, "failed" if counts else "lost", reason)
+
+
+def running(store: Store, experiment_id: int | None = None) -> list[Running]:
+    """Attempts in flight, of one experiment or of all."""
+    left = (attempt.c.lease_until - store.now).label("lease_left_s")
+    host = sa.func.coalesce(environment.c.host, "").label("host")
+    rows = (
+        sa.select(attempt.c.id.label("attempt_id"), attempt.c.run_id, attempt.c.worker, host, left)
+        .join_from(attempt, environment, isouter=True)
+        .where(attempt.c.state == "running")
+        .order_by(attempt.c.id)
+    )
+    if experiment_id is not None:
+        rows = rows.where(attempt.c.run_id.in_(members(experiment_id)))
+    with store.read() as connection:
+        return [Running(**row) for row in connection.execute(rows).mappings()]
+
+
+def pending(store: Store, experiment_id: int, max_attempts: int, *, kinds: Sequence[Kind] = KINDS) -> int:
+    """Runs of the experiment (of these kinds) that can still come to an end: in flight, free, or waiting for such.
+
+    0: workers may go.
+    """
+    dead_ends = sa.select(run.c.id).where(sa.or_(_is_spent(max_attempts), run.c.state == "void"))
+    blocked = dead_ends.cte("blocked", recursive=True)
+    # UNION, not UNION ALL: a run that waits for two blocked ones is met once.
+    blocked = blocked.union(sa.select(dependency.c.run_id).join(blocked, dependency.c.needs_run_id == blocked.c.id))
+    open_runs = (
+        sa.select(sa.func.count())
+        .select_from(run)
+        .where(run.c.id.in_(members(experiment_id)), run.c.state.in_(("planned", "running", "failed")))
+        .where(run.c.kind.in_(kinds))
+        .where(sa.or_(run.c.state == "running", run.c.id.not_in(sa.select(blocked.c.id))))
+    )
+    with store.read() as connection:
+        return connection.execute(open_runs).scalar_one()
+
+
+def members(experiment_id: int) -> sa.Select[tuple[str]]:
+    """Ids of the runs of an experiment; a run with two labels comes twice."""
+    return sa.select(experiment_run.c.run_id).where(experiment_run.c.experiment_id == experiment_id)
+
+
+_CLAIMED = (run.c.id.label("run_id"), run.c.kind, run.c.model, run.c.task, run.c.seed, run.c.encoder, run.c.spec)
+
+
+def _is_spent(max_attempts: int) -> sa.ColumnElement[bool]:
+    return sa.and_(run.c.state == "failed", run.c.tries >= max_attempts)
+
+
+def _free_run(experiment_id: int, max_attempts: int, kinds: Sequence[Kind]) -> sa.ScalarSelect[str]:
+    need = run.alias("need")
+    unmet = (
+        sa.select(sa.literal(1))
+        .select_from(dependency.join(need, need.c.id == dependency.c.needs_run_id))
+        .where(dependency.c.run_id == run.c.id, need.c.state != "done")
+        .correlate(run)
+        .exists()
+    )
+    to_do = sa.or_(run.c.state == "planned", sa.and_(run.c.state == "failed", run.c.tries < max_attempts))
+    return (
+        sa.select(run.c.id)
+        .join_from(run, experiment_run)
+        .where(experiment_run.c.experiment_id == experiment_id, run.c.kind.in_(kinds), to_do, ~unmet)
+        .order_by(experiment_run.c.position)
+        .limit(1)
+        .with_for_update(of=run, skip_locked=True)
+        .correlate(None)
+        .scalar_subquery()
+    )
+
+
+def _begin(
+    store: Store, connection: Connection, run_id: str, token: str, *, worker: str, lease_s: float, place: str | None
+) -> int:
+    begun = sa.insert(attempt).values(run_id=run_id, token=token, worker=worker, environment_id=place, state="running")
+    begun = begun.values(started_at=store.now, heartbeat_at=store.now, lease_until=store.now + lease_s)
+    return connection.execute(begun.returning(attempt.c.id)).scalar_one()
+
+
+def _end_expired(store: Store, connection: Connection) -> None:
+    expired = sa.select(attempt.c.id).where(attempt.c.state == "running", attempt.c.lease_until <= store.now)
+    # Locked ones are being finished or prolonged at this moment; the next claim looks again.
+    for attempt_id in connection.execute(expired.with_for_update(skip_locked=True)).scalars().all():
+        of = (attempt.c.id == attempt_id, attempt.c.state == "running")
+        _end(store, connection, of, "lost", "the lease ran out: the process was killed or hung")
+
+
+def _end(
+    store: Store,
+    connection: Connection,
+    which: tuple[sa.ColumnElement[bool], ...],
+    state: Literal["failed", "lost", "interrupted"],
+    reason: str,
+    log: str = "",
+) -> bool:
+    """End a running attempt without a result and put its run back; False where there is no such attempt."""
+    ended = sa.update(attempt).where(*which)
+    ended = ended.values(
+        state=state, reason=reason, log=log, ended_at=store.now, seconds=store.now - attempt.c.started_at
+    )
+    run_id = connection.execute(ended.returning(attempt.c.run_id)).scalar()
+    if run_id is None:
+        return False
+    is_try = state == "failed" or (state == "lost" and _losses(connection, run_id) % LOSSES_PER_TRY == 0)
+    after = {"state": "failed", "tries": run.c.tries + 1} if is_try else {"state": "planned"}
+    connection.execute(sa.update(run).where(run.c.id == run_id, run.c.state == "running").values(after))
+    return True
+
+
+def _losses(connection: Connection, run_id: str) -> int:
+    lost = sa.select(sa.func.count()).where(attempt.c.run_id == run_id, attempt.c.state == "lost")
+    return connection.execute(lost).scalar_one()
+
+
+def _store_environment(store: Store, connection: Connection, given: Environment | None) -> str | None:
+    if given is None:
+        return None
+    row = given.row()
+    known = connection.execute(sa.select(environment.c.id).where(environment.c.id == row["id"])).first()
+    if known is None:
+        connection.execute(store.insert_new(environment), row)
+    return row["id"]

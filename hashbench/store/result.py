@@ -1,0 +1,92 @@
+"""What a run hands to the store when it ends, and how arrays lie in the database."""
+
+from __future__ import annotations
+
+import io
+import math
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+Checkpoint = Literal["best", "last"]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One number, in its natural range (scores 0 to 1 or -1 to 1, times in ms). None is missing and needs a reason."""
+
+    name: str
+    value: float | None
+    split: str = ""
+    step: int = 0
+    perturbation: str = ""
+    reason: str | None = None
+
+    def stored(self) -> tuple[float | None, str | None]:
+        """Value and reason as they are stored: what is not finite becomes missing, with its name as reason.
+
+        >>> Metric("pearson", float("nan")).stored()
+        (None, 'nan')
+        """
+        if self.value is None:
+            return None, self.reason or "not given"
+        value = float(self.value)
+        if math.isfinite(value):
+            return value, self.reason
+        return None, self.reason or str(value)
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """Outputs (n, ...) and targets (n,) of one split, in the order of the row ids that the fingerprint names."""
+
+    split: str
+    checkpoint: Checkpoint
+    outputs: np.ndarray
+    targets: np.ndarray
+    index_fingerprint: str
+
+    def __post_init__(self) -> None:
+        if len(self.outputs) != len(self.targets):
+            raise ValueError(f"{self.split}: {len(self.outputs)} outputs but {len(self.targets)} targets")
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """A file that a run left: its place below the artifact root, its size and its sha256."""
+
+    kind: str
+    url: str
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Result:
+    """Everything that a finished run leaves in the database. `notes`: what a table must say about it, by topic."""
+
+    metrics: Sequence[Metric] = ()
+    predictions: Sequence[Predictions] = ()
+    artifacts: Sequence[Artifact] = ()
+    log: str = ""
+    seconds: float | None = None
+    notes: Mapping[str, str] = field(default_factory=dict)
+
+
+def pack(array: np.ndarray) -> bytes:
+    """An array as .npy in zlib: smaller than one row per number by far, and readable without this program."""
+    buffer = io.BytesIO()
+    np.save(buffer, np.ascontiguousarray(array), allow_pickle=False)
+    return zlib.compress(buffer.getvalue(), level=6)
+
+
+def unpack(data: bytes) -> np.ndarray:
+    """The array that `pack` made into bytes.
+
+    >>> unpack(pack(np.array([1.5, 2.5], dtype=np.float32)))
+    array([1.5, 2.5], dtype=float32)
+    """
+    return np.load(io.BytesIO(zlib.decompress(data)), allow_pickle=False)

@@ -1,0 +1,277 @@
+"""What readers see: SQL text in the dialect that SQLite and PostgreSQL share, made anew whenever it changes.
+
+Values are in their natural range (scores 0 to 1, shares 0 to 1, times in ms, sizes in bytes); the report multiplies and
+rounds. Every view has `experiment_id`: filter by it, since two experiments may share a name. The equations are those of
+the HashFormers paper (Xue and Aletras 2022), section 4.4, with the baseline that the experiment names.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+from importlib.resources import files
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from hashbench.store.schema import reading, setting
+
+SETTING = "views"  # the key under which a database remembers the text that its views were made from
+NAMES = "view_names"  # and their names, since another version may have others
+
+VIEWS: dict[str, str] = {}
+
+VIEWS["finished"] = """
+-- a finished run under each label that an experiment gives it
+SELECT er.experiment_id, e.name AS experiment, e.baseline, r.encoder, er.model, er.position, r.id AS run_id, r.kind,
+       r.task, r.seed, r.data_fingerprint, r.finished_attempt AS attempt_id, r.finished_at,
+       er.metric AS own_metric, er.split AS own_split
+FROM experiment_run er
+JOIN experiment e ON e.id = er.experiment_id
+JOIN run r ON r.id = er.run_id
+WHERE r.state = 'done'
+"""
+
+VIEWS["glue_scores"] = """
+-- a score of a fine-tuning or a floor (own tasks too) at its best and at its last evaluation; value: natural range;
+-- own: 1 where the experiment's own table reads this metric and split
+SELECT f.experiment_id, f.experiment, f.baseline, f.encoder, f.model, f.position, f.kind, f.task, f.seed,
+       s.name AS metric, s.split, CASE c.name WHEN 'best_step' THEN 'best' ELSE 'last' END AS checkpoint,
+       s.step, s.value, s.reason, f.data_fingerprint, f.run_id, f.attempt_id,
+       CASE WHEN s.name = f.own_metric AND s.split = f.own_split THEN 1 ELSE 0 END AS own
+FROM finished f
+JOIN metric c ON c.attempt_id = f.attempt_id AND c.split = '' AND c.name IN ('best_step', 'last_step') AND c.step = 0
+JOIN metric s ON s.attempt_id = f.attempt_id AND s.step = CAST(c.value AS INTEGER)
+WHERE f.kind IN ('finetune', 'floor') AND s.split NOT IN ('', 'train') AND s.perturbation = ''
+"""
+
+VIEWS["scores_by_model"] = """
+-- mean over seeds; n: seeds with a value, n_missing: finished seeds whose score is undefined
+SELECT experiment_id, experiment, baseline, encoder, model, MIN(position) AS position, task, metric, split, checkpoint,
+       data_fingerprint, own, AVG(value) AS value, COUNT(value) AS n, COUNT(*) - COUNT(value) AS n_missing
+FROM glue_scores
+GROUP BY experiment_id, experiment, baseline, encoder, model, task, metric, split, checkpoint, data_fingerprint, own
+"""
+
+VIEWS["paper_scores"] = """
+-- the one number of a model and task that a paper reads (table reading); paper 'own': that the experiment itself reads
+SELECT s.experiment_id, s.experiment, s.baseline, s.encoder, s.model, s.position, p.paper, s.task, s.checkpoint,
+       s.metric, s.split, s.data_fingerprint, s.value, s.n, s.n_missing
+FROM scores_by_model s
+JOIN reading p ON p.task = s.task AND p.metric = s.metric AND p.split = s.split
+UNION ALL
+SELECT experiment_id, experiment, baseline, encoder, model, position, 'own', task, checkpoint,
+       metric, split, data_fingerprint, value, n, n_missing
+FROM scores_by_model
+WHERE own = 1
+"""
+
+VIEWS["paper_averages"] = """
+-- unweighted mean of the tasks' means; n_tasks: tasks with a value, compare only where it is equal
+SELECT experiment_id, experiment, baseline, encoder, model, MIN(position) AS position, paper, checkpoint,
+       AVG(value) AS value, COUNT(value) AS n_tasks, MIN(n) AS n
+FROM paper_scores
+WHERE value IS NOT NULL
+GROUP BY experiment_id, experiment, baseline, encoder, model, paper, checkpoint
+"""
+
+VIEWS["prr"] = """
+-- performance retention ratio, eq. 4: score / baseline score on the means over seeds, a share; task 'average': ratio of
+-- the average scores over the n_tasks that both have (not the mean of the ratios); a baseline of 0 or less gives none
+SELECT m.experiment_id, m.experiment, m.baseline, m.encoder, m.model, m.position, m.paper, m.task, m.checkpoint,
+       CASE WHEN b.value > 0 THEN m.value / b.value END AS value,
+       m.value AS score, b.value AS baseline_score, 1 AS n_tasks
+FROM paper_scores m
+JOIN paper_scores b ON b.experiment_id = m.experiment_id AND b.paper = m.paper AND b.task = m.task
+                   AND b.checkpoint = m.checkpoint AND b.model = m.baseline
+UNION ALL
+SELECT m.experiment_id, m.experiment, m.baseline, m.encoder, m.model, MIN(m.position), m.paper, 'average', m.checkpoint,
+       CASE WHEN AVG(b.value) > 0 THEN AVG(m.value) / AVG(b.value) END,
+       AVG(m.value), AVG(b.value), COUNT(*)
+FROM paper_scores m
+JOIN paper_scores b ON b.experiment_id = m.experiment_id AND b.paper = m.paper AND b.task = m.task
+                   AND b.checkpoint = m.checkpoint AND b.model = m.baseline
+WHERE m.value IS NOT NULL AND b.value IS NOT NULL
+GROUP BY m.experiment_id, m.experiment, m.baseline, m.encoder, m.model, m.paper, m.checkpoint
+"""
+
+VIEWS["facts"] = """
+-- a fact that an efficiency run measured, or that a pre-training noted on its way
+SELECT f.experiment_id, f.experiment, f.baseline, f.encoder, f.model, f.position, f.kind, f.run_id,
+       m.name, m.split AS task, m.value
+FROM finished f
+JOIN metric m ON m.attempt_id = f.attempt_id
+WHERE f.kind IN ('efficiency', 'pretrain') AND m.step = 0 AND m.split <> 'train' AND m.perturbation = ''
+"""
+
+
+def _counted(name: str) -> str:
+    """A size: from the efficiency run, else from the pre-training."""
+    of = "MAX(CASE WHEN kind = '{kind}' AND name = '{name}' AND task = '' THEN value END)"
+    return (
+        f"COALESCE({of.format(kind='efficiency', name=name)},\n                {of.format(kind='pretrain', name=name)})"
+    )
+
+
+def _timed(aggregate: str, name: str) -> str:
+    return f"{aggregate}(CASE WHEN kind = 'efficiency' AND name = '{name}' THEN value END)"
+
+
+VIEWS["efficiency"] = f"""
+-- sizes and times of a model; parameters: count, weight and peak: bytes, times: ms a sample, low and high over tasks
+SELECT experiment_id, experiment, baseline, encoder, model, MIN(position) AS position,
+       {_counted("total_params")} AS total_params,
+       {_counted("emb_params")} AS emb_params,
+       {_counted("weight_bytes")} AS weight_bytes,
+       {_counted("peak_bytes")} AS peak_bytes,
+       {_timed("AVG", "pretrain_ms")} AS pretrain_ms,
+       {_timed("AVG", "baseline_pretrain_ms")} AS baseline_pretrain_ms,
+       {_timed("AVG", "pretrain_optimizer_ms")} AS pretrain_optimizer_ms,
+       {_timed("MIN", "infer_ms")} AS infer_ms_low,
+       {_timed("MAX", "infer_ms")} AS infer_ms_high,
+       {_timed("MIN", "infer_text_ms")} AS infer_text_ms_low,
+       {_timed("MAX", "infer_text_ms")} AS infer_text_ms_high
+FROM facts
+GROUP BY experiment_id, experiment, baseline, encoder, model
+"""
+
+VIEWS["pcr"] = """
+-- parameter compression ratios, eq. 5 and 6: 1 - parameters / baseline's, of the whole model and of the embedding
+SELECT m.experiment_id, m.experiment, m.baseline, m.encoder, m.model, m.position,
+       CASE WHEN b.total_params > 0 THEN 1.0 - m.total_params / b.total_params END AS pcr_all,
+       CASE WHEN b.emb_params > 0 THEN 1.0 - m.emb_params / b.emb_params END AS pcr_emb
+FROM efficiency m
+JOIN efficiency b ON b.experiment_id = m.experiment_id AND b.model = m.baseline
+"""
+
+VIEWS["poep"] = """
+-- proportion of embedding parameters, eq. 7: embedding / whole model
+SELECT experiment_id, experiment, baseline, encoder, model, position,
+       CASE WHEN total_params > 0 THEN emb_params / total_params END AS poep
+FROM efficiency
+"""
+
+VIEWS["speed_up"] = """
+-- speed-up, eq. 8: baseline's time / model's, both measured in turn within one run; task '' where a time has no task
+SELECT m.experiment_id, m.experiment, m.baseline, m.encoder, m.model, m.position, m.run_id, m.name, m.task,
+       m.value AS model_ms, b.value AS baseline_ms,
+       CASE WHEN m.value > 0 THEN b.value / m.value END AS value
+FROM facts m
+JOIN facts b ON b.experiment_id = m.experiment_id AND b.run_id = m.run_id AND b.model = m.model AND b.task = m.task
+            AND b.name = 'baseline_' || m.name
+WHERE m.kind = 'efficiency' AND SUBSTR(m.name, LENGTH(m.name) - 2) = '_ms'
+"""
+
+VIEWS["table_1"] = """
+-- HashFormers table 1: a score by model and task or 'average' (over n_tasks), natural range
+SELECT experiment_id, experiment, encoder, model, position, task AS column_name, checkpoint, value, n, 1 AS n_tasks
+FROM paper_scores
+WHERE paper = 'hashformers'
+UNION ALL
+SELECT experiment_id, experiment, encoder, model, position, 'average', checkpoint, value, n, n_tasks
+FROM paper_averages
+WHERE paper = 'hashformers'
+"""
+
+VIEWS["table_2"] = """
+-- HashFormers table 2: ratios as shares, parameters as counts; checkpoint '' where a column has none
+SELECT experiment_id, experiment, encoder, model, position, 'prr_' || task AS column_name, checkpoint, value, n_tasks
+FROM prr
+WHERE paper = 'hashformers'
+UNION ALL
+SELECT experiment_id, experiment, encoder, model, position, 'total_params', '', total_params, 0 FROM efficiency
+UNION ALL
+SELECT experiment_id, experiment, encoder, model, position, 'emb_params', '', emb_params, 0 FROM efficiency
+UNION ALL
+SELECT experiment_id, experiment, encoder, model, position, 'pcr_all', '', pcr_all, 0 FROM pcr
+UNION ALL
+SELECT experiment_id, experiment, encoder, model, position, 'pcr_emb', '', pcr_emb, 0 FROM pcr
+UNION ALL
+SELECT experiment_id, experiment, encoder, model, position, 'poep', '', poep, 0 FROM poep
+"""
+
+VIEWS["table_3"] = """
+-- HashFormers table 3: ms a sample and speed-ups; value is the lowest and value_high the highest over the tasks
+SELECT experiment_id, experiment, encoder, model, position, 'pt_ms' AS column_name,
+       pretrain_ms AS value, CAST(NULL AS DOUBLE PRECISION) AS value_high
+FROM efficiency
+UNION ALL
+SELECT experiment_id, experiment, encoder, model, position, 'infer_ms', infer_ms_low, infer_ms_high
+FROM efficiency
+UNION ALL
+SELECT experiment_id, experiment, encoder, model, MIN(position), 'pt_speedup', AVG(value), NULL
+FROM speed_up
+WHERE name = 'pretrain_ms'
+GROUP BY experiment_id, experiment, encoder, model
+UNION ALL
+SELECT experiment_id, experiment, encoder, model, MIN(position), 'infer_speedup', MIN(value), MAX(value)
+FROM speed_up
+WHERE name = 'infer_ms'
+GROUP BY experiment_id, experiment, encoder, model
+"""
+
+VIEWS["table_6"] = """
+-- HashFormers table 6: the rows of table 1 of a model on word pieces ('X-bpe') and of its partner on words ('X')
+SELECT t.experiment_id, t.experiment, t.encoder, t.model, t.position, t.column_name, t.checkpoint,
+       t.value, t.n, t.n_tasks
+FROM table_1 t
+WHERE SUBSTR(t.model, LENGTH(t.model) - 3) = '-bpe'
+   OR EXISTS (SELECT 1 FROM experiment_run p WHERE p.experiment_id = t.experiment_id AND p.model = t.model || '-bpe')
+"""
+
+VIEWS["provenance"] = """
+-- where a finished run was made; has_diff: 1 where the checkout had changes; packages and notes: JSON; seconds of work
+SELECT f.experiment_id, f.experiment, f.encoder, f.model, f.position, f.run_id, f.kind, f.task, f.seed,
+       COALESCE(v.git_commit, '') AS git_commit, CASE WHEN COALESCE(v.git_diff, '') = '' THEN 0 ELSE 1 END AS has_diff,
+       COALESCE(v.hardware_name, '') AS hardware_name, COALESCE(v.packages, '{}') AS packages, a.notes,
+       f.data_fingerprint, a.seconds, f.finished_at
+FROM finished f
+JOIN attempt a ON a.id = f.attempt_id
+LEFT JOIN environment v ON v.id = a.environment_id
+"""
+
+
+def readings() -> list[dict[str, str]]:
+    """Rows (paper, task, metric, split) of readings.csv: which number a paper prints for a task."""
+    text = (files("hashbench.store") / "readings.csv").read_text(encoding="utf-8")
+    return list(csv.DictReader(text.splitlines()))
+
+
+def fingerprint() -> str:
+    """sha256 of all that `create` writes."""
+    return hashlib.sha256(repr((VIEWS, readings())).encode()).hexdigest()
+
+
+def are_current(connection: Connection) -> bool:
+    """Whether a database of this schema has the views of this program."""
+    known = connection.execute(sa.select(setting.c.value).where(setting.c.key == SETTING)).scalar()
+    return known == fingerprint()
+
+
+def create(connection: Connection) -> None:
+    """Make all views and the readings; what was there under their names goes. Any number of times."""
+    drop(connection)
+    connection.execute(sa.delete(reading))
+    connection.execute(sa.insert(reading), readings())
+    for name, text in VIEWS.items():
+        connection.exec_driver_sql(f"CREATE VIEW {name} AS{text}")
+    made = [{"key": SETTING, "value": fingerprint()}, {"key": NAMES, "value": ",".join(VIEWS)}]
+    connection.execute(sa.insert(setting), made)
+
+
+def drop(connection: Connection) -> None:
+    """Take away our views, those of another version of this program too; a user's own stay."""
+    made = connection.execute(sa.select(setting.c.value).where(setting.c.key == NAMES)).scalar()
+    known = made.split(",") if made else []
+    for name in [*reversed(known), *(name for name in reversed(VIEWS) if name not in known)]:
+        connection.exec_driver_sql(f"DROP VIEW IF EXISTS {name}")
+    connection.execute(sa.delete(setting).where(setting.c.key.in_((SETTING, NAMES))))
+
+
+def temporary() -> list[str]:
+    """Statements that lay the views of this program over a database without changing it."""
+    statements = ["CREATE TEMP TABLE reading (paper TEXT, task TEXT, metric TEXT, split TEXT)"]
+    for row in readings():
+        values = ", ".join(f"'{value}'" for value in row.values())
+        statements.append(f"INSERT INTO reading VALUES ({values})")
+    return statements + [f"CREATE TEMP VIEW {name} AS{text}" for name, text in VIEWS.items()]

@@ -1,0 +1,102 @@
+"""How long runs will take: from finished runs of their kind, else from their arithmetic and this machine's speed."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Sequence
+from functools import cache
+
+import torch
+
+from hashbench.encoders.registry import encoder_config
+from hashbench.experiment.plan import Run
+from hashbench.store.engine import Store
+from hashbench.store.status import done_ids, durations
+
+TOKENS_PER_ROW = 40  # of a fine-tuning input, about GLUE's mean over its tasks
+ROWS_OF_A_TASK = 10_000  # where nothing is known of a task
+SHARE_OF_PEAK = 0.2  # of a plain matrix product that training reaches, with everything around it
+FLOOR_S, EFFICIENCY_S = 10.0, 60.0  # sizes of what has no matrix products worth counting
+
+
+class Estimate:
+    """Estimates for the runs of one sweep."""
+
+    def __init__(self, store: Store | None, runs: Sequence[Run], n_workers: int) -> None:
+        self._store, self._runs, self._n_workers = store, runs, n_workers
+        self._seen: dict[tuple[str, str, str | None], list[float]] = {}
+        self.done: set[str] = set()
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Takes in what has been finished since."""
+        if self._store is None:
+            return
+        self.done = done_ids(self._store, [run.id for run in self._runs])
+        self._seen = {}
+        for row in durations(self._store):
+            self._seen.setdefault((row.kind, row.encoder, row.task), []).append(row.seconds)
+
+    def seconds(self, run: Run) -> float | None:
+        """Seconds of one run: the median of its like, or a rough guess; None where there is neither."""
+        like = self._seen.get((run.kind, run.encoder, run.task))
+        if like:
+            return statistics.median(like)
+        rough = guess(run)
+        return None if rough is None else rough * self._correction(run.kind)
+
+    def _correction(self, kind: str) -> float:
+        """How far guesses of a kind were off on this machine so far: the median over its finished runs."""
+        ratios = []
+        for run in self._runs:
+            like = self._seen.get((run.kind, run.encoder, run.task))
+            rough = guess(run) if like and run.kind == kind else None
+            if like and rough:
+                ratios.append(statistics.median(like) / rough)
+        return statistics.median(ratios) if ratios else 1.0
+
+    def total(self) -> tuple[float, int]:
+        """Seconds until all is done with these workers, and the number of runs without an estimate."""
+        open_runs = [run for run in self._runs if run.id not in self.done]
+        each = [self.seconds(run) for run in open_runs]
+        known = [seconds for seconds in each if seconds is not None]
+        shared = sum(s for run, s in zip(open_runs, each, strict=True) if s is not None and run.kind != "efficiency")
+        alone = sum(known) - shared  # timings run one at a time
+        return shared / self._n_workers + alone, len(each) - len(known)
+
+    def left(self) -> float | None:
+        """Seconds until the sweep is done, None before anything is known."""
+        self.refresh()
+        total, _ = self.total()
+        return total if self.done else None
+
+
+def guess(run: Run) -> float | None:
+    """Seconds from the arithmetic of training: 6 operations a weight and token, at a share of this machine's peak."""
+    if run.kind == "floor":
+        return FLOOR_S
+    if run.kind == "efficiency":
+        return EFFICIENCY_S
+    config = encoder_config(run.encoder)
+    weights = config.layers * (4 * config.dim**2 + 2 * config.dim * config.feed_forward)
+    if run.kind == "pretrain":
+        recipe = run.spec["pretrain"]
+        tokens = recipe["steps"] * recipe["batch_size"] * recipe["sequence_length"]
+    else:
+        tokens = run.spec["finetune"]["epochs"] * ROWS_OF_A_TASK * TOKENS_PER_ROW
+    return float(6 * weights * tokens / (SHARE_OF_PEAK * operations_per_second()))
+
+
+@cache
+def operations_per_second() -> float:
+    """Multiply-adds, counted as two, that a matrix product of this machine does in a second."""
+    size = 1024
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    left = torch.randn(size, size, device=device)
+    left @ left
+    began = time.perf_counter()
+    for _ in range(4):
+        product = left @ left
+    float(product[0, 0])  # waits for the device
+    return 4 * 2 * size**3 / (time.perf_counter() - began)

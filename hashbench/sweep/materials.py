@@ -1,0 +1,111 @@
+"""What a run needs before it can start: tokenizer, corpus, coder, task data, pre-trained weights."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from filelock import FileLock
+
+from hashbench.coders.base import Coder
+from hashbench.coders.registry import make_coder
+from hashbench.coders.vocabulary import Vocabulary
+from hashbench.data.classification import own_task
+from hashbench.data.corpus import Corpus, prepare
+from hashbench.data.sources import locate_task, open_sources
+from hashbench.data.task_data import TaskData
+from hashbench.data.tasks import Task, find_task
+from hashbench.experiment.load import Loaded
+from hashbench.experiment.models import ResolvedModel
+from hashbench.text.subwords import SubwordTokenizer
+from hashbench.text.tokenizers import Tokenizer, make_tokenizer
+
+
+@dataclass(frozen=True)
+class Texts:
+    """How a model reads text: its tokenizer, its fitted coder, and the corpus both were fitted on."""
+
+    tokenizer: Tokenizer
+    coder: Coder
+    corpus: Corpus | None
+
+    @property
+    def vocabulary_rows(self) -> int | None:
+        """Rows of a table that numbers a vocabulary found in the data; None where the model fixes its own number."""
+        return self.coder.num_rows if isinstance(self.coder, Vocabulary) else None
+
+
+class Materials:
+    """Makes each thing once and keeps it while the worker lives."""
+
+    def __init__(self, loaded: Loaded, sources: tuple[str, ...], cache: Path) -> None:
+        self._loaded = loaded
+        self._sources = open_sources(sources, loaded.folder)
+        self.cache = cache
+        self._texts: dict[str, Texts] = {}
+        self._task_data: dict[str, TaskData] = {}
+
+    def task(self, name: str) -> Task:
+        """A task of the experiment by its name."""
+        entry = self._loaded.task_entry(name)
+        return find_task(name) if entry is None else own_task(entry, self._loaded.folder)
+
+    def task_data(self, name: str) -> TaskData:
+        """The data of a task; only the last one is kept, since runs come task by task."""
+        if name not in self._task_data:
+            self._task_data = {name: locate_task(self.task(name), self._sources).load()}
+        return self._task_data[name]
+
+    def texts(self, model: ResolvedModel) -> Texts:
+        """Tokenizer, coder and corpus of a model; the corpus is prepared first where none of its kind is there."""
+        spec, pretrain = model.spec, model.pretrain
+        key = json.dumps(
+            [spec.tokenizer, spec.tokenizer_args, spec.coder, spec.coder_args, spec.objective, pretrain.model_dump()],
+            sort_keys=True,
+            default=str,
+        )
+        if key not in self._texts:
+            self._texts[key] = self._make_texts(model)
+        return self._texts[key]
+
+    def _make_texts(self, model: ResolvedModel) -> Texts:
+        spec = model.spec
+        tokenizer = make_tokenizer(spec.tokenizer, **spec.tokenizer_args)
+        coder = make_coder(spec.coder, **spec.coder_args)
+        trains = isinstance(tokenizer, SubwordTokenizer) and tokenizer.needs_training
+        if spec.objective is None and not trains and not coder.needs_fit:
+            return Texts(tokenizer, coder, None)
+        corpus = prepare(
+            model.pretrain.corpora,
+            self._sources,
+            tokenizer,
+            self.cache / "corpora",
+            max_documents=model.pretrain.max_documents,
+            vocabulary_size=model.pretrain.vocabulary_size,
+            first_chunk_only=model.pretrain.first_chunk_only,
+        )
+        if isinstance(coder, Vocabulary) and isinstance(corpus.tokenizer, SubwordTokenizer):
+            coder.fit_pieces(corpus.tokenizer.pieces)
+        elif coder.needs_fit:
+            fit_once(coder, corpus, self.cache / "coders")
+        return Texts(corpus.tokenizer, coder, corpus)
+
+
+def fit_once(coder: Coder, corpus: Corpus, folder: Path) -> None:
+    """Fits a coder to a corpus' types, or takes up the state that an earlier fit left in `folder`."""
+    identity = json.dumps([coder.recipe(), corpus.types.fingerprint], sort_keys=True)
+    path = folder / f"{hashlib.sha256(identity.encode()).hexdigest()[:24]}.npz"
+    folder.mkdir(parents=True, exist_ok=True)
+    with FileLock(path.with_suffix(".lock")):
+        if path.is_file():
+            with np.load(path) as state:
+                coder.restore(dict(state))
+            return
+        coder.fit(corpus.types)
+        half = path.with_suffix(".part")
+        with half.open("wb") as file:
+            np.savez(file, **coder.state())  # type: ignore[arg-type]  # mistakes the arrays for allow_pickle
+        half.replace(path)

@@ -1,0 +1,90 @@
+"""What a result was made with: code, packages, machine."""
+
+from __future__ import annotations
+
+import os
+import platform
+import socket
+import subprocess
+from importlib import metadata
+from pathlib import Path
+
+import torch
+
+import hashbench
+from hashbench.store.queue import Environment
+
+PACKAGES = ("hashbench", "torch", "lightning", "numpy", "numba", "tokenizers", "datasets", "scikit-learn", "scipy")
+DIFF_LIMIT = 200_000  # characters of an uncommitted change that are kept
+
+
+def environment() -> Environment:
+    """The state of code and machine as every attempt of this process stores it."""
+    commit, diff = git_state(Path(hashbench.__file__).parent)
+    return Environment(
+        host=socket.gethostname(),
+        git_commit=commit,
+        git_diff=diff,
+        packages=packages(),
+        hardware=hardware(),
+        hardware_name=hardware_name(),
+    )
+
+
+def git_state(folder: Path) -> tuple[str, str]:
+    """(commit, uncommitted change) of the checkout that holds `folder`; an installed package has its version."""
+    commit = _git(folder, "rev-parse", "HEAD")
+    tracked = _git(folder, "ls-files", "--error-unmatch", "__init__.py")
+    if not commit or not tracked:
+        return f"release {hashbench.__version__}", ""
+    return commit, _git(folder, "diff", "HEAD")[:DIFF_LIMIT]
+
+
+def packages() -> dict[str, str]:
+    """Installed versions of what can change a number."""
+    found = {}
+    for name in PACKAGES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found | {"python": platform.python_version()}
+
+
+def hardware() -> dict[str, str]:
+    """Processor, cores and accelerators of this machine."""
+    found = {
+        "processor": _processor(),
+        "cores": str(os.cpu_count()),
+        "system": platform.system(),
+    }
+    if torch.cuda.is_available():
+        found["gpu"] = torch.cuda.get_device_name(0)
+        found["gpus"] = str(torch.cuda.device_count())
+    return found
+
+
+def hardware_name() -> str:
+    """The machine in one line, as a report prints it."""
+    if torch.cuda.is_available():
+        return torch.cuda.get_device_name(0)
+    return f"{_processor()}, {os.cpu_count()} cores"
+
+
+def _processor() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    """Output of a git command, empty where there is no git or no checkout."""
+    try:
+        done = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True, timeout=10, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.strip()

@@ -1,0 +1,246 @@
+"""`hashbench sweep`: from a loaded experiment to finished runs, and again without doing anything twice."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import signal
+import socket
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import FrameType
+
+from hashbench.data.fingerprints import cache_folder
+from hashbench.experiment.load import Loaded
+from hashbench.experiment.plan import Plan, Run, plan
+from hashbench.store.engine import Store, open_store
+from hashbench.store.planning import RunRow, add_experiment, retry_failed
+from hashbench.store.queue import Kind, abandon, pending, running
+from hashbench.store.status import counts, done_ids, runs
+from hashbench.sweep.estimate import Estimate
+from hashbench.sweep.events import RunEnded
+from hashbench.sweep.executors.local import Assignment, LocalWorkers
+from hashbench.sweep.progress import SweepProgress, spoken
+
+TRAINING: tuple[Kind, ...] = ("pretrain", "floor", "finetune")
+MEASURING: tuple[Kind, ...] = ("efficiency",)  # by one worker, after all else, on a quiet machine
+DONE, SOME_FAILED, INTERRUPTED, TERMINATED = 0, 1, 130, 143
+MAX_CRASHES = 5  # workers that die in a row before the sweep gives up: something is wrong with the machine
+STOP_PATIENCE_S = 60.0  # a step at base on a CPU, and the checkpoint behind it
+
+
+class Stopped(Exception):
+    """The sweep was asked to end by a signal."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.exit_code = TERMINATED if number == signal.SIGTERM else INTERRUPTED
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A planned sweep on its store."""
+
+    store: Store
+    experiment_id: int
+    plan: Plan
+    assignment: Assignment
+    workers: int
+
+
+def sweep(
+    loaded: Loaded,
+    *,
+    db: str,
+    data: Sequence[str] | None = None,
+    workers: int | None = None,
+    dry_run: bool = False,
+    fail_fast: bool = False,
+) -> int:
+    """Carries out what the experiment asks for and is not yet done; gives back the exit code.
+
+    0: all runs are done. 1: some failed. 130 or 143: interrupted, and the same command goes on from there. Raises
+    InputError for anything wrong in the experiment or its data, before the first run.
+    """
+    planned = plan(loaded, data=data)
+    n_workers = workers or loaded.experiment.workers
+    if dry_run:
+        print_plan(planned, db, n_workers)
+        return DONE
+    store = open_store(db)
+    ids = [run.id for run in planned.runs]
+    finished = len(done_ids(store, ids)) == len(ids)
+    experiment_id = add_experiment(
+        store,
+        loaded.experiment.name,
+        loaded.experiment.model_dump(mode="json") | ({} if finished else {"provenance": provenance(planned)}),
+        [row_of(run) for run in planned.runs],
+        baseline=loaded.experiment.baseline,
+        command=" ".join(sys.argv[1:]),
+    )
+    if finished:
+        print(f"all {len(planned.runs)} runs are done already", file=sys.stderr)
+        return DONE
+    retry_failed(store, experiment_id)
+    release_dead(store, experiment_id)
+    assignment = Assignment(
+        db=db,
+        experiment_id=experiment_id,
+        loaded=loaded,
+        runs={run.id: run for run in planned.runs},
+        sources=loaded.sources(data),
+        cache=cache_folder(),
+        threads=loaded.experiment.threads or max(1, (os.cpu_count() or 1) // n_workers),
+        max_attempts=loaded.experiment.retries + 1,
+        kinds=TRAINING,
+    )
+    return carry_out(Sweep(store, experiment_id, planned, assignment, n_workers), fail_fast=fail_fast)
+
+
+def carry_out(work: Sweep, *, fail_fast: bool) -> int:
+    """Both phases of a sweep: all but the timings by all workers, then the timings by one on a quiet machine."""
+    estimate = Estimate(work.store, work.plan.runs, work.workers)
+    n_done = counts(work.store, work.experiment_id)["done"]
+    progress = SweepProgress(len(work.plan.runs), n_done, estimate.left)
+    try:
+        with stop_signals(), progress:
+            for kinds, n_workers in ((TRAINING, work.workers), (MEASURING, 1)):
+                if not run_phase(work, kinds, n_workers, progress, fail_fast=fail_fast):
+                    break
+    except Stopped as stopped:
+        print(f"interrupted; to go on: hashbench {' '.join(sys.argv[1:])}", file=sys.stderr)
+        return stopped.exit_code
+    return conclude(work)
+
+
+def run_phase(
+    work: Sweep, kinds: tuple[Kind, ...], n_workers: int, progress: SweepProgress, *, fail_fast: bool
+) -> bool:
+    """Starts workers and watches them until nothing is left; False where a failure ended it early."""
+    assignment = replace(work.assignment, kinds=kinds)
+    if not pending(work.store, work.experiment_id, assignment.max_attempts, kinds=kinds):
+        return True
+    workers = LocalWorkers(assignment, n_workers)
+    crashes = 0
+    try:
+        while workers.alive or not workers.events.empty():
+            with contextlib.suppress(queue.Empty):
+                event = workers.events.get(timeout=0.2)
+                progress.show(event)
+                crashes = 0 if isinstance(event, RunEnded) else crashes
+                if fail_fast and isinstance(event, RunEnded) and event.state == "failed":
+                    return False
+            for process_id, code in workers.crashed():
+                progress.tell(f"worker {process_id} ended with code {code}; its run is given to another")
+                release_dead(work.store, work.experiment_id, counts_as_try=True)
+                crashes += 1
+                if crashes > MAX_CRASHES:
+                    raise RuntimeError(f"{crashes} workers ended one after the other without finishing a run")
+            workers.replace()
+        return True
+    finally:
+        workers.end(STOP_PATIENCE_S)
+
+
+def conclude(work: Sweep) -> int:
+    """Names what failed, and says how the sweep ended."""
+    failed = [run for run in runs(work.store, work.experiment_id) if run.state == "failed"]
+    for run in failed:
+        where = f"hashbench status --run {run.run_id[:12]}"
+        print(f"failed: {run.model} {run.task or run.kind}: {run.reason} ({where})", file=sys.stderr)
+    undone = len(work.plan.runs) - counts(work.store, work.experiment_id)["done"]
+    if undone:
+        total = len(work.plan.runs)
+        print(f"{undone} of {total} runs are not done; the same command tries them again", file=sys.stderr)
+    return SOME_FAILED if undone else DONE
+
+
+def release_dead(store: Store, experiment_id: int, *, counts_as_try: bool = False) -> None:
+    """Frees runs held by processes of this machine that are gone, without waiting for their leases to end."""
+    for held in running(store, experiment_id):
+        host, _, process_id = held.worker.rpartition(":")
+        if host == socket.gethostname() and process_id.isdigit() and not process_exists(int(process_id)):
+            abandon(store, held.attempt_id, "the worker process is gone", counts=counts_as_try)
+
+
+def process_exists(process_id: int) -> bool:
+    """Whether a process of this machine has that id."""
+    try:
+        os.kill(process_id, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+@contextlib.contextmanager
+def stop_signals() -> Iterator[None]:
+    """Turns SIGINT and SIGTERM into `Stopped`; a second one ends the program at once."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        for each in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(each, signal.SIG_DFL)
+        raise Stopped(number)
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def row_of(run: Run) -> RunRow:
+    """A planned run as the store takes it, with the score that the experiment's own table reads."""
+    return RunRow(
+        id=run.id,
+        kind=run.kind,
+        model=run.model,
+        encoder=run.encoder,
+        spec=run.spec,
+        task=run.task,
+        seed=run.seed,
+        needs=run.needs,
+        data_fingerprint=run.data_fingerprint,
+        metric=run.metric,
+        split=run.split,
+    )
+
+
+def provenance(planned: Plan) -> dict[str, object]:
+    """Where every data set comes from and how much of it there is. Reads each once, so that a fault is found first."""
+    tasks = {}
+    for located in planned.tasks:
+        data = located.load()
+        for note in data.notes:
+            print(f"{located.task.name}: {note}", file=sys.stderr)
+        tasks[located.task.name] = {
+            "origin": data.origin,
+            "fingerprint": data.fingerprint,
+            "notes": list(data.notes),
+            "rows": {name: len(split) for name, split in data.splits.items()},
+        }
+    corpora = {name: {"origin": corpus.origin, "kind": corpus.kind} for name, corpus in planned.corpora.items()}
+    return {"sources": list(planned.sources), "tasks": tasks, "corpora": corpora}
+
+
+def print_plan(planned: Plan, db: str, n_workers: int) -> None:
+    """The runs in order, which of them are done, and how long the rest is likely to take."""
+    store = open_store(db) if Path(db).exists() or "://" in db else None
+    estimate = Estimate(store, planned.runs, n_workers)
+    for number, run in enumerate(planned.runs, 1):
+        state = "done" if run.id in estimate.done else spoken_or_unknown(estimate.seconds(run))
+        seed = "" if run.seed is None else f" seed {run.seed}"
+        print(f"{number:5d}  {run.id[:12]}  {run.kind:10s} {run.model} {run.task or ''}{seed}  {state}")
+    total, unknown = estimate.total()
+    print(f"{len(planned.runs)} runs, {len(estimate.done)} done, {n_workers} worker{'s' if n_workers > 1 else ''}")
+    print(f"estimated time: {spoken(total)}{f', and {unknown} runs of which nothing is known yet' if unknown else ''}")
+
+
+def spoken_or_unknown(seconds: float | None) -> str:
+    """An estimate in words."""
+    return "no estimate" if seconds is None else f"about {spoken(seconds)}"

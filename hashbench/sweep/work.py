@@ -1,0 +1,283 @@
+"""One run, carried out: from its spec to the result that the store keeps."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from filelock import FileLock
+
+from hashbench import scores
+from hashbench.coders.cache import type_codes
+from hashbench.data.floors import floor_predictions
+from hashbench.data.modules import FinetuningData, PretrainingData
+from hashbench.data.task_data import TaskData
+from hashbench.efficiency.measure import Contender, Setting, device_of, measure
+from hashbench.efficiency.parameters import count
+from hashbench.experiment.load import Loaded
+from hashbench.experiment.models import ResolvedModel, model_of
+from hashbench.experiment.plan import Run
+from hashbench.experiment.schema import Efficiency
+from hashbench.store.result import Artifact, Metric, Predictions, Result
+from hashbench.sweep.materials import Materials, Texts
+from hashbench.training.curves import Point
+from hashbench.training.finetuning import (
+    Finetuned,
+    Job,
+    best_learning_rate,
+    finetune,
+    report_once,
+    restore_best,
+)
+from hashbench.training.heads import make_head
+from hashbench.training.model import Model, build_model, load_weights, save_weights
+from hashbench.training.pretraining import Machine, pretrain
+
+
+@dataclass(frozen=True)
+class Workplace:
+    """What the runs of one worker share."""
+
+    loaded: Loaded
+    runs: Mapping[str, Run]
+    materials: Materials
+    artifacts: Path  # root of what the store's artifact URLs name
+
+    def model(self, label: str) -> ResolvedModel:
+        """A model of the experiment by its label."""
+        return model_of(self.loaded, label)
+
+    def weights_of(self, run_id: str) -> Path:
+        """Where the weights of a pre-training lie."""
+        return self.artifacts / run_id / "weights.safetensors"
+
+
+def do_run(run: Run, place: Workplace, machine: Machine) -> Result:
+    """Carries out a run. Raises `Interrupted` when asked to stop; any other error is the run's failure."""
+    result = DOERS[run.kind](run, place, machine)
+    shutil.rmtree(machine.folder, ignore_errors=True)
+    return result
+
+
+def do_pretraining(run: Run, place: Workplace, machine: Machine) -> Result:
+    """Pre-trains a model and stores its weights, its parameter counts and its loss curve."""
+    resolved = place.model(run.model)
+    texts = place.materials.texts(resolved)
+    model, points, notes = pretrain_model(run, resolved, texts, place, machine)
+    if machine.rank > 0:
+        return Result()  # the first device's result is the run's
+    path = place.weights_of(run.id)
+    save_weights(model, path)
+    counts = count(resolved.spec, run.encoder, vocabulary_rows=texts.vocabulary_rows)
+    facts = [
+        Metric("total_params", counts.total),
+        Metric("emb_params", counts.embedding),
+        Metric("weight_bytes", path.stat().st_size),
+        *notes,
+    ]
+    return Result(metrics=[*facts, *metrics_of(points)], artifacts=[artifact(path, "weights", place.artifacts)])
+
+
+def pretrain_model(
+    run: Run, resolved: ResolvedModel, texts: Texts, place: Workplace, machine: Machine
+) -> tuple[Model, list[Point], list[Metric]]:
+    """The pre-trained model, the points of its curves, and facts about the training."""
+    spec, recipe, corpus = resolved.spec, resolved.pretrain, texts.corpus
+    assert spec.objective is not None and corpus is not None  # the plan makes no pre-training without both
+    model = build_model(spec, run.encoder, seed=recipe.seed, vocabulary_rows=texts.vocabulary_rows)
+    head = make_head(model, spec.objective)
+    data = PretrainingData(
+        corpus,
+        type_codes(texts.coder, corpus.types, place.materials.cache / "codes"),
+        objective=spec.objective,
+        objective_args=spec.objective_args,
+        template=spec.template,
+        batch_size=recipe.batch_size,
+        sequence_length=recipe.sequence_length,
+        seed=recipe.seed,
+        world_size=machine.devices,
+        rank=machine.rank,
+    )
+    steps = min(recipe.steps, data.steps_per_epoch * recipe.max_epochs)
+    done = pretrain(model, head, data, recipe, total_steps=steps, machine=machine)
+    facts = [Metric("steps_done", done.steps), Metric("tokens_per_second", done.tokens_per_second)]
+    return done.model, done.points, facts
+
+
+def pretrained_model(run: Run, resolved: ResolvedModel, texts: Texts, place: Workplace, machine: Machine) -> Model:
+    """The model a fine-tuning starts from: the pre-trained weights, or fresh ones where the model has none.
+
+    Weights of a finished pre-training that are no longer there are made again; its results stay.
+    """
+    source = run.spec["pretrain"]
+    seed = run.seed if source is None else resolved.pretrain.seed
+    model = build_model(resolved.spec, run.encoder, seed=seed or 0, vocabulary_rows=texts.vocabulary_rows)
+    if source is None:
+        return model
+    path = place.weights_of(source)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Several devices make lost weights again together, so none of them may wait for another at the lock.
+    with FileLock(path.with_suffix(".lock")) if machine.devices == 1 else nullcontext():
+        if path.is_file():
+            load_weights(model, path)
+            return model
+        part = replace(machine, folder=machine.folder / "pretrain", watch=None)
+        again, _, _ = pretrain_model(place.runs[source], resolved, texts, place, part)
+        if machine.rank == 0:
+            save_weights(again, path)
+    return again.train()
+
+
+def do_finetuning(run: Run, place: Workplace, machine: Machine) -> Result:
+    """Fine-tunes a model on a task and stores every evaluation and the predictions of the best and the last."""
+    resolved = place.model(run.model)
+    texts = place.materials.texts(resolved)
+    task_data = place.materials.task_data(str(run.task))
+    keep_best = place.loaded.experiment.keep_weights == "best"
+    job = Job(resolved.spec, resolved.finetune, int(run.seed or 0), keep_best)
+
+    def prepared(data: TaskData) -> tuple[Model, FinetuningData]:
+        model = pretrained_model(run, resolved, texts, place, machine)
+        return model, finetuning_data(data, resolved, texts, job.seed, place.materials.cache, machine)
+
+    rate, tried = best_learning_rate(job, lambda: prepared(task_data.held_out(seed=0)), machine)
+    model, data = prepared(task_data)
+    done = finetune(model, data, job, learning_rate=rate, machine=machine)
+    facts = [
+        Metric("best_step", done.best.step),
+        Metric("last_step", done.last.step),
+        Metric("steps_done", done.steps),
+        Metric("train_rows", len(task_data.splits["train"])),
+    ]
+    if tried:
+        facts += [Metric("learning_rate", rate)]
+    points = [*tried, *done.points]
+    outputs = final_outputs(done, data, points, machine)
+    artifacts = []
+    if machine.rank > 0:
+        return Result()
+    if keep_best:
+        restore_best(done)
+        path = place.artifacts / run.id / "weights.safetensors"
+        save_weights(done.model, path)
+        save_weights(done.head, path.with_name("head.safetensors"))
+        files = {"weights": path, "head": path.with_name("head.safetensors")}
+        artifacts = [artifact(each, kind, place.artifacts) for kind, each in files.items()]
+    metrics = [*facts, *metrics_of(points)]
+    return Result(metrics=metrics, predictions=outputs, artifacts=artifacts, notes=notes_of(task_data))
+
+
+def finetuning_data(
+    data: TaskData, model: ResolvedModel, texts: Texts, seed: int, cache: Path, machine: Machine
+) -> FinetuningData:
+    """A task's rows as this model reads them."""
+    recipe = model.finetune
+    return FinetuningData(
+        data,
+        texts.tokenizer,
+        texts.coder,
+        template=model.spec.template,
+        batch_size=recipe.batch_size,
+        max_length=recipe.max_length,
+        pad_to_max=recipe.pad_to_max,
+        seed=seed,
+        world_size=machine.devices,
+        rank=machine.rank,
+        folder=cache,
+    )
+
+
+def final_outputs(done: Finetuned, data: FinetuningData, points: list[Point], machine: Machine) -> list[Predictions]:
+    """Predictions of the best and the last evaluation; splits that are only reported are read once, with the best."""
+    best = dict(done.best.outputs)
+    if data.test_splits:
+        restore_best(done)
+        best |= report_once(done, data, points, machine)
+    kept = [("best", split, values) for split, values in best.items()]
+    kept += [("last", split, values) for split, values in done.last.outputs.items()]
+    return [
+        predictions(split, checkpoint, values, data.targets(split)) for checkpoint, split, values in kept
+    ]
+
+
+def do_floor(run: Run, place: Workplace, machine: Machine) -> Result:
+    """The score that a model must beat: the majority class, or a bag of words."""
+    data = place.materials.task_data(str(run.task))
+    splits = data.task.evaluation_splits
+    outputs = floor_predictions(run.model, data, splits)
+    metrics = [Metric("best_step", 0), Metric("last_step", 0)]
+    for split, values in outputs.items():
+        for name, score in scores.evaluate(data.task.metrics, data.splits[split].labels, values).items():
+            metrics.append(Metric(name, score.value, split=split, reason=score.reason))
+    kept = [
+        predictions(split, checkpoint, values, data.splits[split].labels)
+        for split, values in outputs.items()
+        for checkpoint in ("best", "last")
+    ]
+    return Result(metrics=metrics, predictions=kept, notes=notes_of(data))
+
+
+def do_efficiency(run: Run, place: Workplace, machine: Machine) -> Result:
+    """Parameters, bytes, times and memory of a model, in turn with the baseline."""
+    asked = place.loaded.experiment.efficiency
+    labels = (run.model, place.loaded.experiment.baseline)
+    model, baseline = (contender(place.model(label), place.materials) for label in labels)
+    tasks = [place.materials.task_data(str(task["name"])) for task in run.spec["tasks"]]
+    setting = Setting(
+        size=run.encoder,
+        asked=asked if isinstance(asked, Efficiency) else Efficiency(),
+        device=device_of(machine.device),
+        cache=place.materials.cache,
+    )
+    facts = measure(model, baseline, tasks, setting)
+    return Result(metrics=[Metric(fact.name, fact.value, split=fact.split) for fact in facts])
+
+
+def contender(resolved: ResolvedModel, materials: Materials) -> Contender:
+    """A model of the experiment as an efficiency run takes it."""
+    texts = materials.texts(resolved)
+    return Contender(
+        resolved.spec,
+        texts.tokenizer,
+        texts.coder,
+        texts.corpus,
+        texts.vocabulary_rows,
+        resolved.pretrain,
+        resolved.finetune,
+    )
+
+
+DOERS: dict[str, Callable[[Run, Workplace, Machine], Result]] = {
+    "pretrain": do_pretraining,
+    "finetune": do_finetuning,
+    "floor": do_floor,
+    "efficiency": do_efficiency,
+}
+
+
+def metrics_of(points: list[Point]) -> list[Metric]:
+    """Points of curves as the store takes them."""
+    return [Metric(p.name, p.value, split=p.split, step=p.step, reason=p.reason) for p in points]
+
+
+def predictions(split: str, checkpoint: str, outputs: np.ndarray, targets: np.ndarray) -> Predictions:
+    """One array of predictions with a fingerprint of the rows they belong to."""
+    fingerprint = hashlib.sha256(np.ascontiguousarray(targets).tobytes()).hexdigest()[:16]
+    return Predictions(split, checkpoint, outputs, targets, fingerprint)  # type: ignore[arg-type]
+
+
+def notes_of(data: TaskData) -> dict[str, str]:
+    """What a table must say about results on these data."""
+    return {"origin": data.origin, "data": "; ".join(data.notes)}
+
+
+def artifact(path: Path, kind: str, root: Path) -> Artifact:
+    """A file under the artifact root as the store names it."""
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return Artifact(kind, path.relative_to(root).as_posix(), path.stat().st_size, digest)

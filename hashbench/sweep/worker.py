@@ -1,0 +1,243 @@
+"""A worker: claims one run after the other, carries it out under a lease, and stores what it found."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import os
+import socket
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from multiprocessing.queues import Queue
+from multiprocessing.synchronize import Event as StopEvent
+
+import torch
+from lightning.pytorch.utilities.exceptions import SIGTERMException
+
+from hashbench.errors import InputError
+from hashbench.experiment.plan import Run
+from hashbench.store.engine import Store, open_store
+from hashbench.store.finishing import finish
+from hashbench.store.queue import Claim, LeaseLost, claim, fail, heartbeat, pending, release
+from hashbench.store.result import Result
+from hashbench.sweep.events import Event, RunEnded, RunProgress, RunStarted
+from hashbench.sweep.executors.local import Assignment
+from hashbench.sweep.materials import Materials
+from hashbench.sweep.provenance import environment
+from hashbench.sweep.ranks import run_on_devices
+from hashbench.sweep.work import Workplace, do_run
+from hashbench.tracking import Tracker
+from hashbench.training.checkpoints import Interrupted
+from hashbench.training.pretraining import Machine
+from hashbench.training.recipe import quieten
+
+LEASE_S = 60.0  # a worker without a sign of life for so long has lost its run
+POLL_S = 0.2  # between two looks for a run to claim
+LOG_LIMIT = 64_000  # characters of a run's log that are kept, from its end
+
+
+class StopSignal:
+    """Says that the run in hand must end: the sweep was stopped, the lease is lost, or the parent process is gone."""
+
+    def __init__(self, sweep_stop: StopEvent) -> None:
+        self._sweep_stop = sweep_stop
+        self._here = threading.Event()
+
+    def set(self) -> None:
+        """Ends the run in hand only."""
+        self._here.set()
+
+    def is_set(self) -> bool:
+        """Whether to stop at the next step."""
+        return self._here.is_set() or self._sweep_stop.is_set()
+
+
+class Heartbeat:
+    """Prolongs a lease while the run lasts, on a thread of its own."""
+
+    def __init__(self, store: Store, held: Claim, stop: StopSignal, parent: int) -> None:
+        self._store, self._held, self._stop, self._parent = store, held, stop, parent
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
+
+    def __enter__(self) -> Heartbeat:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def _beat(self) -> None:
+        last = time.monotonic()
+        while not self._done.wait(1.0):
+            if os.getppid() != self._parent:
+                os._exit(1)  # nobody is left to report to; the lease runs out or the next sweep sees the dead process
+            if time.monotonic() - last < LEASE_S / 4:
+                continue
+            last = time.monotonic()
+            with contextlib.suppress(OSError):
+                if not heartbeat(self._store, self._held):
+                    self._stop.set()
+                    return
+
+
+class Worker:
+    """One worker process of a sweep."""
+
+    def __init__(
+        self, assignment: Assignment, index: int, stop: StopEvent, events: Queue[Event], parent: int
+    ) -> None:
+        self._assignment, self._index, self._stop, self._events, self._parent = assignment, index, stop, events, parent
+        self._store = open_store(assignment.db, create=False)
+        self._environment = environment()
+        materials = Materials(assignment.loaded, assignment.sources, assignment.cache)
+        self._place = Workplace(assignment.loaded, assignment.runs, materials, assignment.cache / "artifacts")
+        self._name = f"{socket.gethostname()}:{os.getpid()}"
+
+    def loop(self) -> None:
+        """Works until nothing is left to claim or the sweep is stopped."""
+        quieten()
+        torch.set_num_threads(self._assignment.threads)
+        while not self._stop.is_set() and os.getppid() == self._parent:
+            held = claim(
+                self._store,
+                self._assignment.experiment_id,
+                worker=self._name,
+                lease_s=LEASE_S,
+                max_attempts=self._assignment.max_attempts,
+                environment=self._environment,
+                kinds=self._assignment.kinds,
+            )
+            if held is not None:
+                self._carry_out(held)
+            elif not pending(
+                self._store,
+                self._assignment.experiment_id,
+                self._assignment.max_attempts,
+                kinds=self._assignment.kinds,
+            ):
+                return
+            else:
+                self._stop.wait(POLL_S)
+
+    def _carry_out(self, held: Claim) -> None:
+        """One attempt, from its claim to the end of it."""
+        run = self._assignment.runs[held.run_id]
+        label = label_of(run)
+        self._tell(RunStarted(self._index, run.id, label))
+        stop = StopSignal(self._stop)
+        began = time.monotonic()
+        with Heartbeat(self._store, held, stop, self._parent), captured_log() as log:
+            state, note = self._attempt(run, held, stop, log)
+        self._tell(RunEnded(self._index, run.id, label, state, time.monotonic() - began, note))
+
+    def _attempt(self, run: Run, held: Claim, stop: StopSignal, log: Callable[[], str]) -> tuple[str, str]:
+        """Carries the run out and writes its end to the store; gives back the state and a note for the screen."""
+        tracker = self._tracker(run)
+        try:
+            machine = self._machine(run, stop, tracker)
+            if machine.devices > 1:
+                result = run_on_devices(run, self._assignment, machine)
+            else:
+                result = do_run(run, self._place, machine)
+            finish(self._store, held, replace(result, log=log()))
+        except (Interrupted, SIGTERMException, KeyboardInterrupt):
+            release(self._store, held, log=log())
+            return "interrupted", ""
+        except LeaseLost:
+            return "lost", "another worker took the run over"
+        except InputError as error:
+            fail(self._store, held, str(error), log())
+            return "failed", str(error)
+        except Exception as error:  # whatever a run throws ends this attempt and not the worker
+            reason = f"{type(error).__name__}: {error}"
+            fail(self._store, held, reason, f"{log()}\n{traceback.format_exc()}"[-LOG_LIMIT:])
+            return "failed", reason
+        tracker.finish({final_name(metric): metric.value for metric in result.metrics if metric.split != "train"})
+        return "done", headline(run, result)
+
+    def _machine(self, run: Run, stop: StopSignal, tracker: Tracker) -> Machine:
+        experiment = self._assignment.loaded.experiment
+        total = total_steps_of(run)
+
+        def watch(values: dict[str, float], step: int) -> None:
+            tracker.record(values, step)
+            for name, value in values.items():
+                self._tell(RunProgress(self._index, name, value, step, total))
+
+        return Machine(
+            folder=self._assignment.cache / "running" / run.id,
+            device=experiment.device,
+            devices=experiment.devices if run.kind in ("pretrain", "finetune") else 1,
+            checkpoint_minutes=experiment.checkpoint_minutes,
+            should_stop=stop,
+            watch=watch,
+        )
+
+    def _tracker(self, run: Run) -> Tracker:
+        experiment = self._assignment.loaded.experiment
+        return Tracker(
+            experiment.tracking.wandb if run.kind in ("pretrain", "finetune") else "off",
+            project=experiment.tracking.project,
+            group=experiment.name,
+            run_id=run.id[:32],
+            name=label_of(run),
+            kind=run.kind,
+            config=run.spec,
+            folder=self._assignment.cache,
+        )
+
+    def _tell(self, event: Event) -> None:
+        with contextlib.suppress(ValueError, OSError):  # a closed queue: nobody watches any more
+            self._events.put(event)
+
+
+@contextlib.contextmanager
+def captured_log() -> Iterator[Callable[[], str]]:
+    """Keeps what a run logs and prints; the function given back returns its end."""
+    text = io.StringIO()
+    handler = logging.StreamHandler(text)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    root = logging.getLogger()
+    root.addHandler(handler)
+    try:
+        with contextlib.redirect_stdout(text), contextlib.redirect_stderr(text):
+            yield lambda: text.getvalue()[-LOG_LIMIT:]
+    finally:
+        root.removeHandler(handler)
+
+
+def label_of(run: Run) -> str:
+    """A run as a line of the progress names it."""
+    parts = [run.model, run.task or run.kind]
+    return " ".join([*parts, f"seed {run.seed}"] if run.kind == "finetune" else parts)
+
+
+def total_steps_of(run: Run) -> int | None:
+    """Optimizer steps of a pre-training, where the spec tells them."""
+    return int(run.spec["pretrain"]["steps"]) if run.kind == "pretrain" else None
+
+
+def final_name(metric: object) -> str:
+    """The name of a stored metric in a W&B summary."""
+    split, name = metric.split, metric.name  # type: ignore[attr-defined]
+    return f"{split}/{name}" if split else str(name)
+
+
+def headline(run: Run, result: Result) -> str:
+    """The number that a finished run is shown with."""
+    if run.kind == "pretrain":
+        losses = [metric.value for metric in result.metrics if (metric.split, metric.name) == ("train", "loss")]
+        return f"loss {losses[-1]:.3f}" if losses and losses[-1] is not None else ""
+    if run.kind == "efficiency":
+        return ""
+    best = {metric.name: metric.value for metric in result.metrics}.get("best_step")
+    for metric in result.metrics:
+        if metric.step == best and metric.split not in ("", "train", "holdout") and metric.value is not None:
+            return f"{metric.name} {100 * metric.value:.1f}"
+    return ""

@@ -1,0 +1,1 @@
+"""Texts to types: tokenizers, type tables and arrays of type ids."""

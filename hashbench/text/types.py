@@ -1,0 +1,221 @@
+"""Types, the distinct token strings of a data set, and texts as arrays of their ids."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from hashbench.errors import InputError
+from hashbench.text.unicode import pack
+
+FORMAT = 1  # of the files that TypeTable.save writes
+ARRAYS = {"blob": np.uint8, "offsets": np.int64, "counts": np.int64}
+
+
+class TypeTable:
+    """The types of a data set: strings as one UTF-8 blob, and how often each occurs. Immutable.
+
+    Ids run by (count descending, string by code point). The arrays may be memory-mapped: 12 million types are some
+    300 MB on disk and nothing in memory until they are read.
+    """
+
+    def __init__(
+        self, blob: np.ndarray, offsets: np.ndarray, counts: np.ndarray, fingerprint: str | None = None
+    ) -> None:
+        """`blob` uint8, `offsets` int64 (n + 1,), `counts` int64 (n,), in the order of the ids."""
+        self.blob, self.offsets, self.counts = blob, offsets, counts
+        self._fingerprint = fingerprint
+
+    @classmethod
+    def from_counts(cls, counts: Mapping[str, int]) -> TypeTable:
+        """A table of the given strings.
+
+        >>> TypeTable.from_counts({"b": 1, "a": 1, "c": 7}).strings()
+        ['c', 'a', 'b']
+        """
+        blob, offsets = pack(list(counts))
+        return cls.sorted(blob, offsets, np.fromiter(counts.values(), dtype=np.int64, count=len(counts)))[0]
+
+    @classmethod
+    def sorted(cls, blob: np.ndarray, offsets: np.ndarray, counts: np.ndarray) -> tuple[TypeTable, np.ndarray]:
+        """Distinct strings in any order -> (table, rank int32 (n,): old place -> id)."""
+        order = canonical_order(blob, offsets, counts)
+        rank = np.empty(len(order), dtype=np.int32)
+        rank[order] = np.arange(len(order), dtype=np.int32)
+        new_blob, new_offsets = take_strings(blob, offsets, order)
+        return cls(new_blob, new_offsets, counts[order]), rank
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def string(self, i: int) -> str:
+        """The string of one type."""
+        return self.blob[self.offsets[i] : self.offsets[i + 1]].tobytes().decode()
+
+    def strings(self, ids: Sequence[int] | np.ndarray | None = None) -> list[str]:
+        """The strings of these types, or of all."""
+        if ids is not None:
+            return [self.string(i) for i in ids]
+        data, ends = self.blob.tobytes(), self.offsets.tolist()
+        return [data[a:b].decode() for a, b in zip(ends[:-1], ends[1:], strict=True)]
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 (hex) of strings and counts."""
+        if self._fingerprint is None:
+            digest = hashlib.sha256(f"types {FORMAT} {len(self)}".encode())
+            for name, dtype in ARRAYS.items():
+                array = np.ascontiguousarray(getattr(self, name), dtype=np.dtype(dtype).newbyteorder("<"))
+                digest.update(array.tobytes())
+            self._fingerprint = digest.hexdigest()
+        return self._fingerprint
+
+    def save(self, folder: Path) -> None:
+        """Write the table into a folder; a table that was not written whole cannot be loaded."""
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, dtype in ARRAYS.items():
+            part = folder / f"types-{name}.part"
+            with part.open("wb") as file:
+                np.save(file, np.asarray(getattr(self, name), dtype=dtype))
+            os.replace(part, folder / f"types-{name}.npy")
+        part = folder / "types-json.part"
+        part.write_text(json.dumps({"format": FORMAT, "types": len(self), "fingerprint": self.fingerprint}))
+        os.replace(part, folder / "types.json")  # last: it says that the rest is there
+
+    @classmethod
+    def load(cls, folder: Path) -> TypeTable:
+        """Open a saved table, memory-mapped.
+
+        Raises:
+            InputError: there is none, or a later version wrote it.
+        """
+        try:
+            facts = json.loads((folder / "types.json").read_text())
+        except FileNotFoundError:
+            raise InputError(f"{folder}: no type table; prepare the data again") from None
+        if facts["format"] != FORMAT:
+            found = f"type table of format {facts['format']}, this program reads {FORMAT}"
+            raise InputError(f"{folder}: {found}; prepare the data again")
+        blob, offsets, counts = (np.load(folder / f"types-{name}.npy", mmap_mode="r") for name in ARRAYS)
+        return cls(blob, offsets, counts, fingerprint=facts["fingerprint"])
+
+
+@dataclass(frozen=True)
+class TokenizedTexts:
+    """Texts as type ids, laid end to end."""
+
+    ids: np.ndarray  # (total,) int32
+    offsets: np.ndarray  # (n_texts + 1,) int64
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def text(self, i: int) -> np.ndarray:
+        """Type ids of one text, (length,)."""
+        return self.ids[self.offsets[i] : self.offsets[i + 1]]
+
+    def remapped(self, remap: np.ndarray) -> TokenizedTexts:
+        """The same texts after `Interner.finish`: provisional ids -> final ids."""
+        return TokenizedTexts(remap[self.ids], self.offsets)
+
+
+class Interner(Protocol):
+    """Counts the types of texts that come in pieces. Occurrences are counted, not texts.
+
+    `add` may be called any number of times; the caller keeps the provisional ids (on disk, for a corpus) and maps them
+    with what `finish` returns. The final table depends on the texts alone, not on how they were cut into calls.
+    """
+
+    def add(self, texts: Sequence[str]) -> TokenizedTexts:
+        """Texts -> provisional ids."""
+        ...
+
+    def finish(self) -> tuple[TypeTable, np.ndarray]:
+        """-> (type table, remap int32: provisional id -> final id, or -1 where the type never occurred)."""
+        ...
+
+
+class DictInterner:
+    """An interner for any function from a text to its tokens: a dictionary, no compiled code."""
+
+    def __init__(self, tokenize: _Tokenize) -> None:
+        self._tokenize = tokenize
+        self._ids: dict[str, int] = {}
+        self._counts = np.zeros(0, dtype=np.int64)
+
+    def add(self, texts: Sequence[str]) -> TokenizedTexts:
+        """Texts -> provisional ids, by first occurrence."""
+        known = self._ids
+        per_text = [[known.setdefault(token, len(known)) for token in self._tokenize(text)] for text in texts]
+        texts_as_ids = lay_end_to_end(per_text)
+        counts = np.bincount(texts_as_ids.ids, minlength=len(known)).astype(np.int64)
+        counts[: len(self._counts)] += self._counts
+        self._counts = counts
+        return texts_as_ids
+
+    def finish(self) -> tuple[TypeTable, np.ndarray]:
+        """-> (type table, remap int32)."""
+        return TypeTable.sorted(*pack(list(self._ids)), self._counts)
+
+
+class _Tokenize(Protocol):
+    def __call__(self, text: str, /) -> list[str]: ...
+
+
+def lay_end_to_end(per_text: Sequence[Sequence[int]]) -> TokenizedTexts:
+    """Ids of each text -> one array and its offsets."""
+    offsets = np.zeros(len(per_text) + 1, dtype=np.int64)
+    np.cumsum([len(ids) for ids in per_text], out=offsets[1:])
+    flat: Iterable[int] = (i for ids in per_text for i in ids)
+    return TokenizedTexts(np.fromiter(flat, dtype=np.int32, count=int(offsets[-1])), offsets)
+
+
+def take_strings(blob: np.ndarray, offsets: np.ndarray, order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The strings `order` (m,) of a packed list, as a packed list."""
+    lengths = np.diff(offsets)[order]
+    new_offsets = np.zeros(len(order) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=new_offsets[1:])
+    places = np.repeat(offsets[:-1][order] - new_offsets[:-1], lengths)  # (bytes,)
+    places += np.arange(len(places))
+    return blob[places], new_offsets
+
+
+def canonical_order(blob: np.ndarray, offsets: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Order (n,) by (count descending, string). UTF-8 sorts by bytes as its text does by code points.
+
+    Eight bytes of each string at a time as one big-endian number; only what is still equal goes to the next round.
+    """
+    order = np.argsort(-counts.astype(np.int64), kind="stable")
+    places = np.arange(len(order))  # of `order`, where neighbours are still undecided
+    group = np.cumsum(np.diff(counts[order], prepend=0) != 0)  # (n,), neighbours of one group are equal so far
+    done = 0
+    while len(places):
+        members = order[places]
+        rest = np.clip(offsets[members + 1] - offsets[members] - done, 0, 8)
+        keys = _eight_bytes(blob, offsets[members] + done, rest)
+        # among equal keys the shorter string is the prefix of the longer one and comes first ("a" before "a\0")
+        by = np.lexsort((rest, keys, group))
+        order[places] = members[by]
+        keys, rest = keys[by], rest[by]
+        same = (group[1:] == group[:-1]) & (keys[1:] == keys[:-1]) & (rest[1:] == 8) & (rest[:-1] == 8)
+        tied = np.append(same, False) | np.append(False, same)
+        group = np.cumsum(np.append(True, ~same))[tied]
+        places = places[tied]
+        done += 8
+    return order
+
+
+def _eight_bytes(blob: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """The first eight bytes of each string as a big-endian uint64 (n,), filled up with zeros."""
+    keys = np.zeros(len(starts), dtype=np.uint64)
+    for j in range(8):
+        inside = lengths > j
+        keys[inside] |= blob[starts[inside] + j].astype(np.uint64) << np.uint64(56 - 8 * j)
+    return keys

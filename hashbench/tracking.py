@@ -1,0 +1,134 @@
+"""Weights & Biases, never in the way: every call runs on a thread of its own and is given up after a time limit."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Literal
+
+log = logging.getLogger(__name__)
+
+Mode = Literal["off", "offline", "online"]
+START_TIMEOUT_S = 30.0  # online without a network, wandb's own init blocks for 100 s
+FINISH_TIMEOUT_S = 60.0  # an upload of the tail may take a while; the database has the numbers already
+
+
+class Tracker:
+    """One W&B run for one run of the sweep. A failure is one warning, and the tracker is silent from then on."""
+
+    def __init__(
+        self,
+        mode: Mode,
+        *,
+        project: str,
+        group: str,
+        run_id: str,
+        name: str,
+        kind: str,
+        config: Mapping[str, object],
+        folder: Path,
+        start_timeout_s: float = START_TIMEOUT_S,
+        finish_timeout_s: float = FINISH_TIMEOUT_S,
+    ) -> None:
+        self._finish_timeout_s = finish_timeout_s
+        self._failed = mode == "off"
+        self._calls: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._run: object = None
+        if self._failed:
+            return
+        self._thread = threading.Thread(target=self._work, name="tracking", daemon=True)
+        self._thread.start()
+        started = threading.Event()
+
+        def start() -> None:
+            try:
+                self._run = _start_run(
+                    mode,
+                    project=project,
+                    group=group,
+                    run_id=run_id,
+                    name=name,
+                    kind=kind,
+                    config=config,
+                    folder=folder,
+                )
+            finally:
+                started.set()
+
+        self._calls.put(start)
+        if not started.wait(start_timeout_s) and not self._failed:
+            self._give_up(f"no answer within {start_timeout_s:g} s")
+
+    @property
+    def active(self) -> bool:
+        """Whether calls still reach W&B."""
+        return not self._failed
+
+    def record(self, values: Mapping[str, float], step: int) -> None:
+        """Points of curves at an optimizer step; our own step is the x-axis, so that a resumed run continues it."""
+        if not self._failed:
+            self._calls.put(lambda: self._run.log({**values, "step": step}))  # type: ignore[attr-defined]
+
+    def finish(self, final: Mapping[str, float | None]) -> None:
+        """Final values into the summary, then the end of the W&B run; waits no longer than the time limit."""
+        if self._failed:
+            return
+
+        def end() -> None:
+            self._run.summary.update({name: value for name, value in final.items() if value is not None})  # type: ignore[attr-defined]
+            self._run.finish()  # type: ignore[attr-defined]
+
+        self._calls.put(end)
+        self._calls.put(None)
+        self._thread.join(self._finish_timeout_s)
+        if self._thread.is_alive():
+            self._give_up(f"not finished within {self._finish_timeout_s:g} s")
+
+    def _work(self) -> None:
+        while (call := self._calls.get()) is not None and not self._failed:
+            try:
+                call()
+            except (Exception, SystemExit) as error:  # whatever a foreign service throws must not end a run
+                self._give_up(f"{type(error).__name__}: {error}")
+
+    def _give_up(self, reason: str) -> None:
+        log.warning("Weights & Biases is left out of this run: %s", " ".join(reason.split())[:300])
+        self._failed = True
+
+
+def _start_run(
+    mode: Mode,
+    *,
+    project: str,
+    group: str,
+    run_id: str,
+    name: str,
+    kind: str,
+    config: Mapping[str, object],
+    folder: Path,
+) -> object:
+    """`wandb.init` under the run's own id, without prompts and without a console capture."""
+    try:
+        import wandb
+    except ImportError as error:
+        raise RuntimeError("wandb is not installed; pip install 'hashbench[wandb]'") from error
+
+    folder.mkdir(parents=True, exist_ok=True)
+    run = wandb.init(
+        mode="online" if mode == "online" else "offline",
+        project=project,
+        group=group,
+        id=run_id,
+        name=name,
+        job_type=kind,
+        config=dict(config),
+        dir=str(folder),
+        resume="allow",
+        settings=wandb.Settings(silent=True, console="off", x_disable_stats=True),
+    )
+    run.define_metric("step")
+    run.define_metric("*", step_metric="step")
+    return run

@@ -1,0 +1,1 @@
+"""Training on Lightning: pre-training, fine-tuning, and what they share."""

@@ -1,0 +1,63 @@
+"""Checkpoints from which an interrupted run resumes, exactly, in the middle of an epoch."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from lightning.pytorch import Callback, LightningModule, Trainer
+
+
+class Interrupted(Exception):
+    """The run was asked to stop; its checkpoint is written and the same run can be taken up again."""
+
+
+class Resumable(Callback):
+    """Writes one checkpoint file every few minutes, whole or not at all, and ends the run when asked to stop.
+
+    One file a run, replaced in one move: a kill at any moment leaves the previous or the new one. The time between
+    two checkpoints has no effect on the result, because a resumed run equals an uninterrupted one.
+    """
+
+    def __init__(
+        self, path: Path, *, minutes: float, should_stop: Any = None, evaluation_interval: int | None = None
+    ) -> None:
+        self.path = path
+        self._evaluation_interval = evaluation_interval
+        self._interval_s = 60.0 * minutes
+        self._should_stop = should_stop  # a threading or multiprocessing Event, or None
+        self._saved_at = time.monotonic()
+
+    @property
+    def resume_from(self) -> Path | None:
+        """The checkpoint of an earlier attempt, if there is one."""
+        return self.path if self.path.is_file() else None
+
+    def on_train_batch_end(
+        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        if self._evaluation_interval is not None and trainer.global_step % self._evaluation_interval == 0:
+            return  # the evaluation of this step is still to come, and a resume from here would leave it out
+        stop = self._agreed(trainer, self._should_stop is not None and self._should_stop.is_set())
+        if stop or self._agreed(trainer, time.monotonic() - self._saved_at >= self._interval_s):
+            self._save(trainer)
+        if stop:
+            raise Interrupted
+
+    @staticmethod
+    def _agreed(trainer: Trainer, wish: bool) -> bool:
+        """True on all devices as soon as one wishes it: they must save and stop at the same step."""
+        return wish if trainer.world_size == 1 else trainer.strategy.reduce_boolean_decision(wish, all=False)
+
+    def discard(self) -> None:
+        """Removes the checkpoint of a run that is done."""
+        self.path.unlink(missing_ok=True)
+
+    def _save(self, trainer: Trainer) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        half = self.path.with_suffix(".part")
+        trainer.save_checkpoint(half)
+        if trainer.is_global_zero:
+            half.replace(self.path)
+        self._saved_at = time.monotonic()

@@ -1,0 +1,56 @@
+"""What a run records while it trains: points of curves, kept through a resume and sent to the live view."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torchmetrics.aggregation import MeanMetric
+
+LOSS_POINTS = 100  # a loss curve has about this many points, whatever the number of steps
+
+
+@dataclass(frozen=True)
+class Point:
+    """One value of one curve."""
+
+    split: str
+    name: str
+    step: int
+    value: float | None
+    reason: str | None = None  # why a value is missing
+
+
+class Curves(torch.nn.Module):
+    """Points so far, and the running mean of the training loss. Part of the checkpoint."""
+
+    def __init__(self, total_steps: int, watch: Callable[[dict[str, float], int], None] | None = None) -> None:
+        super().__init__()
+        self.points: list[Point] = []
+        self.every = max(1, total_steps // LOSS_POINTS)
+        self._watch = watch
+        self._loss = MeanMetric()
+        self._loss.persistent(True)
+
+    def add_loss(self, loss: Tensor, step: int) -> None:
+        """Counts the loss of the step just done; every few steps their mean becomes a point."""
+        self._loss.update(loss.detach())
+        if step % self.every == 0:
+            self.add("train", "loss", step, float(self._loss.compute()))
+            self._loss.reset()
+
+    def add(self, split: str, name: str, step: int, value: float | None, reason: str | None = None) -> None:
+        """Adds a point and shows it to whoever watches."""
+        self.points.append(Point(split, name, step, value, reason))
+        if self._watch is not None and value is not None:
+            self._watch({f"{split}/{name}": value}, step)
+
+    def plain(self) -> list[list[object]]:
+        """The points as plain values, for a checkpoint."""
+        return [[p.split, p.name, p.step, p.value, p.reason] for p in self.points]
+
+    def restore(self, plain: list[list[object]]) -> None:
+        """Takes back what `plain` gave."""
+        self.points = [Point(*values) for values in plain]  # type: ignore[arg-type]

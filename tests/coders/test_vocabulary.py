@@ -1,0 +1,32 @@
+"""Rows of a vocabulary."""
+
+from __future__ import annotations
+
+import pytest
+
+from hashbench.coders.vocabulary import Vocabulary
+from hashbench.text.types import TypeTable
+
+
+def test_pieces_in_their_order_stand_behind_the_specials() -> None:
+    coder = Vocabulary()
+    coder.fit_pieces(["Ġthe", "é", "a"])
+    assert coder.encode(["a", "Ġthe", "é", "unseen", ""])[:, 0].tolist() == [7, 5, 6, 3, 3]
+    assert coder.num_rows == 8
+
+
+def test_types_in_the_order_of_their_table() -> None:
+    coder = Vocabulary()
+    coder.fit(TypeTable.from_counts({"rare": 1, "often": 9}))
+    assert coder.encode(["rare", "often"])[:, 0].tolist() == [6, 5]
+
+
+def test_a_special_token_in_a_text_is_no_special_token() -> None:
+    coder = Vocabulary()
+    coder.fit_pieces(["a"])
+    assert coder.encode(["<s>", "<mask>"])[:, 0].tolist() == [3, 3]
+
+
+def test_unfitted_says_so() -> None:
+    with pytest.raises(RuntimeError, match="not fitted; call fit, fit_pieces or restore first"):
+        Vocabulary().encode(["a"])

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import hashlib
+import json
+
+import numpy as np
+import pytest
+
+from hashbench.data import builtin
+from hashbench.data.floors import floor_predictions
+from hashbench.data.glue import GLUE_NAMES
+from hashbench.data.sources import load_task, locate_corpus, open_sources
+from hashbench.data.tasks import find_task
+from hashbench.scores import evaluate
+from hashbench.text.words import WordTokenizer
+
+# SHA-256 of rows and documents as JSON: the same on every machine and in every process, or VERSION must rise.
+TASKS_SHA256 = "84c293162b2a484410d3c2fb61399e5ca9f68172c80045cd08f52a13a438cd2b"
+CORPUS_SHA256 = "a2b3e08078ccd26ebf1f1fd7f62adc94c0d28668f1647be98e044f8882a5f241"
+
+
+def sha256(value: object) -> str:
+    return hashlib.sha256(json.dumps(value).encode()).hexdigest()
+
+
+def test_texts_never_change() -> None:
+    splits = [(name, split) for name in GLUE_NAMES for split in ("train", *find_task(name).evaluation_splits)]
+    assert sha256([builtin.task_table(*split) for split in splits]) == TASKS_SHA256
+    assert sha256(builtin.corpus()) == CORPUS_SHA256
+
+
+@pytest.mark.parametrize("name", GLUE_NAMES)
+def test_shaped_like_glue(name: str) -> None:
+    task = find_task(name)
+    table = builtin.task_table(name, "train")
+    assert list(table) == [*task.text, "label", "idx"]
+    assert 500 <= len(table["label"]) <= 1_000
+    kinds = {type(label) for label in table["label"]}
+    if name == "stsb":
+        assert kinds == {float}
+        assert 0.0 <= min(table["label"]) < max(table["label"]) <= 5.0  # type: ignore[type-var, operator]
+    else:
+        assert set(table["label"]) == set(range(task.n_classes or 0))
+
+
+def test_splits_share_no_row() -> None:
+    train, dev = (builtin.task_table("mnli", split) for split in ("train", "validation_matched"))
+    both = set(zip(train["premise"], train["hypothesis"], strict=True))
+    assert not both & set(zip(dev["premise"], dev["hypothesis"], strict=True))
+
+
+@pytest.mark.parametrize("name", GLUE_NAMES)
+def test_words_beat_the_majority_by_far(name: str) -> None:
+    data = load_task(find_task(name), open_sources("builtin"))
+    metric = {"stsb": "spearman"}.get(name, "accuracy")
+    for split in data.task.evaluation_splits:
+        targets = data.splits[split].labels
+        floor, words = (
+            evaluate([metric], targets, floor_predictions(kind, data, [split])[split])[metric].value
+            for kind in ("majority", "bag-of-words")
+        )
+        assert words is not None and words > (floor or 0.0) + 0.1
+
+
+def test_says_that_scores_are_not_glue_scores() -> None:
+    data = load_task(find_task("rte"), open_sources("builtin"))
+    assert data.notes == ("built-in data: a generated toy language; these are not GLUE scores",)
+    assert (data.kind, data.origin) == ("builtin", "built-in data")
+
+
+def test_corpus_speaks_the_language_of_the_tasks() -> None:
+    tokenize = WordTokenizer().tokenize
+    documents = list(locate_corpus("builtin", open_sources("builtin")).documents())
+    assert len(documents) == 3_000
+    known = {word for text in documents for word in tokenize(text)}
+    words = [word for text in builtin.task_table("sst2", "validation")["sentence"] for word in tokenize(str(text))]
+    assert np.mean([word in known for word in words]) > 0.95
+
+
+def test_stems_have_several_forms() -> None:
+    words = {word for text in builtin.corpus() for word in WordTokenizer().tokenize(text)}
+    assert sum(word + "in" in words for word in words) > 100

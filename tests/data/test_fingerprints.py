@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from hashbench.data.fingerprints import cache_folder, digest, file_fingerprint, read_json
+
+
+def test_is_the_sha256_of_the_content(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"abc")
+    # FIPS 180-2, appendix B.1
+    assert file_fingerprint(path) == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+
+def test_a_file_of_the_same_size_and_time_is_not_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"abc")
+    first, time = file_fingerprint(path), path.stat().st_mtime_ns
+    path.write_bytes(b"abd")
+    os.utime(path, ns=(time, time))
+    assert file_fingerprint(path) == first
+
+
+def test_a_touched_file_of_the_same_size_is_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"abc")
+    first = file_fingerprint(path)
+    path.write_bytes(b"abd")
+    os.utime(path, ns=(1, 1))
+    assert file_fingerprint(path) != first
+
+
+def test_a_damaged_note_is_made_again(tmp_path: Path, cache: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"abc")
+    first = file_fingerprint(path)
+    for note in (cache / "fingerprints").iterdir():
+        note.write_text("{")
+    assert file_fingerprint(path) == first
+
+
+def test_where_parts_end_counts() -> None:
+    assert len({digest("ab", "c"), digest("a", "bc"), digest("abc"), digest("abc", "")}) == 4
+
+
+def test_cache_folder_without_the_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HASHBENCH_CACHE")
+    monkeypatch.chdir(tmp_path)
+    assert cache_folder() == tmp_path / ".hashbench"
+
+
+def test_no_json_is_none(tmp_path: Path) -> None:
+    assert read_json(tmp_path / "nothing.json") is None

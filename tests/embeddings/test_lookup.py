@@ -1,0 +1,45 @@
+"""The table of rows: lookup, special tokens, tied output."""
+
+from __future__ import annotations
+
+import torch
+
+from hashbench.embeddings.base import Batch
+from hashbench.embeddings.lookup import Table
+
+
+def test_a_type_has_its_row_and_special_tokens_the_first_five() -> None:
+    table = Table(4, num_rows=9)
+    positions = torch.tensor([[0, 6, 5, 3, 2], [0, 5, 4, 2, 1]])
+    vectors = table(Batch(torch.tensor([[8], [5]]), positions, positions != 1))
+    rows = [[0, 5, 8, 3, 2], [0, 8, 4, 2, 1]]  # position 5 is the type in row 8, position 6 the one in row 5
+    assert vectors.tolist() == [[table.weight[row].tolist() for row in line] for line in rows]
+
+
+def test_padding_row_is_zero_unless_asked() -> None:
+    assert Table(4, num_rows=9).weight[1].abs().sum() == 0
+    assert Table(4, num_rows=9, zero_pad_rows=False).weight[1].abs().min() > 0
+
+
+def test_output_matrix_is_the_table_itself() -> None:
+    table = Table(4, num_rows=9)
+    assert table.output_matrix() is table.weight
+
+
+def test_two_types_in_one_bucket_both_train_it() -> None:
+    table = Table(2, num_rows=9)
+    positions = torch.tensor([[5, 6]])
+    table(Batch(torch.tensor([[7], [7]]), positions, positions > 0)).sum().backward()
+    assert table.weight.grad is not None
+    assert table.weight.grad.tolist() == [[0.0, 0.0]] * 7 + [[2.0, 2.0], [0.0, 0.0]]
+
+
+def test_embedding_parameters_are_the_whole_table() -> None:
+    assert Table(4, num_rows=9).embedding_parameters() == 36
+
+
+def test_fresh_values_are_cut_at_two_standard_deviations() -> None:
+    torch.manual_seed(0)
+    weight = Table(64, num_rows=2000, zero_pad_rows=False).weight
+    assert weight.abs().max().item() <= 0.04
+    assert abs(weight.std().item() - 0.0176) < 2e-4  # 0.02 * 0.8796, the deviation of a normal cut at two sigma

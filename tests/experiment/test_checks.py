@@ -1,0 +1,65 @@
+"""experiment/checks.py: what cannot be built or trained is found before the first run."""
+
+from __future__ import annotations
+
+import pytest
+
+from hashbench.errors import InputError
+from hashbench.experiment.checks import check_lengths, check_model
+from hashbench.experiment.models import resolve_models
+
+PROJ = "like: hashformer-md-proj"
+FAULTS = {
+    "coder: {md_keyy: x}": "model 'm': coder md5-bits: unknown argument 'md_keyy'; did you mean 'md_key'?",
+    "coder: md6-bits": "unknown name 'md6-bits'; did you mean 'md5-bits'",
+    "coder: md5-rows": "Projection does not work with coder md5-rows, which gives 1 values of int64 a type",
+    "tokenizer: wordss": "model 'm': tokenizer: unknown kind 'wordss'; did you mean 'words'?",
+    "tokenizer: {lowercas: false}": "tokenizer words: unknown argument 'lowercas'; did you mean 'lowercase'?",
+    "objective: mlm": "objective mlm needs an embedding with an output matrix, which Projection has not; "
+    "write objective: shuffle_random",
+    "objective: {shufle_prob: 0.1}": "unknown argument 'shufle_prob' of shuffle_random; did you mean 'shuffle_prob'?",
+    "objective: {shuffle_prob: 2}": "objective: shuffle_prob must be a number from 0 to 1, not 2; correct the value",
+    "objective: {released: 1}": "objective: released must be true or false, not 1; correct the value",
+    "encoder: {layerz: 1}": "unknown value 'layerz'; did you mean 'layers'",
+    "encoder: {layers: two}": "encoder: layers must be a number, not 'two'; correct the value",
+    "encoder: {heads: 3}": "encoder: dim 128 is no multiple of heads 3",
+    "embedding: {proj_epz: 1}": "embedding has no argument 'proj_epz'; did you mean 'proj_eps'",
+}
+
+
+@pytest.mark.parametrize(("change", "message"), FAULTS.items())
+def test_a_model_that_cannot_work(experiment, change: str, message: str) -> None:
+    loaded = experiment(f"models:\n  - {{name: m, {PROJ}, {change}}}")
+    with pytest.raises(InputError) as error:
+        check_model(loaded, resolve_models(loaded)["m"])
+    assert message in str(error.value)
+    assert str(error.value).startswith("a.yaml:9: model 'm': ") and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("change", ["coder: {md_key: x}", "objective: {released: true}", "encoder: {layers: 1}"])
+def test_a_model_that_can(experiment, change: str) -> None:
+    loaded = experiment(f"models: [{{name: m, {PROJ}, {change}}}]")
+    check_model(loaded, resolve_models(loaded)["m"])
+
+
+def test_mlm_works_where_there_is_a_table(experiment) -> None:
+    loaded = experiment("models: [{name: m, like: hashformer-md-emb-1k, objective: mlm}]")
+    check_model(loaded, resolve_models(loaded)["m"])
+
+
+def test_more_bits_reach_the_embedding(experiment) -> None:
+    loaded = experiment("models: [{name: m, like: hashformer-lsh-proj, coder: {bits: 256}}]")
+    check_model(loaded, resolve_models(loaded)["m"])
+
+
+def test_sequences_longer_than_the_positions(experiment) -> None:
+    """514 positions of which the first two are never used leave 512."""
+    loaded = experiment("models: [bert-mlm]\nfinetune:\n  max_length: 513\n")
+    with pytest.raises(
+        InputError, match=r"^a\.yaml:10: finetune\.max_length: 513 tokens, but .* has 512 positions; take at most 512"
+    ):
+        check_lengths(loaded, resolve_models(loaded)["bert-mlm"])
+    longer = experiment(
+        "models: [{name: m, like: bert-mlm, encoder: {max_positions: 515}}]\nfinetune: {max_length: 513}\n"
+    )
+    check_lengths(longer, resolve_models(longer)["m"])

@@ -1,0 +1,50 @@
+"""The experiment files that come with the program."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hashbench.data.glue import GLUE_NAMES
+from hashbench.experiment.load import load_experiment
+from hashbench.experiment.models import resolve_models
+from hashbench.experiment.plan import plan
+
+FOLDER = Path(__file__).parents[2] / "experiments"
+FILES = sorted(FOLDER.glob("*.yaml"))
+
+
+def test_the_four_are_there() -> None:
+    assert {"quickstart", "glue", "glue_tiny", "glue_mini"} <= {path.stem for path in FILES}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_file_is_valid_and_known_to_editors(path: Path) -> None:
+    loaded = load_experiment(path)
+    assert loaded.experiment.name == path.stem
+    assert resolve_models(loaded)
+    assert path.read_text().startswith("# yaml-language-server: $schema=schema.json\n")
+
+
+def test_glue_is_the_papers_scale() -> None:
+    """HashFormers, section 4.2 and tables 4 and 5; one sequence an article as in the released code."""
+    loaded = load_experiment(FOLDER / "glue.yaml")
+    experiment, models = loaded.experiment, resolve_models(loaded)
+    assert (experiment.encoder, experiment.tasks, experiment.seeds) == ("base", "glue", (0, 1, 2))
+    assert len(models) == 16  # 2 baselines, 10 over words, 4 over subwords
+    for model in models.values():
+        rate = 1e-4 if model.spec.objective == "mlm" else 5e-5
+        assert (model.pretrain.learning_rate, model.pretrain.warmup_steps) == (rate, 10_000)
+        assert (model.pretrain.steps, model.pretrain.batch_size, model.pretrain.sequence_length) == (500_000, 128, 512)
+        assert model.pretrain.first_chunk_only
+        assert (model.finetune.learning_rate, model.finetune.epochs, model.finetune.batch_size) == (3e-5, 5, 32)
+
+
+def test_the_quickstart_plans_without_a_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HASHBENCH_CACHE", str(tmp_path))
+    planned = plan(load_experiment(FOLDER / "quickstart.yaml"))
+    assert planned.task_names == tuple(GLUE_NAMES)
+    assert list(planned.models) == ["bert-mlm", "hashformer-md-proj", "hashformer-lsh-proj"]
+    kinds = [run.kind for run in planned.runs]
+    assert [kinds.count(kind) for kind in ("pretrain", "floor", "finetune", "efficiency")] == [3, 16, 24, 3]

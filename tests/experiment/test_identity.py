@@ -1,0 +1,73 @@
+"""experiment/identity.py: the id of a run is the hash of what it computes."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from hashbench.embeddings.registry import find_model, load_own
+from hashbench.experiment import identity
+from hashbench.experiment.identity import canonical, own_code, run_id
+
+SPEC = {"kind": "pretrain", "pretrain": {"steps": 3}, "seed": 0}
+
+
+def test_the_id_is_the_sha256_of_the_canonical_text() -> None:
+    text = '{"kind":"pretrain","pretrain":{"steps":3},"seed":0}'
+    assert canonical(SPEC) == text
+    assert run_id(SPEC) == hashlib.sha256(text.encode()).hexdigest()
+
+
+def test_the_order_of_keys_does_not_matter() -> None:
+    assert run_id(SPEC) == run_id(dict(reversed(SPEC.items())))
+
+
+def test_settings_are_no_part_of_it() -> None:
+    assert run_id({**SPEC, "settings": {"baseline": "x"}}) == run_id(SPEC)
+
+
+@pytest.mark.parametrize("change", [{"seed": 1}, {"kind": "floor"}, {"pretrain": {"steps": 4}}, {"new": 1}])
+def test_anything_else_is(change: dict) -> None:
+    assert run_id({**SPEC, **change}) != run_id(SPEC)
+
+
+def test_a_new_key_keeps_the_id_while_it_means_the_old_behaviour(monkeypatch: pytest.MonkeyPatch) -> None:
+    later = {**SPEC, "pretrain": {"steps": 3, "new_key": "as before"}}
+    assert run_id(later) != run_id(SPEC)  # without an entry it would change
+    monkeypatch.setitem(identity.AS_BEFORE, "pretrain", {"new_key": "as before"})
+    assert run_id(later) == run_id(SPEC)
+    assert run_id({**SPEC, "pretrain": {"steps": 3, "new_key": "other"}}) != run_id(SPEC)
+
+
+def test_blocks_inside_a_model_have_entries_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(identity.AS_BEFORE, "coder", {"new": 0})
+    one, other = ({"model": {"coder": {"name": "x", **extra}}} for extra in ({}, {"new": 0}))
+    assert run_id(one) == run_id(other)
+    assert run_id({"baseline": one["model"]}) == run_id({"baseline": other["model"]})
+
+
+def test_nan_is_refused() -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        run_id({"x": float("nan")})
+
+
+def test_the_ids_of_finished_runs_stay() -> None:
+    """The canonical text of a run as this release writes it; a change here makes every stored result unfindable."""
+    spec = {
+        "kind": "finetune",
+        "model": {"embedding": "Table", "pooling": "first", "code": None, "version": 1},
+        "corpus": {"corpora": [], "max_documents": None, "first_chunk_only": False},
+        "finetune": {"epochs": 5, "pad_to_max": False, "patience": None},
+    }
+    assert canonical(spec) == (
+        '{"corpus":{"corpora":[]},"finetune":{"epochs":5},"kind":"finetune","model":{"embedding":"Table","version":1}}'
+    )
+
+
+def test_own_code_is_hashed_and_the_suites_is_not(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text("from hashbench.embeddings.base import Embedding\nclass Mine(Embedding): pass\n")
+    assert own_code(load_own(f"{file}:Mine")) == hashlib.sha256(file.read_bytes()).hexdigest()
+    assert own_code(find_model("bert-mlm").embedding) is None

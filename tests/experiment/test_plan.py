@@ -1,0 +1,211 @@
+"""experiment/plan.py: which runs, in which order, under which ids."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hashbench.data.task_data import LocatedTask
+from hashbench.errors import InputError
+from hashbench.experiment.plan import Run, check_data, plan
+
+MODELS = "models: [bert-mlm, hashformer-md-proj]\n"
+RAW = "{name: raw, like: hashformer-md-proj, objective: none}"
+
+
+def ids(runs: tuple[Run, ...], kind: str) -> list[str]:
+    return [run.id for run in runs if run.kind == kind]
+
+
+def test_kinds_and_order(experiment) -> None:
+    """Pre-trainings, floors task by task, then seed by seed and task by task all models, timings last."""
+    runs = plan(experiment(MODELS + "efficiency: true\nfloors: [majority]")).runs
+    assert [(run.kind, run.model, run.task, run.seed) for run in runs] == [
+        ("pretrain", "bert-mlm", None, 0),
+        ("pretrain", "hashformer-md-proj", None, 0),
+        ("floor", "majority", "cola", None),
+        ("floor", "majority", "stsb", None),
+        ("finetune", "bert-mlm", "cola", 0),
+        ("finetune", "hashformer-md-proj", "cola", 0),
+        ("finetune", "bert-mlm", "stsb", 0),
+        ("finetune", "hashformer-md-proj", "stsb", 0),
+        ("finetune", "bert-mlm", "cola", 1),
+        ("finetune", "hashformer-md-proj", "cola", 1),
+        ("finetune", "bert-mlm", "stsb", 1),
+        ("finetune", "hashformer-md-proj", "stsb", 1),
+        ("efficiency", "bert-mlm", None, None),
+        ("efficiency", "hashformer-md-proj", None, None),
+    ]
+    assert [run.position for run in runs] == list(range(14))
+    assert len({run.id for run in runs}) == 14
+
+
+def test_a_finetuning_waits_for_its_models_pretraining(experiment) -> None:
+    runs = plan(experiment(MODELS)).runs
+    pretrain = {run.model: run.id for run in runs if run.kind == "pretrain"}
+    for run in runs:
+        assert run.needs == ((pretrain[run.model],) if run.kind == "finetune" else ())
+
+
+def test_without_an_objective_there_is_no_pretraining(experiment) -> None:
+    runs = plan(experiment(f"models: [{RAW}]")).runs
+    assert ids(runs, "pretrain") == []
+    assert {run.needs for run in runs} == {()}
+    assert {run.spec["corpus"] for run in runs if run.kind == "finetune"} == {None}  # MD5 learns nothing from text
+
+
+def test_the_experiments_own_reading_of_a_run(experiment) -> None:
+    runs = plan(experiment(MODELS)).runs
+    assert {(run.task, run.metric, run.split) for run in runs if run.task} == {
+        ("cola", "matthews", "validation"),
+        ("stsb", "spearman", "validation"),
+    }
+
+
+def test_two_labels_of_one_thing_share_their_runs(experiment) -> None:
+    one = plan(experiment("models: [hashformer-md-proj]")).runs
+    other = plan(experiment("models: [{name: another-name, like: hashformer-md-proj}]")).runs
+    assert [run.id for run in one] == [run.id for run in other]
+
+
+def test_models_that_differ_in_finetuning_share_the_pretraining(experiment) -> None:
+    runs = plan(experiment("models: [bert-mlm, {name: m, like: bert-mlm, finetune: {epochs: 1}}]")).runs
+    assert len(set(ids(runs, "pretrain"))) == 1
+    assert len(set(ids(runs, "finetune"))) == len(ids(runs, "finetune"))
+
+
+SAME = {
+    "another name": "name: other",
+    "more workers": "workers: 7",
+    "a device": "device: cpu",
+    "more devices": "devices: 2",
+    "tracking": "tracking: {wandb: offline}",
+    "retries": "retries: 5",
+    "kept weights": "keep_weights: best",
+    "checkpoints": "checkpoint_minutes: 1",
+    "a default spelled out": "finetune: {epochs: 5}",
+}
+
+
+def change(experiment, line: str) -> list[str]:
+    """Ids of the small experiment with a line that replaces one of its own or is added."""
+    key, value = line.split(": ", 1)
+    return [run.id for run in plan(experiment(MODELS, f"{key}={value}")).runs]
+
+
+@pytest.mark.parametrize("line", SAME.values(), ids=SAME)
+def test_what_is_not_part_of_the_identity(experiment, line: str) -> None:
+    assert change(experiment, line) == change(experiment, "seeds: [0, 1]")
+
+
+OTHER = {
+    "steps": "pretrain.steps: 11",
+    "corpus cut": "pretrain.max_documents: 5",
+    "vocabulary": "pretrain.vocabulary_size: 501",
+    "precision": "pretrain.precision: bf16",
+    "pre-training seed": "pretrain.seed: 1",
+    "threads": "threads: 1",
+    "encoder": "encoder: mini",
+}
+
+
+@pytest.mark.parametrize("line", OTHER.values(), ids=OTHER)
+def test_what_changes_every_trained_run_of_a_bpe_model(experiment, line: str) -> None:
+    key, value = line.split(": ")
+    before = plan(experiment("models: [bert-mlm]\nfloors: []")).runs
+    after = plan(experiment("models: [bert-mlm]\nfloors: []", f"{key}={value}")).runs
+    assert not {run.id for run in before} & {run.id for run in after}
+
+
+def test_a_words_model_does_not_care_for_the_size_of_a_bpe(experiment) -> None:
+    before = plan(experiment("models: [hashformer-md-proj]")).runs
+    after = plan(experiment("models: [hashformer-md-proj]", "pretrain.vocabulary_size=501")).runs
+    assert [run.id for run in before] == [run.id for run in after]
+
+
+def test_finetuning_keys_leave_the_pretraining_alone(experiment) -> None:
+    before, after = (plan(experiment(MODELS, f"finetune.epochs={n}")).runs for n in (1, 2))
+    assert ids(before, "pretrain") == ids(after, "pretrain")
+    assert not set(ids(before, "finetune")) & set(ids(after, "finetune"))
+
+
+def test_no_path_stands_in_a_spec(experiment, tmp_path: Path) -> None:
+    folder = tmp_path / "sets"
+    folder.mkdir()
+    for split in ("train", "validation"):
+        (folder / f"{split}.csv").write_text("text,label\ngood,1\nbad,0\n")
+    task = "tasks=[{name: own, path: sets, text: text}]"
+    planned = plan(experiment(MODELS, task))
+    assert str(tmp_path) not in json.dumps([run.spec for run in planned.runs])
+    moved = tmp_path / "moved"
+    folder.rename(moved)
+    again = plan(experiment(MODELS, task.replace("sets", "moved")))
+    assert [run.id for run in planned.runs] == [run.id for run in again.runs]
+
+
+def test_other_data_are_other_runs(experiment, tmp_path: Path) -> None:
+    folder = tmp_path / "sets"
+    folder.mkdir()
+    task = "tasks=[{name: own, path: sets, text: text}]"
+    found = []
+    for word in ("good", "fine"):
+        for split in ("train", "validation"):
+            (folder / f"{split}.csv").write_text(f"text,label\n{word},1\nbad,0\n")
+        found.append(plan(experiment(MODELS, task)).runs)
+    assert ids(found[0], "pretrain") == ids(found[1], "pretrain")
+    assert not set(ids(found[0], "finetune")) & set(ids(found[1], "finetune"))
+
+
+def test_planning_reads_no_data_set(experiment, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(self: LocatedTask) -> None:
+        raise AssertionError(f"{self.task.name} was read")
+
+    monkeypatch.setattr(LocatedTask, "load", read)
+    planned = plan(experiment(MODELS))
+    with pytest.raises(AssertionError, match="cola was read"):  # the trap works
+        check_data(planned)
+
+
+FAULTS = {
+    "unknown task": ("tasks=[colaa]", "unknown task 'colaa'; did you mean 'cola'?"),
+    "metric that does not fit": (
+        "finetune.select_metric=matthews",
+        "override finetune.select_metric=matthews: metric 'matthews' does not fit task 'stsb'; its metrics: ",
+    ),
+    "unknown metric of an own task": (
+        "tasks=[{name: own, path: ., text: t, metric: acuracy}]",
+        "unknown metric 'acuracy'; did you mean 'accuracy'",
+    ),
+    "task without data": ("tasks=[wnli]", "wnli"),
+    "corpus that no source has": ("pretrain.corpora=[wikipedia]", "wikipedia"),
+    "folder that is not there": ("data=nowhere", "override data=nowhere: data: no folder "),
+    "own task without a folder": ("tasks=[{name: own, path: nowhere, text: t}]", "no folder"),
+    "own task named like one of the suite": ("tasks=[{name: cola, path: ., text: t}]", "this name is a task of GLUE"),
+    "unknown baseline": ("baseline=bert-mln", "unknown model 'bert-mln'; did you mean 'bert-mlm'"),
+}
+
+
+@pytest.mark.parametrize(("override", "message"), FAULTS.values(), ids=FAULTS)
+def test_wrong_input_is_found_before_the_first_run(experiment, override: str, message: str) -> None:
+    with pytest.raises(InputError) as error:
+        plan(experiment(MODELS, override))
+    assert message in str(error.value) and "\n" not in str(error.value)
+    assert str(error.value).startswith(f"override {override.partition('=')[0]}=")
+
+
+def test_a_data_folder_without_a_train_split(experiment, tmp_path: Path) -> None:
+    (tmp_path / "d/glue/cola").mkdir(parents=True)
+    (tmp_path / "d/glue/cola/validation.csv").write_text("sentence,label\na,1\n")
+    with pytest.raises(InputError, match=r"^a\.yaml:5: .*no train split; put a train file there"):
+        plan(experiment(MODELS), data=[str(tmp_path / "d")])
+
+
+def test_a_label_that_is_none(experiment, tmp_path: Path) -> None:
+    (tmp_path / "sets").mkdir()
+    for split in ("train", "validation"):
+        (tmp_path / f"sets/{split}.csv").write_text("text,label\ngood,1\nbad,\n")
+    planned = plan(experiment(MODELS, "tasks=[{name: own, path: sets, text: text}]"))
+    with pytest.raises(InputError, match="label"):
+        check_data(planned)

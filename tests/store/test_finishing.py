@@ -1,0 +1,143 @@
+"""A result and the end of its attempt are one transaction; what is finished is only ever voided."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+
+from hashbench.errors import InputError
+from hashbench.store.engine import Store
+from hashbench.store.finishing import add_artifact, finish, void
+from hashbench.store.queue import LeaseLost
+from hashbench.store.result import Artifact, Metric, Predictions, Result
+from hashbench.store.status import artifacts, attempts, counts, predictions
+
+if TYPE_CHECKING:
+    from tests.store.conftest import Lab
+
+
+def sizes(store: Store) -> dict[str, int]:
+    tables = ("metric", "predictions", "artifact")
+    return {table: store.query(f"SELECT COUNT(*) AS n FROM {table}")[0]["n"] for table in tables}
+
+
+def test_everything_of_a_result_is_stored(store: Store, lab: Lab) -> None:
+    experiment_id = lab.plan(store, lab.run("a"))
+    held = lab.claim(store, experiment_id)
+    outputs = np.array([[0.25, 0.75], [1.0, 0.0]], dtype=np.float32)
+    result = Result(
+        metrics=[Metric("accuracy", 0.5, "validation", step=7), Metric("total_params", 2_700_000_000)],
+        predictions=[Predictions("validation", "best", outputs, np.array([1, 0]), "rows 0 to 1")],
+        artifacts=[Artifact("weights", "pretrained/a.safetensors", 5_000_000_000, "ab" * 32)],
+        log="epoch 1",
+        seconds=12.5,
+        notes={"data": "built-in"},
+    )
+    finish(store, held, result)
+    rows = store.query("SELECT name, split, step, value FROM metric ORDER BY name")
+    assert [tuple(row.values()) for row in rows] == [
+        ("accuracy", "validation", 7, 0.5),
+        ("total_params", "", 0, 2_700_000_000.0),
+    ]
+    stored = predictions(store, held.run_id, "validation", "best")
+    np.testing.assert_array_equal(stored.outputs, outputs)
+    assert (stored.outputs.dtype, stored.index_fingerprint) == (np.float32, "rows 0 to 1")
+    np.testing.assert_array_equal(stored.targets, [1, 0])
+    assert predictions(store, held.run_id, "validation", "last") is None
+    assert artifacts(store, held.run_id) == list(result.artifacts)
+    (attempt,) = attempts(store, held.run_id)
+    assert (attempt.state, attempt.log, attempt.seconds) == ("done", "epoch 1", 12.5)
+    assert attempt.notes == {"data": "built-in"}
+    assert attempt.ended_at >= attempt.started_at
+
+
+def test_seconds_are_measured_by_the_database_unless_given(store: Store, lab: Lab) -> None:
+    held = lab.claim(store, lab.plan(store, lab.run("a")))
+    finish(store, held, Result())
+    assert 0 <= attempts(store, held.run_id)[0].seconds < 30
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), None])
+def test_what_is_no_number_is_missing_with_a_reason(store: Store, lab: Lab, value: float | None) -> None:
+    held = lab.claim(store, lab.plan(store, lab.run("a")))
+    finish(store, held, Result([Metric("pearson", value, "validation")]))
+    row = store.query("SELECT value, reason FROM metric")[0]
+    assert (row["value"], row["reason"]) == (None, "not given" if value is None else str(value))
+
+
+def test_the_database_refuses_a_missing_value_without_a_reason(store: Store, lab: Lab) -> None:
+    held = lab.claim(store, lab.plan(store, lab.run("a")))
+    row = "INSERT INTO metric (attempt_id, run_id, split, name, step, perturbation) VALUES ({}, '{}', '', 'x', 0, '')"
+    with pytest.raises(sa.exc.IntegrityError), store.write() as connection:
+        connection.exec_driver_sql(row.format(held.attempt_id, held.run_id))
+
+
+def test_a_result_that_cannot_be_stored_whole_leaves_nothing(store: Store, lab: Lab) -> None:
+    experiment_id = lab.plan(store, lab.run("a"))
+    held = lab.claim(store, experiment_id)
+    array = np.zeros(2)
+    twice = [Predictions("validation", "best", array, array, "x")] * 2
+    files = [Artifact("weights", "a", 1, "ab")]
+    with pytest.raises(sa.exc.IntegrityError):
+        finish(store, held, Result([Metric("accuracy", 0.5)], twice, files))
+    assert sizes(store) == {"metric": 0, "predictions": 0, "artifact": 0}
+    assert attempts(store, held.run_id)[0].state == "running"
+    finish(store, held, Result([Metric("accuracy", 0.5)], twice[:1], files))  # the lease is still ours
+    assert sizes(store) == {"metric": 1, "predictions": 1, "artifact": 1}
+
+
+def test_a_finished_run_is_never_written_again(store: Store, lab: Lab) -> None:
+    experiment_id = lab.plan(store, lab.run("a"))
+    held = lab.claim(store, experiment_id)
+    finish(store, held, Result([Metric("accuracy", 0.5)]))
+    with pytest.raises(LeaseLost):
+        finish(store, held, Result([Metric("accuracy", 0.6)]))
+    assert lab.claim(store, experiment_id) is None
+    assert [row["value"] for row in store.query("SELECT value FROM metric")] == [0.5]
+
+
+def test_outputs_and_targets_must_be_of_one_length() -> None:
+    with pytest.raises(ValueError, match="validation: 2 outputs but 3 targets"):
+        Predictions("validation", "best", np.zeros(2), np.zeros(3), "x")
+
+
+def test_void_takes_back_a_run_and_what_was_built_on_it(store: Store, lab: Lab) -> None:
+    runs = [
+        lab.run("pppp", kind="pretrain", metric=None),
+        lab.run("ffff", needs=["pppp"]),
+        lab.run("gggg", needs=["ffff"]),
+        lab.run("other"),
+    ]
+    experiment_id = lab.plan(store, *runs)
+    lab.finish_all(store, experiment_id)
+    assert void(store, lab.id("pppp"), "a bug in the corpus") == sorted(row.id for row in runs[:3])
+    assert counts(store, experiment_id) == {"planned": 0, "running": 0, "done": 1, "failed": 0, "void": 3}
+    assert {row["run_id"] for row in store.query("SELECT run_id FROM glue_scores")} == {lab.id("other")}
+    assert attempts(store, lab.id("ffff"))[0].reason == "a bug in the corpus"
+    assert attempts(store, lab.id("ffff"))[0].state == "void"
+    rows = store.query("SELECT void_reason FROM run WHERE state = 'void'")
+    assert {row["void_reason"] for row in rows} == {"a bug in the corpus"}
+    assert sizes(store)["metric"] == 4 * 3  # nothing is deleted
+
+
+def test_only_a_finished_run_can_be_void(store: Store, lab: Lab) -> None:
+    lab.plan(store, lab.run("a"))
+    with pytest.raises(InputError, match="run a00000000000: planned; only a finished run can be made void"):
+        void(store, lab.id("a"), "why")
+    with pytest.raises(InputError, match="run b00000000000: unknown; only a finished run"):
+        void(store, lab.id("b"), "why")
+
+
+def test_an_artifact_that_was_made_again_replaces_the_old_one(store: Store, lab: Lab) -> None:
+    experiment_id = lab.plan(store, lab.run("a"), lab.run("b"))
+    held = lab.claim(store, experiment_id)
+    files = [Artifact("log", "a.txt", 1, "11"), Artifact("weights", "old", 1, "22")]
+    finish(store, held, Result(lab.score("accuracy", 0.5), artifacts=files))
+    add_artifact(store, held.run_id, Artifact("weights", "new", 3, "33"))
+    assert artifacts(store, held.run_id) == [files[0], Artifact("weights", "new", 3, "33")]
+    assert sizes(store)["metric"] == 3
+    with pytest.raises(ValueError, match="not finished"):
+        add_artifact(store, lab.id("b"), files[0])

@@ -1,0 +1,180 @@
+"""Merging: complete, idempotent, the earlier copy counts, disagreement is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+
+from hashbench.errors import InputError
+from hashbench.store.engine import Store
+from hashbench.store.finishing import finish, void
+from hashbench.store.merge import Difference, merge
+from hashbench.store.queue import Environment, LeaseLost, claim, fail, running
+from hashbench.store.result import Artifact, Metric, Predictions, Result
+from hashbench.store.schema import attempt, metadata, run
+from hashbench.store.status import artifacts, attempts, counts, find_experiment, predictions
+
+if TYPE_CHECKING:
+    from tests.store.conftest import Lab
+
+NewStore = Callable[[str], Store]
+
+
+def place_of(store: Store) -> Path:
+    return Path(store.url.database)
+
+
+def content(store: Store) -> dict[str, list[str]]:
+    with store.read() as connection:
+        return {
+            name: sorted(str(tuple(row)) for row in connection.execute(sa.select(table)))
+            for name, table in metadata.tables.items()
+        }
+
+
+def score(store: Store) -> float:
+    return store.query("SELECT value FROM glue_scores WHERE checkpoint = 'best'")[0]["value"]
+
+
+def finish_at(store: Store, lab: Lab, value: float, ended_at: float) -> int:
+    """One finished run 'a' with a score, ended at a given time."""
+    experiment_id = lab.plan(store, lab.run("a"))
+    lab.finish_all(store, experiment_id, {lab.id("a"): Result(lab.score("matthews", value))})
+    with store.write() as connection:
+        connection.execute(sa.update(attempt).values(ended_at=ended_at))
+        connection.execute(sa.update(run).values(finished_at=ended_at))
+    return experiment_id
+
+
+def test_everything_comes_over_and_a_second_merge_changes_nothing(store: Store, new_store: NewStore, lab: Lab) -> None:
+    other = new_store("other.db")
+    runs = [lab.run("p", kind="pretrain"), lab.run("a", needs=["p"]), lab.run("b", needs=["p"]), lab.run("c")]
+    theirs = lab.plan(other, *runs)
+    place = Environment("box7", "abc", "diff", {"torch": "2"}, {}, "EPYC")
+    held = claim(other, theirs, worker="w", lease_s=60, max_attempts=2, environment=place)
+    array = np.array([0.25, 0.5])
+    files = [Artifact("weights", "p", 1, "ab")]
+    finish(other, held, Result(lab.score("loss", 1.0), [Predictions("validation", "best", array, array, "x")], files))
+    finish(other, lab.claim(other, theirs), Result(lab.score("matthews", 0.5)))
+    fail(other, lab.claim(other, theirs), "disk full")
+    lab.plan(store, lab.run("mine"), name="mine")  # so that ids differ
+    lab.finish_all(store, find_experiment(store).id)
+
+    report = merge(store, place_of(other))
+    assert (report.experiments, report.runs, report.finished, report.attempts) == (1, 4, 2, 3)
+    assert report.differences == ()
+    here = find_experiment(store, "exp").id
+    assert counts(store, here) == {"planned": 1, "running": 0, "done": 2, "failed": 1, "void": 0}
+    assert artifacts(store, lab.id("p")) == files
+    np.testing.assert_array_equal(predictions(store, lab.id("p"), "validation", "best").outputs, array)
+    assert attempts(store, lab.id("p"))[0].host == "box7"
+    assert attempts(store, lab.id("b"))[0].reason == "disk full"
+    assert lab.claim(store, here, retries=1).run_id == lab.id("b")  # its one failed try came along
+    before = content(store)
+    again = merge(store, place_of(other))
+    assert (again.experiments, again.runs, again.finished, again.attempts, again.differences) == (0, 0, 0, 0, ())
+    assert content(store) == before
+
+
+def test_a_finished_copy_completes_a_planned_run(store: Store, new_store: NewStore, lab: Lab) -> None:
+    other = new_store("other.db")
+    finish_at(other, lab, 0.6, ended_at=100.0)
+    here = lab.plan(store, lab.run("a"))
+    report = merge(store, place_of(other))
+    assert (report.runs, report.finished, report.attempts) == (0, 1, 1)
+    assert counts(store, here)["done"] == 1
+    assert score(store) == 0.6
+
+
+@pytest.mark.parametrize(("ours", "counted"), [(50.0, 0.5), (200.0, 0.6)])
+def test_the_earlier_copy_counts_and_the_difference_is_told(
+    store: Store, new_store: NewStore, lab: Lab, ours: float, counted: float
+) -> None:
+    other = new_store("other.db")
+    finish_at(other, lab, 0.6, ended_at=100.0)
+    finish_at(store, lab, 0.5, ended_at=ours)
+    report = merge(store, place_of(other))
+    assert score(store) == counted
+    values = (0.5, 0.6) if counted == 0.5 else (0.6, 0.5)
+    assert report.differences == (Difference(lab.id("a"), "validation", "matthews", 3, *values),)
+    assert len(attempts(store, lab.id("a"))) == 2  # nothing is lost
+    assert merge(store, place_of(other)).differences == ()
+    assert score(store) == counted
+
+
+def test_both_sides_of_a_mutual_merge_agree(new_store: NewStore, lab: Lab) -> None:
+    one, two = new_store("one.db"), new_store("two.db")
+    finish_at(one, lab, 0.5, ended_at=100.0)
+    finish_at(two, lab, 0.6, ended_at=100.0)
+    merge(one, place_of(two))
+    merge(two, place_of(one))
+    assert score(one) == score(two)
+
+
+def test_equal_copies_differ_in_nothing_and_times_are_no_difference(
+    store: Store, new_store: NewStore, lab: Lab
+) -> None:
+    other = new_store("other.db")
+    for place, seconds in ((store, 1.0), (other, 2.0)):
+        experiment_id = lab.plan(place, lab.run("a"))
+        metrics = [*lab.score("matthews", 0.5), Metric("step_ms", seconds), Metric("loss", seconds, "train", 1)]
+        lab.finish_all(place, experiment_id, {lab.id("a"): Result(metrics)})
+    assert merge(store, place_of(other)).differences == ()
+
+
+def test_a_worker_here_whose_run_was_finished_there_writes_nothing(
+    store: Store, new_store: NewStore, lab: Lab
+) -> None:
+    other = new_store("other.db")
+    finish_at(other, lab, 0.6, ended_at=100.0)
+    held = lab.claim(store, lab.plan(store, lab.run("a")))
+    merge(store, place_of(other))
+    with pytest.raises(LeaseLost):
+        finish(store, held, Result(lab.score("matthews", 0.1)))
+    assert score(store) == 0.6
+    assert running(store) == []
+
+
+def test_a_run_in_flight_there_is_free_here(store: Store, new_store: NewStore, lab: Lab) -> None:
+    other = new_store("other.db")
+    lab.claim(other, lab.plan(other, lab.run("a")))
+    assert merge(store, place_of(other)).attempts == 0
+    assert lab.claim(store, find_experiment(store).id) is not None
+
+
+def test_void_there_is_void_here(store: Store, new_store: NewStore, lab: Lab) -> None:
+    other = new_store("other.db")
+    here = finish_at(other, lab, 0.6, ended_at=100.0)
+    merge(store, place_of(other))
+    void(other, lab.id("a"), "wrong labels")
+    merge(store, place_of(other))
+    here = find_experiment(store).id
+    assert counts(store, here)["void"] == 1
+    assert store.query("SELECT void_reason FROM run")[0]["void_reason"] == "wrong labels"
+    fresh = new_store("fresh.db")
+    merge(fresh, place_of(other))
+    assert counts(fresh, find_experiment(fresh).id)["void"] == 1
+
+
+def test_the_source_is_not_changed(store: Store, new_store: NewStore, lab: Lab) -> None:
+    other = new_store("other.db")
+    finish_at(other, lab, 0.6, ended_at=100.0)
+    before = content(other)
+    merge(store, place_of(other))
+    assert content(other) == before
+
+
+def test_what_cannot_be_merged(new_store: NewStore, tmp_path: Path) -> None:
+    store = new_store("one.db")
+    with pytest.raises(InputError, match="one.db: the same database; name another one"):
+        merge(store, tmp_path / "." / "one.db")
+    with pytest.raises(InputError, match="none.db: no such database"):
+        merge(store, tmp_path / "none.db")
+    (tmp_path / "text").write_text("no")
+    with pytest.raises(InputError, match="not a database"):
+        merge(store, tmp_path / "text")

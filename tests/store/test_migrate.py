@@ -1,0 +1,125 @@
+"""Upgrades: every released schema comes to today's, with its data; the newest equals what schema.py makes."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from alembic import command
+from alembic.config import Config
+from alembic.script import ScriptDirectory
+from sqlalchemy.engine.interfaces import ReflectedIndex
+
+from hashbench.errors import InputError
+from hashbench.store import migrate, views
+from hashbench.store.engine import Store, open_store, parse
+from hashbench.store.schema import SCHEMA, metadata
+from hashbench.store.status import all_done, find_experiment
+
+RELEASED = Path(__file__).parent / "released"  # one dump of a small database per released schema
+
+
+def shape(url: sa.engine.URL) -> dict[str, object]:
+    """All that makes the tables of a database: columns, keys, references, indexes, checks."""
+    engine = sa.create_engine(url)
+    with engine.connect() as connection:
+        found = sa.inspect(connection)
+        tables = {
+            name: {
+                "columns": [
+                    (column["name"], str(column["type"]), column["nullable"], column["default"])
+                    for column in found.get_columns(name)
+                ],
+                "key": found.get_pk_constraint(name)["constrained_columns"],
+                "references": sorted(
+                    (item["constrained_columns"], item["referred_table"]) for item in found.get_foreign_keys(name)
+                ),
+                "indexes": sorted(
+                    (item["name"], item["column_names"], bool(item["unique"]), _condition(item))
+                    for item in found.get_indexes(name)
+                ),
+                "unique": sorted(item["column_names"] for item in found.get_unique_constraints(name)),
+                "checks": sorted((item["name"], item["sqltext"]) for item in found.get_check_constraints(name)),
+            }
+            for name in found.get_table_names()
+            if name != "alembic_version"  # alembic makes this one itself
+        }
+    engine.dispose()
+    return tables
+
+
+def _condition(index: ReflectedIndex) -> list[str]:
+    """Of a partial index: which rows it holds."""
+    return [str(value) for name, value in index["dialect_options"].items() if name.endswith("_where")]
+
+
+def test_the_migrations_lead_to_the_schema_of_the_program() -> None:
+    scripts = ScriptDirectory(str(Path(migrate.__file__).parent / "migrations"))
+    assert scripts.get_heads() == [SCHEMA]
+    assert [script.revision for script in scripts.walk_revisions()] == sorted(
+        (script.revision for script in scripts.walk_revisions()), reverse=True
+    )  # the guard compares them as text
+
+
+def test_a_migrated_database_equals_a_new_one(place: str) -> None:
+    url, _ = parse(place)
+    config = Config()
+    config.set_main_option("script_location", str(Path(migrate.__file__).parent / "migrations"))
+    engine = sa.create_engine(url)
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")
+    migrated = shape(url)
+    with engine.begin() as connection:
+        metadata.drop_all(connection)
+    engine.dispose()
+    open_store(place).close()
+    assert set(migrated) == set(metadata.tables) - {"alembic_version"}
+    assert migrated == shape(url)
+
+
+@pytest.mark.parametrize("dump", sorted(RELEASED.glob("*.sql")), ids=lambda path: path.stem)
+def test_a_database_of_a_released_schema_keeps_its_scores(dump: Path, tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    with sqlite3.connect(path) as connection:
+        connection.executescript(dump.read_text())
+    before, after = migrate.upgrade(path)
+    assert (before, after) == (int(dump.stem), int(SCHEMA))
+    store = open_store(path)
+    rows = store.query("SELECT model, task, value, n FROM paper_scores WHERE checkpoint = 'best' AND paper = 'own'")
+    assert sorted(tuple(row.values()) for row in rows) == [("bert-mlm", "cola", 0.5, 2), ("mine", "cola", 0.25, 1)]
+    found = find_experiment(store)
+    assert (found.name, found.baseline, all_done(store, found.id)) == ("old", "bert-mlm", False)
+    store.close()
+    assert migrate.upgrade(path) == (int(SCHEMA), int(SCHEMA))  # any number of times
+
+
+def test_there_is_a_dump_of_every_released_schema() -> None:
+    scripts = ScriptDirectory(str(Path(migrate.__file__).parent / "migrations"))
+    assert {path.stem for path in RELEASED.glob("*.sql")} == {script.revision for script in scripts.walk_revisions()}
+
+
+def test_upgrading_brings_todays_views(store: Store, place: str) -> None:
+    with store.write() as connection:
+        connection.exec_driver_sql("DROP VIEW table_6")
+    migrate.upgrade(place)
+    with store.read() as connection:
+        assert set(sa.inspect(connection).get_view_names()) == set(views.VIEWS)
+
+
+def test_a_newer_database_is_left_alone(store: Store, place: str) -> None:
+    with store.write() as connection:
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0009'")
+    with pytest.raises(InputError, match="schema 9, this program writes 1; install a newer hashbench"):
+        migrate.upgrade(place)
+    assert [row["version_num"] for row in store.query("SELECT version_num FROM alembic_version")] == ["0009"]
+
+
+def test_what_is_no_database_of_ours(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="none.db: no such database"):
+        migrate.upgrade(tmp_path / "none.db")
+    sqlite3.connect(tmp_path / "other.db").execute("CREATE TABLE cake (x)")
+    with pytest.raises(InputError, match="other.db: no database of hashbench"):
+        migrate.upgrade(tmp_path / "other.db")

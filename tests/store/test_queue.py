@@ -1,0 +1,264 @@
+"""The contract of claiming, on both databases: no run twice, none lost, no writing without a live lease."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import sqlalchemy as sa
+
+from hashbench.store.engine import Store, open_store
+from hashbench.store.finishing import finish
+from hashbench.store.queue import (
+    LOSSES_PER_TRY,
+    Environment,
+    Kind,
+    LeaseLost,
+    abandon,
+    claim,
+    fail,
+    heartbeat,
+    pending,
+    release,
+    running,
+)
+from hashbench.store.result import Metric, Result
+from hashbench.store.schema import attempt, run
+from hashbench.store.status import attempts, counts
+
+if TYPE_CHECKING:
+    from tests.store.conftest import Lab
+
+CLAIMER = Path(__file__).with_name("claimer.py")
+
+
+def start(
+    place: str, experiment_id: int, worker: str, mode: str = "work", lease_s: float = 60
+) -> subprocess.Popen[str]:
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, str(CLAIMER), place, str(experiment_id), worker, mode, str(lease_s)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    process = subprocess.Popen(command, env=environment, text=True, **pipes)
+    assert process.stdout.readline() == "ready\n", process.stderr.read()
+    return process
+
+
+def state(store: Store, run_id: str) -> tuple[str, int]:
+    with store.read() as connection:
+        return tuple(connection.execute(sa.select(run.c.state, run.c.tries).where(run.c.id == run_id)).one())
+
+
+def test_many_processes_claim_every_run_exactly_once(place: str, lab: Lab) -> None:
+    store = open_store(place)
+    experiment_id = lab.plan(store, *(lab.run(f"{number:04}") for number in range(120)))
+    workers = [start(place, experiment_id, f"w{number}") for number in range(4)]
+    for worker in workers:
+        worker.stdin.write("go\n")
+        worker.stdin.flush()
+    outputs = [worker.communicate(timeout=120) for worker in workers]
+    assert [worker.returncode for worker in workers] == [0] * 4, [error for _, error in outputs]
+    claimed = Counter(line for output, _ in outputs for line in output.split())
+    assert len(claimed) == 120
+    assert set(claimed.values()) == {1}
+    assert counts(store, experiment_id)["done"] == 120
+    assert store.query("SELECT COUNT(*) AS n FROM metric")[0]["n"] == 120
+    store.close()
+
+
+def test_a_killed_process_is_taken_over_when_its_lease_ends(place: str, lab: Lab) -> None:
+    store = open_store(place)
+    experiment_id = lab.plan(store, lab.run("a"))
+    holder = start(place, experiment_id, "victim", mode="hold", lease_s=0.5)
+    holder.stdin.write("go\n")
+    holder.stdin.flush()
+    assert holder.stdout.readline().strip() == lab.id("a")
+    holder.kill()
+    holder.communicate()
+    until = time.monotonic() + 10
+    while (taken := lab.claim(store, experiment_id, "heir")) is None:
+        assert pending(store, experiment_id, 2) == 1  # nobody may leave yet
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    assert [item.state for item in attempts(store, taken.run_id)] == ["lost", "running"]
+    assert state(store, taken.run_id) == ("running", 0)  # being killed is no try
+    finish(store, taken, Result())
+    store.close()
+
+
+def test_runs_come_in_planned_order_with_all_that_a_worker_needs(store: Store, lab: Lab) -> None:
+    first = lab.run("z", kind="pretrain", task=None, seed=1, spec={"steps": 10, "words": "é"}, model="mine")
+    experiment_id = lab.plan(store, first, lab.run("a", needs=["z"], model="mine"))
+    held = lab.claim(store, experiment_id)
+    assert (held.run_id, held.kind, held.model, held.task, held.seed) == (first.id, "pretrain", "mine", None, 1)
+    assert (held.spec, held.needs, held.encoder, held.lease_s) == ({"steps": 10, "words": "é"}, (), "tiny", 60.0)
+    assert lab.claim(store, experiment_id) is None  # its need is not done
+    assert pending(store, experiment_id, 2) == 2
+    finish(store, held, Result())
+    second = lab.claim(store, experiment_id)
+    assert (second.run_id, second.needs) == (lab.id("a"), (first.id,))
+
+
+def test_only_runs_of_the_kinds_that_are_asked_for(store: Store, lab: Lab) -> None:
+    runs = [lab.run("e", kind="efficiency"), lab.run("p", kind="pretrain"), lab.run("f", needs=["p"])]
+    experiment_id = lab.plan(store, *runs)
+    training: tuple[Kind, ...] = ("pretrain", "finetune")
+    given = {"worker": "w", "lease_s": 60, "max_attempts": 1}
+    held = claim(store, experiment_id, **given, kinds=training)
+    assert held.kind == "pretrain"
+    assert claim(store, experiment_id, **given, kinds=training) is None
+    assert pending(store, experiment_id, 1, kinds=training) == 2
+    assert pending(store, experiment_id, 1, kinds=["efficiency"]) == 1
+    fail(store, held, "broken")
+    assert pending(store, experiment_id, 1, kinds=training) == 0
+    assert claim(store, experiment_id, **given, kinds=["efficiency"]).run_id == lab.id("e")
+
+
+def test_only_runs_of_the_experiment_are_claimed(store: Store, lab: Lab) -> None:
+    one = lab.plan(store, lab.run("a"), name="one")
+    two = lab.plan(store, lab.run("b"), name="two")
+    assert lab.claim(store, two).run_id == lab.id("b")
+    assert lab.claim(store, two) is None
+    assert lab.claim(store, one).run_id == lab.id("a")
+
+
+def test_a_lease_is_prolonged_by_a_heartbeat(store: Store, lab: Lab) -> None:
+    experiment_id = lab.plan(store, lab.run("a"))
+    held = lab.claim(store, experiment_id)
+    lab.expire(store, held)
+    assert running(store)[0].lease_left_s < 0
+    assert heartbeat(store, held)  # nobody took it over: a laptop that slept goes on
+    assert 50 < running(store)[0].lease_left_s <= 60
+    assert lab.claim(store, experiment_id) is None
+    finish(store, held, Result())
+
+
+def test_a_worker_that_lost_its_lease_can_write_nothing(store: Store, lab: Lab) -> None:
+    experiment_id = lab.plan(store, lab.run("a"))
+    slow = lab.claim(store, experiment_id, "slow")
+    lab.expire(store, slow)
+    quick = lab.claim(store, experiment_id, "quick")
+    assert quick.run_id == slow.run_id
+    assert quick.token != slow.token
+    assert not heartbeat(store, slow)
+    assert not fail(store, slow, "too late")
+    assert not release(store, slow)
+    with pytest.raises(LeaseLost, match="lease of attempt"):
+        finish(store, slow, Result([Metric("accuracy", 0.1)]))
+    finish(store, quick, Result([Metric("accuracy", 0.9)]))
+    with pytest.raises(LeaseLost):
+        finish(store, slow, Result([Metric("accuracy", 0.1)]))
+    assert [row["value"] for row in store.query("SELECT value FROM metric")] == [0.9]
+    assert state(store, quick.run_id) == ("done", 0)
+
+
+def test_an_expired_lease_writes_nothing_even_where_nobody_took_over(store: Store, lab: Lab) -> None:
+    experiment_id = lab.plan(store, lab.run("a"))
+    held = lab.claim(store, experiment_id)
+    lab.expire(store, held)
+    with pytest.raises(LeaseLost):
+        finish(store, held, Result([Metric("accuracy", 0.1)]))
+    assert not store.query("SELECT 1 FROM metric")
+
+
+def test_a_token_of_another_attempt_does_not_pass(store: Store, lab: Lab) -> None:
+    held = lab.claim(store, lab.plan(store, lab.run("a")))
+    forged = replace(held, token="0" * 32)
+    assert not heartbeat(store, forged)
+    with pytest.raises(LeaseLost):
+        finish(store, forged, Result())
+
+
+def test_a_failed_run_is_tried_again_as_often_as_configured(store: Store, lab: Lab) -> None:
+    experiment_id = lab.plan(store, lab.run("a"))
+    for n in (1, 2, 3):
+        held = lab.claim(store, experiment_id, retries=2)
+        assert fail(store, held, f"reason {n}", log="the last lines")
+        assert state(store, held.run_id) == ("failed", n)
+    assert lab.claim(store, experiment_id, retries=2) is None
+    assert pending(store, experiment_id, max_attempts=3) == 0
+    assert pending(store, experiment_id, max_attempts=4) == 1  # a sweep that allows more goes on
+    found = attempts(store, held.run_id)
+    assert [(item.state, item.reason) for item in found] == [("failed", f"reason {n}") for n in (1, 2, 3)]
+    assert found[0].log == "the last lines"
+
+
+def test_an_interrupted_attempt_is_no_try(store: Store, lab: Lab) -> None:
+    experiment_id = lab.plan(store, lab.run("a"))
+    for _ in range(3):
+        held = lab.claim(store, experiment_id, retries=0)
+        assert release(store, held)
+        assert state(store, held.run_id) == ("planned", 0)
+    assert lab.claim(store, experiment_id, retries=0) is not None
+
+
+def test_a_dead_process_is_abandoned_without_waiting(store: Store, lab: Lab) -> None:
+    experiment_id = lab.plan(store, lab.run("a"), lab.run("b"))
+    lab.claim(store, experiment_id, "box7:41")
+    other = lab.claim(store, experiment_id, "box7:42")
+    dead = next(item for item in running(store, experiment_id) if item.worker == "box7:41")
+    assert abandon(store, dead.attempt_id, "killed by signal 9")
+    assert not abandon(store, dead.attempt_id, "twice")
+    assert lab.claim(store, experiment_id).run_id == dead.run_id
+    assert abandon(store, other.attempt_id, "out of memory", counts=True)
+    assert state(store, other.run_id) == ("failed", 1)
+    assert not heartbeat(store, other)
+
+
+def test_a_run_that_kills_every_worker_comes_to_an_end(store: Store, lab: Lab) -> None:
+    experiment_id = lab.plan(store, lab.run("a"))
+    for n in range(1, LOSSES_PER_TRY + 1):
+        held = lab.claim(store, experiment_id, retries=0)
+        assert held is not None, n
+        lab.expire(store, held)
+    assert lab.claim(store, experiment_id, retries=0) is None
+    assert state(store, held.run_id) == ("failed", 1)
+    assert pending(store, experiment_id, 1) == 0
+
+
+def test_what_waits_for_a_run_that_failed_for_good_is_not_pending(store: Store, lab: Lab) -> None:
+    runs = [
+        lab.run("p", kind="pretrain"),
+        lab.run("f", needs=["p"]),
+        lab.run("g", needs=["f", "p"]),  # blocked through two others
+        lab.run("x"),
+    ]
+    experiment_id = lab.plan(store, *runs)
+    fail(store, lab.claim(store, experiment_id, retries=0), "broken")
+    assert pending(store, experiment_id, max_attempts=1) == 1
+    assert pending(store, experiment_id, max_attempts=2) == 4
+    lab.finish_all(store, lab.plan(store, runs[3], name="other"))
+    assert pending(store, experiment_id, max_attempts=1) == 0
+    assert counts(store, experiment_id) == {"planned": 2, "running": 0, "done": 1, "failed": 1, "void": 0}
+
+
+def test_a_run_with_two_labels_is_claimed_once_and_counted_once(store: Store, lab: Lab) -> None:
+    experiment_id = lab.plan(store, lab.run("a", model="mine"), lab.run("a", model="same"))
+    assert counts(store, experiment_id)["planned"] == pending(store, experiment_id, 2) == 1
+    assert lab.claim(store, experiment_id) is not None
+    assert lab.claim(store, experiment_id) is None
+
+
+def test_equal_environments_are_stored_once(store: Store, lab: Lab) -> None:
+    place = Environment("box7", "abc", "diff", {"b": "2", "a": "1"}, {"cores": 2}, "EPYC")
+    same = Environment("box7", "abc", "diff", {"a": "1", "b": "2"}, {"cores": 2}, "EPYC")
+    experiment_id = lab.plan(store, *(lab.run(name) for name in "abc"))
+    for environment in (place, same, Environment("box8")):
+        claim(store, experiment_id, worker="w", lease_s=60, max_attempts=1, environment=environment)
+    assert store.query("SELECT COUNT(*) AS n FROM environment")[0]["n"] == 2
+    assert [item.host for item in running(store)] == ["box7", "box7", "box8"]
+
+
+def test_the_database_itself_refuses_a_second_attempt_in_flight(store: Store, lab: Lab) -> None:
+    held = lab.claim(store, lab.plan(store, lab.run("a")))
+    with store.read() as connection:
+        row = dict(connection.execute(sa.select(attempt)).mappings().one())
+    with pytest.raises(sa.exc.IntegrityError), store.write() as connection:
+        connection.execute(sa.insert(attempt).values({**row, "id": row["id"] + 1, "token": "another"}))
+    assert heartbeat(store, held)

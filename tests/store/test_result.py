@@ -1,0 +1,49 @@
+"""Arrays as they lie in the database."""
+
+from __future__ import annotations
+
+import io
+import zlib
+
+import numpy as np
+import pytest
+
+from hashbench.store.result import Metric, pack, unpack
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int64, np.uint8])
+@pytest.mark.parametrize("shape", [(0,), (5,), (4, 3)])
+def test_an_array_comes_back_as_it_was(dtype: type, shape: tuple[int, ...]) -> None:
+    array = np.random.default_rng(0).integers(0, 100, shape).astype(dtype)
+    back = unpack(pack(array))
+    assert back.dtype == array.dtype
+    np.testing.assert_array_equal(back, array)
+
+
+def test_an_array_can_be_read_without_this_program() -> None:
+    packed = pack(np.arange(6).reshape(2, 3).T)  # not contiguous
+    np.testing.assert_array_equal(np.load(io.BytesIO(zlib.decompress(packed))), [[0, 3], [1, 4], [2, 5]])
+
+
+def test_objects_are_refused() -> None:
+    with pytest.raises(ValueError, match="[Oo]bject"):
+        pack(np.array([{"a": 1}], dtype=object))
+
+
+def test_repeated_labels_take_little_room() -> None:
+    assert len(pack(np.zeros(10_000, dtype=np.int64))) < 1_000
+
+
+@pytest.mark.parametrize(
+    ("metric", "stored"),
+    [
+        (Metric("f1", 0.5), (0.5, None)),
+        (Metric("f1", np.float32(0.5)), (0.5, None)),
+        (Metric("f1", 0), (0.0, None)),
+        (Metric("f1", None, reason="constant"), (None, "constant")),
+        (Metric("f1", float("-inf")), (None, "-inf")),
+        (Metric("f1", float("nan"), reason="constant"), (None, "constant")),
+    ],
+)
+def test_what_is_stored_of_a_metric(metric: Metric, stored: tuple[float | None, str | None]) -> None:
+    assert metric.stored() == stored

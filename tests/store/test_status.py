@@ -1,0 +1,105 @@
+"""Reading runs, attempts and experiments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hashbench.errors import InputError
+from hashbench.store.engine import Store
+from hashbench.store.finishing import finish
+from hashbench.store.planning import add_experiment
+from hashbench.store.queue import Environment, claim, fail
+from hashbench.store.result import Result
+from hashbench.store.status import (
+    all_done,
+    artifacts,
+    attempts,
+    counts,
+    durations,
+    find_experiment,
+    find_run,
+    get_setting,
+    run_spec,
+    runs,
+    set_setting,
+)
+
+if TYPE_CHECKING:
+    from tests.store.conftest import Lab
+
+
+def test_all_done_only_when_every_run_is_finished(store: Store, lab: Lab) -> None:
+    experiment_id = lab.plan(store, lab.run("a"), lab.run("b"))
+    assert not all_done(store, experiment_id)
+    finish(store, lab.claim(store, experiment_id), Result())
+    assert not all_done(store, experiment_id)
+    held = lab.claim(store, experiment_id)
+    assert not all_done(store, experiment_id)
+    finish(store, held, Result())
+    assert all_done(store, experiment_id)
+    assert counts(store, experiment_id) == {"planned": 0, "running": 0, "done": 2, "failed": 0, "void": 0}
+
+
+def test_a_row_per_run_in_planned_order(store: Store, lab: Lab) -> None:
+    experiment_id = lab.plan(store, lab.run("cccc", model="mine"), lab.run("bbbb"), lab.run("aaaa", seed=None))
+    finish(store, lab.claim(store, experiment_id, "w1"), Result(seconds=2.0))
+    fail(store, lab.claim(store, experiment_id, "w2"), "first")
+    fail(store, lab.claim(store, experiment_id, "w3"), "second")
+    done, failed, planned = runs(store, experiment_id)
+    assert (done.run_id, done.model, done.state) == (lab.id("cccc"), "mine", "done")
+    assert (done.seconds, done.worker) == (2.0, "w1")
+    assert (failed.state, failed.attempts, failed.tries, failed.reason) == ("failed", 2, 2, "second")
+    assert (failed.seconds, failed.worker) == (None, "w3")
+    assert (planned.state, planned.attempts, planned.started_at, planned.seed) == ("planned", 0, None, None)
+
+
+def test_experiments_are_found_by_name_with_a_near_match(store: Store, lab: Lab) -> None:
+    with pytest.raises(InputError, match="no experiment in it; run hashbench sweep first"):
+        find_experiment(store)
+    add_experiment(store, "glue", {"seeds": [0, 1]}, [lab.run("a")], baseline="bert-sr", command="hashbench sweep x")
+    lab.plan(store, lab.run("b"), name="tiny")
+    assert find_experiment(store).name == "tiny"
+    found = find_experiment(store, "glue")
+    assert (found.baseline, found.config, found.command) == ("bert-sr", {"seeds": [0, 1]}, "hashbench sweep x")
+    with pytest.raises(InputError, match=r"no experiment 'gleu'; did you mean 'glue'\? \(there is: glue, tiny\)"):
+        find_experiment(store, "gleu")
+
+
+def test_runs_are_found_by_the_beginning_of_their_id(store: Store, lab: Lab) -> None:
+    lab.plan(store, lab.run("abcd1"), lab.run("abcd2"), lab.run("a_cd3"))
+    assert find_run(store, "abcd1") == lab.id("abcd1")
+    assert find_run(store, "a_cd") == lab.id("a_cd3")  # not a wildcard
+    for prefix, words in [("abcd", "several runs"), ("zzzz", "no run 'zzzz'"), ("ab", "at least 4 letters")]:
+        with pytest.raises(InputError, match=words):
+            find_run(store, prefix)
+
+
+def test_an_attempt_names_its_place(store: Store, lab: Lab) -> None:
+    experiment_id = lab.plan(store, lab.run("a", spec={"task": "cola", "rate": 0.1}))
+    place = Environment("box7", "abc", "", {"torch": "2.13.0"}, {}, "EPYC")
+    held = claim(store, experiment_id, worker="box7:1", lease_s=60, max_attempts=2, environment=place)
+    fail(store, held, "no room", log="the last lines")
+    lab.claim(store, experiment_id, "nowhere")
+    first, second = attempts(store, held.run_id)
+    assert (first.host, first.git_commit, first.packages) == ("box7", "abc", {"torch": "2.13.0"})
+    assert (first.reason, first.log, first.hardware_name) == ("no room", "the last lines", "EPYC")
+    assert (second.host, second.packages, second.state, second.ended_at) == ("", {}, "running", None)
+    assert run_spec(store, held.run_id) == {"task": "cola", "rate": 0.1}
+    assert artifacts(store, held.run_id) == []
+
+
+def test_durations_are_means_of_finished_runs(store: Store, lab: Lab) -> None:
+    experiment_id = lab.plan(store, lab.run("a", seed=0), lab.run("b", seed=1), lab.run("c", task="rte"), lab.run("d"))
+    for seconds in (10.0, 30.0, 5.0):
+        finish(store, lab.claim(store, experiment_id), Result(seconds=seconds))
+    found = {item.task: (item.kind, item.encoder, item.n, item.seconds) for item in durations(store)}
+    assert found == {"cola": ("finetune", "tiny", 2, 20.0), "rte": ("finetune", "tiny", 1, 5.0)}
+
+
+def test_settings_stay_until_they_are_set_anew(store: Store) -> None:
+    assert get_setting(store, "revision") is None
+    set_setting(store, "revision", "abc")
+    set_setting(store, "revision", "def")
+    assert get_setting(store, "revision") == "def"

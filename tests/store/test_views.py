@@ -1,0 +1,305 @@
+"""The views on hand-made databases with the answers worked out beside them, and on the published table 1."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.engine import RowMapping
+
+from hashbench.store import views
+from hashbench.store.engine import Store
+from hashbench.store.finishing import finish
+from hashbench.store.planning import RunRow
+from hashbench.store.queue import Environment, claim
+from hashbench.store.result import Metric, Result
+
+if TYPE_CHECKING:
+    from tests.store.conftest import Lab
+
+TASKS = ("mnli", "qnli", "qqp", "rte", "sst2", "mrpc", "cola", "stsb")
+# Which metric and split HashFormers prints (section 4.3 and the released evaluation code).
+READ = {
+    "mnli": ("accuracy", "validation_matched"),
+    "qqp": ("f1", "validation"),
+    "cola": ("matthews", "validation"),
+    "stsb": ("spearman", "validation"),
+    **dict.fromkeys(("qnli", "rte", "sst2", "mrpc"), ("accuracy", "validation")),
+}
+
+
+def published(table: str) -> dict[tuple[str, str], float]:
+    """(model, column) -> value as printed."""
+    path = files("hashbench.report") / "published" / "hashformers.csv"
+    rows = csv.DictReader(path.read_text(encoding="utf-8").splitlines())
+    return {(row["model"], row["column"]): float(row["value"]) for row in rows if row["table"] == table}
+
+
+def by(rows: Sequence[RowMapping], *columns: str, value: str = "value") -> dict[object, float]:
+    keys = [row[columns[0]] if len(columns) == 1 else tuple(row[name] for name in columns) for row in rows]
+    assert len(set(keys)) == len(keys), "a cell comes twice"
+    return dict(zip(keys, (row[value] for row in rows), strict=True))
+
+
+def test_readings_are_those_of_the_paper() -> None:
+    rows = views.readings()
+    assert {row["task"]: (row["metric"], row["split"]) for row in rows if row["paper"] == "hashformers"} == READ
+
+
+def measure(store: Store, lab: Lab, scores: dict[tuple[str, str], float], name: str = "paper") -> int:
+    """An experiment whose single seed scored what is printed, beside metrics that the paper does not read."""
+    runs: list[RunRow] = []
+    results: dict[str, Result] = {}
+    for (model, task), score in scores.items():
+        metric, split = READ[task]
+        run = lab.run(f"{model}-{task}", model=model, task=task, metric=metric, split=split, data_fingerprint=task)
+        runs.append(run)
+        metrics = lab.score(metric, score / 100, split) + lab.score("precision", 0.1, split)[:1]
+        results[run.id] = Result([*metrics, Metric(metric, 0.01, split, step=1)])  # step 1 was neither best nor last
+    experiment_id = lab.plan(store, *runs, name=name)
+    assert lab.finish_all(store, experiment_id, results) == len(scores)
+    return experiment_id
+
+
+def test_the_108_prr_cells_of_table_2_follow_from_table_1(store: Store, lab: Lab) -> None:
+    printed = published("1")
+    scores = {key: value for key, value in printed.items() if key[1] in TASKS}
+    assert len(scores) == 14 * 8
+    experiment_id = measure(store, lab, scores)
+    rows = store.query(
+        "SELECT model, column_name, value FROM table_2 WHERE experiment_id = :id AND checkpoint = 'best'",
+        id=experiment_id,
+    )
+    found = by(rows, "model", "column_name")
+    cells = {key: value for key, value in published("2").items() if key[1].startswith("prr_")}
+    assert len(cells) == 108
+    for key, value in cells.items():
+        assert 100 * found[key] == pytest.approx(value, abs=0.1), key
+    rounded = {key: round(100 * found[key], 1) for key in cells}
+    assert sum(rounded[key] == value for key, value in cells.items()) >= 105  # the rest is on the edge of rounding
+
+
+def test_average_prr_is_the_ratio_of_the_averages_not_the_mean_of_the_ratios(store: Store, lab: Lab) -> None:
+    printed = published("1")
+    scores = {(model, task): printed[model, task] for model in ("bert-mlm", "hashformer-lsh-proj") for task in TASKS}
+    experiment_id = measure(store, lab, scores)
+    sql = "SELECT task, value, n_tasks FROM prr WHERE experiment_id = :id AND checkpoint = 'best' AND paper = 'own'"
+    rows = store.query(sql + " AND model = 'hashformer-lsh-proj'", id=experiment_id)
+    found = by(rows, "task")
+    assert round(100 * found["average"], 1) == 99.5  # HashFormers, table 2
+    assert round(100 * sum(found[task] for task in TASKS) / 8, 1) == 99.9  # what the mean of the eight would be
+    assert by(rows, "task", value="n_tasks")["average"] == 8
+
+
+def test_averages_of_table_1(store: Store, lab: Lab) -> None:
+    printed = published("1")
+    experiment_id = measure(store, lab, {key: value for key, value in printed.items() if key[1] in TASKS})
+    rows = store.query("SELECT * FROM table_1 WHERE experiment_id = :id AND checkpoint = 'last'", id=experiment_id)
+    found = by(rows, "model", "column_name")
+    assert len(found) == 14 * 9
+    for key, value in printed.items():
+        assert 100 * found[key] == pytest.approx(value, abs=0.051), key  # MD-Add is 75.75, printed 75.7
+    assert {row["n_tasks"] for row in rows if row["column_name"] == "average"} == {8}
+
+
+def test_table_6_pairs_models_on_pieces_with_their_partners_on_words(store: Store, lab: Lab) -> None:
+    printed = published("6")
+    pairs = {key: value for key, value in printed.items() if key[1] in TASKS}
+    others = {key: value for key, value in published("1").items() if key[0] == "bert-sr" and key[1] in TASKS}
+    experiment_id = measure(store, lab, pairs | others)
+    rows = store.query("SELECT * FROM table_6 WHERE experiment_id = :id AND checkpoint = 'best'", id=experiment_id)
+    found = by(rows, "model", "column_name")
+    assert {model for model, _ in found} == {model for model, _ in pairs}
+    for (model, column), value in printed.items():
+        if column in TASKS or column == "average":
+            assert 100 * found[model, column] == pytest.approx(value, abs=0.051), (model, column)
+
+
+@pytest.mark.parametrize("baseline", [0.0, -0.1])
+def test_a_baseline_of_zero_or_less_gives_no_ratio(store: Store, lab: Lab, baseline: float) -> None:
+    scores = {("bert-mlm", "cola"): 100 * baseline, ("mine", "cola"): 20.0}
+    experiment_id = measure(store, lab, scores)
+    rows = store.query("SELECT * FROM prr WHERE experiment_id = :id AND paper = 'own'", id=experiment_id)
+    assert len(rows) == 2 * 2 * 2  # model, checkpoint, task or average
+    assert {row["value"] for row in rows} == {None}
+    assert {row["score"] for row in rows if row["model"] == "mine"} == {0.2}
+
+
+def test_a_negative_score_is_not_clipped(store: Store, lab: Lab) -> None:
+    experiment_id = measure(store, lab, {("bert-mlm", "cola"): 50.0, ("mine", "cola"): -5.0})
+    sql = "SELECT value FROM prr WHERE experiment_id = :id AND model = 'mine' AND task = 'cola'"
+    assert [row["value"] for row in store.query(sql, id=experiment_id)] == [pytest.approx(-0.1)] * 4  # own and paper
+
+
+def test_the_average_ratio_uses_the_tasks_that_both_have(store: Store, lab: Lab) -> None:
+    scores = {("bert-mlm", "cola"): 50.0, ("bert-mlm", "rte"): 80.0, ("mine", "rte"): 60.0, ("mine", "qqp"): 90.0}
+    experiment_id = measure(store, lab, scores)
+    sql = "SELECT value, n_tasks FROM prr WHERE experiment_id = :id AND model = 'mine' AND task = 'average'"
+    for row in store.query(sql, id=experiment_id):
+        assert (row["value"], row["n_tasks"]) == (pytest.approx(0.75), 1)
+
+
+def test_means_over_seeds_and_what_is_missing(store: Store, lab: Lab) -> None:
+    values = {0: 0.5, 1: 0.7, 2: None}
+    runs = {seed: lab.run(f"s{seed}", seed=seed) for seed in values}
+    experiment_id = lab.plan(store, *runs.values())
+    results = {
+        runs[seed].id: Result(lab.score("matthews", value, reason="constant predictions" if value is None else None))
+        for seed, value in values.items()
+    }
+    lab.finish_all(store, experiment_id, results)
+    rows = store.query("SELECT * FROM scores_by_model WHERE checkpoint = 'best'")
+    assert len(rows) == 1
+    assert rows[0]["value"] == pytest.approx(0.6)  # (0.5 + 0.7) / 2
+    assert (rows[0]["n"], rows[0]["n_missing"], rows[0]["own"]) == (2, 1, 1)
+    sql = "SELECT seed, value, reason FROM glue_scores WHERE checkpoint = 'best' AND value IS NULL"
+    assert [tuple(row.values()) for row in store.query(sql)] == [(2, None, "constant predictions")]
+
+
+def test_best_and_last_are_read_at_their_own_step(store: Store, lab: Lab) -> None:
+    curve = [Metric("matthews", value, "validation", step) for step, value in ((10, 0.3), (20, 0.6), (30, 0.4))]
+    steps = [Metric("best_step", 20), Metric("last_step", 30)]
+    noise = [Metric("loss", 1.0, "train", 20), Metric("matthews", 0.9, "validation", 20, perturbation="typos")]
+    run = lab.run("a")
+    lab.finish_all(store, lab.plan(store, run), {run.id: Result([*curve, *steps, *noise])})
+    rows = store.query("SELECT checkpoint, step, value FROM glue_scores")
+    assert {tuple(row.values()) for row in rows} == {("best", 20, 0.6), ("last", 30, 0.4)}
+
+
+def test_a_score_of_other_data_is_not_averaged_in(store: Store, lab: Lab) -> None:
+    runs = [lab.run(f"s{seed}", seed=seed, data_fingerprint=f"data{seed}") for seed in range(2)]
+    lab.finish_all(store, lab.plan(store, *runs))
+    rows = store.query("SELECT data_fingerprint, n FROM scores_by_model WHERE checkpoint = 'best'")
+    assert {tuple(row.values()) for row in rows} == {("data0", 1), ("data1", 1)}
+
+
+def test_an_own_task_is_read_by_its_own_metric(store: Store, lab: Lab) -> None:
+    run = lab.run("a", task="subj", metric="accuracy", split="test")
+    metrics = lab.score("accuracy", 0.9, "test") + lab.score("f1", 0.8, "test")[:1]
+    lab.finish_all(store, lab.plan(store, run), {run.id: Result(metrics)})
+    rows = store.query("SELECT paper, task, metric, value FROM paper_scores WHERE checkpoint = 'best'")
+    assert [tuple(row.values()) for row in rows] == [("own", "subj", "accuracy", 0.9)]
+
+
+def test_unfinished_runs_are_in_no_view(store: Store, lab: Lab) -> None:
+    lab.claim(store, lab.plan(store, lab.run("a"), lab.run("b")))
+    for name in views.VIEWS:
+        assert not store.query(f"SELECT * FROM {name}"), name
+
+
+def test_two_experiments_that_share_a_run_keep_their_labels(store: Store, lab: Lab) -> None:
+    lab.finish_all(store, lab.plan(store, lab.run("a", model="mine"), name="one"))
+    second = lab.plan(store, lab.run("a", model="renamed"), name="two")
+    assert lab.claim(store, second) is None  # nothing is done twice
+    rows = store.query("SELECT experiment, model FROM glue_scores WHERE checkpoint = 'best' ORDER BY experiment")
+    assert [tuple(row.values()) for row in rows] == [("one", "mine"), ("two", "renamed")]
+
+
+# HashFormers, section 4.4 and table 2: exact counts of BERT, MD-Proj; the times are made up.
+SIZES = {
+    "bert-mlm": {"total_params": 124_647_170, "emb_params": 38_603_520},
+    "mine": {"total_params": 86_146_562, "emb_params": 99_072},
+}
+TIMES = {"pretrain_ms": 10.0, "baseline_pretrain_ms": 25.0}
+INFER = {"cola": (2.0, 4.0), "rte": (4.0, 4.0)}  # task: (model, baseline) -> speed-up 2.0 and 1.0
+
+
+def efficiency(store: Store, lab: Lab, **more: float) -> int:
+    runs, results = [], {}
+    for model, sizes in SIZES.items():
+        run = lab.run(f"eff-{model}", kind="efficiency", model=model, task=None, seed=None, metric=None, split=None)
+        metrics = [Metric(name, value) for name, value in (sizes | TIMES | more).items()]
+        for task, (ours, baseline) in INFER.items():
+            metrics += [Metric("infer_ms", ours, task), Metric("baseline_infer_ms", baseline, task)]
+        runs.append(run)
+        results[run.id] = Result(metrics)
+    experiment_id = lab.plan(store, *runs)
+    lab.finish_all(store, experiment_id, results)
+    return experiment_id
+
+
+def test_compression_and_share_of_the_embedding(store: Store, lab: Lab) -> None:
+    experiment_id = efficiency(store, lab)
+    sql = "SELECT column_name, value FROM table_2 WHERE experiment_id = :id AND model = 'mine' AND checkpoint = ''"
+    found = by(store.query(sql, id=experiment_id), "column_name")
+    assert (found["total_params"], found["emb_params"]) == (86_146_562, 99_072)
+    assert round(100 * found["pcr_all"], 1) == 30.9  # table 2, MD-Proj
+    assert round(100 * found["pcr_emb"], 1) == 99.7
+    assert round(100 * found["poep"], 1) == 0.1
+    own = store.query("SELECT pcr_all, pcr_emb FROM pcr WHERE model = 'bert-mlm'")[0]
+    assert (own["pcr_all"], own["pcr_emb"]) == (0.0, 0.0)
+
+
+def test_every_printed_compression_ratio_follows_from_the_exact_counts(store: Store, lab: Lab) -> None:
+    printed = published("2")
+    models = {model for model, column in printed if column == "pcr_all"} - {"canine-c"}  # its frame is its own
+    models |= {"bert-mlm"}
+    names = ("total_params", "emb_params")
+    runs = {model: lab.run(model, kind="efficiency", model=model, task=None, metric=None) for model in models}
+    counted = {m: [Metric(name, printed[m, f"{name}_exact"]) for name in names] for m in models}
+    experiment_id = lab.plan(store, *runs.values())
+    lab.finish_all(store, experiment_id, {runs[model].id: Result(counted[model]) for model in models})
+    found = by(store.query("SELECT * FROM table_2 WHERE checkpoint = ''"), "model", "column_name")
+    slips = {f"hashformer-{h}-{kind}" for h in ("md", "lsh") for kind in ("emb-1k", "pool")}  # PoEP printed 1.0
+    for (model, column), value in printed.items():
+        if column in ("pcr_all", "pcr_emb", "poep") and model != "canine-c":
+            slack = 0.1 if column == "poep" and model in slips else 0.051
+            assert 100 * found[model, column] == pytest.approx(value, abs=slack), (model, column)
+
+
+def test_speed_up_is_formed_within_one_run_and_ranges_over_tasks(store: Store, lab: Lab) -> None:
+    experiment_id = efficiency(store, lab, pretrain_optimizer_ms=5.0)
+    sql = "SELECT column_name, value, value_high FROM table_3 WHERE experiment_id = :id AND model = 'mine'"
+    found = {row["column_name"]: (row["value"], row["value_high"]) for row in store.query(sql, id=experiment_id)}
+    assert found == {
+        "pt_ms": (10.0, None),
+        "pt_speedup": (2.5, None),
+        "infer_ms": (2.0, 4.0),
+        "infer_speedup": (1.0, 2.0),
+    }
+    rows = store.query("SELECT name, task, value FROM speed_up WHERE model = 'mine'")
+    # No pair, no ratio: pretrain_optimizer_ms has no baseline here, and parameters are no time.
+    assert by(rows, "name", "task") == {("pretrain_ms", ""): 2.5, ("infer_ms", "cola"): 2.0, ("infer_ms", "rte"): 1.0}
+
+
+def test_parameters_of_a_pre_training_stand_in_where_no_efficiency_run_is(store: Store, lab: Lab) -> None:
+    pretrain = lab.run("p", kind="pretrain", model="mine", task=None, metric=None)
+    metrics = [Metric("total_params", 5.0), Metric("emb_params", 2.0), Metric("pretrain_ms", 1.0)]
+    lab.finish_all(store, lab.plan(store, pretrain), {pretrain.id: Result(metrics)})
+    row = store.query("SELECT * FROM efficiency")[0]
+    assert (row["total_params"], row["emb_params"], row["pretrain_ms"]) == (5.0, 2.0, None)
+    assert store.query("SELECT poep FROM poep")[0]["poep"] == 0.4
+    assert not store.query("SELECT * FROM pcr")  # no baseline, no ratio
+
+
+def test_provenance_names_the_place_but_not_the_host(store: Store, lab: Lab) -> None:
+    place = Environment("box7", "abc123", "- old\n+ new", {"torch": "2.13.0"}, {}, "AMD EPYC, 2 cores")
+    experiment_id = lab.plan(store, lab.run("a"))
+    held = claim(store, experiment_id, worker="w", lease_s=60, max_attempts=1, environment=place)
+    finish(store, held, Result(lab.score("matthews", 0.5), notes={"data": "built-in"}))
+    row = store.query("SELECT * FROM provenance")[0]
+    assert (row["git_commit"], row["has_diff"], row["hardware_name"]) == ("abc123", 1, "AMD EPYC, 2 cores")
+    assert (row["packages"], row["notes"]) == ('{"torch":"2.13.0"}', '{"data":"built-in"}')
+    assert "box7" not in str(row)
+
+
+def test_every_view_is_commented_and_has_the_columns_to_filter_by(store: Store) -> None:
+    for name, text in views.VIEWS.items():
+        assert text.startswith("\n-- "), name
+        with store.read() as connection:
+            columns = {column["name"] for column in sa.inspect(connection).get_columns(name)}
+        assert columns >= {"experiment_id", "experiment", "encoder", "model", "position"}, name
+
+
+def test_creating_views_twice_changes_nothing(store: Store, lab: Lab) -> None:
+    efficiency(store, lab)
+    before = {name: sorted(map(str, store.query(f"SELECT * FROM {name}"))) for name in views.VIEWS}
+    with store.write() as connection:
+        views.create(connection)
+        views.create(connection)
+    assert {name: sorted(map(str, store.query(f"SELECT * FROM {name}"))) for name in views.VIEWS} == before
+    assert store.query("SELECT COUNT(*) AS n FROM reading")[0]["n"] == 8

@@ -1,0 +1,341 @@
+"""The command line: what goes to stdout, one line for each error, exit codes, and a light start."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+import typer
+
+import hashbench
+from hashbench.cli import experiments as experiment_commands
+from hashbench.cli.app import app, main
+
+HEAVY = ["torch", "lightning", "transformers", "datasets", "sqlalchemy", "pandas", "matplotlib", "wandb"]
+HEAVY += ["numpy", "pydantic"]
+ROOT = Path(__file__).parents[1]
+SMALL = """
+name: small
+data: builtin
+encoder: tiny
+models: [hashformer-md-proj]
+tasks: [cola]
+seeds: [0]
+pretrain: {corpora: [builtin], steps: 2, batch_size: 2, sequence_length: 16}
+"""
+
+
+@dataclass
+class Outcome:
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Outcome]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """A function from arguments to the outcome, in a working folder of its own with small.yaml in it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HASHBENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("HASHBENCH_DB", raising=False)
+    Path("small.yaml").write_text(SMALL)
+
+    def command(*arguments: str) -> Outcome:
+        with pytest.raises(SystemExit) as left:
+            main(list(arguments))
+        out, err = capsys.readouterr()
+        return Outcome(int(left.value.code or 0), out, err)
+
+    return command
+
+
+def fails(outcome: Outcome, message: str) -> None:
+    """The outcome of wrong input: exit code 2, nothing on stdout, one line on stderr."""
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.count("\n") == 1 and outcome.err.startswith("hashbench: ")
+    assert message in outcome.err
+
+
+def commands() -> dict[str, typer.core.TyperCommand]:
+    """Every command by its full name."""
+    group = typer.main.get_command(app)
+    found = {}
+    for name, command in group.commands.items():  # type: ignore[attr-defined]
+        inner = getattr(command, "commands", None)
+        found |= {f"{name} {each}": sub for each, sub in inner.items()} if inner else {name: command}
+    return found
+
+
+HELP_PROBE = """
+import resource, sys
+{before}
+from hashbench.cli.app import main
+try:
+    main(["--help"])
+except SystemExit:
+    pass
+used = resource.getrusage(resource.RUSAGE_SELF)
+loaded = [name for name in {heavy!r} if name in sys.modules]
+print("PROBE", used.ru_utime + used.ru_stime, *loaded)
+"""
+
+
+def probe_help(before: str = "") -> tuple[float, list[str]]:
+    """Processor seconds of `--help` in a fresh process, and the heavy modules it loaded."""
+    code = HELP_PROBE.format(before=before, heavy=HEAVY)
+    program = [sys.executable, "-c", code]
+    shown = subprocess.run(program, capture_output=True, text=True, check=True, cwd=ROOT)
+    _, seconds, *loaded = shown.stdout.splitlines()[-1].split()
+    return float(seconds), loaded
+
+
+def test_help_is_light() -> None:
+    seconds, loaded = probe_help()
+    assert loaded == [] and seconds < 1.0
+
+
+def test_the_proof_of_lightness_can_fail() -> None:
+    assert probe_help("import numpy, pydantic")[1] == ["numpy", "pydantic"]
+
+
+def test_the_commands_are_those_of_the_design() -> None:
+    assert sorted(commands()) == [
+        "check", "data list", "data prepare", "db export", "db merge", "db upgrade", "db void", "encode", "models",
+        "params", "report", "schema", "status", "sweep",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", commands())
+def test_every_command_has_help_with_an_example(name: str) -> None:
+    assert f"hashbench {name}" in (commands()[name].help or "")
+
+
+@pytest.mark.parametrize("name", commands())
+def test_every_option_is_explained(name: str) -> None:
+    for parameter in commands()[name].params:
+        assert getattr(parameter, "help", None), f"{name} {parameter.name}"
+
+
+def test_version(run: Run) -> None:
+    assert run("--version") == Outcome(0, f"hashbench {hashbench.__version__}\n", "")
+
+
+def test_a_wrong_command_line_is_one_line(run: Run) -> None:
+    fails(run("swee"), "No such command 'swee'. Did you mean 'sweep'?; see: hashbench --help")
+    fails(run("sweep", "--foo"), "No such option: --foo")
+    fails(run("report", "--format", "docx"), "see: hashbench report --help")
+    fails(run("sweep"), "Missing argument 'FILE'; see: hashbench sweep --help")
+
+
+WRONG_FILES = {
+    "sweep none.yaml": "none.yaml: no such file",
+    "sweep .": ".: is a folder",
+    "sweep small.yaml pretrain.stps=3": "unknown key 'pretrain.stps'; did you mean 'steps'?",
+    "sweep small.yaml pretrain.steps=-5": "pretrain.steps: must be greater than 0, not -5",
+    "sweep small.yaml models=[bert-mln]": "unknown model 'bert-mln'; did you mean 'bert-mlm'",
+    "sweep small.yaml tasks=[colaa]": "unknown task 'colaa'; did you mean 'cola'?",
+    "sweep small.yaml finetune.select_metric=f2": "metric 'f2' does not fit task 'cola'; its metrics: ",
+    "sweep small.yaml tasks=[wnli]": "task 'wnli': not in builtin",
+    "sweep small.yaml pretrain.corpora=[wikipedia]": "corpus 'wikipedia': not in builtin",
+    "sweep small.yaml --data nowhere": "--data: data: no folder ",
+    "sweep small.yaml --db nowhere/r.db": "nowhere",
+    "sweep small.yaml --db small.yaml": "small.yaml: ",
+    "check small.yaml encoder=bas": "encoder: must be 'tiny', 'mini', 'small', 'medium' or 'base', not 'bas'",
+    "check": "check: give an experiment file or --embedding FILE.py:Class",
+    "check --embedding none.py:Mine": "none.py: no such file",
+    "status": "results.db: no such database",
+    "report": "results.db: no such database",
+    "params bert-mln": "unknown model 'bert-mln'; did you mean 'bert-mlm'",
+    "encode play": "encode: give --model NAME or --run ID",
+    "encode --model hashformer-md-prj play": "unknown model 'hashformer-md-prj'; did you mean 'hashformer-md-proj'",
+    "data list --data nowhere": "no folder",
+    "db export out.db --db small.yaml": "db export: only --example is offered",
+    "db upgrade --db nowhere/r.db": "nowhere",
+}
+
+
+@pytest.mark.parametrize(("line", "message"), WRONG_FILES.items())
+def test_wrong_input_is_one_line_and_exit_code_2(run: Run, line: str, message: str) -> None:
+    fails(run(*line.split()), message)
+
+
+def test_interrupted(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    import hashbench.experiment.schema
+
+    monkeypatch.setattr(hashbench.experiment.schema.Experiment, "model_json_schema", interrupt)
+    assert run("schema") == Outcome(130, "", "interrupted\n")
+
+
+def test_a_reader_that_leaves_is_no_error() -> None:
+    program = [sys.executable, "-m", "hashbench", "schema"]
+    process = subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT)
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.close()
+    assert (process.stderr.read(), process.wait()) == (b"", 0)
+
+
+def reference(column: str) -> dict[str, int]:
+    """Exact counts of the reference data by model, of the models that this release has."""
+    text = (files("hashbench.report") / "published/hashformers.csv").read_text()
+    rows = [row for row in csv.DictReader(io.StringIO(text)) if row["column"] == column]
+    return {row["model"]: int(row["value"]) for row in rows if re.match("hashformer|bert", row["model"])}
+
+
+def test_params_equal_the_published_counts_to_the_digit(run: Run) -> None:
+    rows = list(csv.DictReader(io.StringIO(run("params", "--encoder", "base", "--format", "csv").out)))
+    assert list(rows[0]) == [
+        "model",
+        "paper",
+        "frame",
+        "total_params",
+        "emb_params",
+        "published_total",
+        "published_emb",
+    ]
+    found = {row["model"]: row for row in rows}
+    totals, embeddings = reference("total_params_exact"), reference("emb_params_exact")
+    assert len(totals) == len(embeddings) == 16
+    assert {name: int(found[name]["total_params"]) for name in totals} == totals
+    assert {name: int(found[name]["emb_params"]) for name in embeddings} == embeddings
+    proj = found["hashformer-md-proj"]
+    assert (proj["published_total"], proj["published_emb"]) == ("86100000", "99100")  # printed as 86.1M and 99.1K
+
+
+def test_params_of_a_group_without_the_ordinary_token_row(run: Run) -> None:
+    """Equation 15 of appendix B: T rows, 128 x 768 = 98,304."""
+    rows = json.loads(run("params", "hashformers-bpe", "--no-generic-row", "--format", "json").out)
+    assert {row["model"]: row["emb_params"] for row in rows}["hashformer-md-proj-bpe"] == 98_304
+    assert len(rows) == 4
+
+
+PLAY = "95ea122b0b72902c5a95d7ba740ff838"  # HMAC-MD5 of "play" under the key "en", the released code's
+CODES = {
+    "hashformer-md-proj": {"token": "play", "codes": [], "bits": PLAY},
+    "hashformer-md-add": {"token": "play", "codes": [], "bits": PLAY},
+    "hashformer-md-pool": {
+        "token": "play",
+        "codes": [599, 673, 138, 779, 458, 258, 790, 661, 862, 935, 259, 1016, 56],
+        "bits": PLAY,
+    },
+    "hashformer-md-emb-50k": {"token": "play", "codes": [22237], "bits": None},
+    "hashformer-md-emb-1k": {"token": "play", "codes": [740], "bits": None},
+}
+
+
+@pytest.mark.parametrize(("model", "expected"), CODES.items())
+def test_encode_gives_the_codes_of_the_released_code(run: Run, model: str, expected: dict[str, object]) -> None:
+    outcome = run("encode", "--model", model, "--format", "json", "play")
+    assert (json.loads(outcome.out), outcome.code, outcome.err) == ([expected], 0, "")
+
+
+def test_encode_splits_texts_as_the_model_does(run: Run) -> None:
+    found = json.loads(run("encode", "--model", "hashformer-md-proj", "--format", "json", "Don't", "PLAY").out)
+    assert [each["token"] for each in found] == ["don", "'", "t", "play"]
+
+
+def test_encode_as_text_is_one_line_a_token(run: Run) -> None:
+    assert run("encode", "--model", "hashformer-md-emb-1k", "play").out == "play\t740\n"
+
+
+def test_encode_fits_a_dictionary_on_the_builtin_corpus_and_says_so(run: Run) -> None:
+    outcome = run("encode", "--model", "hashformer-lsh-proj", "--format", "json", "play")
+    assert "built-in corpus" in outcome.err
+    assert len(json.loads(outcome.out)[0]["bits"]) == 32
+
+
+def test_models(run: Run) -> None:
+    rows = list(csv.DictReader(io.StringIO(run("models", "--format", "csv").out)))
+    assert sum("hashformers" in row["groups"].split(", ") for row in rows) == 10
+    assert {"bert-mlm", "bert-sr"} <= {row["model"] for row in rows}
+
+
+def test_schema_is_json(run: Run) -> None:
+    assert "pretrain" in json.loads(run("schema").out)["properties"]
+
+
+def test_check_tells_what_a_sweep_would_do(run: Run) -> None:
+    outcome = run("check", "small.yaml")
+    assert outcome.code == 0
+    assert "small.yaml: valid, encoder tiny, 4 runs: 1 pretrain, 2 floor, 1 finetune" in outcome.out
+    assert re.search(r"hashformer-md-proj +words +md5-bits +shuffle_random +2 +0.001", outcome.out)
+
+
+def test_check_finds_a_label_that_is_none(run: Run) -> None:
+    Path("own").mkdir()
+    for split in ("train", "validation"):
+        Path(f"own/{split}.csv").write_text("text,label\ngood,1\nbad,\n")
+    fails(run("check", "small.yaml", "tasks=[{name: own, path: own, text: text}]"), "label")
+
+
+OWN = """
+import torch
+from hashbench.embeddings.base import Embedding
+
+class Mine(Embedding):
+    def __init__(self, dim, bits=128):
+        super().__init__()
+        self.map = torch.nn.Linear(bits, dim, bias=False)
+        self.special = torch.nn.Parameter(torch.randn(5, dim))
+        if {unused}:
+            self.forgotten = torch.nn.Parameter(torch.zeros(1))
+    def embed_types(self, codes):
+        places = torch.arange(7, -1, -1)
+        return self.map(((codes[..., None] >> places) & 1).flatten(1).float())
+    def special_rows(self):
+        return self.special
+    def embedding_parameters(self):
+        return self.map.weight.numel()
+"""
+
+
+def test_check_of_an_own_embedding(run: Run) -> None:
+    Path("good.py").write_text(OWN.format(unused=False))
+    Path("bad.py").write_text(OWN.format(unused=True))
+    good, bad = run("check", "--embedding", "good.py:Mine"), run("check", "--embedding", "bad.py:Mine")
+    assert good.code == 0 and all(line.startswith("ok ") for line in good.out.splitlines())
+    assert bad.code == 1
+    assert "FAIL  gradients reach every trained parameter: no gradient reaches forgotten" in bad.out
+
+
+def test_a_dry_run_starts_nothing(run: Run) -> None:
+    outcome = run("sweep", "small.yaml", "--dry-run")
+    assert outcome.code == 0 and "hashformer-md-proj cola seed 0" in outcome.out
+    assert not Path("results.db").exists()
+
+
+def test_data_list(run: Run) -> None:
+    rows = json.loads(run("data", "list", "--data", "builtin", "--format", "json").out)
+    assert [row["name"] for row in rows if row["kind"] == "task"].count("cola") == 1
+    assert "builtin" in [row["name"] for row in rows if row["kind"] == "corpus"]
+
+
+def test_sweep_names_the_executor(run: Run) -> None:
+    fails(run("sweep", "small.yaml", "--executor", "slurm"), "see: hashbench sweep --help")
+
+
+def test_the_exit_code_of_a_sweep_is_the_programs(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """1 where some runs failed; the table is printed all the same."""
+    import hashbench.sweep.runner
+
+    printed: list[str] = []
+    monkeypatch.setattr(hashbench.sweep.runner, "sweep", lambda loaded, **options: 1)
+    monkeypatch.setattr(experiment_commands, "_print_own_table", lambda db, name: printed.append(name))
+    assert run("sweep", "small.yaml").code == 1
+    assert printed == ["small"]

@@ -1,0 +1,108 @@
+"""Commands on a results store: status, db merge, export, upgrade, void."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hashbench.cli.app import main
+from hashbench.store.engine import open_store
+from hashbench.store.finishing import finish
+from hashbench.store.planning import RunRow, add_experiment
+from hashbench.store.queue import claim, fail
+from hashbench.store.result import Result
+
+SPEC = {"kind": "finetune", "seed": 0}
+FIRST, SECOND = "a" * 64, "b" * 64
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A function from arguments to (exit code, stdout, stderr), beside a store with one failed and one planned run."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("HASHBENCH_DB", raising=False)
+    store = open_store("results.db")
+    rows = [
+        RunRow(id=FIRST, kind="finetune", model="bert-mlm", encoder="tiny", spec=SPEC, task="cola", seed=0),
+        RunRow(id=SECOND, kind="floor", model="majority", encoder="tiny", spec=SPEC, task="cola"),
+    ]
+    number = add_experiment(store, "small", {"name": "small"}, rows, baseline="bert-mlm")
+    held = claim(store, number, worker="w", lease_s=60, max_attempts=1)
+    assert held is not None
+    fail(store, held, "out of memory", log="some log")
+    store.close()
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as left:
+            main(list(arguments))
+        out, err = capsys.readouterr()
+        return int(left.value.code or 0), out, err
+
+    return run
+
+
+def test_status_for_programs(command) -> None:
+    code, out, err = command("status", "--format", "json")
+    found = json.loads(out)
+    assert (code, err, found["version"], found["experiment"]) == (0, "", 1, "small")
+    assert found["counts"] == {"planned": 1, "running": 0, "done": 0, "failed": 1, "void": 0}
+    first = found["runs"][0]
+    assert {key: first[key] for key in ("run_id", "kind", "model", "task", "seed", "state", "reason")} == {
+        "run_id": FIRST, "kind": "finetune", "model": "bert-mlm", "task": "cola", "seed": 0, "state": "failed",
+        "reason": "out of memory",
+    }  # fmt: skip
+
+
+def test_status_for_people(command) -> None:
+    code, out, _ = command("status", "small")
+    assert out.splitlines()[0] == "small (results.db): 0 of 2 runs done, 1 planned, 1 failed"
+    assert out.splitlines()[2].split()[:6] == ["aaaaaaaa", "finetune", "bert-mlm", "cola", "0", "failed"]
+
+
+def test_status_of_one_run_shows_its_attempts(command) -> None:
+    code, out, _ = command("status", "--run", "aaaa")
+    assert code == 0 and f"run {FIRST}" in out and "reason: out of memory" in out and "some log" in out
+
+
+def test_status_of_an_unknown_experiment(command) -> None:
+    code, out, err = command("status", "smal")
+    assert (code, out) == (2, "") and "did you mean 'small'" in err
+
+
+def test_the_database_may_come_from_the_environment(command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HASHBENCH_DB", "other.db")
+    assert command("status")[2].startswith("hashbench: other.db: no such database")
+
+
+def test_void(command) -> None:
+    store = open_store("results.db")
+    held = claim(store, 1, worker="w", lease_s=60, max_attempts=1)
+    assert held is not None and held.run_id == SECOND
+    finish(store, held, Result())
+    store.close()
+    assert command("db", "void", "bbbb", "--reason", "wrong folder") == (0, f"void: {SECOND}\n", "")
+    assert json.loads(command("status", "--format", "json")[1])["counts"]["void"] == 1
+
+
+def test_only_a_finished_run_can_be_made_void(command) -> None:
+    code, out, err = command("db", "void", "aaaa", "--reason", "wrong folder")
+    assert (code, out) == (2, "") and "only a finished run can be made void" in err
+
+
+def test_merge_twice_changes_nothing(command) -> None:
+    first, again = (command("db", "merge", "results.db", "--db", "all.db") for _ in range(2))
+    assert first[0] == again[0] == 0
+    assert " 0 runs" in again[1]
+
+
+def test_export_of_an_example(command) -> None:
+    code, out, _ = command("db", "export", "--example", "results.db.example")
+    assert (code, out) == (0, "results.db -> results.db.example\n")
+    assert Path("results.db.example").exists()
+
+
+def test_upgrade_of_a_current_store(command) -> None:
+    code, out, _ = command("db", "upgrade")
+    assert code == 0 and out.endswith("nothing to do\n")

@@ -1,0 +1,88 @@
+"""The tracker must reach W&B when it can, and must never stop, prompt or hang a run."""
+
+import logging
+import time
+
+import pytest
+
+from hashbench import tracking
+from hashbench.tracking import Tracker
+
+
+def make(mode, folder, **changes):
+    settings = {"project": "p", "group": "g", "run_id": "r1", "name": "n", "kind": "finetune", "config": {"a": 1}}
+    return Tracker(mode, folder=folder, **(settings | changes))
+
+
+def test_off_starts_nothing(tmp_path):
+    tracker = make("off", tmp_path)
+    tracker.record({"loss": 1.0}, 1)
+    tracker.finish({"accuracy": 0.5})
+    assert not tracker.active and not list(tmp_path.iterdir())
+
+
+def test_offline_writes_a_run_under_our_id(tmp_path):
+    pytest.importorskip("wandb", reason="wandb is an extra")
+    tracker = make("offline", tmp_path)
+    tracker.record({"train/loss": 1.0}, 1)
+    tracker.finish({"accuracy": 0.5, "pearson": None})
+    assert tracker.active
+    assert [path.name for path in tmp_path.rglob("run-*.wandb")] == ["run-r1.wandb"]
+
+
+class FakeRun:
+    def __init__(self):
+        self.logged, self.summary, self.ended = [], {}, False
+
+    def log(self, values):
+        self.logged.append(values)
+
+    def finish(self):
+        self.ended = True
+
+
+def test_points_and_final_values_arrive_in_order(tmp_path, monkeypatch):
+    run = FakeRun()
+    monkeypatch.setattr(tracking, "_start_run", lambda *_, **__: run)
+    tracker = make("online", tmp_path)
+    for step in range(3):
+        tracker.record({"loss": 1.0 / (step + 1)}, step)
+    tracker.finish({"accuracy": 0.5, "undefined": None})
+    assert run.logged == [{"loss": 1.0, "step": 0}, {"loss": 0.5, "step": 1}, {"loss": 1 / 3, "step": 2}]
+    assert run.summary == {"accuracy": 0.5} and run.ended
+
+
+def test_a_failing_service_is_one_warning(tmp_path, monkeypatch, caplog):
+    def fail(*_, **__):
+        raise OSError("no route to host")
+
+    monkeypatch.setattr(tracking, "_start_run", fail)
+    with caplog.at_level(logging.WARNING):
+        tracker = make("online", tmp_path)
+        for step in range(5):
+            tracker.record({"loss": 1.0}, step)
+        tracker.finish({"accuracy": 0.5})
+    assert [record.message for record in caplog.records] == [
+        "Weights & Biases is left out of this run: OSError: no route to host"
+    ]
+
+
+def test_a_hanging_service_is_given_up(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(tracking, "_start_run", lambda *_, **__: time.sleep(60))
+    began = time.monotonic()
+    with caplog.at_level(logging.WARNING):
+        tracker = make("online", tmp_path, start_timeout_s=0.2)
+        tracker.record({"loss": 1.0}, 1)
+        tracker.finish({})
+    assert time.monotonic() - began < 10
+    assert "no answer within 0.2 s" in caplog.text
+
+
+def test_a_hanging_end_is_given_up(tmp_path, monkeypatch, caplog):
+    run = FakeRun()
+    run.finish = lambda: time.sleep(60)
+    monkeypatch.setattr(tracking, "_start_run", lambda *_, **__: run)
+    tracker = make("online", tmp_path, finish_timeout_s=0.2)
+    with caplog.at_level(logging.WARNING):
+        tracker.finish({})
+    assert "not finished within 0.2 s" in caplog.text

@@ -1,0 +1,29 @@
+"""Tokenizers by name."""
+
+from __future__ import annotations
+
+import pytest
+
+from hashbench.errors import InputError
+from hashbench.text.tokenizers import TOKENIZERS, make_tokenizer
+
+
+def test_every_kind_is_made_by_its_name() -> None:
+    assert list(TOKENIZERS) == ["words", "bpe"]
+    for kind in TOKENIZERS:
+        tokenizer = make_tokenizer(kind)
+        assert tokenizer.kind == kind
+        assert tokenizer.recipe()["kind"] == kind
+
+
+def test_words_of_the_released_code() -> None:
+    assert make_tokenizer("words").tokenize("<s> Don't!!!") == ["<", "s", ">", "don", "'", "t", "!!!"]
+
+
+def test_unknown_names_get_near_matches() -> None:
+    with pytest.raises(InputError, match="unknown kind 'word'; did you mean 'words'.; choose from words, bpe"):
+        make_tokenizer("word")
+    with pytest.raises(
+        InputError, match="words: unknown argument 'patern'; did you mean 'pattern'.; it takes pattern, lo"
+    ):
+        make_tokenizer("words", patern="x")
