@@ -15,8 +15,9 @@ from matplotlib import pyplot as plt
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
-from analysis.figures import colour_of, dashes_of, foot, head, open_results, parser, save
+from analysis.figures import colour_of, dashes_of, foot, head, open_results, parser, save, widen
 from hashbench.errors import InputError
 from hashbench.report.main import tables
 from hashbench.report.measured import measure
@@ -37,6 +38,7 @@ ORDER BY f.position, m.step
 COLUMNS = 4  # panels side by side
 SIZE = (3.6, 2.7)  # inches of a panel
 OBJECTIVES = {"mlm": "masked language model", "shuffle_random": "shuffled and random tokens"}
+LEAST = 0.02  # span of a vertical axis in stored units: two percent of a score
 FEW = 15  # evaluations; fewer are marked one by one
 
 Curve = dict[int, list[float]]  # step -> values of the seeds
@@ -67,6 +69,8 @@ def draw(panels: Panels, labels: dict[str, str], colours: dict[str, int], *, sca
         axes = figure.add_axes((0, 0, 0.1, 0.1), label=title)
         for model, curve in curves.items():
             _line(axes, model, curve, colours[model], scale)
+        widen(axes, LEAST * scale)
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
         axes.set_title(title, fontsize=10)
         axes.set_ylabel(labels[title], fontsize=8)
         axes.set_xlabel("step", fontsize=8)
@@ -108,7 +112,7 @@ def place(figure: Figure, made: Sequence[Axes], *, top: float, bottom: float) ->
     cell = (top - bottom) / lines
     for index, axes in enumerate(made):
         line, column = divmod(index, columns)
-        left, under = 0.58 / width, 0.48 / height
+        left, under = 0.72 / width, 0.48 / height
         across, up = 1 / columns - left - 0.1 / width, cell - under - 0.28 / height
         axes.set_position((column / columns + left, top - (line + 1) * cell + under, across, up))
 

@@ -12,6 +12,7 @@ import matplotlib
 matplotlib.use("Agg")  # files only: no window, no display
 
 from matplotlib import pyplot as plt  # noqa: E402  (the backend is chosen first)
+from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 
 from hashbench.errors import InputError  # noqa: E402
@@ -69,6 +70,14 @@ def foot(figure: Figure, table: Table, *, also: Sequence[str] = ()) -> float:
     lines = textwrap.wrap("; ".join([*also, *facts]), int(width * CHARACTERS_PER_INCH))
     figure.text(0.01, 0.08 / height, "\n".join(lines), va="bottom", fontsize=8, color=QUIET)
     return (0.15 + 0.16 * len(lines)) / height
+
+
+def widen(axes: Axes, least: float) -> None:
+    """Make the vertical range at least `least`, so that noise in the last digit does not fill a plot."""
+    low, high = axes.get_ylim()
+    if high - low < least:
+        middle = (low + high) / 2
+        axes.set_ylim(middle - least / 2, middle + least / 2)
 
 
 def save(figure: Figure, folder: Path, name: str, format: str) -> Path:

@@ -18,7 +18,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
-from analysis.figures import QUIET, foot, head, open_results, parser, save
+from analysis.figures import QUIET, foot, head, open_results, parser, save, widen
 from hashbench.errors import InputError
 from hashbench.report.main import tables
 from hashbench.report.rows import Row, Table, comparable
@@ -45,6 +45,7 @@ COSTS = (
 )
 FRONT = "#c44e00"
 POINT = "#1f4e79"
+LEAST = 4.0  # percent that the vertical axis spans
 SIZE = (9.0, 6.2)  # inches
 STEP = 11.0  # points between two places of a name
 
@@ -99,12 +100,13 @@ def draw(table: Table, cost: Cost, folder: Path, *, format: str) -> Path | None:
     average = next(column for column in table.columns if column.name == "average")
     bottom = foot(figure, table, also=[f"average over {', '.join(average.tasks)}", "bars: sd over seeds"])
     under = 0.6 / SIZE[1]  # of the axis and its label
-    axes = figure.add_axes((0.08, bottom + under, 0.9, top - bottom - under - 0.02))
+    axes = figure.add_axes((0.1, bottom + under, 0.88, top - bottom - under - 0.02))
     _points(axes, points)
     axes.set_xlabel(cost.label)
     axes.set_ylabel("average score, percent")
     axes.set_xscale(cost.scale)
     axes.margins(x=0.15, y=0.15)
+    widen(axes, LEAST)
     axes.grid(alpha=0.25)
     _floors(axes, table)
     axes.legend(loc="lower right", frameon=False)

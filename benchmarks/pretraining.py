@@ -6,10 +6,11 @@
 
 Peers: BertForMaskedLM and BertForTokenClassification of the same shape and dropout, logits at every position, with
 `torch.optim.AdamW(model.parameters(), lr=...)` at torch's defaults, as a user would write it. Ours: the suite's
-encoder, heads, fused AdamW and, in its turns, the allocator setting of its workers (`--allocator none` leaves it out,
-which changes nothing for the peer). All get the same corrupted batches: type ids drawn from Zipf's law over the vocabulary,
-rows without padding. Contestants take turns (A B C A B C ...); medians of rounds are printed, and the ratios of a peer
-are medians of the ratios within a round. A step is forward, backward and optimizer; making the batch is not timed.
+encoder, heads, fused AdamW and, in its turns, an allocator that keeps freed memory (`--allocator none`: glibc's
+defaults for all). All get the same corrupted batches: type ids drawn from Zipf's law over the vocabulary, rows without
+padding. Contestants take turns (A B C A B C ...); medians of rounds are printed, and the ratios to a peer are medians
+of the ratios within a round. A step is forward, backward and optimizer; making the batch is not timed. On a machine
+that others use, `--threads 1 --clock cpu` counts the work instead of the waiting.
 """
 
 from __future__ import annotations
@@ -164,13 +165,14 @@ def token_flops(config: EncoderConfig, objective: str, options: argparse.Namespa
 
 
 def seconds(contestant: Contestant, steps: list[Step], options: argparse.Namespace) -> float:
-    """Wall time of training on the steps once, with the allocator as the contestant's users have it."""
+    """Time of training on the steps once, with the allocator as the contestant's users have it."""
     keep_freed_memory(options.allocator == "ours" and contestant.ours)
     contestant.optimizer.zero_grad()
     autocast = torch.autocast(options.device, torch.bfloat16) if options.precision == "bf16" else nullcontext()
     synchronise = torch.cuda.synchronize if options.device == "cuda" else lambda: None
     synchronise()
-    start = time.perf_counter()
+    clock = time.process_time if options.clock == "cpu" else time.perf_counter
+    start = clock()
     for step in steps:
         with autocast:
             loss = contestant.loss(step)
@@ -178,7 +180,7 @@ def seconds(contestant: Contestant, steps: list[Step], options: argparse.Namespa
         contestant.optimizer.step()
         contestant.optimizer.zero_grad()
     synchronise()
-    return time.perf_counter() - start
+    return clock() - start
 
 
 def contests(
@@ -221,6 +223,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--precision", choices=["32", "bf16"], default="32", help="bf16: autocast for all contestants")
     parser.add_argument("--allocator", choices=["ours", "none"], default="ours", help="who keeps freed memory")
+    parser.add_argument("--clock", choices=["wall", "cpu"], default="wall", help="cpu: processor time of all threads")
     parser.add_argument("--threads", type=int, default=0, help="CPU threads; 0: torch's choice")
     parser.add_argument("--peak", type=float, default=0.0, help="TFLOP/s of the device, to print shares of it")
     return parser.parse_args()

@@ -7,6 +7,7 @@ and nothing else.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -17,7 +18,6 @@ from hashbench.data.glue import MISMATCHED
 from hashbench.data.language import (
     N_TOPICS,
     UNSEEN_TOPICS,
-    VERSION,
     Draw,
     Sentence,
     document,
@@ -31,9 +31,9 @@ from hashbench.data.tasks import find_task
 CORPUS = "builtin"
 N_DOCUMENTS = 3_000
 VALIDATION_ROWS = 200
-TRAIN_ROWS = dict(cola=900, sst2=1_000, mrpc=700, stsb=800, qqp=1_000, mnli=1_000, qnli=800, rte=700)
-CUE = 0.88  # how often the word that gives a label away is there
-NOISE = 0.06  # how often it is there although the label is another
+TRAIN_ROWS = dict(cola=1_000, sst2=1_000, mrpc=800, stsb=1_000, qqp=1_000, mnli=1_000, qnli=1_000, rte=800)
+CUE = 0.93  # how often the word that gives a label away is there
+NOISE = 0.04  # how often it is there although the label is another
 
 Row = tuple[object, ...]  # the texts, then the label
 
@@ -50,7 +50,7 @@ class BuiltinTable:
         return f"built-in {self.task} {self.split}"
 
     def fingerprint(self) -> str:
-        return digest("builtin", str(VERSION), self.task, self.split)
+        return digest("builtin", self.task, self.split, json.dumps(task_table(self.task, self.split)))
 
     def n_rows(self) -> int | None:
         return TRAIN_ROWS[self.task] if self.split == "train" else VALIDATION_ROWS
@@ -81,6 +81,12 @@ def corpus() -> tuple[str, ...]:
     return tuple(document(draw) for _ in range(N_DOCUMENTS))
 
 
+@lru_cache(maxsize=1)
+def corpus_fingerprint() -> str:
+    """SHA-256 (hex) of the corpus: of its texts, as generating them costs less than a mistake about them."""
+    return digest("builtin corpus", *corpus())
+
+
 def _cue(draw: Draw, group: Sequence[str], wanted: bool) -> tuple[str, ...]:
     """A word of the group, nearly always if wanted, hardly ever if not."""
     return (draw.one(group),) if draw.chance(CUE if wanted else NOISE) else ()
@@ -94,9 +100,9 @@ def _sst2(draw: Draw, topic: int) -> Row:
 
 
 def _cola(draw: Draw, topic: int) -> Row:
-    label = int(draw.chance(0.7))
+    label = draw.below(2)
     parts = spell(draw, sentence(draw, topic)).split(" ")
-    for stray in _cue(draw, words().stray, label == 0):
+    for stray in _cue(draw, words().stray, label == 0) * 2:
         parts.insert(1 + draw.below(len(parts) - 1), stray)
     return " ".join(parts), label
 
@@ -124,8 +130,7 @@ def _inference(n_classes: int) -> Callable[[Draw, int], Row]:
         denied, doubtful = (label == 2, label == 1) if n_classes == 3 else (label == 1, False)
         second = other_words(draw, said) if doubtful else said
         extra = _cue(draw, words().negation, denied) + (_cue(draw, words().doubt, doubtful) if n_classes == 3 else ())
-        premise = f"{spell(draw, said)} {spell(draw, sentence(draw, topic))}"
-        return premise, spell(draw, replace(second, extra=extra)), label
+        return spell(draw, said), spell(draw, replace(second, extra=extra)), label
 
     return make
 
@@ -152,9 +157,9 @@ def _stsb(draw: Draw, topic: int) -> Row:
 MAKERS: dict[str, Callable[[Draw, int], Row]] = {
     "cola": _cola,
     "sst2": _sst2,
-    "mrpc": _paraphrase(0.67, " .", question=False),
+    "mrpc": _paraphrase(0.55, " .", question=False),
     "stsb": _stsb,
-    "qqp": _paraphrase(0.37, "?", question=True),
+    "qqp": _paraphrase(0.45, "?", question=True),
     "mnli": _inference(3),
     "qnli": _qnli,
     "rte": _inference(2),

@@ -9,9 +9,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal
 
-from hashbench.data import builtin, language
+from hashbench.data import builtin
 from hashbench.data.files import FORMATS, check_file, iterate_column, read_text
-from hashbench.data.fingerprints import digest, files_fingerprint
+from hashbench.data.fingerprints import files_fingerprint
 from hashbench.data.hub import HubTable
 from hashbench.errors import InputError
 
@@ -42,10 +42,10 @@ class CorpusSource:
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of the files, of the hub's name and revision, or of the generator's version."""
+        """SHA-256 of the files, of the hub's name and revision, or of the generated texts."""
         if self.table is not None:
             return self.table.fingerprint()
-        return files_fingerprint(self.files) if self.files else digest("builtin corpus", str(language.VERSION))
+        return files_fingerprint(self.files) if self.files else builtin.corpus_fingerprint()
 
     def documents(self, max_documents: int | None = None) -> Iterator[str]:
         """The texts, in order; a missing one is empty. Never the whole corpus in memory."""

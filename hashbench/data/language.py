@@ -10,7 +10,6 @@ from typing import TypeVar
 
 from hashbench.data.fingerprints import digest
 
-VERSION = 1  # raised when the same seed would give other texts
 N_TOPICS, UNSEEN_TOPICS = 8, 2  # the last topics are for mnli's mismatched set and the corpus
 NOUN_ENDINGS, VERB_ENDINGS, ADJECTIVE_ENDINGS = ("", "in", "et", "etin"), ("a", "ol", "ash"), ("i", "er", "isto")
 CONSONANTS, VOWELS = "bdfgklmnprstvz", "aeiou"
@@ -22,7 +21,7 @@ class Draw:
     """Seeded choices. Only `random()` is used: Python keeps its sequence the same in all versions."""
 
     def __init__(self, *seed: str) -> None:
-        self._random = Random(int(digest("builtin", str(VERSION), *seed)[:16], 16)).random
+        self._random = Random(int(digest("builtin", *seed)[:16], 16)).random
 
     def chance(self, probability: float) -> bool:
         """True with this probability."""
@@ -48,10 +47,10 @@ class Words:
 
         self.nouns = [take(24) for _ in range(N_TOPICS)]
         self.verbs = [take(10) for _ in range(N_TOPICS)]
-        self.neutral, self.good, self.bad = take(30), take(14), take(14)
-        self.stray, self.contrast, self.negation, self.doubt, self.answer = take(6), take(5), take(3), take(4), take(4)
+        self.neutral, self.good, self.bad = take(30), take(10), take(10)
+        self.stray, self.contrast, self.negation, self.doubt, self.answer = (take(3) for _ in range(5))
         self.questions, self.articles, self.prepositions = take(4), take(3), take(5)
-        self.degrees = [take(2) for _ in range(6)]  # from "not at all" to "just so"
+        self.degrees = [take(1) for _ in range(6)]  # from "not at all" to "just so"
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,7 @@ class Sentence:
     verb: str
     target: str
     adjectives: tuple[str, ...] = ()  # of the target
-    extra: tuple[str, ...] = ()  # words that carry a label: they stand before the target
+    extra: tuple[str, ...] = ()  # words that carry a label: first of all, and again before the target
 
 
 @lru_cache(maxsize=1)
@@ -100,7 +99,7 @@ def spell(draw: Draw, said: Sentence, *, end: str = ".", begin: Sequence[str] = 
         parts = [*nouns[0], verb, *target]
     if draw.chance(0.3):
         parts += [draw.one(words().prepositions), draw.one(words().nouns[said.topic], SKEW)]
-    text = " ".join([*begin, *parts])
+    text = " ".join([*begin, *said.extra, *parts])
     return text[0].upper() + text[1:] + end
 
 

@@ -81,7 +81,7 @@ def _why_no_score(entry: Entry, task: str, scores: Sequence[Seeded]) -> str:
         return f"undefined: {scores[0].reason}"
     runs = entry.of_task(task)
     if not runs:
-        return "not in this experiment"
+        return "task not in this experiment"
     for run in runs:
         if run.state == "failed":
             return f"failed: {run.reason}" if run.reason else "failed"

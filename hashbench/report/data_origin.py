@@ -41,7 +41,7 @@ def task_origins(measured: Measured, paper: Paper) -> dict[str, TaskOrigin]:
         origin = TaskOrigin()
         if task in tasks:
             origin.origins.append(str(tasks[task]["origin"]) if "origin" in tasks[task] else "")
-            origin.notes.extend(tasks[task]["notes"] if "notes" in tasks[task] else ())  # such as "sample: ..."
+            _note(origin, "; ".join(tasks[task]["notes"]) if "notes" in tasks[task] else "")
         for run in measured.runs:
             if run.task == task:
                 _add(origin, run)
@@ -70,11 +70,17 @@ def _add(origin: TaskOrigin, run: MeasuredRun) -> None:
     for topic, text in run.origin.notes:
         if topic == "origin" and text and text not in origin.origins:
             origin.origins.append(text)
-        elif topic in ("data", SAMPLE):
-            for note in text.split("; "):
-                note = f"{SAMPLE}: {note}" if topic == SAMPLE and not note.startswith(SAMPLE) else note
-                if note and note not in origin.notes:
-                    origin.notes.append(note)
+        elif topic == "data":
+            _note(origin, text)
+        elif topic == SAMPLE:
+            _note(origin, text if text.startswith(SAMPLE) else f"{SAMPLE}: {text}")
+
+
+def _note(origin: TaskOrigin, text: str) -> None:
+    """Adds notes, several with semicolons between."""
+    for note in text.split("; "):
+        if note and note not in origin.notes:
+            origin.notes.append(note)
 
 
 def _count(origin: TaskOrigin, task: str, measured: Measured, paper: Paper) -> None:

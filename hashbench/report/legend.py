@@ -25,7 +25,7 @@ def legend(table: Table, *, best: str) -> str:
     if any(cell.value_high is not None for cell in cells):
         parts.append("a–b: least and greatest over tasks")
     if table.published and any(cell.published is not None for cell in cells):
-        parts.append("[ ]: published")
+        parts.append("in brackets: published")
     if any(cell.best for cell in cells):
         parts.append(f"{best}: best of the models, floors aside")
     if any(cell.value is None for cell in cells):

@@ -8,14 +8,17 @@ from hashbench.report.rows import Column, Row
 
 
 def missing_lines(rows: Sequence[Row], columns: Sequence[Column]) -> list[str]:
-    """One line a reason: first models that the experiment has not, then the missing cells of those that it has."""
+    """One line a reason: first models that the experiment has not, then the missing cells of those that it has.
+
+    A missing average is left out: it follows from a missing score.
+    """
     absent = [row.title.strip() for row in rows if not row.encoder]
     lines = [f"not in this experiment: {', '.join(absent)}"] if absent else []
     by_reason: dict[str, dict[str, list[str]]] = {}  # reason -> row -> columns
     for row in rows:
         for column in columns:
             cell = row.cells[column.name]
-            if row.encoder and cell.value is None and cell.reason:
+            if row.encoder and cell.value is None and cell.reason and column.measure != "average":
                 by_reason.setdefault(cell.reason, {}).setdefault(row.title.strip(), []).append(column.name)
     for reason, cells in by_reason.items():
         lines.append(f"{reason}: {_grouped(cells, len(columns))}")

@@ -89,7 +89,8 @@ def _data(origins: dict[str, TaskOrigin]) -> str:
 def _metrics(measured: Measured, table: Table) -> str:
     """Metric and split that the table reads for each task: the paper's choice, or the experiment's in its own table."""
     if table.paper:
-        found = {task: reading for task, reading in measured.readings(table.paper).items() if task in measured.tasks()}
+        readings = measured.readings(table.paper)
+        found = {task: readings[task] for task in measured.tasks() if task in readings}
     else:
         scores = [score for found in measured.scores.values() for score in found if score.own]
         found = {score.run.task or "": (score.metric, score.split) for score in scores}
@@ -124,7 +125,7 @@ def _finetuning(measured: Measured) -> str:
     seeds = _distinct(sorted({run.seed for run in runs if run.seed is not None}))
     precision = _distinct(run.precision for run in runs)
     return (
-        f"{_distinct(one['epochs'] for one in asked)} epochs, batch {_distinct(one['batch_size'] for one in asked)}, "
+        f"epochs {_distinct(one['epochs'] for one in asked)}, batch {_distinct(one['batch_size'] for one in asked)}, "
         f"{_distinct(one['max_length'] for one in asked)} tokens at most, {_rates(measured, asked)}, "
         f"seeds {seeds}, precision {precision}"
     )

@@ -7,6 +7,7 @@ that says IMMEDIATE blocks every writer.
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -182,7 +183,7 @@ def _turn_on_wal(store: Store) -> None:
         try:
             connection.cursor().execute("PRAGMA journal_mode=WAL")
             return
-        except Exception as error:  # sqlite3.OperationalError: this pragma does not wait for its lock by itself
+        except sqlite3.OperationalError as error:  # this pragma does not wait for its lock by itself
             if "locked" not in str(error) or time.monotonic() > until:
                 raise
             time.sleep(0.01)

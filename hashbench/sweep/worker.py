@@ -18,6 +18,7 @@ from multiprocessing.synchronize import Event as StopEvent
 import torch
 from lightning.pytorch.utilities.exceptions import SIGTERMException
 
+from hashbench.allocator import keep_freed_memory
 from hashbench.errors import InputError
 from hashbench.experiment.plan import Run
 from hashbench.store.engine import Store, open_store
@@ -102,6 +103,7 @@ class Worker:
     def loop(self) -> None:
         """Works until nothing is left to claim or the sweep is stopped."""
         quieten()
+        keep_freed_memory()
         torch.set_num_threads(self._assignment.threads)
         while not self._stop.is_set() and os.getppid() == self._parent:
             held = claim(
@@ -145,6 +147,7 @@ class Worker:
                 result = run_on_devices(run, self._assignment, machine)
             else:
                 result = do_run(run, self._place, machine)
+            heartbeat(self._store, held)  # a lease that ran out while the machine slept lives on if nobody took the run
             finish(self._store, held, replace(result, log=log()))
         except (Interrupted, SIGTERMException, KeyboardInterrupt):
             release(self._store, held, log=log())

@@ -9,6 +9,7 @@ import pytest
 
 from hashbench.coders.cache import type_codes
 from hashbench.coders.md5 import Md5Bits, Md5Rows
+from hashbench.coders.registry import CODERS, make_coder
 from hashbench.text.types import TypeTable
 
 TABLE = TypeTable.from_counts({"play": 2, "the": 1})
@@ -49,3 +50,11 @@ def test_a_failure_leaves_no_file_that_looks_whole(tmp_path: Path, monkeypatch: 
             type_codes(Md5Bits(), TABLE, tmp_path)
     assert not list(tmp_path.glob("*.npy"))
     assert len(type_codes(Md5Bits(), TABLE, tmp_path)) == 2
+
+
+@pytest.mark.parametrize("name", CODERS)
+def test_a_mapped_table_is_coded_as_one_in_memory(name: str, tmp_path: Path) -> None:
+    TABLE.save(tmp_path)
+    loaded, coder = TypeTable.load(tmp_path), make_coder(name)
+    coder.fit(loaded)
+    assert np.array_equal(type_codes(coder, loaded, tmp_path), coder.encode(TABLE.strings()))

@@ -37,7 +37,7 @@ def test_everything_that_a_table_stands_on_is_named(small_store: Store) -> None:
     assert facts["software"] == "torch 2.13.0, numpy 2.4.6"
     assert facts["machines"] == "2 x CPU"
     assert facts["metrics"] == "matthews on validation: cola; accuracy on validation: sst2"
-    assert "sst2 (872 examples, sample: train 1,000 of 67,349 rows, data data-sst)" in facts["data"]
+    assert "sst2 (sample: train 1,000 of 67,349 rows, 872 examples, data data-sst)" in facts["data"]
     assert "38 of 39 runs finished" in facts["experiment"]
 
 
@@ -122,7 +122,7 @@ def test_what_the_runs_noted_counts_more_than_the_experiment_file(tmp_path: Path
 
 def test_several_notes_of_one_run_are_read_one_by_one(tmp_path: Path) -> None:
     notes = {"cola": {"origin": "folder data", "data": "no validation split; sample: train 10 of 8,551 rows"}}
-    table = _table(tmp_path, World(tasks=("cola",), seeds=(0,), notes=notes), None)
+    table = _table(tmp_path, World(tasks=("cola", "rte"), seeds=(0,), notes=notes), None)
     assert "SAMPLED DATA: cola (train 10 of 8,551 rows)" in table.warnings[0]
     assert "cola (folder data, no validation split, sample: train 10 of 8,551 rows" in _facts(table)["data"]
 
@@ -141,3 +141,9 @@ def test_a_release_is_named_in_full() -> None:
         "01234567",
         "unknown",
     )
+
+
+def test_what_all_tasks_share_is_said_once(tmp_path: Path) -> None:
+    notes = {task: {"origin": "built-in data", "data": "built-in data: generated"} for task in ("cola", "rte")}
+    table = _table(tmp_path, World(tasks=("cola", "rte"), seeds=(0,), notes=notes), None)
+    assert _facts(table)["data"] == "built-in data, built-in data: generated: cola (data data-col); rte (data data-rte)"

@@ -1,0 +1,67 @@
+"""What the runner costs a run that does nothing: claim, log, heartbeat, result and progress, in a reused worker.
+
+    python benchmarks/runner_overhead.py
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+import time
+from collections.abc import Mapping
+from multiprocessing import get_context
+from pathlib import Path
+
+from hashbench.experiment.load import load_experiment
+from hashbench.experiment.plan import Run
+from hashbench.store.engine import open_store
+from hashbench.store.planning import RunRow, add_experiment
+from hashbench.store.queue import KINDS
+from hashbench.store.result import Metric, Result
+from hashbench.sweep import worker as worker_module
+from hashbench.sweep.executors.local import Assignment
+
+EXPERIMENT = "name: nothing\ndata: builtin\nencoder: tiny\nmodels: [bert-mlm]\ntasks: [cola]\n"
+
+
+def main() -> None:
+    """Prints seconds a run, as a whole and between two runs."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=100)
+    n_runs = parser.parse_args().runs
+    ended: list[float] = []
+
+    def do_nothing(run: Run, *_: object) -> Result:
+        ended.append(time.perf_counter())
+        return Result(metrics=[Metric("accuracy", 0.5, split="validation")])
+
+    worker_module.do_run = do_nothing
+    with tempfile.TemporaryDirectory() as folder:
+        made = make_worker(Path(folder), n_runs)
+        began = time.perf_counter()
+        made.loop()
+        whole = time.perf_counter() - began
+    gaps = [after - before for before, after in zip(ended, ended[1:], strict=False)]
+    print(f"{n_runs} runs: {whole / n_runs:.4f} s a run, median between two {statistics.median(gaps):.4f} s")
+
+
+def make_worker(folder: Path, n_runs: int) -> worker_module.Worker:
+    """A worker in this process with that many runs to do."""
+    import os
+
+    (folder / "nothing.yaml").write_text(EXPERIMENT)
+    loaded = load_experiment(folder / "nothing.yaml")
+    runs: Mapping[str, Run] = {f"{i:064x}": Run(f"{i:064x}", "finetune", "bert-mlm", "tiny", {}, "cola", 0) for i in range(n_runs)}
+    store = open_store(folder / "r.db")
+    rows = [RunRow(run.id, run.kind, run.model, run.encoder, run.spec, run.task, run.seed) for run in runs.values()]
+    experiment_id = add_experiment(store, "nothing", {}, rows, baseline="bert-mlm")
+    assignment = Assignment(
+        str(folder / "r.db"), experiment_id, loaded, runs, ("builtin",), folder / "cache", threads=1, max_attempts=1, kinds=KINDS
+    )
+    context = get_context("spawn")
+    return worker_module.Worker(assignment, 0, context.Event(), context.Queue(), os.getppid())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,183 @@
+"""Sweeps as a user calls them: finished once, not done twice, interrupted, killed, failed."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from hashbench.store.engine import open_store
+from hashbench.store.results import results
+from hashbench.store.status import attempts, counts, experiments, runs
+
+N_RUNS = 2 + 4 + 4  # pre-trainings, floors, fine-tunings of the small experiment
+
+
+def start(*arguments, cache: Path, cwd: Path) -> subprocess.Popen:
+    """`hashbench` in a process group of its own."""
+    env = os.environ | {"HASHBENCH_CACHE": str(cache), "OMP_NUM_THREADS": "1"}
+    return subprocess.Popen(
+        [sys.executable, "-m", "hashbench", *map(str, arguments)],
+        cwd=cwd,
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def scores(db: Path) -> dict:
+    """Every stored score by what it is a score of."""
+    table = results(db)
+    keys = ["model", "task", "seed", "metric", "split", "checkpoint"]
+    rows = [tuple(row) for row in table[keys].itertuples(index=False)]
+    assert len(set(rows)) == len(rows), "a run stands twice in the results"
+    return dict(zip(rows, table["value"], strict=True))
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory, small_experiment):
+    """A sweep that nobody disturbed: folder, what it printed, and its exit code."""
+    folder = tmp_path_factory.mktemp("finished")
+    (folder / "small.yaml").write_text(small_experiment)
+    process = start("sweep", "small.yaml", "--db", "r.db", cache=folder / "cache", cwd=folder)
+    out, err = process.communicate(timeout=300)
+    return folder, out, err, process.returncode
+
+
+def test_a_sweep_finishes_every_run_and_prints_its_table(finished):
+    folder, out, err, code = finished
+    assert code == 0, err
+    store = open_store(folder / "r.db")
+    assert counts(store, experiments(store)[0].id)["done"] == N_RUNS
+    assert "hashformer-md-proj" in out and "bag-of-words" in out
+    assert f"[{N_RUNS}/{N_RUNS}" in err
+
+
+def test_a_second_call_starts_nothing_and_reads_no_data(finished):
+    folder, first_out, _, _ = finished
+    store = open_store(folder / "r.db")
+    before = [attempts(store, run.run_id) for run in runs(store, experiments(store)[0].id)]
+    hidden = folder / "cache"
+    hidden.rename(folder / "away")  # whatever would be read from it is not there
+    try:
+        process = start("sweep", "small.yaml", "--db", "r.db", cache=hidden, cwd=folder)
+        out, err = process.communicate(timeout=100)
+        assert process.returncode == 0, err
+        assert not (hidden / "tasks").exists() and not (hidden / "corpora").exists()
+    finally:
+        subprocess.run(["rm", "-rf", str(hidden)], check=True)
+        (folder / "away").rename(hidden)
+    assert out == first_out
+    assert "done already" in err
+    assert [attempts(store, run.run_id) for run in runs(store, experiments(store)[0].id)] == before
+
+
+def test_an_interrupted_sweep_says_how_to_go_on(tmp_path, small_experiment):
+    (tmp_path / "small.yaml").write_text(small_experiment)
+    process = start("sweep", "small.yaml", "--db", "r.db", "pretrain.steps=5000", cache=tmp_path / "c", cwd=tmp_path)
+    wait_for_a_running_run(tmp_path / "r.db")
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert err.splitlines()[-1] == "interrupted; to go on: hashbench sweep small.yaml --db r.db pretrain.steps=5000"
+    states = counts(open_store(tmp_path / "r.db"), 1)
+    assert states["running"] == 0 and states["failed"] == 0
+
+
+def wait_for_a_running_run(db: Path) -> None:
+    deadline = time.monotonic() + 100
+    while time.monotonic() < deadline:
+        if db.exists():
+            try:
+                if counts(open_store(db), 1)["running"]:
+                    return
+            except Exception:  # the file is being made
+                pass
+        time.sleep(0.1)
+    raise AssertionError("no run was started")
+
+
+@pytest.mark.slow
+def test_a_sweep_killed_at_random_moments_ends_as_if_it_was_not(finished, tmp_path, small_experiment):
+    """SIGKILL of the whole process group at ten random moments; the same command finishes the sweep."""
+    folder, *_ = finished
+    (tmp_path / "small.yaml").write_text(small_experiment)
+    chance = random.Random(0)
+    kept: dict[str, int] = {}
+    for _ in range(10):
+        process = start("sweep", "small.yaml", "--db", "r.db", cache=tmp_path / "c", cwd=tmp_path)
+        try:
+            process.wait(timeout=chance.uniform(3.0, 14.0))
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        kept = finished_attempts(tmp_path / "r.db", kept)
+    process = start("sweep", "small.yaml", "--db", "r.db", cache=tmp_path / "c", cwd=tmp_path)
+    _, err = process.communicate(timeout=300)
+    assert process.returncode == 0, err
+    finished_attempts(tmp_path / "r.db", kept)
+    assert scores(tmp_path / "r.db") == scores(folder / "r.db")
+    store = open_store(tmp_path / "r.db")
+    orphans = store.query(
+        "SELECT count(*) AS n FROM metric m JOIN attempt a ON a.id = m.attempt_id WHERE a.state <> 'done'"
+    )
+    assert orphans[0]["n"] == 0
+
+
+def finished_attempts(db: Path, before: dict[str, int]) -> dict[str, int]:
+    """The attempt that finished each run so far; one that was there before must still be the one."""
+    if not db.exists():
+        return before
+    rows = open_store(db).query("SELECT id, finished_attempt FROM run WHERE state = 'done'")
+    now = {row["id"]: row["finished_attempt"] for row in rows}
+    assert before.items() <= now.items(), "a finished run was redone"
+    return now
+
+
+def test_a_failing_run_is_recorded_with_its_reason_and_the_others_go_on(tmp_path, small_experiment):
+    (tmp_path / "bad.py").write_text(BROKEN_EMBEDDING)
+    text = small_experiment.replace("hashformer-md-add]", '{name: bad, use: "bad.py:Broken"}]')
+    text = text.replace("baseline: hashformer-md-add", "baseline: hashformer-md-proj").replace("[mrpc, cola]", "[mrpc]")
+    (tmp_path / "small.yaml").write_text(text)
+    process = start("sweep", "small.yaml", "--db", "r.db", "retries=1", cache=tmp_path / "c", cwd=tmp_path)
+    _, err = process.communicate(timeout=200)
+    assert process.returncode == 1
+    store = open_store(tmp_path / "r.db")
+    by_label = {(run.model, run.kind): run for run in runs(store, 1)}
+    failed = by_label["bad", "pretrain"]
+    assert failed.state == "failed" and failed.tries == 2
+    assert failed.reason == "ValueError: this embedding is broken"
+    assert by_label["hashformer-md-proj", "finetune"].state == "done"
+    assert "Traceback" in attempts(store, failed.run_id)[-1].log
+    assert "failed: bad pretrain: ValueError: this embedding is broken" in err
+    assert "Traceback" not in err
+
+
+BROKEN_EMBEDDING = '''
+import torch
+from torch import nn
+from hashbench.embeddings.base import Embedding
+
+
+class Broken(Embedding):
+    """Fails at the first batch."""
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.special = nn.Parameter(torch.zeros(5, dim))
+
+    def embed_types(self, codes):
+        raise ValueError("this embedding is broken")
+
+    def special_rows(self):
+        return self.special
+
+    def embedding_parameters(self):
+        return 0
+'''
