@@ -339,3 +339,26 @@ def test_the_exit_code_of_a_sweep_is_the_programs(run: Run, monkeypatch: pytest.
     monkeypatch.setattr(experiment_commands, "_print_own_table", lambda db, name: printed.append(name))
     assert run("sweep", "small.yaml").code == 1
     assert printed == ["small"]
+
+
+def test_data_prepare_and_encode_as_a_run_does(run: Run) -> None:
+    """The run's own model, label and dictionary; a floor has no codes."""
+    from hashbench.experiment.load import load_experiment
+    from hashbench.experiment.plan import plan
+    from hashbench.store.engine import open_store
+    from hashbench.store.planning import add_experiment
+    from hashbench.sweep.runner import row_of
+
+    change = "models=[{name: wide, like: hashformer-lsh-proj, coder: {bits: 256}}]"
+    prepared = run("data", "prepare", "small.yaml", change)
+    assert prepared.code == 0 and re.fullmatch(r".*: [\d,]+ tokens of [\d,]+ types\n", prepared.out)
+    loaded = load_experiment("small.yaml", [change])
+    planned = {each.kind: each for each in plan(loaded).runs}
+    store = open_store("results.db")
+    config = loaded.experiment.model_dump(mode="json")
+    add_experiment(store, "small", config, [row_of(each) for each in planned.values()], baseline="bert-mlm")
+    store.close()
+    encoded = run("encode", "--run", planned["finetune"].id[:12], "--format", "json", "play")
+    assert len(json.loads(encoded.out)[0]["bits"]) == 64  # 256 bits
+    fails(run("encode", "--run", planned["floor"].id[:12], "play"), "a run of kind floor has no codes")
+    fails(run("encode", "--run", planned["finetune"].id[:12], "--model", "bert-mlm", "play"), "is a run of 'wide'")

@@ -159,7 +159,7 @@ MAKERS: dict[str, Callable[[Draw, int], Row]] = {
     "sst2": _sst2,
     "mrpc": _paraphrase(0.55, " .", question=False),
     "stsb": _stsb,
-    "qqp": _paraphrase(0.45, "?", question=True),
+    "qqp": _paraphrase(0.55, "?", question=True),
     "mnli": _inference(3),
     "qnli": _qnli,
     "rte": _inference(2),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
@@ -13,7 +15,7 @@ from hashbench.data.files import Column
 from hashbench.data.fingerprints import cache_folder, digest, read_json, write_json
 from hashbench.errors import InputError
 
-REACH_SECONDS = 10.0  # after which the hub counts as out of reach; `datasets` alone tries for half a minute
+REACH_SECONDS = 10.0  # after which the hub counts as out of reach
 
 
 @dataclass(frozen=True)
@@ -63,20 +65,14 @@ class HubTable:
         for row in self._load(streaming=True):
             yield row[column]
 
-    def _load(self, *, streaming: bool):  # type: ignore[no-untyped-def]  # a type of an optional package
+    def _load(self, *, streaming: bool):  # type: ignore[no-untyped-def]  # a type of a package that is imported here
         datasets = _import("datasets")
         revision = self.resolved_revision()
-        # Out of reach, what was fetched before is tried without `datasets`' half a minute of retries.
-        options = None if reach(self.repository, revision) else datasets.DownloadConfig(local_files_only=True)
         try:
-            return datasets.load_dataset(
-                self.repository,
-                self.config,
-                split=self.split,
-                revision=revision,
-                streaming=streaming,
-                download_config=options,
-            )
+            with nullcontext() if reach(self.repository, revision) else offline():
+                return datasets.load_dataset(
+                    self.repository, self.config, split=self.split, revision=revision, streaming=streaming
+                )
         except (OSError, ValueError, RuntimeError) as error:  # no network, unknown name or split, a data set by script
             raise _unreachable(self.where, error) from error
 
@@ -89,6 +85,20 @@ def reach(repository: str, revision: str | None) -> bool:
     except Exception:  # whatever the reason: the caller says what follows
         return False
     return True
+
+
+@contextmanager
+def offline() -> Iterator[None]:
+    """Only what was fetched before, at once: `datasets` by itself tries an unreachable hub for half a minute."""
+    settings = [vars(importlib.import_module(name)) for name in ("datasets.config", "huggingface_hub.constants")]
+    before = [values["HF_HUB_OFFLINE"] for values in settings]
+    try:
+        for values in settings:
+            values["HF_HUB_OFFLINE"] = True
+        yield
+    finally:
+        for values, was_offline in zip(settings, before, strict=True):
+            values["HF_HUB_OFFLINE"] = was_offline
 
 
 @dataclass(frozen=True)
@@ -140,9 +150,7 @@ def _unreachable(where: str, error: Exception) -> InputError:
 
 
 def _import(name: str) -> ModuleType:
-    import importlib
-
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        raise InputError(f"hub: the package {name!r} is not installed; run: pip install 'hashbench[hub]'") from error
+        raise InputError(f"hub: the package {name!r} is not installed; run: pip install {name}") from error

@@ -99,7 +99,7 @@ def spell(draw: Draw, said: Sentence, *, end: str = ".", begin: Sequence[str] = 
         parts = [*nouns[0], verb, *target]
     if draw.chance(0.3):
         parts += [draw.one(words().prepositions), draw.one(words().nouns[said.topic], SKEW)]
-    text = " ".join([*begin, *said.extra, *parts])
+    text = " ".join([*said.extra, *begin, *parts])
     return text[0].upper() + text[1:] + end
 
 

@@ -37,6 +37,7 @@ from hashbench.training.finetuning import (
 from hashbench.training.heads import make_head
 from hashbench.training.model import Model, build_model, load_weights, save_weights
 from hashbench.training.pretraining import Machine, pretrain
+from hashbench.training.recipe import precision_found
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,11 @@ def do_pretraining(run: Run, place: Workplace, machine: Machine) -> Result:
         Metric("weight_bytes", path.stat().st_size),
         *notes,
     ]
-    return Result(metrics=[*facts, *metrics_of(points)], artifacts=[artifact(path, "weights", place.artifacts)])
+    return Result(
+        metrics=[*facts, *metrics_of(points)],
+        artifacts=[artifact(path, "weights", place.artifacts)],
+        notes={"precision_found": precision_found(resolved.pretrain.precision, machine.device)},
+    )
 
 
 def pretrain_model(
@@ -169,7 +174,8 @@ def do_finetuning(run: Run, place: Workplace, machine: Machine) -> Result:
         files = {"weights": path, "head": path.with_name("head.safetensors")}
         artifacts = [artifact(each, kind, place.artifacts) for kind, each in files.items()]
     metrics = [*facts, *metrics_of(points)]
-    return Result(metrics=metrics, predictions=outputs, artifacts=artifacts, notes=notes_of(task_data))
+    notes = notes_of(task_data) | {"precision_found": precision_found(resolved.finetune.precision, machine.device)}
+    return Result(metrics=metrics, predictions=outputs, artifacts=artifacts, notes=notes)
 
 
 def finetuning_data(

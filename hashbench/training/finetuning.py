@@ -270,10 +270,8 @@ def finetune(model: Model, data: FinetuningData, job: Job, *, learning_rate: flo
 
 def evaluation_interval(data: FinetuningData, recipe: Finetune) -> int:
     """Optimizer steps between two evaluations: the paper's rule for the task, or as many an epoch as asked for."""
-    if recipe.evaluations_per_epoch is None:
-        every = data.data.task.evaluation_every(len(data.rows["train"]), recipe.batch_size)
-        return min(every, data.steps_per_epoch * recipe.epochs)
-    return -(-data.steps_per_epoch // recipe.evaluations_per_epoch)
+    every = data.data.task.evaluation_every(data.steps_per_epoch, recipe.evaluations_per_epoch)
+    return min(every, data.steps_per_epoch * recipe.epochs)
 
 
 def best_learning_rate(

@@ -110,6 +110,13 @@ def pick_device(device: str) -> str:
     return "mps" if torch.backends.mps.is_available() else "cpu"
 
 
+def precision_found(asked: Literal["32", "bf16"], device: str) -> Literal["32", "bf16"]:
+    """The precision that training will have: bf16 where it was asked for and the hardware has it."""
+    if asked == "bf16" and pick_device(device) == "cuda" and not torch.cuda.is_bf16_supported():
+        return "32"
+    return asked
+
+
 def make_trainer(
     *,
     device: str,
@@ -132,7 +139,7 @@ def make_trainer(
         accelerator="gpu" if accelerator == "cuda" else accelerator,
         devices=devices,
         strategy="auto" if devices == 1 else DDPStrategy(),
-        precision="bf16-mixed" if precision == "bf16" else "32-true",
+        precision="bf16-mixed" if precision_found(precision, device) == "bf16" else "32-true",
         gradient_clip_val=clip,
         max_steps=max_steps,
         max_epochs=max_epochs,

@@ -215,8 +215,18 @@ def test_list_says_that_the_hub_is_out_of_reach(monkeypatch: pytest.MonkeyPatch)
 
 def test_hub_package_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "datasets", None)
-    with pytest.raises(InputError, match=r"'datasets' is not installed; run: pip install 'hashbench\[hub\]'"):
+    with pytest.raises(InputError, match=r"'datasets' is not installed; run: pip install datasets"):
         hub._import("datasets")
+
+
+def test_offline_mode_ends_where_it_began() -> None:
+    from datasets import config
+
+    before = config.HF_HUB_OFFLINE
+    with pytest.raises(ZeroDivisionError), hub.offline():
+        assert config.HF_HUB_OFFLINE is True
+        raise ZeroDivisionError
+    assert config.HF_HUB_OFFLINE is before
 
 
 def test_an_open_revision_is_asked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,166 @@
+"""Fine-tuning speed on SST-2, examples a second, against transformers' Trainer with dynamic padding.
+
+    python benchmarks/finetuning.py --data FOLDER            # FOLDER/glue/sst2/train.parquet
+    python benchmarks/finetuning.py --data FOLDER --size base --examples 64 --rounds 1
+
+Both sides train a BERT of the same shape, dropout, batch size and vocabulary of 50,265 rows on the same rows, already
+turned into the same token ids, from the first batch to the last optimizer step, evaluation and checkpoints off. The
+peer is `Trainer` with `DataCollatorWithPadding` and its defaults. Ours is the suite's own fine-tuning: Lightning,
+batches by length, fused AdamW, the loss curve kept. `hashformer-md-proj` stands beside as a model without a table.
+Contestants take turns; medians of rounds are printed, ratios are medians of the ratios within a round.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from hashbench.allocator import keep_freed_memory
+from hashbench.coders.registry import make_coder
+from hashbench.coders.vocabulary import Vocabulary
+from hashbench.data.modules import FinetuningData
+from hashbench.data.sources import load_task, open_sources
+from hashbench.data.task_data import TaskData
+from hashbench.data.tasks import find_task
+from hashbench.embeddings.registry import find_model
+from hashbench.encoders.bert import SIZES
+from hashbench.experiment.schema import Finetune
+from hashbench.text.subwords import SubwordTokenizer
+from hashbench.text.tokenizers import make_tokenizer
+from hashbench.training.finetuning import Job, finetune
+from hashbench.training.model import build_model
+from hashbench.training.pretraining import Machine
+
+VOCABULARY = 50_265
+MAX_LENGTH = 128
+BATCH = 32
+Contestant = Callable[[], float]  # seconds of one training over the rows
+
+
+def main() -> None:
+    """Prints examples a second and the ratios to the peer."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", default="builtin", help="folder with glue/sst2, or builtin")
+    parser.add_argument("--size", default="tiny", choices=SIZES)
+    parser.add_argument("--examples", type=int, default=6_400)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    keep_freed_memory()  # for both sides: it helps the peer as well
+    task = few_rows(load_task(find_task("sst2"), open_sources(options.data)), options.examples)
+    n_rows = len(task.splits["train"])
+    with tempfile.TemporaryDirectory() as folder:
+        contestants: dict[str, Contestant] = {
+            "transformers Trainer": peer(task, options.size, Path(folder)),
+            "bert-mlm": ours("bert-mlm", task, options.size, Path(folder)),
+            "hashformer-md-proj": ours("hashformer-md-proj", task, options.size, Path(folder)),
+        }
+        rounds = [{name: run() for name, run in contestants.items()} for _ in range(options.rounds + 1)][1:]
+    for name in contestants:
+        seconds = statistics.median(each[name] for each in rounds)
+        ratio = statistics.median(each["transformers Trainer"] / each[name] for each in rounds)
+        print(f"{name:24s} {n_rows / seconds:8.0f} examples/s   {ratio:5.2f} x the peer")
+
+
+def few_rows(task: TaskData, n: int) -> TaskData:
+    """The task with `n` seeded training rows and one row to evaluate, so that nothing but training is timed."""
+    train = task.splits["train"]
+    rows = np.random.RandomState(0).permutation(len(train))[:n]
+    splits = {name: split.take(np.arange(1)) for name, split in task.splits.items()} | {"train": train.take(rows)}
+    return replace(task, splits=splits, fingerprint=f"{task.fingerprint}-{n}")
+
+
+def trained_bpe(task: TaskData) -> SubwordTokenizer:
+    """A BPE of the task's texts; both sides read the same ids."""
+    tokenizer = SubwordTokenizer()
+    tokenizer.train(task.splits["train"].texts[0], VOCABULARY)
+    return tokenizer
+
+
+def ours(name: str, task: TaskData, size: str, folder: Path) -> Contestant:
+    """The suite's fine-tuning of a model, from fresh weights."""
+    spec = find_model(name)
+    tokenizer = trained_bpe(task) if spec.tokenizer == "bpe" else make_tokenizer(spec.tokenizer)
+    coder = make_coder(spec.coder, **spec.coder_args)
+    if isinstance(coder, Vocabulary) and isinstance(tokenizer, SubwordTokenizer):
+        coder.fit_pieces(tokenizer.pieces)
+    recipe = Finetune(epochs=1, batch_size=BATCH, learning_rate=1e-4, evaluations_per_epoch=1, max_length=MAX_LENGTH)
+    rows = VOCABULARY if isinstance(coder, Vocabulary) else None
+
+    def run() -> float:
+        data = FinetuningData(
+            task, tokenizer, coder, template=spec.template, batch_size=BATCH, max_length=MAX_LENGTH, seed=0, folder=folder
+        )
+        model = build_model(spec, size, seed=0, vocabulary_rows=rows)
+        machine = Machine(folder / "run", device="cpu", checkpoint_minutes=1e9)
+        began = time.perf_counter()
+        finetune(model, data, Job(spec, recipe, 0), learning_rate=1e-4, machine=machine)
+        return time.perf_counter() - began
+
+    return run
+
+
+def peer(task: TaskData, size: str, folder: Path) -> Contestant:
+    """`BertForSequenceClassification` under `Trainer`, texts tokenized before the clock starts."""
+    from datasets import Dataset
+    from transformers import (
+        BertConfig,
+        BertForSequenceClassification,
+        DataCollatorWithPadding,
+        PreTrainedTokenizerFast,
+        Trainer,
+        TrainingArguments,
+    )
+
+    tokenizer = trained_bpe(task)
+    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer.library_tokenizer(), pad_token="<pad>")
+    encoded = [piece_ids[: MAX_LENGTH - 2] for piece_ids in tokenizer.piece_ids(task.splits["train"].texts[0])]
+    start, end = 0, 2
+    rows = [{"input_ids": [start, *(int(i) + 5 for i in ids), end]} for ids in encoded]
+    labels = task.splits["train"].labels.tolist()
+    dataset = Dataset.from_list([row | {"labels": label} for row, label in zip(rows, labels, strict=True)])
+    shape = SIZES[size]
+    config = BertConfig(
+        vocab_size=VOCABULARY + 1,
+        hidden_size=shape.dim,
+        num_hidden_layers=shape.layers,
+        num_attention_heads=shape.heads,
+        intermediate_size=shape.feed_forward,
+    )
+    arguments = TrainingArguments(
+        output_dir=str(folder / "peer"),
+        per_device_train_batch_size=BATCH,
+        num_train_epochs=1,
+        learning_rate=1e-4,
+        save_strategy="no",
+        report_to=[],
+        disable_tqdm=True,
+        use_cpu=True,
+    )
+
+    def run() -> float:
+        trainer = Trainer(
+            BertForSequenceClassification(config),
+            arguments,
+            train_dataset=dataset,
+            data_collator=DataCollatorWithPadding(fast),
+            processing_class=fast,
+        )
+        began = time.perf_counter()
+        trainer.train()
+        return time.perf_counter() - began
+
+    return run
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+"""Which evaluation counts, which learning rate is taken, and what is read once."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from hashbench.data.modules import FinetuningData
+from hashbench.experiment.schema import Finetune
+from hashbench.training.finetuning import (
+    Evaluation,
+    Job,
+    Progress,
+    best_learning_rate,
+    evaluation_interval,
+    finetune,
+    report_once,
+    restore_best,
+)
+from hashbench.training.model import build_model
+from hashbench.training.pretraining import Machine
+
+
+def taken(*selections):
+    progress = Progress()
+    for step, selection in enumerate(selections, 1):
+        progress.add(Evaluation(step, selection, {}))
+    return progress
+
+
+def test_the_first_evaluation_counts():
+    assert taken(0.9, 0.5).best.step == 1
+
+
+def test_ties_go_to_the_later_one():
+    assert taken(0.5, 0.7, 0.7, 0.6).best.step == 3
+
+
+def test_an_undefined_score_never_beats_a_defined_one():
+    assert taken(None, None).best.step == 2
+    assert taken(0.1, None).best.step == 1
+    assert taken(None, 0.1).best.step == 2
+
+
+def test_patience_counts_evaluations_without_gain():
+    assert taken(0.5, 0.5, 0.4).without_gain == 2
+    assert taken(0.5, 0.6).without_gain == 0
+
+
+@pytest.mark.parametrize(
+    ("task", "rows", "expected"),
+    # The paper's numbers for n training rows: s = ceil(ceil(n / 32) / 5), three times that for CoLA and its like.
+    [("cola", 8551, 162), ("mrpc", 3668, 69), ("rte", 2490, 48), ("stsb", 5749, 108), ("sst2", 67349, 421)],
+)
+def test_evaluations_follow_the_papers_rule(prepared, task, rows, expected):
+    data = prepared("hashformer-md-proj").finetuning(task, rows=40)
+    data.rows["train"] = replace(data.rows["train"], offsets=np.arange(rows + 1))
+    data.batch_size = 32
+    assert evaluation_interval(data, Finetune(epochs=5, batch_size=32)) == expected
+
+
+def run(prepared, folder, rate, data=None, **changes):
+    made = prepared("hashformer-md-proj")
+    recipe = Finetune(epochs=2, batch_size=8, learning_rate=rate, evaluations_per_epoch=1)
+    job = Job(made.spec, recipe, 0, **changes)
+    model = build_model(made.spec, "tiny", seed=0)
+    data = data or made.finetuning("cola", rows=40)
+    return finetune(model, data, job, learning_rate=1e-3, machine=Machine(folder, device="cpu")), data
+
+
+def test_best_weights_give_the_best_outputs_again(prepared, tmp_path):
+    done, data = run(prepared, tmp_path, 1e-3, keep_best_weights=True)
+    restore_best(done)
+    model, head = done.model.eval(), done.head.eval()
+    for batch in data.evaluation_loader("validation"):
+        with torch.inference_mode():
+            outputs = head(model(batch), batch.mask).numpy()
+        expected = done.best.outputs["validation"][batch.row_ids.numpy()]
+        np.testing.assert_allclose(outputs, expected, atol=1e-6)
+
+
+def test_a_test_set_is_read_once_at_the_end_with_the_best_weights(prepared, tmp_path):
+    made = prepared("hashformer-md-proj")
+    data = made.finetuning("cola", rows=40)
+    task = replace(data.data.task, report_splits=("test",))
+    splits = data.data.splits | {"test": data.data.splits["validation"]}
+    data.data = replace(data.data, task=task, splits=splits)
+    data.rows["test"] = data.rows["validation"]
+    done, _ = run(prepared, tmp_path, 1e-3, data=data)
+    assert "test" not in done.best.outputs
+    assert not [point for point in done.points if point.split == "test"]
+    restore_best(done)
+    points = []
+    outputs = report_once(done, data, points, Machine(tmp_path, device="cpu"))
+    np.testing.assert_allclose(outputs["test"], done.best.outputs["validation"], atol=1e-6)
+    assert {(point.split, point.step) for point in points} == {("test", done.best.step)}
+
+
+def test_one_learning_rate_is_taken_as_it_is(prepared, tmp_path):
+    job = Job(prepared("hashformer-md-proj").spec, Finetune(learning_rate=3e-4), 0)
+    rate, tried = best_learning_rate(job, lambda: pytest.fail("nothing is trained"), Machine(tmp_path, device="cpu"))
+    assert rate == 3e-4 and tried == []
+
+
+def test_a_grid_takes_the_rate_with_the_best_held_out_score(prepared, tmp_path):
+    made = prepared("hashformer-md-proj")
+    recipe = Finetune(epochs=3, batch_size=8, learning_rate=(3e-3, 1e-9), evaluations_per_epoch=1)
+    job = Job(made.spec, recipe, 0)
+    splits = []
+
+    def held_out():
+        data = made.finetuning("sst2", rows=400)
+        held = FinetuningData(
+            data.data.held_out(seed=0),
+            made.corpus.tokenizer,
+            made.coder,
+            template=made.spec.template,
+            batch_size=8,
+            max_length=32,
+            seed=0,
+            folder=made.folder,
+        )
+        splits.append((len(held.rows["train"]), held.select_splits))
+        return build_model(made.spec, "tiny", seed=0), held
+
+    rate, tried = best_learning_rate(job, held_out, Machine(tmp_path, device="cpu"))
+    assert splits == [(360, ("holdout",))] * 2
+    assert [point.name for point in tried] == ["learning_rate=1e-09", "learning_rate=0.003"]
+    best = max(tried, key=lambda point: point.value)
+    assert rate == (3e-3 if best.name == "learning_rate=0.003" else 1e-9)
