@@ -98,7 +98,14 @@ def ours(name: str, task: TaskData, size: str, folder: Path) -> Contestant:
 
     def run() -> float:
         data = FinetuningData(
-            task, tokenizer, coder, template=spec.template, batch_size=BATCH, max_length=MAX_LENGTH, seed=0, folder=folder
+            task,
+            tokenizer,
+            coder,
+            template=spec.template,
+            batch_size=BATCH,
+            max_length=MAX_LENGTH,
+            seed=0,
+            folder=folder,
         )
         model = build_model(spec, size, seed=0, vocabulary_rows=rows)
         machine = Machine(folder / "run", device="cpu", checkpoint_minutes=1e9)

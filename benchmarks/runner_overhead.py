@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import statistics
 import tempfile
 import time
@@ -48,16 +49,23 @@ def main() -> None:
 
 def make_worker(folder: Path, n_runs: int) -> worker_module.Worker:
     """A worker in this process with that many runs to do."""
-    import os
-
     (folder / "nothing.yaml").write_text(EXPERIMENT)
     loaded = load_experiment(folder / "nothing.yaml")
-    runs: Mapping[str, Run] = {f"{i:064x}": Run(f"{i:064x}", "finetune", "bert-mlm", "tiny", {}, "cola", 0) for i in range(n_runs)}
+    ids = [f"{i:064x}" for i in range(n_runs)]
+    runs: Mapping[str, Run] = {each: Run(each, "finetune", "bert-mlm", "tiny", {}, "cola", 0) for each in ids}
     store = open_store(folder / "r.db")
     rows = [RunRow(run.id, run.kind, run.model, run.encoder, run.spec, run.task, run.seed) for run in runs.values()]
     experiment_id = add_experiment(store, "nothing", {}, rows, baseline="bert-mlm")
     assignment = Assignment(
-        str(folder / "r.db"), experiment_id, loaded, runs, ("builtin",), folder / "cache", threads=1, max_attempts=1, kinds=KINDS
+        db=str(folder / "r.db"),
+        experiment_id=experiment_id,
+        loaded=loaded,
+        runs=runs,
+        sources=("builtin",),
+        cache=folder / "cache",
+        threads=1,
+        max_attempts=1,
+        kinds=KINDS,
     )
     context = get_context("spawn")
     return worker_module.Worker(assignment, 0, context.Event(), context.Queue(), os.getppid())

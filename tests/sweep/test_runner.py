@@ -166,14 +166,16 @@ from hashbench.embeddings.base import Embedding
 
 
 class Broken(Embedding):
-    """Fails at the first batch."""
+    """Fails at the first real batch; with few types it passes the checks before a sweep."""
 
     def __init__(self, dim: int) -> None:
         super().__init__()
         self.special = nn.Parameter(torch.zeros(5, dim))
 
     def embed_types(self, codes):
-        raise ValueError("this embedding is broken")
+        if len(codes) > 20:
+            raise ValueError("this embedding is broken")
+        return self.special[:1].expand(len(codes), -1)
 
     def special_rows(self):
         return self.special

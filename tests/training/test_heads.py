@@ -10,7 +10,8 @@ from hashbench.training.model import build_model, load_weights, save_weights
 
 def test_mlm_needs_an_output_matrix():
     model = build_model(find_model("hashformer-md-proj").small(), "tiny", seed=0)
-    with pytest.raises(InputError, match="objective mlm: Projection has no output matrix .* use objective shuffle_random"):
+    message = "objective mlm: Projection has no output matrix .* use objective shuffle_random"
+    with pytest.raises(InputError, match=message):
         make_head(model, "mlm")
 
 

@@ -1,0 +1,36 @@
+"""Runs on several devices: two processes on the CPU that train together."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from hashbench.store.engine import open_store
+from hashbench.store.status import predictions, runs
+
+
+@pytest.mark.slow
+def test_two_devices_train_together_and_predict_every_row_once(tmp_path, small_experiment):
+    text = small_experiment.replace("models: [hashformer-md-proj, hashformer-md-add]", "models: [hashformer-md-proj]")
+    text = text.replace("baseline: hashformer-md-add", "baseline: hashformer-md-proj").replace("[mrpc, cola]", "[mrpc]")
+    (tmp_path / "small.yaml").write_text(text + "devices: 2\ndevice: cpu\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "hashbench", "sweep", "small.yaml", "--db", "r.db"],
+        cwd=tmp_path,
+        env=os.environ | {"HASHBENCH_CACHE": str(tmp_path / "c"), "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=400,
+    )
+    assert done.returncode == 0, done.stderr
+    store = open_store(tmp_path / "r.db")
+    by_kind = {run.kind: run for run in runs(store, 1)}
+    assert {kind: run.state for kind, run in by_kind.items()} == dict.fromkeys(("pretrain", "finetune", "floor"), "done")
+    kept = predictions(store, by_kind["finetune"].run_id, "validation", "last")
+    floor = predictions(store, by_kind["floor"].run_id, "validation", "last")
+    assert kept.outputs.shape == (len(floor.targets), 2) and np.isfinite(kept.outputs).all()
+    assert kept.index_fingerprint == floor.index_fingerprint
+    losses = store.query("SELECT step, value FROM metric WHERE split = 'train' AND name = 'loss' ORDER BY step")
+    assert len(losses) > 12 and all(row["value"] is not None for row in losses)
