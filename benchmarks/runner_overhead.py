@@ -65,6 +65,7 @@ def make_worker(folder: Path, n_runs: int) -> worker_module.Worker:
         cache=folder / "cache",
         threads=1,
         max_attempts=1,
+        gpus=(),
         kinds=KINDS,
     )
     context = get_context("spawn")

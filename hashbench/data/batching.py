@@ -178,6 +178,7 @@ class Collator:
             segments=None if segments is None else torch.from_numpy(segments.astype(np.int64)),
             labels=None if labels is None else torch.from_numpy(labels),
             row_ids=torch.from_numpy(row_ids),
+            padded=not mask.all(),
         )
 
     def distinct(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -26,6 +26,7 @@ class Batch:
     segments: Tensor | None = None  # (B, L) int64, or None where a model has one segment
     labels: Tensor | None = None  # objective's own: (B, L) with -100 = no label, or (B,)
     row_ids: Tensor | None = None  # (B,) int64: rows of the data set, to put predictions back in order
+    padded: bool = True  # False: `mask` is True everywhere, known without looking into it on a device
 
     def to(self, device: torch.device | str, non_blocking: bool = False) -> Batch:
         """The same batch on another device."""

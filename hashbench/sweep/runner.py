@@ -8,10 +8,13 @@ import queue
 import signal
 import socket
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
+
+import torch
 
 from hashbench.data.fingerprints import cache_folder
 from hashbench.experiment.load import Loaded
@@ -29,6 +32,7 @@ TRAINING: tuple[Kind, ...] = ("pretrain", "floor", "finetune")
 MEASURING: tuple[Kind, ...] = ("efficiency",)  # by one worker, after all else, on a quiet machine
 DONE, SOME_FAILED, INTERRUPTED, TERMINATED = 0, 1, 130, 143
 MAX_CRASHES = 5  # workers that die in a row before the sweep gives up: something is wrong with the machine
+LOOK_EVERY_S = 5.0  # for runs held by processes that another sweep left dead
 STOP_PATIENCE_S = 60.0  # a step at base on a CPU, and the checkpoint behind it
 
 
@@ -95,6 +99,7 @@ def sweep(
         cache=cache_folder(),
         threads=loaded.experiment.threads or max(1, (os.cpu_count() or 1) // n_workers),
         max_attempts=loaded.experiment.retries + 1,
+        gpus=gpu_names() if loaded.experiment.device in ("auto", "cuda") and loaded.experiment.devices == 1 else (),
         kinds=TRAINING,
     )
     return carry_out(Sweep(store, experiment_id, planned, assignment, n_workers), fail_fast=fail_fast)
@@ -124,7 +129,7 @@ def run_phase(
     if not pending(work.store, work.experiment_id, assignment.max_attempts, kinds=kinds):
         return True
     workers = LocalWorkers(assignment, n_workers)
-    crashes = 0
+    crashes, looked_at = 0, time.monotonic()
     try:
         while workers.alive or not workers.events.empty():
             with contextlib.suppress(queue.Empty):
@@ -133,6 +138,9 @@ def run_phase(
                 crashes = 0 if isinstance(event, RunEnded) else crashes
                 if fail_fast and isinstance(event, RunEnded) and event.state == "failed":
                     return False
+            if time.monotonic() - looked_at > LOOK_EVERY_S:
+                looked_at = time.monotonic()
+                release_dead(work.store, work.experiment_id)
             for process_id, code in workers.crashed():
                 progress.tell(f"worker {process_id} ended with code {code}; its run is given to another")
                 release_dead(work.store, work.experiment_id, counts_as_try=True)
@@ -152,10 +160,19 @@ def conclude(work: Sweep) -> int:
         where = f"hashbench status --run {run.run_id[:12]}"
         print(f"failed: {run.model} {run.task or run.kind}: {run.reason} ({where})", file=sys.stderr)
     undone = len(work.plan.runs) - counts(work.store, work.experiment_id)["done"]
+    if not undone and work.assignment.loaded.experiment.keep_weights == "none":
+        remove_weights(work.assignment)
     if undone:
         total = len(work.plan.runs)
         print(f"{undone} of {total} runs are not done; the same command tries them again", file=sys.stderr)
     return SOME_FAILED if undone else DONE
+
+
+def remove_weights(assignment: Assignment) -> None:
+    """Removes the pre-trained weights of a finished sweep; a later run that needs them makes them again."""
+    for run in assignment.runs.values():
+        if run.kind == "pretrain":
+            (assignment.cache / "artifacts" / run.id / "weights.safetensors").unlink(missing_ok=True)
 
 
 def release_dead(store: Store, experiment_id: int, *, counts_as_try: bool = False) -> None:
@@ -164,6 +181,12 @@ def release_dead(store: Store, experiment_id: int, *, counts_as_try: bool = Fals
         host, _, process_id = held.worker.rpartition(":")
         if host == socket.gethostname() and process_id.isdigit() and not process_exists(int(process_id)):
             abandon(store, held.attempt_id, "the worker process is gone", counts=counts_as_try)
+
+
+def gpu_names() -> tuple[str, ...]:
+    """How CUDA_VISIBLE_DEVICES would name each GPU that this process sees."""
+    named = os.environ.get("CUDA_VISIBLE_DEVICES")
+    return tuple(named.split(",")) if named else tuple(map(str, range(torch.cuda.device_count())))
 
 
 def process_exists(process_id: int) -> bool:

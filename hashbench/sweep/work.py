@@ -29,11 +29,11 @@ from hashbench.training.curves import Point
 from hashbench.training.finetuning import (
     Finetuned,
     Job,
-    best_learning_rate,
     finetune,
     report_once,
     restore_best,
 )
+from hashbench.training.grid import best_learning_rate
 from hashbench.training.heads import make_head
 from hashbench.training.model import Model, build_model, load_weights, save_weights
 from hashbench.training.pretraining import Machine, pretrain

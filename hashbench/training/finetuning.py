@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,21 +18,10 @@ from hashbench.experiment.schema import Finetune
 from hashbench.objectives.classification import ClassificationHead
 from hashbench.training.checkpoints import Resumable
 from hashbench.training.curves import Curves, Point
+from hashbench.training.evaluation import Evaluation, Outputs, Progress, as_plain, from_plain, score_splits
 from hashbench.training.model import Model
 from hashbench.training.pretraining import Machine
 from hashbench.training.recipe import adamw, make_trainer, optimizer_setup, pick_device, reseed, schedule_of
-
-Outputs = dict[str, np.ndarray]  # split -> outputs of the head in the order of the rows (n, n_outputs) float32
-
-
-@dataclass
-class Evaluation:
-    """The outputs of one evaluation and the score by which it is chosen."""
-
-    step: int
-    selection: float | None
-    outputs: Outputs
-    weights: dict[str, Tensor] | None = None
 
 
 @dataclass(frozen=True)
@@ -46,33 +34,6 @@ class Finetuned:
     best: Evaluation
     last: Evaluation
     steps: int
-
-
-@dataclass
-class Progress:
-    """Where a fine-tuning stands between two evaluations; part of the checkpoint."""
-
-    best: Evaluation | None = None
-    last: Evaluation | None = None
-    without_gain: int = 0
-
-    def add(self, evaluation: Evaluation) -> bool:
-        """Takes an evaluation in and says whether it is the best so far: ties go to the later one (released code)."""
-        self.last = evaluation
-        ahead = self.best is None or _at_least(evaluation.selection, self.best.selection)
-        gained = self.best is None or _above(evaluation.selection, self.best.selection)
-        self.without_gain = 0 if gained else self.without_gain + 1
-        if ahead:
-            self.best = evaluation
-        return ahead
-
-
-def _at_least(new: float | None, old: float | None) -> bool:
-    return old is None or (new is not None and new >= old)
-
-
-def _above(new: float | None, old: float | None) -> bool:
-    return new is not None and (old is None or new > old)
 
 
 class FinetuningModule(LightningModule):
@@ -164,49 +125,14 @@ class FinetuningModule(LightningModule):
         checkpoint["points"] = self.curves.plain()
         checkpoint["progress"] = {
             "without_gain": self.progress.without_gain,
-            "best": _plain(self.progress.best),
-            "last": _plain(self.progress.last),
+            "best": as_plain(self.progress.best),
+            "last": as_plain(self.progress.last),
         }
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         self.curves.restore(checkpoint["points"])
         kept = checkpoint["progress"]
-        self.progress = Progress(_evaluation(kept["best"]), _evaluation(kept["last"]), kept["without_gain"])
-
-
-def _plain(evaluation: Evaluation | None) -> dict[str, Any] | None:
-    """An evaluation as tensors and plain values, which is all that a checkpoint may hold."""
-    if evaluation is None:
-        return None
-    outputs = {split: torch.from_numpy(values) for split, values in evaluation.outputs.items()}
-    return {**vars(evaluation), "outputs": outputs}
-
-
-def _evaluation(plain: dict[str, Any] | None) -> Evaluation | None:
-    if plain is None:
-        return None
-    return Evaluation(**{**plain, "outputs": {split: values.numpy() for split, values in plain["outputs"].items()}})
-
-
-def score_splits(
-    data: FinetuningData, outputs: Mapping[str, np.ndarray], curves: Curves, step: int, select_metric: str | None
-) -> float | None:
-    """Adds every metric of the task on every split to the curves; gives back the score that selects.
-
-    The selecting score is taken over all selection splits laid together (MNLI: matched and mismatched). None where
-    it is undefined, as Pearson's is for constant outputs.
-    """
-    task = data.data.task
-    for split, values in outputs.items():
-        for name, score in scores.evaluate(task.metrics, data.targets(split), values).items():
-            curves.add(split, name, step, score.value, score.reason)
-    metric = select_metric or task.select_metric
-    together = scores.evaluate(
-        (metric,),
-        np.concatenate([data.targets(split) for split in outputs]),
-        np.concatenate([outputs[split] for split in outputs]),
-    )
-    return together[metric].value
+        self.progress = Progress(from_plain(kept["best"]), from_plain(kept["last"]), kept["without_gain"])
 
 
 @dataclass(frozen=True)
@@ -272,29 +198,6 @@ def evaluation_interval(data: FinetuningData, recipe: Finetune) -> int:
     """Optimizer steps between two evaluations: the paper's rule for the task, or as many an epoch as asked for."""
     every = data.data.task.evaluation_every(data.steps_per_epoch, recipe.evaluations_per_epoch)
     return min(every, data.steps_per_epoch * recipe.epochs)
-
-
-def best_learning_rate(
-    job: Job, held_out: Callable[[], tuple[Model, FinetuningData]], machine: Machine
-) -> tuple[float, list[Point]]:
-    """The learning rate to use, and the score of each that was tried on the held-out rows.
-
-    A single rate is used as it is. Of a grid the one with the best score on a seeded tenth of train is taken, ties
-    going to the smaller; `held_out` makes a fresh model and the data without that tenth.
-    """
-    rates = job.recipe.learning_rate
-    assert rates is not None  # the plan has set it
-    if isinstance(rates, float | int):
-        return float(rates), []
-    tried: list[Point] = []
-    quiet = replace(machine, watch=None)
-    for number, rate in enumerate(sorted(rates)):
-        model, data = held_out()
-        part = replace(quiet, folder=machine.folder / f"rate-{number}")
-        done = finetune(model, data, job, learning_rate=rate, machine=part)
-        tried.append(Point("holdout", f"learning_rate={rate:g}", 0, done.best.selection))
-    chosen = max(range(len(tried)), key=lambda i: (tried[i].value is not None, tried[i].value or 0.0, -i))
-    return float(sorted(rates)[chosen]), tried
 
 
 def report_once(done: Finetuned, data: FinetuningData, points: list[Point], machine: Machine) -> Outputs:

@@ -25,8 +25,8 @@ class Model(nn.Module):
 
     def forward(self, batch: Batch) -> Tensor:
         """A batch -> token states (B, L m, d)."""
-        mask = batch.mask
-        if self.embedding.tokens_per_item > 1:
+        mask = batch.mask if batch.padded else None  # without one a GPU takes its fastest attention
+        if mask is not None and self.embedding.tokens_per_item > 1:
             mask = mask.repeat_interleave(self.embedding.tokens_per_item, dim=1)  # (B, L m)
         states: Tensor = self.encoder(self.embedding(batch), mask, batch.segments)  # (B, L m, d)
         return states

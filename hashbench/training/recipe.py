@@ -11,6 +11,7 @@ from typing import Literal
 
 import torch
 from lightning.pytorch import Callback, Trainer
+from lightning.pytorch.plugins.environments import LightningEnvironment
 from lightning.pytorch.strategies import DDPStrategy
 from torch import nn
 from torch.optim import AdamW
@@ -139,6 +140,7 @@ def make_trainer(
         accelerator="gpu" if accelerator == "cuda" else accelerator,
         devices=devices,
         strategy="auto" if devices == 1 else DDPStrategy(),
+        plugins=[LightningEnvironment()],  # else a SLURM job's own signals would compete with the leases
         precision="bf16-mixed" if precision_found(precision, device) == "bf16" else "32-true",
         gradient_clip_val=clip,
         max_steps=max_steps,

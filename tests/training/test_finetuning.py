@@ -8,16 +8,15 @@ import torch
 
 from hashbench.data.modules import FinetuningData
 from hashbench.experiment.schema import Finetune
+from hashbench.training.evaluation import Evaluation, Progress
 from hashbench.training.finetuning import (
-    Evaluation,
     Job,
-    Progress,
-    best_learning_rate,
     evaluation_interval,
     finetune,
     report_once,
     restore_best,
 )
+from hashbench.training.grid import best_learning_rate
 from hashbench.training.model import build_model
 from hashbench.training.pretraining import Machine
 

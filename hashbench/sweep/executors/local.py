@@ -31,6 +31,7 @@ class Assignment:
     cache: Path
     threads: int
     max_attempts: int
+    gpus: tuple[str, ...]  # names of the GPUs that workers take in turn; empty: each sees all there are
     kinds: tuple[Kind, ...]  # of the runs to take
 
 
@@ -80,6 +81,8 @@ class LocalWorkers:
 def work(assignment: Assignment, index: int, stop: StopEvent, events: Queue[Event], parent: int) -> None:
     """The life of a worker process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides what it means
+    if assignment.gpus:  # before torch is imported, which looks only once
+        os.environ["CUDA_VISIBLE_DEVICES"] = assignment.gpus[index % len(assignment.gpus)]
     from hashbench.sweep.worker import Worker
 
     Worker(assignment, index, stop, events, parent).loop()

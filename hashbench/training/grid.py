@@ -1,0 +1,35 @@
+"""A learning rate chosen from a grid, on rows of the training set that were held out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from hashbench.data.modules import FinetuningData
+from hashbench.training.curves import Point
+from hashbench.training.finetuning import Job, finetune
+from hashbench.training.model import Model
+from hashbench.training.pretraining import Machine
+
+
+def best_learning_rate(
+    job: Job, held_out: Callable[[], tuple[Model, FinetuningData]], machine: Machine
+) -> tuple[float, list[Point]]:
+    """The learning rate to use, and the score of each that was tried on the held-out rows.
+
+    A single rate is used as it is. Of a grid the one with the best score on a seeded tenth of train is taken, ties
+    going to the smaller; `held_out` makes a fresh model and the data without that tenth.
+    """
+    rates = job.recipe.learning_rate
+    assert rates is not None  # the plan has set it
+    if isinstance(rates, float | int):
+        return float(rates), []
+    tried: list[Point] = []
+    quiet = replace(machine, watch=None)
+    for number, rate in enumerate(sorted(rates)):
+        model, data = held_out()
+        part = replace(quiet, folder=machine.folder / f"rate-{number}")
+        done = finetune(model, data, job, learning_rate=rate, machine=part)
+        tried.append(Point("holdout", f"learning_rate={rate:g}", 0, done.best.selection))
+    chosen = max(range(len(tried)), key=lambda i: (tried[i].value is not None, tried[i].value or 0.0, -i))
+    return float(sorted(rates)[chosen]), tried
