@@ -1,0 +1,41 @@
+"""What the installed package must carry beside its code; in continuous integration this looks into the wheel."""
+
+import sys
+from importlib import metadata, resources
+from pathlib import Path
+
+import pytest
+
+import hashbench
+
+DATA_FILES = [
+    "data/hub.json",
+    "report/published/hashformers.csv",
+    "report/published/hashformers.yaml",
+    "store/readings.csv",
+    "store/migrations/env.py",
+    "store/migrations/versions/v0001_first.py",
+]
+
+
+@pytest.mark.parametrize("name", DATA_FILES)
+def test_data_files_are_in_the_package(name):
+    assert resources.files("hashbench").joinpath(name).is_file()
+
+
+def test_the_version_is_the_installed_one():
+    assert metadata.version("hashbench") == hashbench.__version__
+
+
+def test_the_wheel_carries_the_experiment_files():
+    if "site-packages" not in Path(hashbench.__file__).parts:
+        pytest.skip("hashbench is installed from its sources")
+    folder = Path(sys.prefix) / "share" / "hashbench" / "experiments"
+    assert {"quickstart.yaml", "glue.yaml", "glue_tiny.yaml", "glue_mini.yaml"} <= {p.name for p in folder.iterdir()}
+
+
+def test_results_is_offered_without_importing_anything_heavy():
+    assert "results" in hashbench.__all__
+    assert callable(hashbench.results)
+    with pytest.raises(AttributeError, match="has no attribute 'resuts'"):
+        _ = hashbench.resuts
