@@ -127,6 +127,7 @@ def _start_run(
         config=dict(config),
         dir=str(folder),
         resume="allow",
+        reinit="create_new",  # else a run that was never finished would be given back instead
         settings=wandb.Settings(silent=True, console="off", x_disable_stats=True),
     )
     run.define_metric("step")

@@ -1,9 +1,84 @@
-"""Puts the root of the checkout last on the path: for `tests.oracles`, `analysis` and `benchmarks`.
+"""What tests of several rooms share.
 
-Last, so that an installed hashbench, a wheel in continuous integration, comes before the sources beside the tests.
+The root of the checkout goes last on the path, for `tests.oracles`, `analysis` and `benchmarks`: an installed hashbench,
+a wheel in continuous integration, comes before the sources beside the tests.
 """
 
 import sys
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import pytest
+
+from hashbench.coders.base import Coder
+from hashbench.coders.cache import type_codes
+from hashbench.coders.registry import make_coder
+from hashbench.coders.vocabulary import Vocabulary
+from hashbench.data.corpus import Corpus, prepare
+from hashbench.data.modules import FinetuningData, PretrainingData
+from hashbench.data.sources import load_task, open_sources
+from hashbench.data.tasks import find_task
+from hashbench.embeddings.base import ModelSpec
+from hashbench.embeddings.registry import find_model
+from hashbench.text.tokenizers import make_tokenizer
+
 sys.path.append(str(Path(__file__).resolve().parents[1]))
+
+
+@dataclass
+class Prepared:
+    """What a model reads: its corpus and coder, in a folder of the test session."""
+
+    spec: ModelSpec
+    corpus: Corpus
+    coder: Coder
+    folder: Path
+
+    @property
+    def rows(self) -> int | None:
+        return self.coder.num_rows if isinstance(self.coder, Vocabulary) else None
+
+    def pretraining(self, **changes) -> PretrainingData:
+        settings = {"batch_size": 8, "sequence_length": 16, "seed": 0} | changes
+        return PretrainingData(
+            self.corpus,
+            type_codes(self.coder, self.corpus.types, self.folder / "codes"),
+            objective=self.spec.objective,
+            template=self.spec.template,
+            **settings,
+        )
+
+    def finetuning(self, task: str, rows: int = 60, **changes) -> FinetuningData:
+        data = load_task(find_task(task), open_sources("builtin"))
+        few = {name: split.take(range(min(rows, len(split)))) for name, split in data.splits.items()}
+        few_data = replace(data, splits=few, fingerprint=f"{data.fingerprint}-{rows}")
+        settings = {"batch_size": 8, "max_length": 32, "seed": 0} | changes
+        return FinetuningData(
+            few_data, self.corpus.tokenizer, self.coder, template=self.spec.template, folder=self.folder, **settings
+        )
+
+
+@pytest.fixture(scope="session")
+def prepared(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("prepared")
+
+    def make(name: str) -> Prepared:
+        spec = find_model(name).small()
+        spec = replace(spec, encoder_args={"layers": 1, "heads": 2, "dim": 16, "feed_forward": 32})
+        tokenizer = make_tokenizer(spec.tokenizer, **spec.tokenizer_args)
+        coder = make_coder(spec.coder, **spec.coder_args)
+        corpus = prepare(
+            ["builtin"],
+            open_sources("builtin"),
+            tokenizer,
+            folder / "corpora",
+            max_documents=40,
+            vocabulary_size=400,
+        )
+        if isinstance(coder, Vocabulary):
+            coder.fit_pieces(corpus.tokenizer.pieces)
+        elif coder.needs_fit:
+            coder.fit(corpus.types)
+        return Prepared(spec, corpus, coder, folder)
+
+    return make

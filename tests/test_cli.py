@@ -163,6 +163,8 @@ WRONG_FILES = {
     "encode play": "encode: give --model NAME or --run ID",
     "encode --model hashformer-md-prj play": "unknown model 'hashformer-md-prj'; did you mean 'hashformer-md-proj'",
     "data list --data nowhere": "no folder",
+    "status --watch --format json": "status: --watch prints text; leave out --watch or --format json",
+    "check small.yaml finetune.learning_rate=[1e-3,0.001]": "finetune.learning_rate: rate 0.001 stands twice",
     "db export out.db --db small.yaml": "db export: only --example is offered",
     "db upgrade --db nowhere/r.db": "nowhere",
 }
@@ -362,3 +364,26 @@ def test_data_prepare_and_encode_as_a_run_does(run: Run) -> None:
     assert len(json.loads(encoded.out)[0]["bits"]) == 64  # 256 bits
     fails(run("encode", "--run", planned["floor"].id[:12], "play"), "a run of kind floor has no codes")
     fails(run("encode", "--run", planned["finetune"].id[:12], "--model", "bert-mlm", "play"), "is a run of 'wide'")
+
+
+def test_encode_of_a_run_looks_where_its_sweep_had_the_data(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """--data first, then what the sweep wrote down, then the file's own sources from here."""
+    from hashbench.cli import encoding
+    from hashbench.experiment.load import load_experiment
+    from hashbench.experiment.plan import plan
+    from hashbench.store.engine import open_store
+    from hashbench.store.planning import add_experiment
+    from hashbench.sweep.runner import row_of
+
+    loaded = load_experiment("small.yaml")
+    rows = [row_of(each) for each in plan(loaded).runs]
+    finetune = next(row.id for row in rows if row.kind == "finetune")
+    used: list[tuple[str, ...]] = []
+    monkeypatch.setattr(encoding, "_reader", lambda loaded, model, sources: used.append(tuple(sources)))
+    store = open_store("results.db")
+    for extra in ({}, {"provenance": {"sources": ["/far/data", "hub"], "tasks": {}}}):
+        add_experiment(store, "small", loaded.experiment.model_dump(mode="json") | extra, rows, baseline="bert-mlm")
+        encoding.reader_of_run("results.db", finetune, None, None)
+    encoding.reader_of_run("results.db", finetune, None, ["near"])
+    store.close()
+    assert used == [("builtin",), ("/far/data", "hub"), (str(Path.cwd() / "near"),)]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hashbench.cli.app import main
-from hashbench.store.engine import open_store
+from hashbench.store.engine import Store, open_store
 from hashbench.store.finishing import finish
 from hashbench.store.planning import RunRow, add_experiment
 from hashbench.store.queue import claim, fail
@@ -59,6 +59,39 @@ def test_status_for_people(command) -> None:
     code, out, _ = command("status", "small")
     assert out.splitlines()[0] == "small (results.db): 0 of 2 runs done, 1 planned, 1 failed"
     assert out.splitlines()[2].split()[:6] == ["aaaaaaaa", "finetune", "bert-mlm", "cola", "0", "failed"]
+
+
+def test_watching_ends_where_a_failure_leaves_others_waiting(command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pre-training that failed as often as it may; the fine-tuning that waits for it stays planned for ever."""
+    rows = [
+        RunRow(id="c" * 64, kind="pretrain", model="bert-mlm", encoder="tiny", spec=SPEC),
+        RunRow(id="d" * 64, kind="finetune", model="bert-mlm", encoder="tiny", spec=SPEC, needs=("c" * 64,)),
+    ]
+    store = open_store("results.db")
+    number = add_experiment(store, "stuck", {"name": "stuck", "retries": 1}, rows, baseline="bert-mlm")
+
+    def fail_once(*_: object) -> None:
+        held = claim(store, number, worker="w", lease_s=60, max_attempts=2)
+        assert held is not None  # had watching gone on after the second failure, nothing would be left to claim
+        fail(store, held, "out of memory")
+
+    fail_once()
+    monkeypatch.setattr("hashbench.cli.status.time.sleep", fail_once)
+    code, out, _ = command("status", "stuck", "--watch")
+    store.close()
+    assert (code, out) == (0, "stuck (results.db): 0 of 2 runs done, 1 planned, 1 failed\n")
+
+
+def test_status_never_changes_the_store(command, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[dict[str, bool]] = []
+
+    def opening(db: str, **how: bool) -> Store:
+        opened.append(how)
+        return open_store(db, **how)
+
+    monkeypatch.setattr("hashbench.store.engine.open_store", opening)
+    assert command("status")[0] == 0
+    assert opened == [{"create": False, "read_only": True}]
 
 
 def test_status_of_one_run_shows_its_attempts(command) -> None:

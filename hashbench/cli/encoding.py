@@ -14,7 +14,7 @@ import torch
 from hashbench.cli.output import note
 from hashbench.coders.base import Coder
 from hashbench.coders.registry import make_coder
-from hashbench.data.fingerprints import cache_folder
+from hashbench.data.fingerprints import usable_cache_folder
 from hashbench.data.sources import available, open_sources
 from hashbench.embeddings.registry import build_embedding, find_model
 from hashbench.errors import InputError
@@ -74,21 +74,24 @@ def reader_of_run(db: str, prefix: str, label: str | None, data: Sequence[str] |
         raise InputError(
             f"--run {prefix}: a run of kind {spec['kind']} has no codes; name a pre-training or a fine-tuning"
         )
-    loaded, own_label = _experiment_of(store, run_id)
+    loaded, own_label, had = _experiment_of(store, run_id)
     model = model_of(loaded, own_label)
     if label not in (None, own_label):
         raise InputError(f"--run {prefix}: is a run of '{own_label}', not of '{label}'; leave --model out")
-    return _reader(loaded, replace(model, spec=replace(model.spec, objective=None)), loaded.sources(data))
+    return _reader(loaded, replace(model, spec=replace(model.spec, objective=None)), loaded.sources(data or had))
 
 
-def _experiment_of(store: Store, run_id: str) -> tuple[Loaded, str]:
-    """The experiment that a run belongs to, as the store keeps it, and the run's label there."""
+def _experiment_of(store: Store, run_id: str) -> tuple[Loaded, str, tuple[str, ...]]:
+    """The experiment that a run belongs to, as the store keeps it, the run's label there, and the sources that its
+    sweep had, none where that is not known."""
     for found in experiments(store):
         for row in runs(store, found.id):
             if row.run_id == run_id:
                 values = {key: found.config[key] for key in Experiment.model_fields if key in found.config}
                 experiment = Experiment.model_validate_json(json.dumps(values))
-                return Loaded(experiment, Path.cwd() / "store.yaml", store.name, values), row.model
+                loaded = Loaded(experiment, Path.cwd() / "store.yaml", store.name, values)
+                known = found.config["provenance"] if "provenance" in found.config else {"sources": ()}
+                return loaded, row.model, tuple(known["sources"] if "sources" in known else ())
     raise InputError(f"{store.name}: run {run_id[:8]} belongs to no experiment; name another")
 
 
@@ -101,7 +104,7 @@ def _reader(loaded: Loaded, model: ResolvedModel, sources: Sequence[str]) -> Rea
         )
     from hashbench.sweep.materials import Materials  # here: it brings the training packages, which take seconds
 
-    texts = Materials(loaded, tuple(sources), cache_folder()).texts(model)
+    texts = Materials(loaded, tuple(sources), usable_cache_folder()).texts(model)
     return Reader(model, texts.tokenizer, texts.coder)
 
 

@@ -85,7 +85,9 @@ def status(
     run: Annotated[
         str | None, typer.Option("--run", help="One run by the first digits of its id: attempts, log.")
     ] = None,
-    watch: Annotated[bool, typer.Option("--watch", help="Print again every few seconds until all is done.")] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Print again every few seconds until nothing is left to do; text only.")
+    ] = False,
     style: Annotated[StatusFormat, typer.Option("--format", help="How to print it.")] = StatusFormat.text,
 ) -> None:
     """How far a sweep is.
@@ -93,9 +95,12 @@ def status(
     Example: hashbench status --watch
     """
     from hashbench.cli.status import print_run, print_status, watch_status
+    from hashbench.errors import InputError
     from hashbench.store.engine import open_store
 
-    store = open_store(db, create=False)
+    if watch and style is StatusFormat.json:
+        raise InputError("status: --watch prints text; leave out --watch or --format json")
+    store = open_store(db, create=False, read_only=True)
     if run is not None:
         print_run(store, run, as_json=style is StatusFormat.json)
     elif watch:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 
 from hashbench.cli.options import Format
 from hashbench.cli.output import print_rows
+from hashbench.experiment.schema import Experiment
 from hashbench.store.engine import Store
+from hashbench.store.queue import pending
 from hashbench.store.status import RunStatus, attempts, counts, find_experiment, find_run, run_spec, runs
 
 FORMAT_VERSION = 1  # of the JSON; raised when a key changes its meaning
 WATCH_EVERY = 2.0  # seconds
-UNFINISHED = ("planned", "running")
 
 
 def print_status(store: Store, name: str | None, *, as_json: bool) -> None:
@@ -38,10 +39,12 @@ def print_status(store: Store, name: str | None, *, as_json: bool) -> None:
 
 
 def watch_status(store: Store, name: str | None) -> None:
-    """The headline and what runs now, again and again until nothing is left to do; Ctrl-C leaves."""
+    """The headline and what runs now, again and again until no run can still come to an end; Ctrl-C leaves."""
     experiment = find_experiment(store, name)
+    max_attempts = retries(experiment.config) + 1
     shown = ""
     while True:
+        left = pending(store, experiment.id, max_attempts)  # asked first, so that the last line shows the end
         state = counts(store, experiment.id)
         now = [row for row in runs(store, experiment.id) if row.state == "running"]
         line = headline(experiment.name, store.name, state) + _now(now)
@@ -50,11 +53,20 @@ def watch_status(store: Store, name: str | None) -> None:
         elif line != shown:
             print(line, flush=True)  # a log gets a line when something changed
         shown = line
-        if not sum(state[each] for each in UNFINISHED):
+        if not left:
             break
         time.sleep(WATCH_EVERY)
     if sys.stdout.isatty():
         print()
+
+
+def retries(config: Mapping[str, object]) -> int:
+    """How often the experiment's failed runs are tried again.
+
+    >>> retries({"name": "small", "retries": 3}), retries({"name": "small"})
+    (3, 1)
+    """
+    return int(str(config["retries"])) if "retries" in config else Experiment.model_fields["retries"].default
 
 
 def print_run(store: Store, prefix: str, *, as_json: bool) -> None:

@@ -47,15 +47,19 @@ class BuiltinTable:
 
     @property
     def where(self) -> str:
+        """Task and split, as messages name them."""
         return f"built-in {self.task} {self.split}"
 
     def fingerprint(self) -> str:
+        """SHA-256 (hex) of the generated cells."""
         return digest("builtin", self.task, self.split, json.dumps(task_table(self.task, self.split)))
 
     def n_rows(self) -> int | None:
+        """Rows that are generated."""
         return TRAIN_ROWS[self.task] if self.split == "train" else VALIDATION_ROWS
 
     def read(self, columns: Sequence[str]) -> dict[str, Column]:
+        """The columns asked for."""
         table = task_table(self.task, self.split)
         return {name: list(table[name]) for name in columns}
 

@@ -48,19 +48,23 @@ class FileTable:
 
     @property
     def where(self) -> str:
+        """The first file's path."""
         return str(self.paths[0])
 
     def fingerprint(self) -> str:
+        """SHA-256 (hex) of the files' contents. Raises InputError for a missing or empty one."""
         for path in self.paths:
             check_file(path)
         return files_fingerprint(self.paths)
 
     def n_rows(self) -> int | None:
+        """Rows as parquet files tell them; None for other formats."""
         if self.paths[0].suffix != ".parquet":
             return None
         return sum(_open_parquet(path).metadata.num_rows for path in self.paths)
 
     def read(self, columns: Sequence[str]) -> dict[str, Column]:
+        """The columns asked for, file after file. Raises InputError where there is no row."""
         found: dict[str, Column] = {name: [] for name in columns}
         for path in self.paths:
             for name, values in read_columns(path, columns).items():

@@ -8,12 +8,31 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from hashbench.errors import InputError
+
 BLOCK = 1 << 20  # bytes read at a time
 
 
 def cache_folder() -> Path:
     """Folder of everything that can be made again: HASHBENCH_CACHE, else .hashbench in the working folder."""
     return Path(os.environ["HASHBENCH_CACHE"] if "HASHBENCH_CACHE" in os.environ else ".hashbench").absolute()
+
+
+def usable_cache_folder() -> Path:
+    """The cache folder, if it can be made and written in; nothing is made yet.
+
+    Raises:
+        InputError: a file stands there, or the folder in which it would be made cannot be written.
+    """
+    folder = cache_folder()
+    nearest = next(path for path in (folder, *folder.parents) if os.path.lexists(path))
+    if not nearest.is_dir():
+        what = f"{nearest} is no folder"
+    elif not os.access(nearest, os.W_OK | os.X_OK):
+        what = f"{nearest} cannot be written"
+    else:
+        return folder
+    raise InputError(f"cache folder {folder}: {what}; set HASHBENCH_CACHE to a folder that can be written")
 
 
 def digest(*parts: str) -> str:
@@ -51,7 +70,7 @@ def read_json(path: Path) -> object:
     """What a JSON file holds, or None where there is no whole file."""
     try:
         return json.loads(path.read_text("utf-8"))
-    except (FileNotFoundError, json.JSONDecodeError):
+    except (FileNotFoundError, NotADirectoryError, json.JSONDecodeError):
         return None
 
 

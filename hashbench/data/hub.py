@@ -9,6 +9,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
+from pathlib import Path
 from types import ModuleType
 
 from hashbench.data.files import Column
@@ -29,31 +30,42 @@ class HubTable:
 
     @property
     def where(self) -> str:
+        """Repository, config and split, as messages name them."""
         return f"hub {self.repository}{f' ({self.config})' if self.config else ''} {self.split}"
 
     def fingerprint(self) -> str:
+        """SHA-256 (hex) of the names and the commit."""
         return digest("hub", self.repository, self.config or "", self.split, self.resolved_revision())
 
     def n_rows(self) -> int | None:
+        """None: only reading would tell."""
         return None
 
     def problem(self) -> str:
         """What keeps the table from being read, or nothing."""
         return _problem(self.repository, self.revision)
 
-    def resolved_revision(self) -> str:
-        """The commit that is read; one left open is asked for once and remembered."""
+    def known_revision(self) -> str | None:
+        """The commit that is read; None where it was left open and never asked for. The hub is not asked now."""
         if self.revision is not None:
             return self.revision
-        note = cache_folder() / "hub" / f"{digest(self.repository)}.json"
-        remembered = read_json(note)
-        if isinstance(remembered, dict):
-            return str(remembered["revision"])
+        remembered = read_json(self._note())
+        return str(remembered["revision"]) if isinstance(remembered, dict) else None
+
+    def resolved_revision(self) -> str:
+        """The commit that is read; one left open is asked for once and remembered."""
+        known = self.known_revision()
+        if known is not None:
+            return known
         revision = _newest_revision(self.repository)
-        write_json(note, {"repository": self.repository, "revision": revision})
+        write_json(self._note(), {"repository": self.repository, "revision": revision})
         return revision
 
+    def _note(self) -> Path:
+        return cache_folder() / "hub" / f"{digest(self.repository)}.json"
+
     def read(self, columns: Sequence[str]) -> dict[str, Column]:
+        """The columns asked for, all of their cells in memory."""
         table = self._load(streaming=False)
         missing = [name for name in columns if name not in table.column_names]
         if missing:

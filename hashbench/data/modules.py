@@ -103,6 +103,11 @@ class PretrainingData(_SharedData):
         """Batches whose order and corruption are functions of (seed, epoch, row) alone."""
         return BatchLoader(self._plan, self._maker(), self.steps_per_epoch, self.prefetch)
 
+    def longest_batch(self) -> Batch:
+        """The longest rows as one batch, longest first, corrupted as in epoch 0: the most that a step can cost."""
+        rows = np.argsort(self.starts - self.ends, kind="stable")[: self.batch_size]
+        return self._maker()(rows, 0)
+
     def _plan(self, epoch: int) -> list[np.ndarray]:
         lengths = self.ends - self.starts
         # Packed rows are all of one length, and then sorting them would change nothing.
@@ -204,10 +209,10 @@ class FinetuningData(_SharedData):
         """A loader for each split that is only reported on."""
         return [self.evaluation_loader(split) for split in self.test_splits]
 
-    def evaluation_loader(self, split: str) -> EvaluationLoader:
-        """Every row of a split, by length."""
-        lengths = self.rows[split].lengths
-        batches = evaluation_batches(lengths, self.evaluation_batch_size, self.rank, self.world_size)
+    def evaluation_loader(self, split: str, *, whole: bool = False) -> EvaluationLoader:
+        """The rows of a split, by length: this process's share, or `whole`, every row."""
+        rank, world_size = (0, 1) if whole else (self.rank, self.world_size)
+        batches = evaluation_batches(self.rows[split].lengths, self.evaluation_batch_size, rank, world_size)
         return EvaluationLoader(batches, self._maker(split), self.prefetch)
 
     def targets(self, split: str) -> np.ndarray:

@@ -44,9 +44,11 @@ class Folder:
 
     @property
     def name(self) -> str:
+        """The folder's path."""
         return str(self.path)
 
     def find_task(self, task: Task) -> LocatedTask | None:
+        """The task in glue/TASK. Raises InputError where a split is missing."""
         folder = self.path / "glue" / task.name
         if not folder.is_dir():
             return None
@@ -58,12 +60,14 @@ class Folder:
         return LocatedTask(task, tables, f"folder {self.path.name}", "folder")
 
     def find_corpus(self, name: str) -> CorpusSource | None:
+        """The corpus in corpora/NAME. Raises InputError where that holds no files."""
         folder = self.path / "corpora" / name
         if not folder.exists():
             return None
         return CorpusSource(name, f"folder {self.path.name}/corpora/{name}", "folder", files=corpus_files(folder))
 
     def corpora(self) -> list[str]:
+        """Names of the folders in corpora/."""
         folder = self.path / "corpora"
         return sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
 
@@ -75,12 +79,14 @@ class Hub:
     name: str = "hub"
 
     def find_task(self, task: Task) -> LocatedTask | None:
+        """Any task, under its name as a config of GLUE; the hub is not asked."""
         at = hub_tasks()
         splits = ("train", *task.evaluation_splits)
         tables = {split: HubTable(at.repository, task.name, split, at.revision) for split in splits}
         return LocatedTask(task, tables, f"hub {at.repository}", "hub")
 
     def find_corpus(self, name: str) -> CorpusSource | None:
+        """A corpus of hub.json; the hub is not asked."""
         if name not in self.corpora():
             return None
         at = hub_corpora()[name]
@@ -88,6 +94,7 @@ class Hub:
         return CorpusSource(name, f"hub {at.repository}", "hub", table=table)
 
     def corpora(self) -> list[str]:
+        """Names of the corpora in hub.json."""
         return list(hub_corpora())
 
 
@@ -98,15 +105,18 @@ class Builtin:
     name: str = "builtin"
 
     def find_task(self, task: Task) -> LocatedTask | None:
+        """The generated task, if it is one of the eight."""
         if task.name not in GLUE_NAMES:
             return None
         tables: dict[str, Table] = {s: builtin.BuiltinTable(task.name, s) for s in ("train", *task.evaluation_splits)}
         return LocatedTask(task, tables, "built-in data", "builtin")
 
     def find_corpus(self, name: str) -> CorpusSource | None:
+        """The generated corpus, if that is its name."""
         return CorpusSource(name, "built-in data", "builtin") if name in self.corpora() else None
 
     def corpora(self) -> list[str]:
+        """The one generated corpus."""
         return [builtin.CORPUS]
 
 
@@ -116,7 +126,7 @@ class Available:
 
     kind: Literal["task", "corpus"]
     name: str
-    source: str
+    source: str  # of the hub: repository and revision
     rows: dict[str, int | None]  # split -> rows, None where only reading would tell
     note: str = ""  # what is wrong with it
 
@@ -202,7 +212,8 @@ def _available_tasks(source: Source) -> Iterator[Available]:
         if located:
             published = task.official_rows if located.kind == "hub" else {}
             rows = {split: table.n_rows() or published.get(split) for split, table in located.tables.items()}
-            yield Available("task", task.name, source.name, rows, _problem(located.tables["train"]))
+            train = located.tables["train"]
+            yield Available("task", task.name, _shown(source, train), rows, _problem(train))
 
 
 def _available_corpora(source: Source) -> Iterator[Available]:
@@ -212,7 +223,15 @@ def _available_corpora(source: Source) -> Iterator[Available]:
         except InputError as error:
             yield Available("corpus", name, source.name, {}, str(error))
             continue
-        yield Available("corpus", name, source.name, {}, _problem(found.table if found else None))
+        table = found.table if found else None
+        yield Available("corpus", name, _shown(source, table), {}, _problem(table))
+
+
+def _shown(source: Source, table: Table | None) -> str:
+    """What a list calls a source: of the hub the repository and the commit, "newest" where none was fixed yet."""
+    if not isinstance(table, HubTable):
+        return source.name
+    return f"{source.name} {table.repository}@{(table.known_revision() or 'newest')[:12]}"
 
 
 def _problem(table: Table | None) -> str:

@@ -23,12 +23,12 @@ from hashbench.efficiency.memory import peak_bytes
 from hashbench.efficiency.parameters import count
 from hashbench.efficiency.timing import Pairs, in_turn
 from hashbench.embeddings.base import Batch, ModelSpec
-from hashbench.experiment.schema import Efficiency, Finetune, Pretrain
+from hashbench.experiment.schema import Efficiency, Finetune, Precision, Pretrain
 from hashbench.objectives.classification import ClassificationHead
 from hashbench.text.tokenizers import Tokenizer
 from hashbench.training.heads import make_head, objective_loss
 from hashbench.training.model import Model, build_model
-from hashbench.training.recipe import adamw, pick_device
+from hashbench.training.recipe import adamw, pick_device, precision_found
 
 
 @dataclass(frozen=True)
@@ -83,14 +83,16 @@ def measure(model: Contender, baseline: Contender, tasks: Sequence[TaskData], se
     return facts
 
 
-def timed(name: str, pairs: Pairs, samples: int, split: str = "") -> list[Fact]:
+def timed(name: str, pairs: Pairs, samples: int, baseline_samples: int, split: str = "") -> list[Fact]:
     """A pair of times as facts, per sample."""
-    return [Fact(name, pairs.model / samples, split), Fact(f"baseline_{name}", pairs.baseline / samples, split)]
+    return [
+        Fact(name, pairs.model / samples, split),
+        Fact(f"baseline_{name}", pairs.baseline / baseline_samples, split),
+    ]
 
 
 def pretraining_facts(model: Contender, baseline: Contender, setting: Setting) -> list[Fact]:
     """Time of a pre-training sample, without and with the optimizer step, and the memory of a step."""
-    samples = setting.asked.pretrain_batch_size
     steps = [PretrainingStep(contender, setting) for contender in (model, baseline)]
     plain = in_turn(*(step.run for step in steps), pairs=setting.asked.pairs, device=setting.device)
     whole = in_turn(*(step.run_with_optimizer for step in steps), pairs=setting.asked.pairs, device=setting.device)
@@ -101,10 +103,12 @@ def pretraining_facts(model: Contender, baseline: Contender, setting: Setting) -
         steps[0].batch.to("cpu"),
         device=setting.device.type,
         threads=torch.get_num_threads(),
+        logits=model.pretrain.logits,
+        bf16=precision_found(model.pretrain.precision, setting.device.type) == "bf16",
     )
     return [
-        *timed("pretrain_ms", plain, samples),
-        *timed("pretrain_optimizer_ms", whole, samples),
+        *timed("pretrain_ms", plain, len(steps[0].batch), len(steps[1].batch)),
+        *timed("pretrain_optimizer_ms", whole, len(steps[0].batch), len(steps[1].batch)),
         Fact("peak_bytes", peak),
     ]
 
@@ -124,17 +128,20 @@ class PretrainingStep:
             sequence_length=setting.asked.pretrain_length,
             seed=0,
         )
-        self.batch: Batch = next(iter(data.train_dataloader())).to(setting.device)
+        self.batch: Batch = data.longest_batch().to(setting.device)
         self._model = contender.build(setting.size, setting.device).train()
         self._head = make_head(self._model, contender.spec.objective).to(setting.device).train()
         self._logits = contender.pretrain.logits
+        self._autocast = autocast(contender.pretrain.precision, setting.device)
         both = torch.nn.ModuleList([self._model, self._head])
         self._optimizer = adamw(both, learning_rate=1e-5, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01)
 
     def run(self) -> None:
         """Forward and backward."""
         self._optimizer.zero_grad(set_to_none=True)
-        objective_loss(self._model, self._head, self._model(self.batch), self.batch, self._logits).backward()
+        with self._autocast:
+            loss = objective_loss(self._model, self._head, self._model(self.batch), self.batch, self._logits)
+        loss.backward()
 
     def run_with_optimizer(self) -> None:
         """Forward, backward and the update of the weights."""
@@ -150,7 +157,7 @@ def inference_facts(model: Contender, baseline: Contender, task: TaskData, setti
     facts: list[Fact] = []
     for name, kind in (("infer_ms", "run"), ("infer_text_ms", "run_from_text"), ("infer_text_warm_ms", "run_warm")):
         pairs = in_turn(*(getattr(work, kind) for work in works), pairs=setting.asked.pairs, device=setting.device)
-        facts += timed(name, pairs, len(texts[0]), task.task.name)
+        facts += timed(name, pairs, len(texts[0]), len(texts[0]), task.task.name)
     return facts
 
 
@@ -181,7 +188,7 @@ class Inference:
         self._forward(self._batches(self._warm))
 
     def _forward(self, batches: Iterable[Batch]) -> None:
-        with torch.inference_mode():
+        with torch.inference_mode(), autocast(self._contender.finetune.precision, self._setting.device):
             for batch in batches:
                 batch = batch.to(self._setting.device)
                 self._head(self._model(batch), batch.mask)
@@ -219,10 +226,17 @@ class RememberedCodes(Coder):
 
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Packed strings -> codes (n, c)."""
+        if len(offsets) == 1:
+            return self._coder.encode_utf8(blob, offsets)  # no types at all: texts may be empty
         keys = [blob[start:end].tobytes() for start, end in zip(offsets[:-1], offsets[1:], strict=True)]
         if any(key not in self._known for key in keys):
             self._known.update(zip(keys, self._coder.encode_utf8(blob, offsets), strict=True))
         return np.stack([self._known[key] for key in keys])  # (n, c)
+
+
+def autocast(precision: Precision, device: torch.device) -> torch.autocast:
+    """The precision that training on this device would have."""
+    return torch.autocast(device.type, torch.bfloat16, enabled=precision_found(precision, device.type) == "bf16")
 
 
 def device_of(name: str) -> torch.device:

@@ -2,21 +2,52 @@
 
 from __future__ import annotations
 
+import inspect
 import multiprocessing
+import pickle
 import resource
 import sys
 import tempfile
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Literal
 
 import torch
 
 from hashbench.embeddings.base import Batch, ModelSpec
+from hashbench.embeddings.registry import import_file
 from hashbench.training.heads import make_head, objective_loss
 from hashbench.training.model import build_model
 
+OWN_MODULE = "hashbench_own_"  # how `import_file` names the module of a user's own file
+
+
+@dataclass(frozen=True)
+class MemoryTask:
+    """What the other process needs; the spec travels pickled, behind the file of a user's own embedding."""
+
+    spec: bytes
+    own_file: str | None
+    size: str
+    vocabulary_rows: int | None
+    batch: Path
+    device: str
+    threads: int
+    logits: Literal["labels", "all"]
+    bf16: bool
+
 
 def peak_bytes(
-    spec: ModelSpec, size: str, vocabulary_rows: int | None, batch: Batch, *, device: str, threads: int
+    spec: ModelSpec,
+    size: str,
+    vocabulary_rows: int | None,
+    batch: Batch,
+    *,
+    device: str,
+    threads: int,
+    logits: Literal["labels", "all"] = "labels",
+    bf16: bool = False,
 ) -> int:
     """Bytes that the model, its gradients and one pre-training step need beyond the loaded libraries.
 
@@ -25,39 +56,38 @@ def peak_bytes(
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "batch.pt"
         torch.save(vars(batch), path)
+        own = spec.embedding.__module__.startswith(OWN_MODULE)
+        file = inspect.getfile(spec.embedding) if own else None
+        task = MemoryTask(pickle.dumps(spec), file, size, vocabulary_rows, path, device, threads, logits, bf16)
         context = multiprocessing.get_context("spawn")  # a fork would start at this process's peak
         receiver, sender = context.Pipe(duplex=False)
-        process = context.Process(
-            target=_measure, args=(spec, size, vocabulary_rows, path, device, threads, sender)
-        )
+        process = context.Process(target=_measure, args=(task, sender))
         process.start()
         sender.close()
         try:
             return int(receiver.recv())
         except EOFError:
+            process.join()
             raise RuntimeError(f"measuring memory ended with code {process.exitcode}") from None
         finally:
             process.join()
 
 
-def _measure(
-    spec: ModelSpec,
-    size: str,
-    vocabulary_rows: int | None,
-    path: Path,
-    device_name: str,
-    threads: int,
-    sender: multiprocessing.connection.Connection,
-) -> None:
-    torch.set_num_threads(threads)
-    device = torch.device(device_name)
-    batch = Batch(**torch.load(path, weights_only=True)).to(device)
+def _measure(task: MemoryTask, sender: Connection) -> None:
+    torch.set_num_threads(task.threads)
+    if task.own_file is not None:
+        import_file(Path(task.own_file))  # gives the class its module before the spec names it
+    spec: ModelSpec = pickle.loads(task.spec)
+    device = torch.device(task.device)
+    batch = Batch(**torch.load(task.batch, weights_only=True)).to(device)
     torch.randn(8, 8) @ torch.randn(8, 8)  # loads the mathematical libraries before the count begins
-    before = _resident_peak()
+    before = _start_of_peak()
     assert spec.objective is not None  # only pre-trained models are measured
-    model = build_model(spec, size, seed=0, vocabulary_rows=vocabulary_rows).to(device)
+    model = build_model(spec, task.size, seed=0, vocabulary_rows=task.vocabulary_rows).to(device)
     head = make_head(model, spec.objective).to(device)
-    objective_loss(model, head, model(batch), batch, "labels").backward()
+    with torch.autocast(device.type, torch.bfloat16, enabled=task.bf16):
+        loss = objective_loss(model, head, model(batch), batch, task.logits)
+    loss.backward()
     if device.type == "cuda":
         sender.send(torch.cuda.max_memory_allocated(device))
     else:
@@ -65,7 +95,20 @@ def _measure(
     sender.close()
 
 
+def _start_of_peak() -> int:
+    """Forgets the peak that importing libraries left, where the system can, and gives back the resident bytes."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")  # Linux: sets the peak to the present size
+    except OSError:
+        pass
+    return _resident_peak()
+
+
 def _resident_peak() -> int:
-    """The largest resident size of this process so far, in bytes."""
+    """The largest resident size of this process since the start or the last reset, in bytes."""
+    status = Path("/proc/self/status")
+    if status.exists():  # getrusage does not know of the reset
+        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+        return 1024 * int(line.split()[1])
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else 1024 * peak

@@ -30,7 +30,7 @@ class Batch:
 
     def to(self, device: torch.device | str, non_blocking: bool = False) -> Batch:
         """The same batch on another device."""
-        moved = {
+        moved: dict[str, Any] = {
             name: value.to(device, non_blocking=non_blocking)
             for name, value in vars(self).items()
             if isinstance(value, Tensor)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,6 +17,7 @@ from hashbench.encoders.registry import ENCODERS, encoder_config
 from hashbench.errors import InputError, near_match
 from hashbench.experiment.load import Loaded
 from hashbench.experiment.models import ResolvedModel
+from hashbench.experiment.schema import Efficiency
 from hashbench.objectives import mlm, shuffle_random
 from hashbench.text.tokenizers import make_tokenizer
 
@@ -50,6 +51,9 @@ def check_lengths(loaded: Loaded, model: ResolvedModel) -> None:
     recipes = [("finetune", "max_length", model.finetune.max_length)]
     if model.spec.objective is not None:
         recipes.append(("pretrain", "sequence_length", model.pretrain.sequence_length))
+        if asked := loaded.experiment.efficiency:
+            timed = asked if isinstance(asked, Efficiency) else Efficiency()
+            recipes.append(("efficiency", "pretrain_length", timed.pretrain_length))
     for block, key, length in recipes:
         if length > longest:
             where = loaded.where(*loaded.place_of(model.place, block, key))
@@ -57,6 +61,36 @@ def check_lengths(loaded: Loaded, model: ResolvedModel) -> None:
                 f"{where}: {block}.{key}: {length} tokens, but the encoder of '{model.label}' has {longest} positions; "
                 f"take at most {longest}, or raise encoder: {{max_positions: {length + config.first_position}}}"
             )
+
+
+def check_devices(loaded: Loaded, models: Iterable[ResolvedModel]) -> None:
+    """Raises InputError for devices that this machine has not, and for batches with fewer rows than devices.
+
+    Several devices without a GPU are processes on the CPU.
+    """
+    device, devices = loaded.experiment.device, loaded.experiment.devices
+    cuda, mps = torch.cuda.is_available(), torch.backends.mps.is_available()
+    for name, there in (("cuda", cuda), ("mps", mps)):
+        if device == name and not there:
+            raise InputError(
+                f"{loaded.where('device')}: device: this machine has no {name} device that torch can use; "
+                "write device: auto, or install a torch that can"
+            )
+    n_gpus = torch.cuda.device_count() if cuda and device != "mps" else 1 if mps else None
+    if device != "cpu" and n_gpus is not None and devices > n_gpus:
+        raise InputError(
+            f"{loaded.where('devices')}: devices: {devices} GPUs a run, but this machine has {n_gpus}; "
+            f"take at most {n_gpus}"
+        )
+    for model in models:
+        trained = [("pretrain", model.pretrain.batch_size)] if model.spec.objective is not None else []
+        for block, size in [*trained, ("finetune", model.finetune.batch_size)]:
+            if size < devices:
+                where = loaded.where(*loaded.place_of(model.place, block, "batch_size"))
+                raise InputError(
+                    f"{where}: {block}.batch_size: {size} rows of '{model.label}' over {devices} devices; take at "
+                    f"least {devices}, or fewer devices"
+                )
 
 
 def _build(full: ModelSpec, dim: int) -> Embedding:

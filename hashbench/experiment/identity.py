@@ -12,6 +12,7 @@ import inspect
 import json
 import os
 import platform
+import subprocess
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -28,7 +29,12 @@ AS_BEFORE: dict[str, dict[str, Any]] = {
     "pretrain": {"logits": "labels"},
     "finetune": {"pad_to_max": False, "evaluations_per_epoch": None, "select_metric": None, "patience": None},
 }
-BLOCK_OF = {"baseline": "model", "baseline_corpus": "corpus"}  # blocks that stand under another name
+BLOCK_OF = {  # blocks that stand under another name
+    "baseline": "model",
+    "baseline_corpus": "corpus",
+    "baseline_pretrain": "pretrain",
+    "baseline_finetune": "finetune",
+}
 NOT_IDENTITY = "settings"
 
 
@@ -98,7 +104,7 @@ def device_block(device: str) -> dict[str, Any]:
     if device in ("auto", "cuda") and torch.cuda.is_available():
         return {"name": torch.cuda.get_device_name(0), "cores": None}
     if device in ("auto", "mps") and torch.backends.mps.is_available():
-        return {"name": f"{platform.processor()} mps", "cores": None}
+        return {"name": f"{cpu_name()} mps", "cores": None}
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return {"name": cpu_name(), "cores": cores}
 
@@ -110,4 +116,14 @@ def cpu_name() -> str:
         for line in info.read_text(errors="replace").splitlines():
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
+    apple = _apple_name() if platform.system() == "Darwin" else ""
+    return apple or platform.processor() or platform.machine()
+
+
+def _apple_name() -> str:
+    """The chip of an Apple machine, of which `platform` knows no more than "arm"; empty where sysctl fails."""
+    command = ["sysctl", "-n", "machdep.cpu.brand_string"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=10, check=True).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return ""

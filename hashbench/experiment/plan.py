@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, TypeVar
 
+from hashbench.data.fingerprints import usable_cache_folder
 from hashbench.data.sources import CorpusSource, LocatedTask, Source, locate_corpus, locate_task, open_sources
 from hashbench.data.tasks import Task, expand_tasks
 from hashbench.errors import InputError
-from hashbench.experiment.checks import check_lengths, check_model
+from hashbench.experiment.checks import check_devices, check_lengths, check_model
 from hashbench.experiment.identity import device_block, run_id
 from hashbench.experiment.load import KeyPath, Loaded
 from hashbench.experiment.models import ResolvedModel, resolve_baseline, resolve_models
@@ -60,6 +61,7 @@ class Plan:
 
     @property
     def task_names(self) -> tuple[str, ...]:
+        """Names of the tasks, in the order of the file."""
         return tuple(located.task.name for located in self.tasks)
 
 
@@ -74,6 +76,8 @@ def plan(loaded: Loaded, *, data: Sequence[str] | None = None) -> Plan:
     for model in {**models, baseline.label: baseline}.values():
         check_model(loaded, model)
         check_lengths(loaded, model)
+    check_devices(loaded, models.values())
+    usable_cache_folder()
     tasks = find_tasks(loaded)
     for model in models.values():
         _check_select_metric(loaded, model, tasks)
@@ -168,8 +172,8 @@ def _about(run: Run, task: LocatedTask) -> Run:
 
 
 def _ordered(maker: _Maker, models: Mapping[str, ResolvedModel], baseline: ResolvedModel) -> tuple[Run, ...]:
-    """Pre-trainings first, each once; then floors; fine-tunings seed by seed and task by task, so that a table fills
-    for all models alike; measurements last, when the machine grows quiet."""
+    """Pre-trainings first; then floors; fine-tunings seed by seed and task by task, so that a table fills for all
+    models alike; measurements last, when the machine grows quiet. Two labels of one thing give the same id twice."""
     experiment = maker.experiment
     runs = [run for model in models.values() if (run := maker.pretrain(model))]
     runs += [maker.floor(name, task) for task in maker.tasks for name in experiment.floors]

@@ -1,21 +1,31 @@
 """The keys of an experiment file. Every default of the suite stands here, once.
 
 Where a default is None the value follows from the model's objective and the encoder's size; the rule stands in
-`experiment/plan.py`, and `hashbench check FILE` prints the outcome. Paper values: HashFormers, tables 4 and 5.
+`experiment/recipes.py`, and `hashbench check FILE` prints the outcome. Paper values: HashFormers, tables 4 and 5.
 """
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 EncoderSize = Literal["tiny", "mini", "small", "medium", "base"]
 Precision = Literal["32", "bf16"]
 Seed = Annotated[int, Field(ge=0)]
 Rate = Annotated[float, Field(gt=0)]
 Beta = Annotated[float, Field(ge=0, lt=1)]
-Grid = Annotated[tuple[Rate, ...], Field(min_length=1)]
+
+
+def _all_different(rates: tuple[float, ...]) -> tuple[float, ...]:
+    """The grid itself: results are told apart by their rates."""
+    for i, rate in enumerate(rates):
+        if rate in rates[:i]:
+            raise ValueError(f"rate {rate:g} stands twice in the list; keep one of them")
+    return rates
+
+
+Grid = Annotated[tuple[Rate, ...], Field(min_length=1), AfterValidator(_all_different)]
 
 
 class Strict(BaseModel):
@@ -73,14 +83,14 @@ class Efficiency(Strict):
     pairs: int = Field(default=5, gt=0, description="measured pairs of (model, baseline); medians are reported")
     pretrain_batch_size: int = Field(default=8, gt=0, description="sequences of a timed pre-training step")
     pretrain_length: int = Field(default=512, ge=8, description="tokens of a timed pre-training sequence")
-    infer_batch_size: int = Field(default=32, gt=0, description="rows a step, over all devices")
+    infer_batch_size: int = Field(default=32, gt=0, description="rows of a timed forward pass, on one device")
     infer_samples: int = Field(default=128, gt=0, description="dev texts of a task that are timed")
 
 
 class Tracking(Strict):
     """Watching runs. The database is the record; this never stops a run."""
 
-    wandb: Literal["off", "offline", "online"] = Field(default="off", description="Weights & Biases: off, files in wandb/, or its server")
+    wandb: Literal["off", "offline", "online"] = Field(default="off", description="Weights & Biases: off, files in the cache folder (.hashbench/wandb), or its server")
     project: str = Field(default="hashbench", description="of Weights & Biases")
 
 

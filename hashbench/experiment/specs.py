@@ -19,6 +19,8 @@ from hashbench.text.tokenizers import make_tokenizer
 FLOOR_VERSION = 1  # raised when the meaning of a floor changes
 # Keys of schema.Pretrain that stand elsewhere in the spec: in the corpus, the tokenizer and the seed.
 PRETRAIN_ELSEWHERE = {"corpora", "max_documents", "first_chunk_only", "vocabulary_size", "seed"}
+# What of the recipes a measurement depends on.
+MEASURED = {"pretrain": {"logits", "precision"}, "finetune": {"max_length", "pad_to_max", "precision"}}
 
 
 @dataclass(frozen=True)
@@ -104,9 +106,10 @@ def efficiency_spec(
     tasks: Sequence[LocatedTask],
     device: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """The spec of a measurement of a model in turn with the baseline, on one device."""
+    """The spec of a measurement of a model in turn with the baseline, on one device. The baseline's recipes stand in
+    it where they differ from the model's."""
     chosen = experiment.efficiency if isinstance(experiment.efficiency, Efficiency) else Efficiency()
-    model = subject.resolved
+    own, its = _measured(subject.resolved), _measured(baseline.resolved)
     return _plain(
         {
             "kind": "efficiency",
@@ -116,13 +119,21 @@ def efficiency_spec(
             "baseline_corpus": baseline.corpus,
             "tasks": [{**_task(task), "data": task.fingerprint} for task in tasks],
             "efficiency": chosen.model_dump(),
-            "pretrain": model.pretrain.model_dump(include={"logits", "precision"}),
-            "finetune": model.finetune.model_dump(include={"max_length", "precision"}),
+            **own,
+            **{f"baseline_{block}": values for block, values in its.items() if values != own[block]},
             "device": dict(device),
             "threads": experiment.threads,
             "settings": {"baseline": baseline.resolved.label},
         }
     )
+
+
+def _measured(model: ResolvedModel) -> dict[str, dict[str, Any]]:
+    """The parts of a model's recipes that a measurement depends on, by block."""
+    return {
+        "pretrain": model.pretrain.model_dump(include=MEASURED["pretrain"]),
+        "finetune": model.finetune.model_dump(include=MEASURED["finetune"]),
+    }
 
 
 def _task(task: LocatedTask) -> dict[str, Any]:

@@ -58,7 +58,7 @@ class Estimate:
 
     def total(self) -> tuple[float, int]:
         """Seconds until all is done with these workers, and the number of runs without an estimate."""
-        open_runs = [run for run in self._runs if run.id not in self.done]
+        open_runs = list({run.id: run for run in self._runs if run.id not in self.done}.values())
         each = [self.seconds(run) for run in open_runs]
         known = [seconds for seconds in each if seconds is not None]
         shared = sum(s for run, s in zip(open_runs, each, strict=True) if s is not None and run.kind != "efficiency")

@@ -22,7 +22,7 @@ class RunProgress:
     name: str
     value: float
     step: int
-    total_steps: int | None
+    total_steps: int
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TextIO
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from hashbench.sweep.events import Event, RunEnded, RunProgress, RunStarted
 
@@ -43,6 +43,7 @@ class SweepProgress:
         self._time_left = time_left
         self._spoke_at: dict[int, float] = {}
         self._labels: dict[int, str] = {}
+        self._first_point: dict[int, tuple[int, float]] = {}  # step and time of a run's first point
         console = Console(file=self._stream)
         self._bars = _bars(console) if console.is_terminal else None
         self._rows: dict[int, TaskID] = {}
@@ -80,6 +81,7 @@ class SweepProgress:
 
     def _started(self, event: RunStarted) -> None:
         self._labels[event.worker] = event.label
+        self._first_point.pop(event.worker, None)
         self._spoke_at[event.worker] = time.monotonic()
         if self._bars is None:
             return
@@ -89,12 +91,23 @@ class SweepProgress:
 
     def _progressed(self, event: RunProgress) -> None:
         note = f"{event.name} {event.value:.4g}"
+        if self._bars is None and event.worker not in self._first_point:
+            self._first_point[event.worker] = (event.step, time.monotonic())
         if self._bars is not None and event.worker in self._rows:
             self._bars.update(self._rows[event.worker], total=event.total_steps, completed=event.step, note=note)
         elif self._bars is None and time.monotonic() - self._spoke_at.get(event.worker, 0.0) > LINE_EVERY_S:
             self._spoke_at[event.worker] = time.monotonic()
-            total = f" of {event.total_steps}" if event.total_steps else ""
-            self._line(f"    {self._labels.get(event.worker, '')}: step {event.step}{total}, {note}")
+            label = self._labels.get(event.worker, "")
+            left = self._run_left(event)
+            rest = f", about {spoken(left)} left" if left else ""
+            self._line(f"    {label}: step {event.step} of {event.total_steps}, {note}{rest}")
+
+    def _run_left(self, event: RunProgress) -> float | None:
+        """Seconds until the run in hand is done, from the steps since its first point."""
+        first_step, began = self._first_point.setdefault(event.worker, (event.step, time.monotonic()))
+        if event.step <= first_step:
+            return None
+        return (time.monotonic() - began) * (event.total_steps - event.step) / (event.step - first_step)
 
     def _ended(self, event: RunEnded) -> None:
         self._n_done += event.state == "done"
@@ -117,7 +130,7 @@ def _bars(console: Console) -> Progress:
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=24),
         MofNCompleteColumn(),
-        TimeElapsedColumn(),
+        TimeRemainingColumn(),
         TextColumn("{task.fields[note]}", markup=False),
         console=console,
         transient=True,

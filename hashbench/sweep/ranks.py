@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 import socket
+import threading
+import time
+import traceback
 from dataclasses import dataclass, replace
+from functools import partial
 from multiprocessing import connection, get_context
 from multiprocessing.synchronize import Event as StopEvent
 
 import torch
 
+from hashbench.errors import InputError
 from hashbench.experiment.plan import Run
 from hashbench.store.result import Result
 from hashbench.sweep.executors.local import Assignment
@@ -18,7 +23,7 @@ from hashbench.sweep.work import Workplace, do_run
 from hashbench.training.checkpoints import Interrupted
 from hashbench.training.pretraining import Machine
 
-POLL_S = 0.5
+POLL_S = 0.5  # between two looks at the request to stop
 
 
 @dataclass(frozen=True)
@@ -40,7 +45,8 @@ def run_on_devices(run: Run, assignment: Assignment, machine: Machine) -> Result
     for rank in range(machine.devices):
         receiver, sender = context.Pipe(duplex=False)
         plain = replace(machine, rank=rank, should_stop=None, watch=None)  # neither travels to another process
-        process = context.Process(target=rank_process, args=(run, assignment, plain, port, stop, sender))
+        arguments = (run, assignment, plain, port, stop, sender, os.getpid())
+        process = context.Process(target=rank_process, args=arguments)
         process.start()
         sender.close()
         receivers.append(receiver)
@@ -55,7 +61,7 @@ def run_on_devices(run: Run, assignment: Assignment, machine: Machine) -> Result
 
 def gather(receivers: list[connection.Connection], stop: StopEvent, machine: Machine) -> Result:
     """Waits for all processes and gives back the first one's result."""
-    results: dict[int, Result | Failed] = {}
+    results: dict[int, Result] = {}
     while len(results) < len(receivers):
         if machine.should_stop is not None and machine.should_stop.is_set():
             stop.set()
@@ -63,21 +69,29 @@ def gather(receivers: list[connection.Connection], stop: StopEvent, machine: Mac
         for ready in connection.wait(list(waiting), POLL_S):
             rank = waiting[ready]  # type: ignore[index]
             try:
-                results[rank] = receivers[rank].recv()
+                message = receivers[rank].recv()
             except EOFError:
                 raise RuntimeError(f"the process of device {rank} ended without a result") from None
-            outcome = results[rank]
-            if isinstance(outcome, Failed):
-                raise outcome.error
-    first = results[0]
-    assert isinstance(first, Result)  # a failure was raised above
-    return first
+            if isinstance(message, Failed):
+                raise message.error
+            if isinstance(message, Result):
+                results[rank] = message
+            elif machine.watch is not None:
+                machine.watch(*message)
+    return results[0]
 
 
 def rank_process(
-    run: Run, assignment: Assignment, machine: Machine, port: int, stop: StopEvent, sender: connection.Connection
+    run: Run,
+    assignment: Assignment,
+    machine: Machine,
+    port: int,
+    stop: StopEvent,
+    sender: connection.Connection,
+    parent: int,
 ) -> None:
     """One device's share of a run; Lightning learns from the environment that the processes are there already."""
+    threading.Thread(target=end_with, args=(parent,), daemon=True).start()
     os.environ |= {
         "MASTER_ADDR": "127.0.0.1",
         "MASTER_PORT": str(port),
@@ -89,14 +103,31 @@ def rank_process(
     materials = Materials(assignment.loaded, assignment.sources, assignment.cache)
     place = Workplace(assignment.loaded, assignment.runs, materials, assignment.cache / "artifacts")
     outcome: Result | Failed
+    watch = partial(send_point, sender) if machine.rank == 0 else None
     try:
-        outcome = do_run(run, place, replace(machine, should_stop=stop))
+        outcome = do_run(run, place, replace(machine, should_stop=stop, watch=watch))
     except Interrupted as error:
         outcome = Failed(error)
-    except Exception as error:  # told to the parent, which raises it
-        outcome = Failed(RuntimeError(f"{type(error).__name__}: {error}"))
+    except InputError as error:
+        outcome = Failed(error)
+    except Exception as error:  # told to the parent, which raises it, with where it happened
+        error = RuntimeError(f"{type(error).__name__}: {error}")
+        error.add_note(traceback.format_exc())
+        outcome = Failed(error)
     sender.send(outcome)
     sender.close()
+
+
+def send_point(sender: connection.Connection, values: dict[str, float], step: int, total_steps: int) -> None:
+    """A point of a curve, for the worker that shows it."""
+    sender.send((values, step, total_steps))
+
+
+def end_with(parent: int) -> None:
+    """Ends this process when the worker that started it is gone: nobody is left to take its result."""
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    os._exit(1)
 
 
 def free_port() -> int:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import queue
+import shlex
 import signal
-import socket
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -26,6 +26,7 @@ from hashbench.store.status import counts, done_ids, runs
 from hashbench.sweep.estimate import Estimate
 from hashbench.sweep.events import RunEnded
 from hashbench.sweep.executors.local import Assignment, LocalWorkers
+from hashbench.sweep.processes import is_dead
 from hashbench.sweep.progress import SweepProgress, spoken
 
 TRAINING: tuple[Kind, ...] = ("pretrain", "floor", "finetune")
@@ -75,8 +76,8 @@ def sweep(
         print_plan(planned, db, n_workers)
         return DONE
     store = open_store(db)
-    ids = [run.id for run in planned.runs]
-    finished = len(done_ids(store, ids)) == len(ids)
+    ids = {run.id for run in planned.runs}  # two labels of one thing share a run
+    finished = done_ids(store, ids) == ids
     experiment_id = add_experiment(
         store,
         loaded.experiment.name,
@@ -86,7 +87,7 @@ def sweep(
         command=" ".join(sys.argv[1:]),
     )
     if finished:
-        print(f"all {len(planned.runs)} runs are done already", file=sys.stderr)
+        print(f"all {len(ids)} runs are done already", file=sys.stderr)
         return DONE
     retry_failed(store, experiment_id)
     release_dead(store, experiment_id)
@@ -97,9 +98,9 @@ def sweep(
         runs={run.id: run for run in planned.runs},
         sources=loaded.sources(data),
         cache=cache_folder(),
-        threads=loaded.experiment.threads or max(1, (os.cpu_count() or 1) // n_workers),
+        threads=threads_for(loaded, n_workers),
         max_attempts=loaded.experiment.retries + 1,
-        gpus=gpu_names() if loaded.experiment.device in ("auto", "cuda") and loaded.experiment.devices == 1 else (),
+        gpus=gpu_groups(loaded.experiment.devices) if loaded.experiment.device in ("auto", "cuda") else (),
         kinds=TRAINING,
     )
     return carry_out(Sweep(store, experiment_id, planned, assignment, n_workers), fail_fast=fail_fast)
@@ -109,14 +110,14 @@ def carry_out(work: Sweep, *, fail_fast: bool) -> int:
     """Both phases of a sweep: all but the timings by all workers, then the timings by one on a quiet machine."""
     estimate = Estimate(work.store, work.plan.runs, work.workers)
     n_done = counts(work.store, work.experiment_id)["done"]
-    progress = SweepProgress(len(work.plan.runs), n_done, estimate.left)
+    progress = SweepProgress(len(work.assignment.runs), n_done, estimate.left)
     try:
         with stop_signals(), progress:
             for kinds, n_workers in ((TRAINING, work.workers), (MEASURING, 1)):
                 if not run_phase(work, kinds, n_workers, progress, fail_fast=fail_fast):
                     break
     except Stopped as stopped:
-        print(f"interrupted; to go on: hashbench {' '.join(sys.argv[1:])}", file=sys.stderr)
+        print(f"interrupted; to go on: hashbench {shlex.join(sys.argv[1:])}", file=sys.stderr)
         return stopped.exit_code
     return conclude(work)
 
@@ -125,12 +126,13 @@ def run_phase(
     work: Sweep, kinds: tuple[Kind, ...], n_workers: int, progress: SweepProgress, *, fail_fast: bool
 ) -> bool:
     """Starts workers and watches them until nothing is left; False where a failure ended it early."""
-    assignment = replace(work.assignment, kinds=kinds)
+    assignment = replace(work.assignment, kinds=kinds, threads=threads_for(work.assignment.loaded, n_workers))
     if not pending(work.store, work.experiment_id, assignment.max_attempts, kinds=kinds):
         return True
     workers = LocalWorkers(assignment, n_workers)
     crashes, looked_at = 0, time.monotonic()
     try:
+        workers.start()
         while workers.alive or not workers.events.empty():
             with contextlib.suppress(queue.Empty):
                 event = workers.events.get(timeout=0.2)
@@ -145,8 +147,9 @@ def run_phase(
                 progress.tell(f"worker {process_id} ended with code {code}; its run is given to another")
                 release_dead(work.store, work.experiment_id, counts_as_try=True)
                 crashes += 1
-                if crashes > MAX_CRASHES:
-                    raise RuntimeError(f"{crashes} workers ended one after the other without finishing a run")
+            if crashes > MAX_CRASHES:
+                progress.tell(f"{crashes} workers ended one after the other without finishing a run; giving up")
+                return False
             workers.replace()
         return True
     finally:
@@ -159,17 +162,17 @@ def conclude(work: Sweep) -> int:
     for run in failed:
         where = f"hashbench status --run {run.run_id[:12]}"
         print(f"failed: {run.model} {run.task or run.kind}: {run.reason} ({where})", file=sys.stderr)
-    undone = len(work.plan.runs) - counts(work.store, work.experiment_id)["done"]
+    total = len(work.assignment.runs)
+    undone = total - counts(work.store, work.experiment_id)["done"]
     if not undone and work.assignment.loaded.experiment.keep_weights == "none":
         remove_weights(work.assignment)
     if undone:
-        total = len(work.plan.runs)
         print(f"{undone} of {total} runs are not done; the same command tries them again", file=sys.stderr)
     return SOME_FAILED if undone else DONE
 
 
 def remove_weights(assignment: Assignment) -> None:
-    """Removes the pre-trained weights of a finished sweep; a later run that needs them makes them again."""
+    """Removes the pre-trained weights of a finished sweep; a run of another sweep that needs them makes them again."""
     for run in assignment.runs.values():
         if run.kind == "pretrain":
             (assignment.cache / "artifacts" / run.id / "weights.safetensors").unlink(missing_ok=True)
@@ -178,26 +181,22 @@ def remove_weights(assignment: Assignment) -> None:
 def release_dead(store: Store, experiment_id: int, *, counts_as_try: bool = False) -> None:
     """Frees runs held by processes of this machine that are gone, without waiting for their leases to end."""
     for held in running(store, experiment_id):
-        host, _, process_id = held.worker.rpartition(":")
-        if host == socket.gethostname() and process_id.isdigit() and not process_exists(int(process_id)):
+        if is_dead(held.worker):
             abandon(store, held.attempt_id, "the worker process is gone", counts=counts_as_try)
 
 
-def gpu_names() -> tuple[str, ...]:
-    """How CUDA_VISIBLE_DEVICES would name each GPU that this process sees."""
+def threads_for(loaded: Loaded, n_workers: int) -> int:
+    """CPU threads of a run: as configured, or this process's cores shared by the workers."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return loaded.experiment.threads or max(1, cores // n_workers)
+
+
+def gpu_groups(devices: int) -> tuple[str, ...]:
+    """The GPUs that this process sees in groups of as many as a run takes, as CUDA_VISIBLE_DEVICES names them."""
     named = os.environ.get("CUDA_VISIBLE_DEVICES")
-    return tuple(named.split(",")) if named else tuple(map(str, range(torch.cuda.device_count())))
-
-
-def process_exists(process_id: int) -> bool:
-    """Whether a process of this machine has that id."""
-    try:
-        os.kill(process_id, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+    gpus = named.split(",") if named else [str(number) for number in range(torch.cuda.device_count())]
+    groups = [gpus[start : start + devices] for start in range(0, len(gpus) - devices + 1, devices)]
+    return tuple(",".join(group) for group in groups)
 
 
 @contextlib.contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -22,7 +21,7 @@ from hashbench.efficiency.parameters import count
 from hashbench.experiment.load import Loaded
 from hashbench.experiment.models import ResolvedModel, model_of
 from hashbench.experiment.plan import Run
-from hashbench.experiment.schema import Efficiency
+from hashbench.experiment.schema import Efficiency, Precision
 from hashbench.store.result import Artifact, Metric, Predictions, Result
 from hashbench.sweep.materials import Materials, Texts
 from hashbench.training.curves import Point
@@ -60,9 +59,7 @@ class Workplace:
 
 def do_run(run: Run, place: Workplace, machine: Machine) -> Result:
     """Carries out a run. Raises `Interrupted` when asked to stop; any other error is the run's failure."""
-    result = DOERS[run.kind](run, place, machine)
-    shutil.rmtree(machine.folder, ignore_errors=True)
-    return result
+    return DOERS[run.kind](run, place, machine)
 
 
 def do_pretraining(run: Run, place: Workplace, machine: Machine) -> Result:
@@ -162,7 +159,7 @@ def do_finetuning(run: Run, place: Workplace, machine: Machine) -> Result:
     if tried:
         facts += [Metric("learning_rate", rate)]
     points = [*tried, *done.points]
-    outputs = final_outputs(done, data, points, machine)
+    outputs = final_outputs(done, data, points, machine, resolved.finetune.precision)
     artifacts = []
     if machine.rank > 0:
         return Result()
@@ -198,12 +195,14 @@ def finetuning_data(
     )
 
 
-def final_outputs(done: Finetuned, data: FinetuningData, points: list[Point], machine: Machine) -> list[Predictions]:
+def final_outputs(
+    done: Finetuned, data: FinetuningData, points: list[Point], machine: Machine, precision: Precision
+) -> list[Predictions]:
     """Predictions of the best and the last evaluation; splits that are only reported are read once, with the best."""
     best = dict(done.best.outputs)
     if data.test_splits:
         restore_best(done)
-        best |= report_once(done, data, points, machine)
+        best |= report_once(done, data, points, machine, precision)
     kept = [("best", split, values) for split, values in best.items()]
     kept += [("last", split, values) for split, values in done.last.outputs.items()]
     return [
@@ -240,7 +239,9 @@ def do_efficiency(run: Run, place: Workplace, machine: Machine) -> Result:
         device=device_of(machine.device),
         cache=place.materials.cache,
     )
-    facts = measure(model, baseline, tasks, setting)
+    place.materials.cache.mkdir(parents=True, exist_ok=True)
+    with FileLock(place.materials.cache / "measuring.lock"):  # two measurements at once would time each other
+        facts = measure(model, baseline, tasks, setting)
     return Result(metrics=[Metric(fact.name, fact.value, split=fact.split) for fact in facts])
 
 

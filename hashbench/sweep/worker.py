@@ -6,7 +6,7 @@ import contextlib
 import io
 import logging
 import os
-import socket
+import shutil
 import threading
 import time
 import traceback
@@ -17,6 +17,7 @@ from multiprocessing.synchronize import Event as StopEvent
 
 import torch
 from lightning.pytorch.utilities.exceptions import SIGTERMException
+from sqlalchemy.exc import SQLAlchemyError
 
 from hashbench.allocator import keep_freed_memory
 from hashbench.errors import InputError
@@ -28,6 +29,7 @@ from hashbench.store.result import Result
 from hashbench.sweep.events import Event, RunEnded, RunProgress, RunStarted
 from hashbench.sweep.executors.local import Assignment
 from hashbench.sweep.materials import Materials
+from hashbench.sweep.processes import own_name
 from hashbench.sweep.provenance import environment
 from hashbench.sweep.ranks import run_on_devices
 from hashbench.sweep.work import Workplace, do_run
@@ -81,7 +83,7 @@ class Heartbeat:
             if time.monotonic() - last < LEASE_S / 4:
                 continue
             last = time.monotonic()
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError, SQLAlchemyError):  # a busy database is asked again at the next beat
                 if not heartbeat(self._store, self._held):
                     self._stop.set()
                     return
@@ -98,7 +100,7 @@ class Worker:
         self._environment = environment()
         materials = Materials(assignment.loaded, assignment.sources, assignment.cache)
         self._place = Workplace(assignment.loaded, assignment.runs, materials, assignment.cache / "artifacts")
-        self._name = f"{socket.gethostname()}:{os.getpid()}"
+        self._name = own_name()
 
     def loop(self) -> None:
         """Works until nothing is left to claim or the sweep is stopped."""
@@ -141,6 +143,7 @@ class Worker:
     def _attempt(self, run: Run, held: Claim, stop: StopSignal, log: Callable[[], str]) -> tuple[str, str]:
         """Carries the run out and writes its end to the store; gives back the state and a note for the screen."""
         tracker = self._tracker(run)
+        final: dict[str, float | None] = {}
         try:
             machine = self._machine(run, stop, tracker)
             if machine.devices > 1:
@@ -149,6 +152,7 @@ class Worker:
                 result = do_run(run, self._place, machine)
             heartbeat(self._store, held)  # a lease that ran out while the machine slept lives on if nobody took the run
             finish(self._store, held, replace(result, log=log()))
+            shutil.rmtree(machine.folder, ignore_errors=True)  # not before: a checkpoint is worth keeping until then
         except (Interrupted, SIGTERMException, KeyboardInterrupt):
             release(self._store, held, log=log())
             return "interrupted", ""
@@ -161,17 +165,18 @@ class Worker:
             reason = f"{type(error).__name__}: {error}"
             fail(self._store, held, reason, f"{log()}\n{traceback.format_exc()}"[-LOG_LIMIT:])
             return "failed", reason
-        tracker.finish({final_name(metric): metric.value for metric in result.metrics if metric.split != "train"})
-        return "done", headline(run, result)
+        else:
+            final = {final_name(metric): metric.value for metric in result.metrics if metric.split != "train"}
+            return "done", headline(run, result)
+        finally:
+            tracker.finish(final)
 
     def _machine(self, run: Run, stop: StopSignal, tracker: Tracker) -> Machine:
         experiment = self._assignment.loaded.experiment
-        total = total_steps_of(run)
-
-        def watch(values: dict[str, float], step: int) -> None:
+        def watch(values: dict[str, float], step: int, total_steps: int) -> None:
             tracker.record(values, step)
             for name, value in values.items():
-                self._tell(RunProgress(self._index, name, value, step, total))
+                self._tell(RunProgress(self._index, name, value, step, total_steps))
 
         return Machine(
             folder=self._assignment.cache / "running" / run.id,
@@ -221,11 +226,6 @@ def label_of(run: Run) -> str:
     return " ".join([*parts, f"seed {run.seed}"] if run.kind == "finetune" else parts)
 
 
-def total_steps_of(run: Run) -> int | None:
-    """Optimizer steps of a pre-training, where the spec tells them."""
-    return int(run.spec["pretrain"]["steps"]) if run.kind == "pretrain" else None
-
-
 def final_name(metric: object) -> str:
     """The name of a stored metric in a W&B summary."""
     split, name = metric.split, metric.name  # type: ignore[attr-defined]
@@ -241,6 +241,7 @@ def headline(run: Run, result: Result) -> str:
         return ""
     best = {metric.name: metric.value for metric in result.metrics}.get("best_step")
     for metric in result.metrics:
-        if metric.step == best and metric.split not in ("", "train", "holdout") and metric.value is not None:
+        is_score = metric.split not in ("", "train") and not metric.name.startswith("learning_rate=")
+        if metric.step == best and is_score and metric.value is not None:
             return f"{metric.name} {100 * metric.value:.1f}"
     return ""

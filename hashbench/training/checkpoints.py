@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from lightning.pytorch import Callback, LightningModule, Trainer
+
+
+class Stop(Protocol):
+    """Asks a run to stop: an event of threads or of processes."""
+
+    def is_set(self) -> bool:
+        """Whether to stop at the next step."""
+        ...
 
 
 class Interrupted(Exception):
@@ -21,12 +30,12 @@ class Resumable(Callback):
     """
 
     def __init__(
-        self, path: Path, *, minutes: float, should_stop: Any = None, evaluation_interval: int | None = None
+        self, path: Path, *, minutes: float, should_stop: Stop | None = None, evaluation_interval: int | None = None
     ) -> None:
         self.path = path
         self._evaluation_interval = evaluation_interval
         self._interval_s = 60.0 * minutes
-        self._should_stop = should_stop  # a threading or multiprocessing Event, or None
+        self._should_stop = should_stop
         self._saved_at = time.monotonic()
 
     @property
@@ -39,24 +48,30 @@ class Resumable(Callback):
     ) -> None:
         if self._evaluation_interval is not None and trainer.global_step % self._evaluation_interval == 0:
             return  # the evaluation of this step is still to come, and a resume from here would leave it out
-        stop = self._agreed(trainer, self._should_stop is not None and self._should_stop.is_set())
-        if stop or self._agreed(trainer, time.monotonic() - self._saved_at >= self._interval_s):
+        stop = self._stop_wished
+        due = stop or time.monotonic() - self._saved_at >= self._interval_s
+        if self._agreed(trainer, due):
             self._save(trainer)
-        if stop:
-            raise Interrupted
+            if self._agreed(trainer, stop):
+                raise Interrupted
+
+    def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        if self._evaluation_interval == 1 and self._agreed(trainer, self._stop_wished):
+            raise Interrupted  # a run evaluated at every step has no moment to save, but it can stop
+
+    @property
+    def _stop_wished(self) -> bool:
+        return self._should_stop is not None and self._should_stop.is_set()
 
     @staticmethod
     def _agreed(trainer: Trainer, wish: bool) -> bool:
         """True on all devices as soon as one wishes it: they must save and stop at the same step."""
         return wish if trainer.world_size == 1 else trainer.strategy.reduce_boolean_decision(wish, all=False)
 
-    def discard(self) -> None:
-        """Removes the checkpoint of a run that is done."""
-        self.path.unlink(missing_ok=True)
-
     def _save(self, trainer: Trainer) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        half = self.path.with_suffix(".part")
+        # Of this process, since another sweep with a database of its own may be at the same run.
+        half = self.path.with_name(f"{self.path.name}.{trainer.strategy.broadcast(os.getpid())}.part")
         trainer.save_checkpoint(half)
         if trainer.is_global_zero:
             half.replace(self.path)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torchmetrics.aggregation import MeanMetric
 
+Watch = Callable[[dict[str, float], int, int], None]  # values by name, step, steps in all
 LOSS_POINTS = 100  # a loss curve has about this many points, whatever the number of steps
 
 
@@ -26,11 +27,11 @@ class Point:
 class Curves(torch.nn.Module):
     """Points so far, and the running mean of the training loss. Part of the checkpoint."""
 
-    def __init__(self, total_steps: int, watch: Callable[[dict[str, float], int], None] | None = None) -> None:
+    def __init__(self, total_steps: int, watch: Watch | None = None) -> None:
         super().__init__()
         self.points: list[Point] = []
         self.every = max(1, total_steps // LOSS_POINTS)
-        self._watch = watch
+        self._total_steps, self._watch = total_steps, watch
         self._loss = MeanMetric()
         self._loss.persistent(True)
 
@@ -45,7 +46,7 @@ class Curves(torch.nn.Module):
         """Adds a point and shows it to whoever watches."""
         self.points.append(Point(split, name, step, value, reason))
         if self._watch is not None and value is not None:
-            self._watch({f"{split}/{name}": value}, step)
+            self._watch({f"{split}/{name}": value}, step, self._total_steps)
 
     def plain(self) -> list[list[object]]:
         """The points as plain values, for a checkpoint."""

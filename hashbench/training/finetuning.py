@@ -8,20 +8,28 @@ from typing import Any
 
 import numpy as np
 import torch
-from lightning.pytorch import LightningModule
 from torch import Tensor
 
 from hashbench import scores
 from hashbench.data.modules import FinetuningData
 from hashbench.embeddings.base import Batch, ModelSpec
-from hashbench.experiment.schema import Finetune
+from hashbench.experiment.schema import Finetune, Precision
 from hashbench.objectives.classification import ClassificationHead
 from hashbench.training.checkpoints import Resumable
 from hashbench.training.curves import Curves, Point
 from hashbench.training.evaluation import Evaluation, Outputs, Progress, as_plain, from_plain, score_splits
 from hashbench.training.model import Model
 from hashbench.training.pretraining import Machine
-from hashbench.training.recipe import adamw, make_trainer, optimizer_setup, pick_device, reseed, schedule_of
+from hashbench.training.recipe import (
+    ClippedModule,
+    adamw,
+    make_trainer,
+    optimizer_setup,
+    pick_device,
+    precision_found,
+    reseed,
+    schedule_of,
+)
 
 
 @dataclass(frozen=True)
@@ -36,7 +44,7 @@ class Finetuned:
     steps: int
 
 
-class FinetuningModule(LightningModule):
+class FinetuningModule(ClippedModule):
     """One model with a fresh head under the recipe of the experiment."""
 
     def __init__(
@@ -188,7 +196,6 @@ def finetune(model: Model, data: FinetuningData, job: Job, *, learning_rate: flo
     trainer.fit(module, datamodule=data, ckpt_path=resumable.resume_from, weights_only=True)
     if module.progress.last is None or module.progress.last.step != trainer.global_step:
         trainer.validate(module, datamodule=data, verbose=False)  # the end of training always counts
-    resumable.discard()
     progress = module.progress
     assert progress.best is not None and progress.last is not None  # validated above at the latest
     return Finetuned(model, head, curves.points, progress.best, progress.last, trainer.global_step)
@@ -200,17 +207,21 @@ def evaluation_interval(data: FinetuningData, recipe: Finetune) -> int:
     return min(every, data.steps_per_epoch * recipe.epochs)
 
 
-def report_once(done: Finetuned, data: FinetuningData, points: list[Point], machine: Machine) -> Outputs:
+def report_once(
+    done: Finetuned, data: FinetuningData, points: list[Point], machine: Machine, precision: Precision = "32"
+) -> Outputs:
     """Outputs on the splits that are only reported, with the weights as they stand; adds their scores."""
     device = torch.device(pick_device(machine.device))
+    bf16 = precision_found(precision, machine.device) == "bf16"
+    autocast = torch.autocast(device.type, torch.bfloat16, enabled=bf16)
     model, head = done.model.to(device).eval(), done.head.to(device).eval()
     outputs: Outputs = {}
     for split in data.test_splits:
-        ordered = np.empty((len(data.targets(split)), data.data.n_outputs), np.float32)  # (n, n_outputs)
-        for batch in data.evaluation_loader(split):
+        ordered = np.full((len(data.targets(split)), data.data.n_outputs), np.nan, np.float32)  # (n, n_outputs)
+        for batch in data.evaluation_loader(split, whole=True):
             batch = batch.to(device)
             assert batch.row_ids is not None
-            with torch.inference_mode():
+            with torch.inference_mode(), autocast:
                 ordered[batch.row_ids.cpu().numpy()] = head(model(batch), batch.mask).float().cpu().numpy()
         outputs[split] = ordered
         for name, score in scores.evaluate(data.data.task.metrics, data.targets(split), ordered).items():

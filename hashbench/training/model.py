@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import torch
@@ -46,7 +47,7 @@ def build_model(spec: ModelSpec, size: str, *, seed: int, vocabulary_rows: int |
 def save_weights(module: nn.Module, path: Path) -> None:
     """Writes a module's weights as safetensors, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    half = path.with_suffix(".part")
+    half = path.with_name(f"{path.name}.{os.getpid()}.part")
     save_file({name: tensor.detach().cpu().contiguous() for name, tensor in module.state_dict().items()}, half)
     half.replace(path)
 

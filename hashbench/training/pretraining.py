@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lightning.pytorch import LightningDataModule, LightningModule
+from lightning.pytorch import LightningDataModule
 from torch import Tensor
 
 from hashbench.embeddings.base import Batch
 from hashbench.experiment.schema import Pretrain
-from hashbench.training.checkpoints import Resumable
-from hashbench.training.curves import Curves, Point
+from hashbench.training.checkpoints import Resumable, Stop
+from hashbench.training.curves import Curves, Point, Watch
 from hashbench.training.heads import Head, objective_loss
 from hashbench.training.model import Model
-from hashbench.training.recipe import adamw, linear_decay, make_trainer, optimizer_setup, reseed
+from hashbench.training.recipe import ClippedModule, adamw, linear_decay, make_trainer, optimizer_setup, reseed
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,8 @@ class Machine:
     devices: int = 1
     checkpoint_minutes: float = 5.0
     rank: int = 0  # which of the devices this process drives
-    should_stop: Any = None  # an Event that asks the run to stop at the next step
-    watch: Any = None  # called with ({name: value}, step) for every point of a curve
+    should_stop: Stop | None = None  # asks the run to stop at the next step
+    watch: Watch | None = None  # sees every point of a curve
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Pretrained:
     tokens_per_second: float
 
 
-class PretrainingModule(LightningModule):
+class PretrainingModule(ClippedModule):
     """One model under one objective with the recipe of the experiment."""
 
     def __init__(self, model: Model, head: Head, recipe: Pretrain, *, total_steps: int, curves: Curves) -> None:
@@ -59,7 +59,7 @@ class PretrainingModule(LightningModule):
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         states = self.model(batch)  # (B, L, d)
-        self.tokens += batch.positions.numel()
+        self.tokens += batch.positions.numel() * self.trainer.world_size
         loss = objective_loss(self.model, self.head, states, batch, self._recipe.logits)
         # Here and not behind the step, where a checkpoint would be written before its loss is counted.
         self.curves.add_loss(loss, self.global_step + 1)
@@ -109,5 +109,4 @@ def pretrain(
     began = time.monotonic()
     trainer.fit(module, datamodule=data, ckpt_path=resumable.resume_from, weights_only=True)
     seconds = time.monotonic() - began
-    resumable.discard()
     return Pretrained(model.eval(), curves.points, trainer.global_step, module.tokens / max(seconds, 1e-9))

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Literal
 
 import torch
-from lightning.pytorch import Callback, Trainer
+from lightning.pytorch import Callback, LightningModule, Trainer
 from lightning.pytorch.plugins.environments import LightningEnvironment
 from lightning.pytorch.strategies import DDPStrategy
 from torch import nn
-from torch.optim import AdamW
+from torch.nn.utils import clip_grad_norm_
+from torch.optim import AdamW, Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 
 Schedule = Callable[[int], float]  # optimizer step -> factor of the peak learning rate
@@ -93,6 +94,24 @@ def optimizer_setup(optimizer: AdamW, schedule: Schedule) -> dict[str, object]:
     return {"optimizer": optimizer, "lr_scheduler": {"scheduler": LambdaLR(optimizer, schedule), "interval": "step"}}
 
 
+class ClippedModule(LightningModule):
+    """A LightningModule that clips the norm itself, over all parameters of its optimizer.
+
+    Lightning refuses to clip beside a fused optimizer under bf16, because such an optimizer may undo a loss scale after
+    the clipping; bf16 has no loss scale.
+    """
+
+    def configure_gradient_clipping(
+        self,
+        optimizer: Optimizer,
+        gradient_clip_val: float | None = None,
+        gradient_clip_algorithm: str | None = None,
+    ) -> None:
+        """Scales the gradients so that their norm is at most `gradient_clip_val`."""
+        if gradient_clip_val is not None:
+            clip_grad_norm_([p for group in optimizer.param_groups for p in group["params"]], gradient_clip_val)
+
+
 def reseed(seed: int, step: int, rank: int = 0) -> None:
     """Sets torch's generators to a state that depends on (seed, step, rank of the device) alone.
 
@@ -113,9 +132,8 @@ def pick_device(device: str) -> str:
 
 def precision_found(asked: Literal["32", "bf16"], device: str) -> Literal["32", "bf16"]:
     """The precision that training will have: bf16 where it was asked for and the hardware has it."""
-    if asked == "bf16" and pick_device(device) == "cuda" and not torch.cuda.is_bf16_supported():
-        return "32"
-    return asked
+    on_gpu = asked == "bf16" and pick_device(device) == "cuda"
+    return "32" if on_gpu and not torch.cuda.is_bf16_supported(including_emulation=False) else asked
 
 
 def make_trainer(

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from hashbench.data.fingerprints import cache_folder, digest, file_fingerprint, read_json
+from hashbench.data.fingerprints import cache_folder, digest, file_fingerprint, read_json, usable_cache_folder
+from hashbench.errors import InputError
 
 
 def test_is_the_sha256_of_the_content(tmp_path: Path) -> None:
@@ -52,5 +53,36 @@ def test_cache_folder_without_the_variable(tmp_path: Path, monkeypatch: pytest.M
     assert cache_folder() == tmp_path / ".hashbench"
 
 
+def test_a_cache_folder_to_be_is_usable_and_not_made(cache: Path) -> None:
+    assert usable_cache_folder() == cache and not cache.exists()
+    cache.mkdir()
+    assert usable_cache_folder() == cache
+
+
+@pytest.mark.parametrize("below", ["", "deeper/still"])
+def test_a_file_in_the_place_of_the_cache_folder(cache: Path, monkeypatch: pytest.MonkeyPatch, below: str) -> None:
+    cache.write_text("")
+    monkeypatch.setenv("HASHBENCH_CACHE", str(cache / below))
+    with pytest.raises(InputError, match="cache is no folder; set HASHBENCH_CACHE to a folder that can be written"):
+        usable_cache_folder()
+
+
+def test_a_link_to_nowhere_in_the_place_of_the_cache_folder(cache: Path) -> None:
+    cache.symlink_to(cache.parent / "gone")
+    with pytest.raises(InputError, match="cache is no folder"):
+        usable_cache_folder()
+
+
+def test_a_folder_that_cannot_be_written(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asked of the system, since root may write whatever the permissions say."""
+    asked: list[Path] = []
+    monkeypatch.setattr(os, "access", lambda path, mode: bool(asked.append(path)))
+    with pytest.raises(InputError, match="cannot be written; set HASHBENCH_CACHE to a folder that can be written"):
+        usable_cache_folder()
+    assert asked == [cache.parent]  # where the folder would be made
+
+
 def test_no_json_is_none(tmp_path: Path) -> None:
     assert read_json(tmp_path / "nothing.json") is None
+    (tmp_path / "file").write_text("")
+    assert read_json(tmp_path / "file" / "nothing.json") is None

@@ -170,6 +170,29 @@ def test_evaluation_sees_every_row_once_whatever_the_processes() -> None:
     assert found[0] | found[1] == set(range(60))
 
 
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_whole_evaluation_is_every_rows_whatever_the_rank(rank: int) -> None:
+    data = finetuning(task("sst2"), rank=rank, world_size=2, evaluation_batch_size=7)
+    single = finetuning(task("sst2"), evaluation_batch_size=7)
+    loaders = data.evaluation_loader("validation", whole=True), single.evaluation_loader("validation")
+    found = [[batch.row_ids.tolist() for batch in loader] for loader in loaders]  # type: ignore[union-attr]
+    assert found[0] == found[1]
+
+
+def test_the_longest_batch_is_the_longest_rows(corpus: Corpus) -> None:
+    data = pretraining(corpus, batch_size=6)
+    data.ends[3] -= 20  # rows of several lengths
+    data.ends[0] -= 5
+    lengths = (data.ends - data.starts).tolist()
+    expected = sorted(range(len(lengths)), key=lambda row: -lengths[row])[:6]  # stable: of equal ones the first
+    assert expected[:3] == [1, 2, 4]
+    batch, again = data.longest_batch(), data.longest_batch()
+    assert batch.row_ids is not None and batch.row_ids.tolist() == expected
+    assert batch.positions.shape == (6, 32)
+    assert torch.equal(batch.positions, again.positions)  # no loader is moved
+    assert pretraining(corpus, batch_size=10**6).longest_batch().positions.shape[0] == data.n_rows
+
+
 def test_labels_of_a_regression_are_floats() -> None:
     data = finetuning(task("stsb"))
     batch = next(iter(data.evaluation_loader("validation")))

@@ -7,7 +7,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from hashbench.data import hub
+from hashbench.data import hub, sources
+from hashbench.data.builtin import BuiltinTable
+from hashbench.data.files import FileTable
 from hashbench.data.sources import available, corpora_fingerprint, load_task, locate_corpus, locate_task, open_sources
 from hashbench.data.tasks import find_task
 from hashbench.errors import InputError
@@ -211,6 +213,25 @@ def test_list_says_that_the_hub_is_out_of_reach(monkeypatch: pytest.MonkeyPatch)
     assert lines["task", "cola"].rows == {"train": 8_551, "validation": 1_043}
     assert {line.note for line in lines.values()} == {"the hub is out of reach, or has no such data set"}
     assert {name for kind, name in lines if kind == "corpus"} == {"wikipedia", "bookcorpus", "openwebtext"}
+
+
+def test_list_names_the_hubs_repositories_without_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From hub.json; the commit of a copy that is pinned nowhere is known once a sweep has asked for it."""
+    out_of_reach(monkeypatch)
+    found = {line.name: line.source for line in available(open_sources("hub"))}
+    assert found["cola"] == "hub nyu-mll/glue@bcdcba79d07b"
+    assert found["bookcorpus"] == "hub rojagtap/bookcorpus@newest"
+    monkeypatch.setattr(hub, "_newest_revision", lambda repository: "c0ffee" * 6)
+    assert locate_corpus("bookcorpus", open_sources("hub")).revision == "c0ffee" * 6
+    found = {line.name: line.source for line in available(open_sources("hub"))}
+    assert found["bookcorpus"] == "hub rojagtap/bookcorpus@c0ffeec0ffee"
+
+
+def test_sources_and_tables_are_documented() -> None:
+    for each in (sources.Folder, sources.Hub, sources.Builtin, FileTable, hub.HubTable, BuiltinTable):
+        for name, member in vars(each).items():
+            if not name.startswith("_") and (callable(member) or isinstance(member, property)):
+                assert member.__doc__, f"{each.__name__}.{name}"
 
 
 def test_hub_package_missing(monkeypatch: pytest.MonkeyPatch) -> None:

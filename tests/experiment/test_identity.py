@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import platform
+import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+import torch
 
 from hashbench.embeddings.registry import find_model, load_own
 from hashbench.experiment import identity
@@ -64,6 +68,43 @@ def test_the_ids_of_finished_runs_stay() -> None:
     assert canonical(spec) == (
         '{"corpus":{"corpora":[]},"finetune":{"epochs":5},"kind":"finetune","model":{"embedding":"Table","version":1}}'
     )
+
+
+def test_a_baselines_recipes_are_stripped_like_a_models() -> None:
+    """"as before" means the same in both blocks: the first line has no key that the second has not."""
+    spec = {"baseline_finetune": {"max_length": 64, "pad_to_max": False}, "baseline_pretrain": {"logits": "labels"}}
+    assert canonical(spec) == '{"baseline_finetune":{"max_length":64},"baseline_pretrain":{}}'
+
+
+def test_apple_machines_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`platform.processor()` is "arm" on all of them; sysctl knows the chip."""
+    asked: list[list[str]] = []
+
+    def run(command: list[str], **_: object) -> SimpleNamespace:
+        asked.append(command)
+        return SimpleNamespace(stdout="Apple M2 Pro\n")
+
+    monkeypatch.setattr(identity.Path, "exists", lambda self: False)  # no /proc/cpuinfo there
+    monkeypatch.setattr(platform, "system", lambda: "Darwin")
+    monkeypatch.setattr(platform, "processor", lambda: "arm")
+    monkeypatch.setattr(subprocess, "run", run)
+    assert identity.cpu_name() == "Apple M2 Pro"
+    assert asked == [["sysctl", "-n", "machdep.cpu.brand_string"]]
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
+    assert identity.device_block("auto") == {"name": "Apple M2 Pro mps", "cores": None}
+
+
+@pytest.mark.parametrize("error", [FileNotFoundError("sysctl"), subprocess.CalledProcessError(1, "sysctl")])
+def test_without_sysctl_the_architecture_serves(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def run(command: list[str], **_: object) -> SimpleNamespace:
+        raise error
+
+    monkeypatch.setattr(identity.Path, "exists", lambda self: False)
+    monkeypatch.setattr(platform, "system", lambda: "Darwin")
+    monkeypatch.setattr(platform, "processor", lambda: "arm")
+    monkeypatch.setattr(subprocess, "run", run)
+    assert identity.cpu_name() == "arm"
 
 
 def test_own_code_is_hashed_and_the_suites_is_not(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+import torch
 
 from hashbench.data.task_data import LocatedTask
 from hashbench.errors import InputError
@@ -92,7 +93,8 @@ SAME = {
 def change(experiment, line: str) -> list[str]:
     """Ids of the small experiment with a line that replaces one of its own or is added."""
     key, value = line.split(": ", 1)
-    return [run.id for run in plan(experiment(MODELS, f"{key}={value}")).runs]
+    on_cpu = ["device=cpu"] if key == "devices" else []  # where several devices need no GPUs
+    return [run.id for run in plan(experiment(MODELS, f"{key}={value}", *on_cpu)).runs]
 
 
 @pytest.mark.parametrize("line", SAME.values(), ids=SAME)
@@ -123,6 +125,56 @@ def test_a_words_model_does_not_care_for_the_size_of_a_bpe(experiment) -> None:
     before = plan(experiment("models: [hashformer-md-proj]")).runs
     after = plan(experiment("models: [hashformer-md-proj]", "pretrain.vocabulary_size=501")).runs
     assert [run.id for run in before] == [run.id for run in after]
+
+
+def measured(experiment, lines: str, *overrides: str) -> dict[str, Run]:
+    """The efficiency runs of an experiment by model."""
+    runs = plan(experiment(f"{lines}\nefficiency: true\nfloors: []", *overrides)).runs
+    return {run.model: run for run in runs if run.kind == "efficiency"}
+
+
+@pytest.mark.parametrize("key", ["pad_to_max=true", "max_length=64", "precision=bf16"])
+def test_what_a_measurement_depends_on_is_in_its_id(experiment, key: str) -> None:
+    before, after = measured(experiment, MODELS), measured(experiment, MODELS, f"finetune.{key}")
+    assert not {run.id for run in before.values()} & {run.id for run in after.values()}
+    assert not any(name.startswith("baseline_") and name != "baseline_corpus" for name in after["bert-mlm"].spec)
+
+
+def test_a_baseline_measured_by_another_recipe_is_in_the_id(experiment) -> None:
+    """The models' own recipes are the same in both; only what the baseline does differs."""
+    name, change = "hashformer-md-proj", "pretrain: {logits: all}, finetune: {max_length: 64}"
+    lines = "models:\n  - {{name: base, like: bert-mlm{}}}\n  - hashformer-md-proj"
+    plain = measured(experiment, lines.format(""), "baseline=base")
+    other = measured(experiment, lines.format(f", {change}"), "baseline=base")
+    assert "baseline_pretrain" not in plain[name].spec and "baseline_finetune" not in plain[name].spec
+    assert other[name].spec["baseline_pretrain"] == {"logits": "all", "precision": "32"}
+    assert other[name].spec["baseline_finetune"] == {"max_length": 64, "pad_to_max": False, "precision": "32"}
+    assert plain[name].id != other[name].id
+
+
+def test_what_is_not_measured_leaves_the_measurement_alone(experiment) -> None:
+    before, after = measured(experiment, MODELS), measured(experiment, MODELS, "finetune.epochs=1")
+    assert [run.id for run in before.values()] == [run.id for run in after.values()]
+
+
+def test_two_labels_give_one_id_twice_in_a_plan(experiment) -> None:
+    planned = plan(experiment("models: [hashformer-md-proj, {name: again, like: hashformer-md-proj}]\nfloors: []"))
+    assert len(planned.runs) == 2 * len({run.id for run in planned.runs})
+    assert planned.task_names == ("cola", "stsb")
+
+
+def test_a_cache_folder_that_cannot_be_is_found_before_the_first_run(experiment, tmp_path: Path, monkeypatch) -> None:
+    loaded = experiment(MODELS)
+    monkeypatch.delenv("HASHBENCH_CACHE")
+    (tmp_path / ".hashbench").write_text("")
+    with pytest.raises(InputError, match=r"\.hashbench is no folder; set HASHBENCH_CACHE to a folder that can be"):
+        plan(loaded)
+
+
+def test_a_device_that_is_not_there_is_found_before_the_first_run(experiment, monkeypatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(InputError, match="^override device=cuda: device: this machine has no cuda device"):
+        plan(experiment(MODELS, "device=cuda"))
 
 
 def test_finetuning_keys_leave_the_pretraining_alone(experiment) -> None:

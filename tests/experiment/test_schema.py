@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from hashbench.experiment.schema import Efficiency, Experiment, Finetune, ModelEntry, Pretrain, TaskEntry, Tracking
 
@@ -32,6 +33,17 @@ def test_finetuning_defaults_are_those_of_the_paper() -> None:
     f = Finetune()
     assert (f.epochs, f.batch_size, f.warmup_fraction, f.restart_cycles, f.max_length) == (5, 32, 0.06, 5, 128)
     assert (f.betas, f.eps, f.weight_decay, f.schedule) == ((0.9, 0.999), 1e-6, 0.0, "cosine_restarts")
+
+
+def test_a_grid_names_a_rate_once() -> None:
+    assert Finetune(learning_rate=(1e-3, 1e-4)).learning_rate == (1e-3, 1e-4)
+    with pytest.raises(ValidationError, match=r"rate 0\.001 stands twice in the list; keep one of them"):
+        Finetune(learning_rate=(1e-3, 1e-4, 0.001))
+
+
+def test_help_texts_say_what_the_program_does() -> None:
+    assert Efficiency.model_fields["infer_batch_size"].description == "rows of a timed forward pass, on one device"
+    assert ".hashbench/wandb" in str(Tracking.model_fields["wandb"].description)
 
 
 def test_the_stored_schema_is_the_programs() -> None:

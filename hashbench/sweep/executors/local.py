@@ -31,7 +31,7 @@ class Assignment:
     cache: Path
     threads: int
     max_attempts: int
-    gpus: tuple[str, ...]  # names of the GPUs that workers take in turn; empty: each sees all there are
+    gpus: tuple[str, ...]  # what each worker in turn sees as CUDA_VISIBLE_DEVICES; empty: all there are
     kinds: tuple[Kind, ...]  # of the runs to take
 
 
@@ -43,7 +43,13 @@ class LocalWorkers:
         self._context, self._assignment = context, assignment
         self.stop: StopEvent = context.Event()
         self.events: Queue[Event] = context.Queue()
-        self._processes: list[BaseProcess] = [self._started(index) for index in range(n_workers)]
+        self._n_workers = n_workers
+        self._processes: list[BaseProcess] = []
+
+    def start(self) -> None:
+        """Starts the workers."""
+        for index in range(self._n_workers):
+            self._processes.append(self._started(index))
 
     def _started(self, index: int) -> BaseProcess:
         process = self._context.Process(
@@ -81,7 +87,7 @@ class LocalWorkers:
 def work(assignment: Assignment, index: int, stop: StopEvent, events: Queue[Event], parent: int) -> None:
     """The life of a worker process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides what it means
-    if assignment.gpus:  # before torch is imported, which looks only once
+    if assignment.gpus:  # torch looks at this when CUDA is first used, which is later
         os.environ["CUDA_VISIBLE_DEVICES"] = assignment.gpus[index % len(assignment.gpus)]
     from hashbench.sweep.worker import Worker
 

@@ -1,0 +1,96 @@
+"""What an efficiency run measures: both sides the same work, everything of it stored."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from hashbench.data.sources import load_task, open_sources
+from hashbench.data.tasks import find_task
+from hashbench.efficiency.measure import Contender, PretrainingStep, RememberedCodes, Setting, measure
+from hashbench.efficiency.memory import peak_bytes
+from hashbench.embeddings.base import Batch, ModelSpec
+from hashbench.embeddings.registry import load_own
+from hashbench.experiment.schema import Efficiency, Finetune, Pretrain
+
+OWN = '''
+import torch
+from torch import nn
+from hashbench.embeddings.base import Embedding
+
+
+class Own(Embedding):
+    """A vector a bucket of the first byte."""
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.table = nn.Parameter(torch.randn(256, dim))
+
+    def embed_types(self, codes):
+        return self.table[codes[:, 0].long()]
+
+    def special_rows(self):
+        return self.table[:5]
+
+    def embedding_parameters(self):
+        return self.table.numel()
+'''
+
+
+@pytest.fixture
+def contender(prepared):
+    def make(name: str) -> Contender:
+        made = prepared(name)
+        return Contender(
+            made.spec,
+            made.corpus.tokenizer,
+            made.coder,
+            made.corpus,
+            made.rows,
+            Pretrain(learning_rate=1e-3, warmup_steps=0),
+            Finetune(max_length=32, learning_rate=1e-3),
+        )
+
+    return make
+
+
+def setting(folder: Path) -> Setting:
+    asked = Efficiency(pairs=1, pretrain_batch_size=4, pretrain_length=24, infer_batch_size=4, infer_samples=8)
+    return Setting("tiny", asked, torch.device("cpu"), folder)
+
+
+def test_every_number_of_the_papers_tables_is_measured(contender, tmp_path):
+    tasks = [load_task(find_task("mrpc"), open_sources("builtin"))]
+    facts = measure(contender("hashformer-md-proj"), contender("bert-mlm"), tasks, setting(tmp_path))
+    found = {(fact.name, fact.split): fact.value for fact in facts}
+    once = {"total_params", "emb_params", "weight_bytes", "peak_bytes"}
+    timed = {("pretrain_ms", ""), ("pretrain_optimizer_ms", "")}
+    timed |= {(name, "mrpc") for name in ("infer_ms", "infer_text_ms", "infer_text_warm_ms")}
+    assert set(found) == {(name, "") for name in once} | timed | {(f"baseline_{n}", split) for n, split in timed}
+    assert len(found) == len(facts) and all(value > 0 for value in found.values())
+
+
+def test_a_timed_pre_training_batch_is_as_long_as_asked(contender, tmp_path):
+    step = PretrainingStep(contender("hashformer-md-proj"), setting(tmp_path))
+    assert step.batch.positions.shape == (4, 24) and not step.batch.padded
+
+
+def test_remembered_codes_are_the_coders(prepared):
+    coder = prepared("hashformer-lsh-proj").coder
+    warm = RememberedCodes(coder)
+    words = ["play", "plays", "", "play"]
+    for _ in range(2):
+        assert (warm.encode(words) == coder.encode(words)).all()
+    assert warm.encode([]).shape == (0, coder.width)
+
+
+def test_memory_of_a_users_own_embedding_is_measured(tmp_path):
+    (tmp_path / "mine.py").write_text(OWN)
+    spec = ModelSpec("own", load_own(f"{tmp_path / 'mine.py'}:Own"), coder="md5-bits")
+    batch = Batch(
+        codes=torch.randint(0, 255, (7, 16), dtype=torch.uint8),
+        positions=torch.randint(0, 12, (2, 9)),
+        mask=torch.ones(2, 9, dtype=torch.bool),
+        labels=torch.zeros(2, 9, dtype=torch.int64),
+    )
+    assert peak_bytes(spec, "tiny", None, batch, device="cpu", threads=1) > 100_000
