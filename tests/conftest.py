@@ -1,7 +1,7 @@
 """What tests of several rooms share.
 
-The root of the checkout goes last on the path, for `tests.oracles`, `analysis` and `benchmarks`: an installed hashbench,
-a wheel in continuous integration, comes before the sources beside the tests.
+The root of the checkout goes last on the path, for `tests.oracles`, `analysis` and `benchmarks`: an installed
+hashbench, a wheel in continuous integration, comes before the sources beside the tests.
 """
 
 import sys

@@ -16,7 +16,7 @@ def test_the_two_run_in_turn_after_one_unmeasured_round():
 
 
 def test_the_kept_ratio_is_the_median_of_the_pairs():
-    # The machine became ten times slower in the second pair; within each pair the baseline takes twice or thrice as long.
+    # The machine became ten times slower in the second pair; within a pair the baseline takes twice or thrice as long.
     pairs = Pairs((1.0, 10.0, 1.0), (2.0, 20.0, 3.0))
     assert pairs.model == 1.0
     assert pairs.baseline / pairs.model == pytest.approx(2.0)

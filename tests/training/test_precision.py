@@ -12,7 +12,7 @@ from hashbench.training.recipe import precision_found
 
 def trained(prepared, folder, precision):
     made = prepared("hashformer-md-proj")
-    recipe = Pretrain(steps=2, learning_rate=1e-3, warmup_steps=0, batch_size=8, sequence_length=16, precision=precision)
+    recipe = Pretrain(steps=2, learning_rate=1e-3, warmup_steps=0, precision=precision)
     model = build_model(made.spec, "tiny", seed=0)
     head = make_head(model, "shuffle_random")
     return pretrain(model, head, made.pretraining(), recipe, total_steps=2, machine=Machine(folder, device="cpu"))
