@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 import torch
@@ -17,14 +17,17 @@ from hashbench.store.status import done_ids, durations
 TOKENS_PER_ROW = 40  # of a fine-tuning input, about GLUE's mean over its tasks
 ROWS_OF_A_TASK = 10_000  # where nothing is known of a task
 SHARE_OF_PEAK = 0.2  # of a plain matrix product that training reaches, with everything around it
-FLOOR_S, EFFICIENCY_S = 10.0, 60.0  # sizes of what has no matrix products worth counting
+FLOOR_S, EFFICIENCY_S = 2.0, 60.0  # sizes of what has no matrix products worth counting
 
 
 class Estimate:
     """Estimates for the runs of one sweep."""
 
-    def __init__(self, store: Store | None, runs: Sequence[Run], n_workers: int) -> None:
-        self._store, self._runs, self._n_workers = store, runs, n_workers
+    def __init__(
+        self, store: Store | None, runs: Sequence[Run], n_workers: int, rows: Mapping[str, int] | None = None
+    ) -> None:
+        """`rows`: training rows of the tasks, where they are known."""
+        self._store, self._runs, self._n_workers, self._rows = store, runs, n_workers, rows or {}
         self._seen: dict[tuple[str, str, str | None], list[float]] = {}
         self.done: set[str] = set()
         self.refresh()
@@ -43,7 +46,7 @@ class Estimate:
         like = self._seen.get((run.kind, run.encoder, run.task))
         if like:
             return statistics.median(like)
-        rough = guess(run)
+        rough = self._guess(run)
         return None if rough is None else rough * self._correction(run.kind)
 
     def _correction(self, kind: str) -> float:
@@ -51,10 +54,14 @@ class Estimate:
         ratios = []
         for run in self._runs:
             like = self._seen.get((run.kind, run.encoder, run.task))
-            rough = guess(run) if like and run.kind == kind else None
+            rough = self._guess(run) if like and run.kind == kind else None
             if like and rough:
                 ratios.append(statistics.median(like) / rough)
         return statistics.median(ratios) if ratios else 1.0
+
+    def _guess(self, run: Run) -> float | None:
+        known = run.task is not None and run.task in self._rows
+        return guess(run, self._rows[str(run.task)] if known else ROWS_OF_A_TASK)
 
     def total(self) -> tuple[float, int]:
         """Seconds until all is done with these workers, and the number of runs without an estimate."""
@@ -72,7 +79,7 @@ class Estimate:
         return total if self.done else None
 
 
-def guess(run: Run) -> float | None:
+def guess(run: Run, rows: int = ROWS_OF_A_TASK) -> float | None:
     """Seconds from the arithmetic of training: 6 operations a weight and token, at a share of this machine's peak."""
     if run.kind == "floor":
         return FLOOR_S
@@ -84,7 +91,7 @@ def guess(run: Run) -> float | None:
         recipe = run.spec["pretrain"]
         tokens = recipe["steps"] * recipe["batch_size"] * recipe["sequence_length"]
     else:
-        tokens = run.spec["finetune"]["epochs"] * ROWS_OF_A_TASK * TOKENS_PER_ROW
+        tokens = run.spec["finetune"]["epochs"] * rows * TOKENS_PER_ROW
     return float(6 * weights * tokens / (SHARE_OF_PEAK * operations_per_second()))
 
 

@@ -9,10 +9,11 @@ import shlex
 import signal
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import torch
 
@@ -54,6 +55,7 @@ class Sweep:
     plan: Plan
     assignment: Assignment
     workers: int
+    rows: Mapping[str, int]  # training rows of the tasks
 
 
 def sweep(
@@ -78,10 +80,11 @@ def sweep(
     store = open_store(db)
     ids = {run.id for run in planned.runs}  # two labels of one thing share a run
     finished = done_ids(store, ids) == ids
+    found = {} if finished else provenance(planned)
     experiment_id = add_experiment(
         store,
         loaded.experiment.name,
-        loaded.experiment.model_dump(mode="json") | ({} if finished else {"provenance": provenance(planned)}),
+        loaded.experiment.model_dump(mode="json") | ({"provenance": found} if found else {}),
         [row_of(run) for run in planned.runs],
         baseline=loaded.experiment.baseline,
         command=" ".join(sys.argv[1:]),
@@ -103,12 +106,18 @@ def sweep(
         gpus=gpu_groups(loaded.experiment.devices) if loaded.experiment.device in ("auto", "cuda") else (),
         kinds=TRAINING,
     )
-    return carry_out(Sweep(store, experiment_id, planned, assignment, n_workers), fail_fast=fail_fast)
+    work = Sweep(store, experiment_id, planned, assignment, n_workers, training_rows(found))
+    return carry_out(work, fail_fast=fail_fast)
+
+
+def training_rows(found: Mapping[str, Any]) -> dict[str, int]:
+    """Rows to train on of each task, from the provenance."""
+    return {name: task["rows"]["train"] for name, task in found["tasks"].items()}
 
 
 def carry_out(work: Sweep, *, fail_fast: bool) -> int:
     """Both phases of a sweep: all but the timings by all workers, then the timings by one on a quiet machine."""
-    estimate = Estimate(work.store, work.plan.runs, work.workers)
+    estimate = Estimate(work.store, work.plan.runs, work.workers, work.rows)
     n_done = counts(work.store, work.experiment_id)["done"]
     progress = SweepProgress(len(work.assignment.runs), n_done, estimate.left)
     try:
@@ -233,7 +242,7 @@ def row_of(run: Run) -> RunRow:
     )
 
 
-def provenance(planned: Plan) -> dict[str, object]:
+def provenance(planned: Plan) -> dict[str, Any]:
     """Where every data set comes from and how much of it there is. Reads each once, so that a fault is found first."""
     tasks = {}
     for located in planned.tasks:
