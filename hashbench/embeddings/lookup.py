@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from hashbench.embeddings.base import PAD, SPECIALS, Embedding, ModelSpec
+from hashbench.embeddings.base import PAD, SPECIALS, Batch, Embedding, ModelSpec
 from hashbench.layers import draw_weights
 
 VOCABULARY_ROWS = 50_265  # RoBERTa's vocabulary, five special tokens included: 38.6 M parameters at d = 768
@@ -36,6 +36,15 @@ class Table(Embedding):
     def special_rows(self) -> Tensor:
         """The first five rows: (5, d)."""
         return self.weight[: len(SPECIALS)]
+
+    def forward(self, batch: Batch) -> Tensor:
+        """A batch -> token vectors (B, L, d): special rows and types in one look-up.
+
+        Each look-up into the table costs a backward pass over all of its rows, so that two would cost twice.
+        """
+        special = torch.arange(len(SPECIALS), device=batch.codes.device)
+        rows = nn.functional.embedding(torch.cat([special, batch.codes[:, 0]]), self.weight)  # (s + n, d)
+        return nn.functional.embedding(batch.positions, rows)  # (B, L, d)
 
     def embedding_parameters(self) -> int:
         """The whole table, special rows included, as table 2 counts it."""

@@ -14,7 +14,7 @@ from lightning.pytorch import Callback, LightningModule, Trainer
 from lightning.pytorch.plugins.environments import LightningEnvironment
 from lightning.pytorch.strategies import DDPStrategy
 from torch import nn
-from torch.nn.utils import clip_grad_norm_
+from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 from torch.optim import AdamW, Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 
@@ -108,8 +108,13 @@ class ClippedModule(LightningModule):
         gradient_clip_algorithm: str | None = None,
     ) -> None:
         """Scales the gradients so that their norm is at most `gradient_clip_val`."""
-        if gradient_clip_val is not None:
-            clip_grad_norm_([p for group in optimizer.param_groups for p in group["params"]], gradient_clip_val)
+        if gradient_clip_val is None:
+            return
+        parameters = [p for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
+        norm = get_total_norm([p.grad for p in parameters])
+        if norm.device.type == "cpu" and norm <= gradient_clip_val:
+            return  # the factor would be 1; on a GPU asking would cost a wait
+        clip_grads_with_norm_(parameters, gradient_clip_val, norm)
 
 
 def reseed(seed: int, step: int, rank: int = 0) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from hashbench.embeddings.base import Batch
+from hashbench.embeddings.base import Batch, Embedding
 from hashbench.embeddings.lookup import Table
 
 
@@ -43,3 +43,20 @@ def test_fresh_values_are_cut_at_two_standard_deviations() -> None:
     weight = Table(64, num_rows=2000, zero_pad_rows=False).weight
     assert weight.abs().max().item() <= 0.04
     assert abs(weight.std().item() - 0.0176) < 2e-4  # 0.02 * 0.8796, the deviation of a normal cut at two sigma
+
+
+def test_one_look_up_gives_what_the_two_give():
+    """The table's own forward against the general one: the same vectors and the same gradient."""
+    torch.manual_seed(0)
+    first, second = Table(8, num_rows=40), Table(8, num_rows=40)
+    second.load_state_dict(first.state_dict())
+    batch = Batch(
+        codes=torch.tensor([[7], [31], [5]]),
+        positions=torch.tensor([[0, 5, 6, 5, 2], [0, 7, 2, 1, 1]]),
+        mask=torch.ones(2, 5, dtype=torch.bool),
+    )
+    weights = torch.randn(2, 5, 8)
+    (first(batch) * weights).sum().backward()
+    (Embedding.forward(second, batch) * weights).sum().backward()
+    assert torch.equal(first(batch), second(batch))
+    assert torch.equal(first.weight.grad, second.weight.grad)

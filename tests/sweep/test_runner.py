@@ -35,7 +35,7 @@ def scores(db: Path) -> dict:
     """Every stored score by what it is a score of."""
     table = results(db)
     keys = ["model", "task", "seed", "metric", "split", "checkpoint"]
-    rows = [tuple(row) for row in table[keys].itertuples(index=False)]
+    rows = [tuple(row) for row in table[keys].fillna({"seed": -1}).itertuples(index=False)]  # floors have no seed
     assert len(set(rows)) == len(rows), "a run stands twice in the results"
     return dict(zip(rows, table["value"], strict=True))
 

@@ -6,7 +6,15 @@ import pytest
 import torch
 from torch import nn
 
-from hashbench.training.recipe import adamw, constant, cosine_restarts, linear_decay, reseed, schedule_of
+from hashbench.training.recipe import (
+    ClippedModule,
+    adamw,
+    constant,
+    cosine_restarts,
+    linear_decay,
+    reseed,
+    schedule_of,
+)
 
 
 def test_linear_decay_is_a_ramp_and_a_line():
@@ -64,3 +72,17 @@ def test_reseed_depends_on_seed_and_step_alone():
 
     assert draw(0, 5) == draw(0, 5)
     assert len({tuple(draw(seed, step)) for seed in range(3) for step in range(50)}) == 150
+
+
+@pytest.mark.parametrize("largest", [1e-3, 1e3])
+def test_clipping_equals_torchs_own(largest):
+    torch.manual_seed(0)
+    ours, peer = nn.Linear(5, 4), nn.Linear(5, 4)
+    for parameter, other in zip(ours.parameters(), peer.parameters(), strict=True):
+        parameter.grad = torch.randn_like(parameter)
+        other.grad = parameter.grad.clone()
+    optimizer = adamw(ours, learning_rate=1.0, betas=(0.9, 0.99), eps=1e-8, weight_decay=0.1)
+    ClippedModule().configure_gradient_clipping(optimizer, largest)
+    nn.utils.clip_grad_norm_(peer.parameters(), largest)
+    for parameter, other in zip(ours.parameters(), peer.parameters(), strict=True):
+        torch.testing.assert_close(parameter.grad, other.grad)
