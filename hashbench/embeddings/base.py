@@ -76,7 +76,7 @@ class Template:
     single: tuple[str, ...] = ("<s>", "A", "</s>")
     pair: tuple[str, ...] = ("<s>", "A", "</s>", "</s>", "B", "</s>")  # RoBERTa's form
     segments: bool = False  # True: segment 1 for B and the tokens behind it
-    truncation: Literal["balanced", "longest_first"] = "balanced"  # fact sheet section 2
+    truncation: Literal["balanced", "longest_first"] = "balanced"  # balanced: the released HashFormers code
 
 
 @dataclass(frozen=True)
