@@ -118,7 +118,7 @@ def test_only_the_experiments_that_are_named(store: Store, lab: Lab, tmp_path: P
 @pytest.mark.parametrize(
     ("text", "clean"),
     [
-        ("/root/x y", f"{LEFT_OUT} y"),
+        ("/home/x y", f"{LEFT_OUT} y"),
         ("in ../a/b.csv, line 3", f"in {LEFT_OUT}, line 3"),
         ("~/data", LEFT_OUT),
         ("~anna/data", LEFT_OUT),
