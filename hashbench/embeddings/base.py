@@ -59,6 +59,15 @@ class Embedding(nn.Module):
         rows = torch.cat([self.special_rows(), self.embed_types(batch.codes)])  # (s + n, d)
         return nn.functional.embedding(batch.positions, rows)  # (B, L, d)
 
+    def narrow(self, codes: Tensor) -> None:
+        """Called before a training that meets the types with `codes` (n, c) and no others: may shed what they never use.
+
+        What is shed comes back with `widen`. An embedding without parts of single types has nothing to do.
+        """
+
+    def widen(self) -> None:
+        """Called after such a training: makes the embedding whole again, with what was learned."""
+
     def embedding_parameters(self) -> int:
         """Parameters of the token part in the frame of the embedding's paper."""
         raise NotImplementedError

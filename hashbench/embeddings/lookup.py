@@ -28,10 +28,37 @@ class Table(Embedding):
         if zero_pad_rows:
             with torch.no_grad():
                 self.weight[PAD].zero_()
+        self.whole: Tensor | None = None  # (V, d) while the table is narrowed
+        self.register_buffer("places", None, persistent=False)  # (V,) a row's place in the narrowed table
+
+    def narrow(self, codes: Tensor) -> None:
+        """Keeps as parameters the special rows and those of `codes` (n, 1) alone, until `widen`.
+
+        Optimizer, clipping and the clearing of gradients pass over a table's every row at each step, and a task has a
+        fraction of them. Any other row would get no gradient, and without weight decay stay what it is.
+        """
+        self.widen()
+        rows = torch.cat([torch.arange(len(SPECIALS)), codes[:, 0].cpu().long()]).unique()  # sorted: specials first
+        self.whole = self.weight.detach()
+        self.places = torch.full((len(self.whole),), -1, device=self.whole.device)
+        self.places[rows] = torch.arange(len(rows), device=self.whole.device)
+        self.weight = nn.Parameter(self.whole[rows])  # (rows, d)
+
+    def widen(self) -> None:
+        """Puts the rows of a narrowed table back among the others; nothing where it is whole."""
+        if self.whole is None:
+            return
+        whole, rows = self.whole.to(self.weight.device), (self.places >= 0).nonzero()[:, 0]
+        whole[rows] = self.weight.detach()
+        self.weight, self.whole, self.places = nn.Parameter(whole), None, None
 
     def embed_types(self, codes: Tensor) -> Tensor:
         """Row numbers (n, 1) -> vectors (n, d)."""
-        return nn.functional.embedding(codes[:, 0], self.weight)
+        return nn.functional.embedding(self._rows(codes), self.weight)
+
+    def _rows(self, codes: Tensor) -> Tensor:
+        """Row numbers (n, 1) -> rows of the table as it stands (n,)."""
+        return codes[:, 0] if self.places is None else self.places[codes[:, 0]]
 
     def special_rows(self) -> Tensor:
         """The first five rows: (5, d)."""
@@ -43,7 +70,7 @@ class Table(Embedding):
         Each look-up into the table costs a backward pass over all of its rows, so that two would cost twice.
         """
         special = torch.arange(len(SPECIALS), device=batch.codes.device)
-        rows = nn.functional.embedding(torch.cat([special, batch.codes[:, 0]]), self.weight)  # (s + n, d)
+        rows = nn.functional.embedding(torch.cat([special, self._rows(batch.codes)]), self.weight)  # (s + n, d)
         return nn.functional.embedding(batch.positions, rows)  # (B, L, d)
 
     def embedding_parameters(self) -> int:

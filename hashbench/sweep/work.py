@@ -165,6 +165,7 @@ def do_finetuning(run: Run, place: Workplace, machine: Machine) -> Result:
         return Result()
     if keep_best:
         restore_best(done)
+        done.model.embedding.widen()
         path = place.artifacts / run.id / "weights.safetensors"
         save_weights(done.model, path)
         save_weights(done.head, path.with_name("head.safetensors"))

@@ -34,7 +34,7 @@ from hashbench.training.recipe import (
 
 @dataclass(frozen=True)
 class Finetuned:
-    """What a fine-tuning leaves behind."""
+    """What a fine-tuning leaves behind. The model's embedding may be narrowed to the types of the task: see `widen`."""
 
     model: Model
     head: ClassificationHead
@@ -161,6 +161,8 @@ def finetune(model: Model, data: FinetuningData, job: Job, *, learning_rate: flo
     recipe = job.recipe
     torch.manual_seed(job.seed)
     config = model.config
+    if recipe.weight_decay == 0:  # decay would reach the rows of other types too
+        model.embedding.narrow(torch.tensor(data.codes))
     head = ClassificationHead(config.dim, data.data.n_outputs, config.dropout, job.spec.pooling)
     total_steps = data.steps_per_epoch * recipe.epochs
     curves = Curves(total_steps, machine.watch)

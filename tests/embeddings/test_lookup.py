@@ -60,3 +60,56 @@ def test_one_look_up_gives_what_the_two_give():
     (Embedding.forward(second, batch) * weights).sum().backward()
     assert torch.equal(first(batch), second(batch))
     assert torch.equal(first.weight.grad, second.weight.grad)
+
+
+def test_a_narrowed_table_gives_the_same_vectors_and_comes_back_whole():
+    torch.manual_seed(0)
+    table = Table(8, num_rows=40)
+    before = table.weight.detach().clone()
+    codes = torch.tensor([[31], [7], [31], [12]])
+    positions = torch.tensor([[0, 5, 6, 8, 7, 2]])
+    batch = Batch(codes=codes, positions=positions, mask=positions != 1)
+    expected = table(batch)
+    table.narrow(codes)
+    assert table.weight.shape == (5 + 3, 8)
+    assert torch.equal(table(batch), expected)
+    assert torch.equal(Embedding.forward(table, batch), expected)
+    table.widen()
+    assert torch.equal(table.weight, before)
+    table.widen()  # already whole
+    assert torch.equal(table(batch), expected)
+
+
+def test_narrowing_again_keeps_what_was_learned():
+    table = Table(2, num_rows=9)
+    before = table.weight.detach().clone()
+    table.narrow(torch.tensor([[8]]))
+    with torch.no_grad():
+        table.weight += 1.0
+    table.narrow(torch.tensor([[7]]))
+    table.widen()
+    learned = torch.ones(9, 1)
+    learned[[5, 6, 7]] = 0.0
+    assert torch.equal(table.weight, before + learned)
+
+
+def test_training_a_narrowed_table_is_training_the_table():
+    """Adam without decay, gradients clipped: after some steps every row is the same, to rounding of the norm."""
+    torch.manual_seed(0)
+    plain, narrowed = Table(8, num_rows=40), Table(8, num_rows=40)
+    narrowed.load_state_dict(plain.state_dict())
+    before = plain.weight.detach().clone()
+    narrowed.narrow(torch.tensor([[9], [20], [30]]))
+    for table in (plain, narrowed):
+        optimizer = torch.optim.AdamW(table.parameters(), lr=1e-2, weight_decay=0.0)
+        for step in range(6):
+            codes = torch.tensor([[20], [(9, 30)[step % 2]]])
+            positions = torch.tensor([[0, 5, 6, 6, 2]])
+            table(Batch(codes=codes, positions=positions, mask=positions != 1)).pow(2).sum().mul(50).backward()
+            torch.nn.utils.clip_grad_norm_(table.parameters(), 1.0)
+            optimizer.step()
+            optimizer.zero_grad()
+    narrowed.widen()
+    torch.testing.assert_close(narrowed.weight, plain.weight, rtol=0, atol=1e-6)
+    changed = (narrowed.weight != before).any(1).nonzero()[:, 0].tolist()
+    assert changed == [0, 2, 9, 20, 30]

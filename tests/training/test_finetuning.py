@@ -79,6 +79,26 @@ def test_best_weights_give_the_best_outputs_again(prepared, tmp_path):
         np.testing.assert_allclose(outputs, expected, atol=1e-6)
 
 
+@pytest.mark.parametrize("decay", [0.0, 0.01])
+def test_rows_of_types_outside_the_task_change_by_decay_alone(prepared, tmp_path, decay):
+    made = prepared("bert-mlm")
+    model = build_model(made.spec, "tiny", seed=0, vocabulary_rows=made.rows)
+    before = model.embedding.weight.detach().clone()
+    recipe = Finetune(epochs=1, batch_size=8, learning_rate=1e-3, evaluations_per_epoch=1, weight_decay=decay)
+    data = made.finetuning("cola", rows=16)
+    job = Job(made.spec, recipe, 0, keep_best_weights=True)
+    done = finetune(model, data, job, learning_rate=1e-3, machine=Machine(tmp_path, device="cpu"))
+    restore_best(done)
+    done.model.embedding.widen()
+    after = done.model.embedding.weight
+    outside = torch.ones(len(before), dtype=torch.bool)
+    outside[torch.tensor(data.codes[:, 0].astype(int))] = False
+    outside[:5] = False
+    assert after.shape == before.shape
+    assert outside.any() and torch.equal(after[outside], before[outside]) == (decay == 0.0)
+    assert (after != before)[~outside].any()
+
+
 def test_a_test_set_is_read_once_at_the_end_with_the_best_weights(prepared, tmp_path):
     made = prepared("hashformer-md-proj")
     data = made.finetuning("cola", rows=40)
