@@ -35,10 +35,14 @@ class Rows:
         """Tokens of each row, special ones included, (n,)."""
         return np.diff(self.offsets)
 
-    def padded(self, rows: np.ndarray, pad: int, length: int | None = None) -> np.ndarray:
-        """Some rows as ids (B, L) int32, filled up with `pad` to the longest of them, or to `length`."""
+    def padded(self, rows: np.ndarray, pad: int, length: int | None = None, multiple: int = 1) -> np.ndarray:
+        """Some rows as ids (B, L) int32, filled up with `pad`.
+
+        L is `length`, or that of the longest row, and in either case a positive multiple of `multiple`.
+        """
         starts, ends = self.offsets[rows], self.offsets[rows + 1]
-        columns = np.arange(length or int((ends - starts).max()))
+        longest = max(1, length or int((ends - starts).max()))
+        columns = np.arange(-(-longest // multiple) * multiple)
         places = starts[:, None] + columns  # (B, L)
         inside = places < ends[:, None]
         return np.where(inside, self.ids[np.minimum(places, len(self.ids) - 1)], np.int32(pad))

@@ -130,7 +130,8 @@ class PretrainingData(_SharedData):
         """Sequences with their special tokens, padded, before any corruption: ids (B, L) int32."""
         before, after = self._frame
         lengths = self.ends[rows] - self.starts[rows]
-        ids = np.full((len(rows), len(before) + int(lengths.max()) + len(after)), pad_id(self._template), np.int32)
+        longest, multiple = len(before) + int(lengths.max()) + len(after), self._template.pad_multiple
+        ids = np.full((len(rows), -(-longest // multiple) * multiple), pad_id(self._template), np.int32)
         ids[:, : len(before)] = before
         for i, (start, length) in enumerate(zip(self.starts[rows], lengths, strict=True)):
             end = len(before) + length
@@ -227,7 +228,7 @@ class FinetuningData(_SharedData):
         collate, source, labels = Collator(self.codes, self.template), self.rows[split], self.targets(split)
 
         def make(rows: np.ndarray, epoch: int) -> Batch:
-            ids = source.padded(rows, collate.pad, self.length)
+            ids = source.padded(rows, collate.pad, self.length, self.template.pad_multiple)
             second = None if source.second is None else source.second[rows]
             return collate(ids, row_ids=rows, labels=labels[rows], second=second)
 

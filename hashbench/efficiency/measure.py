@@ -168,7 +168,8 @@ class Inference:
         self._contender, self._texts, self._setting = contender, texts, setting
         self._model = contender.build(setting.size, setting.device).eval()
         dim = self._model.config.dim
-        head = ClassificationHead(dim, n_outputs, 0.0, contender.spec.pooling)
+        spec = contender.spec
+        head = ClassificationHead(dim, n_outputs, 0.0, spec.pooling, dense=spec.dense_head)
         self._head = head.to(setting.device).eval()
         self._ready = [batch.to(setting.device) for batch in self._batches(contender.coder)]
         self._warm = RememberedCodes(contender.coder)
@@ -191,7 +192,7 @@ class Inference:
         with torch.inference_mode(), autocast(self._contender.finetune.precision, self._setting.device):
             for batch in batches:
                 batch = batch.to(self._setting.device)
-                self._head(self._model(batch), batch.mask)
+                self._head(self._model(batch), self._model.states_mask(batch))
 
     def _batches(self, coder: Coder) -> Iterator[Batch]:
         """Batches made from the texts, nothing of them kept."""
@@ -205,7 +206,8 @@ class Inference:
         length = max_length if contender.finetune.pad_to_max else None
         for chosen in evaluation_batches(rows.lengths, asked.infer_batch_size):
             second = None if rows.second is None else rows.second[chosen]
-            yield collate(rows.padded(chosen, collate.pad, length), row_ids=chosen, second=second)
+            ids = rows.padded(chosen, collate.pad, length, template.pad_multiple)
+            yield collate(ids, row_ids=chosen, second=second)
 
 
 class RememberedCodes(Coder):

@@ -2,37 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import torch
 from torch import nn
 
-from hashbench.embeddings.base import ModelSpec
+from hashbench.embeddings.base import Counts, ModelSpec, Parts
 from hashbench.embeddings.registry import build_embedding
 from hashbench.encoders.registry import make_encoder
 from hashbench.objectives.classification import ClassificationHead
-
-
-@dataclass(frozen=True)
-class Counts:
-    """Parameters of a fine-tuning model and of its token part."""
-
-    total: int
-    embedding: int
 
 
 def count(
     spec: ModelSpec,
     size: str = "base",
     *,
-    n_classes: int = 2,
+    n_classes: int | None = None,
     vocabulary_rows: int | None = None,
     count_generic_row: bool = True,
 ) -> Counts:
-    """Counts of encoder, embedding and a head of `n_classes`; the heads of pre-training are left out.
+    """Counts in the frame of the model's paper; by default encoder, embedding and head, without those of pre-training.
 
-    `vocabulary_rows` None takes the published vocabulary. `count_generic_row=False` leaves the ordinary-token row of
-    HashFormers out of the embedding's count, as the equations of their appendix do; their table 2 has it.
+    `n_classes` None takes the paper's, `vocabulary_rows` None the published vocabulary. `count_generic_row=False`
+    leaves the ordinary-token row of HashFormers out of the embedding's count, as the equations of their appendix do;
+    their table 2 has it.
 
     >>> from hashbench.embeddings.registry import find_model
     >>> count(find_model("hashformer-md-proj"))
@@ -41,7 +32,11 @@ def count(
     with torch.device("meta"):
         encoder = make_encoder(spec.encoder, size, **spec.encoder_args)
         embedding = build_embedding(spec, encoder.config.dim, vocabulary_rows=vocabulary_rows)
-        head = ClassificationHead(encoder.config.dim, n_classes, encoder.config.dropout, spec.pooling)
+        outputs = spec.counted_classes if n_classes is None else n_classes
+        config = encoder.config
+        head = ClassificationHead(config.dim, outputs, config.dropout, spec.pooling, dense=spec.dense_head)
+    if spec.counted is not None:
+        return spec.counted(Parts(spec, encoder, embedding, head))
     in_embedding = embedding.embedding_parameters()
     if not count_generic_row:
         in_embedding -= getattr(embedding, "generic_row_parameters", 0)  # only embeddings with such a row have it

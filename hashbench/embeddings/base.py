@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -60,7 +61,7 @@ class Embedding(nn.Module):
         return nn.functional.embedding(batch.positions, rows)  # (B, L, d)
 
     def narrow(self, codes: Tensor) -> None:
-        """Called before a training that meets the types with `codes` (n, c) and no others: may shed what they never use.
+        """Called before a training that meets the types with these codes (n, c) alone: may shed what they never use.
 
         What is shed comes back with `widen`. An embedding without parts of single types has nothing to do.
         """
@@ -86,6 +87,25 @@ class Template:
     pair: tuple[str, ...] = ("<s>", "A", "</s>", "</s>", "B", "</s>")  # RoBERTa's form
     segments: bool = False  # True: segment 1 for B and the tokens behind it
     truncation: Literal["balanced", "longest_first"] = "balanced"  # balanced: the released HashFormers code
+    pad_multiple: int = 1  # batches are padded to a multiple of it
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Parameters of a model and of its token part, in a paper's frame of counting."""
+
+    total: int
+    embedding: int
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The modules of a fine-tuning model, on the meta device, to be counted."""
+
+    spec: ModelSpec
+    encoder: nn.Module
+    embedding: Embedding
+    head: nn.Module
 
 
 @dataclass(frozen=True)
@@ -104,11 +124,14 @@ class ModelSpec:
     objective: Literal["mlm", "shuffle_random"] | None = "shuffle_random"  # None: no pre-training
     objective_args: dict[str, Any] = field(default_factory=dict)
     pooling: Literal["first", "max", "mean"] = "first"
+    dense_head: bool = True  # whether the classification head has a dense layer with tanh before its last
     template: Template = Template()
     pretrain: dict[str, Any] = field(default_factory=dict)  # differences from the experiment's `pretrain`
     finetune: dict[str, Any] = field(default_factory=dict)
     paper: str = ""  # the paper whose table this row reproduces, "" for a user's own
     frame: str = ""  # what is counted in that paper's parameter columns
+    counted: Callable[[Parts], Counts] | None = None  # counts in that frame; None: encoder, embedding and head
+    counted_classes: int = 2  # outputs of the head in that frame
     groups: tuple[str, ...] = ()  # names under which an experiment may ask for several models
     summary: str = ""  # one line for `hashbench models`
     version: int = 1  # raised when the meaning of the model changes

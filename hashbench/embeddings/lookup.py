@@ -29,6 +29,7 @@ class Table(Embedding):
             with torch.no_grad():
                 self.weight[PAD].zero_()
         self.whole: Tensor | None = None  # (V, d) while the table is narrowed
+        self.places: Tensor | None
         self.register_buffer("places", None, persistent=False)  # (V,) a row's place in the narrowed table
 
     def narrow(self, codes: Tensor) -> None:
@@ -46,7 +47,7 @@ class Table(Embedding):
 
     def widen(self) -> None:
         """Puts the rows of a narrowed table back among the others; nothing where it is whole."""
-        if self.whole is None:
+        if self.whole is None or self.places is None:
             return
         whole, rows = self.whole.to(self.weight.device), (self.places >= 0).nonzero()[:, 0]
         whole[rows] = self.weight.detach()

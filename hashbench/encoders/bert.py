@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from torch import Tensor, nn
 
 from hashbench.encoders.attention import attention
+from hashbench.encoders.base import Architecture, Encoder
 from hashbench.errors import InputError
 from hashbench.layers import Dropout, init_weights
 
@@ -79,7 +80,7 @@ class Layer(nn.Module):
         return self.norm(states + self.dropout(self.down(nn.functional.gelu(self.up(states)))))
 
 
-class BertEncoder(nn.Module):
+class BertEncoder(Encoder):
     """Token vectors to token states."""
 
     def __init__(self, config: EncoderConfig) -> None:
@@ -114,3 +115,6 @@ class BertEncoder(nn.Module):
         for layer in self.layers:
             states = layer(states, mask)
         return states
+
+
+ARCHITECTURES = {"bert": Architecture(BertEncoder, SIZES)}

@@ -1,34 +1,54 @@
-"""Encoders by name and size."""
+"""Encoders by name and size, found by listing this folder on first use: a family is a file with ARCHITECTURES."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+import importlib
+from collections.abc import Mapping
 from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
 
-from hashbench.encoders.bert import SIZES, BertEncoder, EncoderConfig
+from hashbench.encoders.base import Architecture, Encoder
 from hashbench.errors import InputError, near_match
 
-ENCODERS: dict[str, Callable[[EncoderConfig], BertEncoder]] = {"bert": BertEncoder}
+NOT_FAMILIES = {"__init__", "attention", "base", "registry"}
 
 
-def encoder_config(size: str, **overrides: int | float) -> EncoderConfig:
-    """The shape of a size with some values replaced. Raises InputError for an unknown size or value."""
-    if size not in SIZES:
-        raise InputError(f"encoder: unknown size {size!r}{near_match(size, list(SIZES))}; sizes: {', '.join(SIZES)}")
-    known = [entry.name for entry in fields(EncoderConfig)]
+@functools.cache
+def architectures() -> Mapping[str, Architecture]:
+    """All encoders by name."""
+    found: dict[str, Architecture] = {}
+    for file in sorted(Path(__file__).parent.glob("*.py")):
+        if file.stem not in NOT_FAMILIES:
+            found |= importlib.import_module(f"hashbench.encoders.{file.stem}").ARCHITECTURES
+    return found
+
+
+def find_architecture(name: str) -> Architecture:
+    """The encoder of a name. Raises InputError with the nearest names."""
+    known = architectures()
+    if name not in known:
+        raise InputError(f"encoder: unknown name {name!r}{near_match(name, list(known))}; encoders: {', '.join(known)}")
+    return known[name]
+
+
+def encoder_config(name: str, size: str, **overrides: Any) -> Any:
+    """The shape of an encoder's size with some values replaced. Raises InputError for an unknown name, size or value.
+
+    >>> encoder_config("bert", "tiny", layers=1).layers
+    1
+    """
+    sizes = find_architecture(name).sizes
+    if size not in sizes:
+        raise InputError(f"encoder: unknown size {size!r}{near_match(size, list(sizes))}; sizes: {', '.join(sizes)}")
+    known = [entry.name for entry in fields(sizes[size])]
     for key in overrides:
         if key not in known:
             raise InputError(f"encoder: unknown value {key!r}{near_match(key, known)}; values: {', '.join(known)}")
-    return replace(SIZES[size], **overrides)  # type: ignore[arg-type]
+    return replace(sizes[size], **overrides)
 
 
-def make_encoder(name: str, size: str, **overrides: int | float) -> BertEncoder:
-    """A freshly drawn encoder: its architecture by `name`, its shape by `size`, single values by `overrides`.
-
-    >>> make_encoder("bert", "tiny", layers=1).config.layers
-    1
-    """
-    if name not in ENCODERS:
-        near = near_match(name, list(ENCODERS))
-        raise InputError(f"encoder: unknown name {name!r}{near}; encoders: {', '.join(ENCODERS)}")
-    return ENCODERS[name](encoder_config(size, **overrides))
+def make_encoder(name: str, size: str, **overrides: Any) -> Encoder:
+    """A freshly drawn encoder: its architecture by `name`, its shape by `size`, single values by `overrides`."""
+    return find_architecture(name).build(encoder_config(name, size, **overrides))

@@ -13,7 +13,7 @@ import torch
 from hashbench.coders.registry import make_coder
 from hashbench.embeddings.base import Embedding, ModelSpec
 from hashbench.embeddings.registry import build_embedding
-from hashbench.encoders.registry import ENCODERS, encoder_config
+from hashbench.encoders.registry import encoder_config, make_encoder
 from hashbench.errors import InputError, near_match
 from hashbench.experiment.load import Loaded
 from hashbench.experiment.models import ResolvedModel
@@ -36,7 +36,7 @@ def check_model(loaded: Loaded, model: ResolvedModel) -> None:
     with _at(loaded.where(*place, "objective"), model.label):
         _check_objective(spec.objective, spec.objective_args)
     with _at(loaded.where(*place, "embedding"), model.label):
-        embedding = _build(spec, encoder_config(loaded.experiment.encoder, **spec.encoder_args).dim)
+        embedding = _build(spec, encoder_config(spec.encoder, loaded.experiment.encoder, **spec.encoder_args).dim)
     if spec.objective == "mlm" and embedding.output_matrix() is None:
         raise InputError(
             f"{loaded.where(*place, 'objective')}: model '{model.label}': objective mlm needs an embedding with an "
@@ -46,8 +46,11 @@ def check_model(loaded: Loaded, model: ResolvedModel) -> None:
 
 def check_lengths(loaded: Loaded, model: ResolvedModel) -> None:
     """Raises InputError where sequences are longer than the encoder's positions."""
-    config = encoder_config(loaded.experiment.encoder, **model.spec.encoder_args)
-    longest = config.max_positions - config.first_position
+    with torch.device("meta"):
+        encoder = make_encoder(model.spec.encoder, loaded.experiment.encoder, **model.spec.encoder_args)
+    longest = encoder.max_length
+    if longest is None:
+        return
     recipes = [("finetune", "max_length", model.finetune.max_length)]
     if model.spec.objective is not None:
         recipes.append(("pretrain", "sequence_length", model.pretrain.sequence_length))
@@ -57,9 +60,10 @@ def check_lengths(loaded: Loaded, model: ResolvedModel) -> None:
     for block, key, length in recipes:
         if length > longest:
             where = loaded.where(*loaded.place_of(model.place, block, key))
+            needed = encoder.config.max_positions + length - longest
             raise InputError(
                 f"{where}: {block}.{key}: {length} tokens, but the encoder of '{model.label}' has {longest} positions; "
-                f"take at most {longest}, or raise encoder: {{max_positions: {length + config.first_position}}}"
+                f"take at most {longest}, or raise encoder: {{max_positions: {needed}}}"
             )
 
 
@@ -114,9 +118,7 @@ def _check_encoder(model: ResolvedModel, size: str) -> None:
     for key, value in model.spec.encoder_args.items():
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise InputError(f"encoder: {key} must be a number, not {value!r}; correct the value")
-    if model.spec.encoder not in ENCODERS:
-        raise InputError(f"encoder: unknown '{model.spec.encoder}'{near_match(model.spec.encoder, list(ENCODERS))}")
-    encoder_config(size, **model.spec.encoder_args)
+    encoder_config(model.spec.encoder, size, **model.spec.encoder_args)
 
 
 def _check_objective(kind: str | None, arguments: Mapping[str, Any]) -> None:

@@ -24,7 +24,8 @@ from hashbench.embeddings.registry import embedding_arguments
 # Values that mean "as if the key did not exist". A key that joins a block later enters here with the value that equals
 # the behaviour before it; the ids of finished runs then stay what they are. Never change or remove an entry.
 AS_BEFORE: dict[str, dict[str, Any]] = {
-    "model": {"code": None, "pooling": "first"},
+    "model": {"code": None, "pooling": "first", "dense_head": True},
+    "template": {"pad_multiple": 1},
     "corpus": {"max_documents": None, "first_chunk_only": False},
     "pretrain": {"logits": "labels"},
     "finetune": {"pad_to_max": False, "evaluations_per_epoch": None, "select_metric": None, "patience": None},
@@ -80,6 +81,7 @@ def model_block(
         "encoder": {"kind": spec.encoder, "size": size, **spec.encoder_args},
         "objective": objective,
         "pooling": spec.pooling,
+        "dense_head": spec.dense_head,
         "template": asdict(spec.template),
         "version": spec.version,
         "code": own_code(spec.embedding),

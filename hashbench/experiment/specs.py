@@ -19,6 +19,7 @@ from hashbench.text.tokenizers import make_tokenizer
 FLOOR_VERSION = 1  # raised when the meaning of a floor changes
 # Keys of schema.Pretrain that stand elsewhere in the spec: in the corpus, the tokenizer and the seed.
 PRETRAIN_ELSEWHERE = {"corpora", "max_documents", "first_chunk_only", "vocabulary_size", "seed"}
+OF_THE_HEAD = {"pooling", "dense_head"}  # values of a model that its pre-training does not know
 # What of the recipes a measurement depends on.
 MEASURED = {"pretrain": {"logits", "precision"}, "finetune": {"max_length", "pad_to_max", "precision"}}
 
@@ -63,8 +64,7 @@ def pretrain_spec(subject: Subject, experiment: Experiment) -> dict[str, Any]:
     return _plain(
         {
             "kind": "pretrain",
-            # pooling belongs to the classification head alone
-            "model": {key: value for key, value in subject.block.items() if key != "pooling"},
+            "model": {key: value for key, value in subject.block.items() if key not in OF_THE_HEAD},
             "corpus": subject.corpus,
             "pretrain": recipe.model_dump(exclude=PRETRAIN_ELSEWHERE),
             "seed": recipe.seed,

@@ -1,6 +1,7 @@
 """Classification and regression of whole inputs (HashFormers, released code).
 
-First token, dropout, Linear d to d, tanh, dropout, Linear to the outputs; nothing is shared with pre-training.
+First token, dropout, Linear d to d, tanh, dropout, Linear to the outputs; nothing is shared with pre-training. The
+token, or the maximum or mean over tokens, and whether there is a dense layer, are the model's choice.
 """
 
 from __future__ import annotations
@@ -18,18 +19,22 @@ Pooling = Literal["first", "max", "mean"]
 class ClassificationHead(nn.Module):
     """Scores of a whole input; one output means regression."""
 
-    def __init__(self, dim: int, n_outputs: int, dropout: float = 0.1, pooling: Pooling = "first") -> None:
+    def __init__(
+        self, dim: int, n_outputs: int, dropout: float = 0.1, pooling: Pooling = "first", *, dense: bool = True
+    ) -> None:
         super().__init__()
         self.pooling = pooling
         self.dropout = Dropout(dropout)
-        self.dense = nn.Linear(dim, dim)
+        self.dense = nn.Linear(dim, dim) if dense else None
         self.out = nn.Linear(dim, n_outputs)
         self.apply(init_weights)
 
     def forward(self, states: Tensor, mask: Tensor | None = None) -> Tensor:
         """States (B, L, d), mask (B, L) True on tokens or None without padding -> outputs (B, n_outputs)."""
         pooled = pool(states, mask, self.pooling)  # (B, d)
-        outputs: Tensor = self.out(self.dropout(torch.tanh(self.dense(self.dropout(pooled)))))
+        if self.dense is not None:
+            pooled = torch.tanh(self.dense(self.dropout(pooled)))
+        outputs: Tensor = self.out(self.dropout(pooled))
         return outputs
 
     def loss(self, outputs: Tensor, labels: Tensor) -> Tensor:

@@ -85,7 +85,8 @@ def guess(run: Run, rows: int = ROWS_OF_A_TASK) -> float | None:
         return FLOOR_S
     if run.kind == "efficiency":
         return EFFICIENCY_S
-    config = encoder_config(run.encoder)
+    shape = dict(run.spec["model"]["encoder"])
+    config = encoder_config(shape.pop("kind"), shape.pop("size"), **shape)
     weights = config.layers * (4 * config.dim**2 + 2 * config.dim * config.feed_forward)
     if run.kind == "pretrain":
         recipe = run.spec["pretrain"]

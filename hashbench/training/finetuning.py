@@ -70,7 +70,7 @@ class FinetuningModule(ClippedModule):
 
     def forward(self, batch: Batch) -> Tensor:
         """A batch -> outputs of the head (B, n_outputs)."""
-        outputs: Tensor = self.head(self.model(batch), batch.mask)  # (B, n_outputs)
+        outputs: Tensor = self.head(self.model(batch), self.model.states_mask(batch))  # (B, n_outputs)
         return outputs
 
     def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
@@ -163,7 +163,9 @@ def finetune(model: Model, data: FinetuningData, job: Job, *, learning_rate: flo
     config = model.config
     if recipe.weight_decay == 0:  # decay would reach the rows of other types too
         model.embedding.narrow(torch.tensor(data.codes))
-    head = ClassificationHead(config.dim, data.data.n_outputs, config.dropout, job.spec.pooling)
+    head = ClassificationHead(
+        config.dim, data.data.n_outputs, config.dropout, job.spec.pooling, dense=job.spec.dense_head
+    )
     total_steps = data.steps_per_epoch * recipe.epochs
     curves = Curves(total_steps, machine.watch)
     module = FinetuningModule(
@@ -224,7 +226,8 @@ def report_once(
             batch = batch.to(device)
             assert batch.row_ids is not None
             with torch.inference_mode(), autocast:
-                ordered[batch.row_ids.cpu().numpy()] = head(model(batch), batch.mask).float().cpu().numpy()
+                values = head(model(batch), model.states_mask(batch)).float().cpu().numpy()  # (B, n_outputs)
+            ordered[batch.row_ids.cpu().numpy()] = values
         outputs[split] = ordered
         for name, score in scores.evaluate(data.data.task.metrics, data.targets(split), ordered).items():
             points.append(Point(split, name, done.best.step, score.value, score.reason))

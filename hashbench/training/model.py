@@ -11,26 +11,32 @@ from torch import Tensor, nn
 
 from hashbench.embeddings.base import Batch, Embedding, ModelSpec
 from hashbench.embeddings.registry import build_embedding
-from hashbench.encoders.bert import BertEncoder, EncoderConfig
+from hashbench.encoders.base import Config, Encoder
 from hashbench.encoders.registry import make_encoder
 
 
 class Model(nn.Module):
     """Token vectors into token states; heads stand outside."""
 
-    def __init__(self, embedding: Embedding, encoder: BertEncoder) -> None:
+    def __init__(self, embedding: Embedding, encoder: Encoder) -> None:
         super().__init__()
-        self.config: EncoderConfig = encoder.config
+        self.config: Config = encoder.config
         self.embedding = embedding
         self.encoder = encoder
 
     def forward(self, batch: Batch) -> Tensor:
-        """A batch -> token states (B, L m, d)."""
-        mask = batch.mask if batch.padded else None  # without one a GPU takes its fastest attention
-        if mask is not None and self.embedding.tokens_per_item > 1:
-            mask = mask.repeat_interleave(self.embedding.tokens_per_item, dim=1)  # (B, L m)
-        states: Tensor = self.encoder(self.embedding(batch), mask, batch.segments)  # (B, L m, d)
+        """A batch -> states (B, L', d): L m of them for m tokens an item, fewer where the encoder shortens."""
+        mask = self._token_mask(batch) if batch.padded else None  # without one a GPU takes its fastest attention
+        states: Tensor = self.encoder(self.embedding(batch), mask, batch.segments)
         return states
+
+    def states_mask(self, batch: Batch) -> Tensor:
+        """Which of a batch's states stand for tokens: (B, L') bool."""
+        return self.encoder.states_mask(self._token_mask(batch))
+
+    def _token_mask(self, batch: Batch) -> Tensor:
+        m = self.embedding.tokens_per_item
+        return batch.mask if m == 1 else batch.mask.repeat_interleave(m, dim=1)  # (B, L m)
 
 
 def build_model(spec: ModelSpec, size: str, *, seed: int, vocabulary_rows: int | None = None) -> Model:

@@ -8,6 +8,7 @@ import torch
 
 from hashbench.data.batching import (
     Collator,
+    Rows,
     count_batches,
     encode_rows,
     epoch_batches,
@@ -102,6 +103,14 @@ def test_padding_to_the_longest_row_or_to_a_length() -> None:
     encoded = encode_rows([texts([7, 8], [], [9])], ROBERTA, 128)
     assert encoded.padded(np.array([2, 1]), pad=-2).tolist() == [[-1, 9, -3], [-1, -3, -2]]
     assert encoded.padded(np.array([1]), pad=-2, length=5).tolist() == [[-1, -3, -2, -2, -2]]
+    assert encoded.padded(np.array([2]), pad=-2, multiple=4).tolist() == [[-1, 9, -3, -2]]
+    assert encoded.padded(np.array([2]), pad=-2, multiple=3).tolist() == [[-1, 9, -3]]
+
+
+def test_rows_without_any_token_still_have_one_column():
+    rows = Rows(np.zeros(1, np.int32), np.array([0, 0, 0]))
+    assert rows.padded(np.array([0, 1]), pad=-2).tolist() == [[-2], [-2]]
+    assert rows.padded(np.array([0, 1]), pad=-2, multiple=4).tolist() == [[-2] * 4] * 2
 
 
 def test_pad_id() -> None:

@@ -19,7 +19,7 @@ from hashbench.errors import InputError
     ],
 )
 def test_sizes(size: str, shape: tuple[int, ...]) -> None:
-    config = encoder_config(size)
+    config = encoder_config("bert", size)
     assert (config.layers, config.heads, config.dim, config.feed_forward) == shape
     assert (config.max_positions, config.type_rows, config.eps, config.dropout) == (514, 1, 1e-5, 0.1)
 

@@ -60,3 +60,12 @@ def test_cross_entropy_of_classes_and_squared_error_of_one_output() -> None:
 
 def test_regression_takes_whole_numbers_as_targets() -> None:
     assert ClassificationHead(2, 1).loss(torch.tensor([[1.0]]), torch.tensor([3])).item() == 4.0
+
+
+def test_a_head_without_a_dense_layer_is_one_linear_map_of_the_pooled_states() -> None:
+    torch.manual_seed(0)
+    head = ClassificationHead(4, 3, dropout=0.0, pooling="max", dense=False).eval()
+    states = torch.randn(2, 5, 4)
+    assert [name for name, _ in head.named_parameters()] == ["out.weight", "out.bias"]
+    expected = states.amax(1) @ head.out.weight.T + head.out.bias
+    torch.testing.assert_close(head(states, None), expected)

@@ -1,0 +1,70 @@
+"""The interface of an encoder: from token vectors to states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from torch import Tensor, nn
+
+
+class Config(Protocol):
+    """What the suite asks of the shape of any encoder; each architecture adds its own values."""
+
+    @property
+    def layers(self) -> int:
+        """Transformer layers that see the whole input."""
+        ...
+
+    @property
+    def heads(self) -> int:
+        """Attention heads of a layer."""
+        ...
+
+    @property
+    def dim(self) -> int:
+        """d, the width of vectors and states."""
+        ...
+
+    @property
+    def feed_forward(self) -> int:
+        """Width between the two maps of a layer."""
+        ...
+
+    @property
+    def eps(self) -> float:
+        """Of the LayerNorms."""
+        ...
+
+    @property
+    def dropout(self) -> float:
+        """Share of the numbers that dropout clears."""
+        ...
+
+
+class Encoder(nn.Module):
+    """Token vectors to states. A family implements `forward` and `max_length`; `states_mask` where lengths change."""
+
+    config: Any  # a Config; each family narrows the type
+
+    @property
+    def max_length(self) -> int | None:
+        """The longest sequence, special tokens included, by config.max_positions; None where there is no limit."""
+        raise NotImplementedError
+
+    def states_mask(self, mask: Tensor) -> Tensor:
+        """Mask (B, L) of the vectors -> mask (B, L') of the states, for an encoder that shortens the sequence."""
+        return mask
+
+    def forward(self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None = None) -> Tensor:
+        """Vectors (B, L, d), mask (B, L) True on tokens or None without padding, segments (B, L) -> (B, L', d)."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """An encoder that a model can name: its module, made from a config, and the config of each size."""
+
+    build: Callable[[Any], Encoder]
+    sizes: Mapping[str, Any]  # size -> a frozen dataclass that is a Config
