@@ -71,7 +71,7 @@ class FinetuningModule(ClippedModule):
 
     def forward(self, batch: Batch) -> Tensor:
         """A batch -> outputs of the head (B, n_outputs)."""
-        outputs: Tensor = self.head(self.model(batch), self.model.states_mask(batch))  # (B, n_outputs)
+        outputs: Tensor = self.head(*self.model.for_head(batch, self.head.pooling))  # (B, n_outputs)
         return outputs
 
     def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
@@ -229,7 +229,7 @@ def report_once(
             batch = batch.to(device)
             assert batch.row_ids is not None
             with torch.inference_mode(), autocast:
-                values = head(model(batch), model.states_mask(batch)).float().cpu().numpy()  # (B, n_outputs)
+                values = head(*model.for_head(batch, head.pooling)).float().cpu().numpy()  # (B, n_outputs)
             ordered[batch.row_ids.cpu().numpy()] = values
         outputs[split] = ordered
         for name, score in scores.evaluate(data.data.task.metrics, data.targets(split), ordered).items():
