@@ -142,7 +142,7 @@ class BertEncoder(Encoder):
         states, mask = self._before_layers(vectors, mask, segments)
         for layer in self.layers[:-1]:
             states = layer(states, mask)
-        return self.layers[-1].at(states, mask, columns, valid)  # type: ignore[operator, union-attr]
+        return self.layers[-1].at(states, mask, columns, valid)  # type: ignore[operator]
 
     def _before_layers(
         self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None
