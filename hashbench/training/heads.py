@@ -23,6 +23,9 @@ def make_head(model: Model, objective: str) -> Head:
     config = model.config
     if objective == "shuffle_random":
         return TokenHead(config.dim, config.dropout)
+    untied = model.embedding.untied_rows
+    if untied is not None:
+        return MaskedLanguageHead(config.dim, untied, config.eps, untied=True)
     matrix = model.embedding.output_matrix()
     if matrix is None:
         name = type(model.embedding).__name__
@@ -35,6 +38,6 @@ def objective_loss(model: Model, head: Head, states: Tensor, batch: Batch, logit
     assert batch.labels is not None  # the loader of a pre-training always labels
     if isinstance(head, TokenHead):
         return head.loss(states, batch.labels)
-    matrix = model.embedding.output_matrix()
+    matrix = head.matrix if head.matrix is not None else model.embedding.output_matrix()
     assert matrix is not None  # make_head has checked
     return head.loss(states, batch.labels, matrix, logits=logits)
