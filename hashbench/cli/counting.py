@@ -11,26 +11,30 @@ from hashbench.embeddings.registry import find_model, groups, models
 from hashbench.report.papers import Paper, load_paper, papers
 
 COLUMNS = ["model", "paper", "frame", "total_params", "emb_params", "published_total", "published_emb"]
+DEPLOYED = "2-class fine-tuned model as deployed: without heads or matrices of pre-training"
 UNITS = {"M": 1e6, "K": 1e3, "params": 1}  # of the printed counts
 
 
-def parameter_rows(names: Sequence[str], size: str, *, count_generic_row: bool = True) -> list[dict[str, Value]]:
-    """A row for each named model or member of a group, all where none is named. Raises InputError for unknown names."""
+def parameter_rows(
+    names: Sequence[str], size: str, *, count_generic_row: bool = True, deployed: bool = False
+) -> list[dict[str, Value]]:
+    """A row for each named model or member of a group, all where none is named; in the frame of each paper, or as
+    deployed. Raises InputError for unknown names."""
     known = groups()
     wanted = [each for name in names for each in (known[name] if name in known else [name])] or list(models())
-    return [_row(find_model(name), size, count_generic_row) for name in dict.fromkeys(wanted)]
+    return [_row(find_model(name), size, count_generic_row, deployed) for name in dict.fromkeys(wanted)]
 
 
-def _row(spec: ModelSpec, size: str, count_generic_row: bool) -> dict[str, Value]:
-    counts = count(spec, size, count_generic_row=count_generic_row)
+def _row(spec: ModelSpec, size: str, count_generic_row: bool, deployed: bool) -> dict[str, Value]:
+    counts = count(spec, size, count_generic_row=count_generic_row, deployed=deployed)
     return {
         "model": spec.name,
         "paper": spec.paper,
-        "frame": spec.frame,
+        "frame": DEPLOYED if deployed else spec.frame,
         "total_params": counts.total,
         "emb_params": counts.embedding,
-        "published_total": _published(spec, "total_params"),
-        "published_emb": _published(spec, "emb_params"),
+        "published_total": None if deployed else _published(spec, "total_params"),
+        "published_emb": None if deployed else _published(spec, "emb_params"),
     }
 
 

@@ -59,6 +59,9 @@ def params(
         bool,
         typer.Option(help="Count the learned row that HashFormers add to every ordinary token, as their table 2 does."),
     ] = True,
+    deployed: Annotated[
+        bool, typer.Option("--deployed", help="Count the fine-tuned model with a 2-class head, whatever the paper counts.")
+    ] = False,
     style: TableFormat = Format.text,
 ) -> None:
     """Parameters of models with the published vocabulary, in the frame of each paper, beside the published counts.
@@ -68,7 +71,8 @@ def params(
     from hashbench.cli.counting import COLUMNS, parameter_rows
     from hashbench.cli.output import print_rows
 
-    print_rows(COLUMNS, parameter_rows(names or [], encoder.value, count_generic_row=generic_row), style)
+    rows = parameter_rows(names or [], encoder.value, count_generic_row=generic_row, deployed=deployed)
+    print_rows(COLUMNS, rows, style)
 
 
 def encode(

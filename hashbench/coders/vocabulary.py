@@ -29,6 +29,10 @@ class Vocabulary(Coder):
         """Rows of a table for this vocabulary, special tokens included."""
         return FIRST_ROW + len(self._rows)
 
+    def strings(self) -> list[str]:
+        """The pieces in the order of their rows, the first of which is row 5."""
+        return [string.decode() for string in self._rows]
+
     def fit(self, types: TypeTable) -> None:
         """Every type of the table, in its order."""
         self._take(np.asarray(types.blob), np.asarray(types.offsets))

@@ -17,7 +17,7 @@ from hashbench.data.fingerprints import cache_folder, digest, write_json
 from hashbench.data.once import make_once
 from hashbench.data.sources import Source, locate_corpus
 from hashbench.errors import InputError
-from hashbench.text.subwords import SubwordTokenizer
+from hashbench.text.pieces import PieceTokenizer
 from hashbench.text.tokenizers import Tokenizer
 from hashbench.text.types import Interner, TypeTable
 
@@ -69,7 +69,7 @@ class Corpus:
     def load(cls, folder: Path, tokenizer: Tokenizer) -> Corpus:
         """Open a prepared corpus; a tokenizer that was trained with it takes what it learned."""
         manifest: Manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
-        if isinstance(tokenizer, SubwordTokenizer) and tokenizer.bpe == "train":
+        if isinstance(tokenizer, PieceTokenizer) and tokenizer.trained:
             tokenizer.load(folder / "tokenizer")
         return cls(folder, tokenizer, manifest)
 
@@ -159,9 +159,9 @@ class _Making:
 
     def build(self, folder: Path, key: str) -> None:
         """Fill `folder`: tokenizer, ids, documents, types, and the manifest last."""
-        if isinstance(self.tokenizer, SubwordTokenizer) and self.tokenizer.bpe == "train":
-            self.progress("training the BPE vocabulary")
-            self.tokenizer.train(self._training_texts(), self.vocabulary_size)
+        if isinstance(self.tokenizer, PieceTokenizer) and self.tokenizer.trained:
+            self.progress(f"training the {self.tokenizer.title}")
+            self.tokenizer.train(_Again(self._training_texts), self.vocabulary_size)
             self.tokenizer.save(folder / "tokenizer")
         interner = self.tokenizer.interner()
         lengths: list[np.ndarray] = [np.zeros(1, np.int64)]
@@ -223,6 +223,16 @@ class _Making:
                 yield text
 
 
+class _Again:
+    """Texts that can be read any number of times without being kept."""
+
+    def __init__(self, begin: Callable[[], Iterator[str]]) -> None:
+        self._begin = begin
+
+    def __iter__(self) -> Iterator[str]:
+        return self._begin()
+
+
 def article(text: str) -> str:
     """A text up to the first "See also", "References" or "Category" anywhere in it (released HashFormers code).
 
@@ -235,8 +245,9 @@ def article(text: str) -> str:
 
 def _recipe(tokenizer: Tokenizer, vocabulary_size: int) -> dict[str, object]:
     """The tokenizer's recipe, with the size it is or will be trained to; the corpora are named elsewhere in the key."""
-    if isinstance(tokenizer, SubwordTokenizer) and tokenizer.bpe == "train":
-        return {"kind": tokenizer.kind, "train": vocabulary_size, "characters": BPE_TRAINING_CHARACTERS}
+    if isinstance(tokenizer, PieceTokenizer) and tokenizer.trained:
+        trained = {"kind": tokenizer.kind, "train": vocabulary_size, "characters": BPE_TRAINING_CHARACTERS}
+        return trained | tokenizer.options()
     return tokenizer.recipe()
 
 

@@ -14,6 +14,7 @@ from lightning.pytorch import LightningDataModule
 
 from hashbench.coders.base import Coder
 from hashbench.coders.cache import type_codes
+from hashbench.coders.vocabulary import Vocabulary
 from hashbench.data.batching import (
     Collator,
     count_batches,
@@ -71,16 +72,20 @@ class PretrainingData(_SharedData):
         sequence_length: int,
         seed: int,
         objective_args: Mapping[str, object] | None = None,
+        outputs: Vocabulary | None = None,
         rank: int = 0,
         world_size: int = 1,
         prefetch: int = 2,
     ) -> None:
-        """`codes` (n_types, c) of the corpus' types; for mlm their first column is the row in the vocabulary."""
+        """`codes` (n_types, c) of the corpus' types. What mlm predicts is the row of a type in the vocabulary
+        `outputs`; without one the codes are such rows.
+        """
         super().__init__(rank, world_size)
         self.corpus, self.codes = corpus, codes
         self.batch_size, self.seed, self.prefetch = batch_size, seed, prefetch
         self._corrupt = CORRUPT[objective]
         self._labels_are_types = objective == "mlm"
+        self._output_rows = codes if outputs is None else outputs.encode_types(corpus.types)  # (n_types, 1)
         self._arguments = dict(objective_args or {})
         place = template.single.index("A")
         before, after = template.single[:place], template.single[place + 1 :]
@@ -116,13 +121,13 @@ class PretrainingData(_SharedData):
         return share(batches, self.rank, self.world_size)
 
     def _maker(self) -> Make:
-        collate = Collator(self.codes, self._template)
+        collate, output_rows = Collator(self.codes, self._template), np.asarray(self._output_rows)
 
         def make(rows: np.ndarray, epoch: int) -> Batch:
             ids, labels = self._corrupt(
                 self.framed(rows), rows, seed=self.seed, epoch=epoch, n_types=len(self.corpus.types), **self._arguments
             )
-            return collate(ids, row_ids=rows, labels=self._label_rows(collate.codes, labels))
+            return collate(ids, row_ids=rows, labels=self._label_rows(output_rows, labels))
 
         return make
 
@@ -139,13 +144,13 @@ class PretrainingData(_SharedData):
             ids[i, end : end + len(after)] = after
         return ids
 
-    def _label_rows(self, codes: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        """Labels (B, L) int64: for mlm rows of the vocabulary instead of types."""
+    def _label_rows(self, output_rows: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        """Labels (B, L) int64: for mlm the types' rows (n_types, 1) in the vocabulary instead of types."""
         if not self._labels_are_types:
             return labels.astype(np.int64)
         labelled = labels != NO_LABEL
         found = np.full(labels.shape, NO_LABEL, np.int64)
-        found[labelled] = codes[labels[labelled], 0]
+        found[labelled] = output_rows[labels[labelled], 0]
         return found
 
 

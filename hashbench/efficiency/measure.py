@@ -15,6 +15,7 @@ import torch
 
 from hashbench.coders.base import Coder
 from hashbench.coders.cache import type_codes
+from hashbench.coders.vocabulary import Vocabulary
 from hashbench.data.batching import Collator, encode_rows, evaluation_batches
 from hashbench.data.corpus import Corpus
 from hashbench.data.modules import PretrainingData
@@ -51,6 +52,7 @@ class Contender:
     vocabulary_rows: int | None
     pretrain: Pretrain
     finetune: Finetune
+    outputs: Vocabulary | None = None  # what mlm predicts, where codes are no rows of a vocabulary
 
     def build(self, size: str, device: torch.device) -> Model:
         """The model with fresh weights: times do not depend on their values."""
@@ -123,6 +125,7 @@ class PretrainingStep:
             type_codes(contender.coder, contender.corpus.types, setting.cache / "codes"),
             objective=contender.spec.objective,
             objective_args=contender.spec.objective_args,
+            outputs=contender.outputs,
             template=contender.spec.template,
             batch_size=setting.asked.pretrain_batch_size,
             sequence_length=setting.asked.pretrain_length,

@@ -18,12 +18,14 @@ def count(
     n_classes: int | None = None,
     vocabulary_rows: int | None = None,
     count_generic_row: bool = True,
+    deployed: bool = False,
 ) -> Counts:
     """Counts in the frame of the model's paper; by default encoder, embedding and head, without those of pre-training.
 
     `n_classes` None takes the paper's, `vocabulary_rows` None the published vocabulary. `count_generic_row=False`
     leaves the ordinary-token row of HashFormers out of the embedding's count, as the equations of their appendix do;
-    their table 2 has it.
+    their table 2 has it. `deployed` counts what is in use after fine-tuning whatever the paper counts: encoder,
+    embedding and head.
 
     >>> from hashbench.embeddings.registry import find_model
     >>> count(find_model("hashformer-md-proj"))
@@ -35,7 +37,7 @@ def count(
         outputs = spec.counted_classes if n_classes is None else n_classes
         config = encoder.config
         head = ClassificationHead(config.dim, outputs, config.dropout, spec.pooling, dense=spec.dense_head)
-    if spec.counted is not None:
+    if spec.counted is not None and not deployed:
         return spec.counted(Parts(spec, encoder, embedding, head))
     in_embedding = embedding.embedding_parameters()
     if not count_generic_row:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -46,6 +46,7 @@ class Embedding(nn.Module):
     """From codes to vectors. A family implements `embed_types` and `special_rows`; some override `forward`."""
 
     tokens_per_item = 1  # m: Superbloom makes several tokens of an item
+    untied_rows: int | None = None  # rows of an output matrix that the head of a vocabulary objective has for its own
 
     def embed_types(self, codes: Tensor) -> Tensor:
         """Codes of distinct types (n, c) -> vectors (n, d)."""
@@ -59,6 +60,12 @@ class Embedding(nn.Module):
         """A batch -> token vectors (B, L m, d); each distinct type is embedded once."""
         rows = torch.cat([self.special_rows(), self.embed_types(batch.codes)])  # (s + n, d)
         return nn.functional.embedding(batch.positions, rows)  # (B, L, d)
+
+    def initialise(self, vocabulary: Sequence[str]) -> None:
+        """Called once on fresh weights where the coder numbers a vocabulary: the string of each row (specials first).
+
+        A table may start from its strings. By default it starts from what was drawn.
+        """
 
     def narrow(self, codes: Tensor) -> None:
         """Called before a training that meets the types with these codes (n, c) alone: may shed what they never use.
@@ -74,7 +81,10 @@ class Embedding(nn.Module):
         raise NotImplementedError
 
     def output_matrix(self) -> Tensor | None:
-        """The matrix (rows, d) that a vocabulary objective scores against, or None where there is none."""
+        """The matrix (rows, d) that a vocabulary objective scores against; None where there is none, or an untied one.
+
+        An untied one (`untied_rows`) belongs to the head: it is trained with it and dropped with it.
+        """
         return None
 
 

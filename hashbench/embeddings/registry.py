@@ -13,9 +13,11 @@ import inspect
 import os
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
+from hashbench.coders.registry import CODERS
 from hashbench.embeddings.base import SPECIALS, Embedding, ModelSpec
 from hashbench.errors import InputError, near_match
 
@@ -95,7 +97,8 @@ def build_embedding(spec: ModelSpec, dim: int, *, vocabulary_rows: int | None = 
 
 def embedding_arguments(spec: ModelSpec, *, vocabulary_rows: int | None = None) -> dict[str, object]:
     """The arguments of a spec's embedding. The size of a code follows the coder, so that it is set in one place:
-    `num_buckets` decides the rows of a table, `bits` the length of the bit vectors.
+    `num_buckets` decides the rows of a table, `bits` the length of the bit vectors. An embedding with an argument
+    `hashing` gets all arguments of the coder, to hash special tokens as types are.
     """
     arguments: dict[str, object] = dict(spec.embedding_args)
     known = inspect.signature(spec.embedding).parameters
@@ -106,7 +109,16 @@ def embedding_arguments(spec: ModelSpec, *, vocabulary_rows: int | None = None) 
         arguments["num_rows"] = vocabulary_rows
     if "bits" in known and "bits" in spec.coder_args:
         arguments["bits"] = spec.coder_args["bits"]
+    if "hashing" in known:
+        arguments["hashing"] = dict(spec.coder_args)
     return arguments
+
+
+def with_dim(spec: ModelSpec, dim: int) -> ModelSpec:
+    """The spec with a coder for an encoder of width `dim`; the spec itself where codes have a width of their own."""
+    if spec.coder not in CODERS or "dim" not in inspect.signature(CODERS[spec.coder]).parameters:
+        return spec
+    return replace(spec, coder_args={**spec.coder_args, "dim": dim})
 
 
 def load_own(reference: str) -> type[Embedding]:

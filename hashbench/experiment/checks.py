@@ -12,7 +12,7 @@ import torch
 
 from hashbench.coders.registry import make_coder
 from hashbench.embeddings.base import Embedding, ModelSpec
-from hashbench.embeddings.registry import build_embedding
+from hashbench.embeddings.registry import build_embedding, with_dim
 from hashbench.encoders.registry import encoder_config, make_encoder
 from hashbench.errors import InputError, near_match
 from hashbench.experiment.load import Loaded
@@ -37,7 +37,7 @@ def check_model(loaded: Loaded, model: ResolvedModel) -> None:
         _check_objective(spec.objective, spec.objective_args)
     with _at(loaded.where(*place, "embedding"), model.label):
         embedding = _build(spec, encoder_config(spec.encoder, loaded.experiment.encoder, **spec.encoder_args).dim)
-    if spec.objective == "mlm" and embedding.output_matrix() is None:
+    if spec.objective == "mlm" and embedding.output_matrix() is None and embedding.untied_rows is None:
         raise InputError(
             f"{loaded.where(*place, 'objective')}: model '{model.label}': objective mlm needs an embedding with an "
             f"output matrix, which {spec.embedding.__name__} has not; write objective: shuffle_random"
@@ -99,7 +99,7 @@ def check_devices(loaded: Loaded, models: Iterable[ResolvedModel]) -> None:
 
 def _build(full: ModelSpec, dim: int) -> Embedding:
     """The embedding with few rows, which is quickly drawn; codes of its coder's form must pass through it."""
-    spec = full.small()
+    spec = with_dim(full.small(), dim)
     coder = make_coder(spec.coder, **spec.coder_args)
     codes = torch.from_numpy(np.zeros((1, coder.width), coder.dtype))  # 0 is a code of every coder
     try:

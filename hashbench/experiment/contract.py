@@ -12,7 +12,7 @@ from torch import Tensor
 from hashbench.coders.base import Coder
 from hashbench.coders.registry import make_coder
 from hashbench.embeddings.base import PAD, SPECIALS, Batch, Embedding, ModelSpec
-from hashbench.embeddings.registry import build_embedding
+from hashbench.embeddings.registry import build_embedding, with_dim
 from hashbench.text.types import TypeTable
 
 DIM = 16  # of the embedding that is tried
@@ -75,6 +75,7 @@ def contract(spec: ModelSpec) -> Iterator[Finding]:
 
 def make_specimen(spec: ModelSpec) -> Specimen:
     """The embedding with seeded weights; a coder that must be fitted is fitted on TYPES."""
+    spec = with_dim(spec, DIM)
     coder = make_coder(spec.coder, **spec.coder_args)
     if coder.needs_fit:
         coder.fit(TypeTable.from_counts({each: 1 for each in TYPES if each}))
@@ -109,6 +110,8 @@ def _codes(it: Specimen) -> None:
 
 def _gradients(it: Specimen) -> None:
     embedding = it.rebuilt()
+    if not any(p.requires_grad for p in embedding.parameters()):
+        return  # an embedding may be a hash that nothing trains
     embedding(_batch(it)).pow(2).sum().backward()
     without = [name for name, p in embedding.named_parameters() if p.requires_grad and p.grad is None]
     assert not without, f"no gradient reaches {', '.join(without)}"

@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from hashbench.embeddings.base import ModelSpec
-from hashbench.embeddings.registry import find_model, groups, load_own, models
+from hashbench.embeddings.registry import find_model, groups, load_own, models, with_dim
+from hashbench.encoders.registry import encoder_config
 from hashbench.errors import InputError, near_match
 from hashbench.experiment.load import KeyPath, Loaded, validate
 from hashbench.experiment.recipes import PRETRAIN_LEARNING_RATE, complete_finetune, complete_pretrain
 from hashbench.experiment.schema import Finetune, ModelEntry, Pretrain
 
-BPE_KEYS = {"bpe", "lsh_bpe"}  # arguments that name a BPE: a file, or one of the hub
+FILE_KEYS = {"bpe", "lsh_bpe", "vocab"}  # arguments that name a vocabulary of subwords: a file, or one of the hub
+VOCABULARY_OF = {"bpe": "bpe", "wordpieces": "vocab"}  # the argument of a tokenizer that names its vocabulary
 OWN_CODER = "md5-bits"  # what an own embedding gets that names no coder: needs no fit, works for any text
 
 
@@ -153,9 +155,9 @@ def _vary(
 
 
 def _files_beside(loaded: Loaded, args: dict[str, Any], where: str) -> dict[str, Any]:
-    """A BPE file's path made absolute. Raises InputError for a missing file, before it is looked for on the hub."""
+    """A vocabulary file's path made absolute. Raises InputError for a missing one, before the hub is asked for it."""
     found = dict(args)
-    for key in BPE_KEYS & set(args):
+    for key in FILE_KEYS & set(args):
         name = str(args[key])
         path = loaded.folder / Path(name).expanduser()
         if path.exists():
@@ -172,9 +174,31 @@ def _complete(loaded: Loaded, spec: ModelSpec, entry: ModelEntry | None, place: 
     pretrain = _block(loaded, Pretrain, "pretrain", spec.pretrain, entry.pretrain if entry else None, place)
     finetune = _block(loaded, Finetune, "finetune", spec.finetune, entry.finetune if entry else None, place)
     size = loaded.experiment.encoder
+    spec = _with_coder_of_its_size(loaded, _with_vocabulary(loaded, spec, pretrain, place), place)
     if spec.objective is not None:
         pretrain = complete_pretrain(pretrain, objective=spec.objective, encoder=size)
     return ResolvedModel(spec.name, spec, pretrain, complete_finetune(finetune, encoder=size), place)
+
+
+def _with_coder_of_its_size(loaded: Loaded, spec: ModelSpec, place: KeyPath) -> ModelSpec:
+    """The spec with its coder's `dim`, where it has one, set to the encoder's."""
+    pinned = "dim" in spec.encoder_args
+    dim = spec.encoder_args["dim"] if pinned else encoder_config(spec.encoder, loaded.experiment.encoder).dim
+    fitted = with_dim(spec, dim)
+    if fitted is not spec and "dim" in spec.coder_args and spec.coder_args["dim"] != dim:
+        given = f"dim {spec.coder_args['dim']!r}, but the encoder of '{spec.name}' has {dim}"
+        raise InputError(f"{loaded.where(*place, 'coder')}: coder {spec.coder}: {given}; leave dim out, it follows")
+    return fitted
+
+
+def _with_vocabulary(loaded: Loaded, spec: ModelSpec, pretrain: Pretrain, place: KeyPath) -> ModelSpec:
+    """The spec with the vocabulary file of its recipe in place of a vocabulary trained on the corpora."""
+    argument = VOCABULARY_OF[spec.tokenizer] if spec.tokenizer in VOCABULARY_OF else None
+    if pretrain.vocabulary is None or argument is None or argument in spec.tokenizer_args:
+        return spec
+    where = loaded.where(*loaded.place_of(place, "pretrain", "vocabulary"))
+    arguments = {**spec.tokenizer_args, argument: pretrain.vocabulary}
+    return replace(spec, tokenizer_args=_files_beside(loaded, arguments, where))
 
 
 def _block(

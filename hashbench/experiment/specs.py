@@ -13,12 +13,12 @@ from hashbench.embeddings.base import ModelSpec
 from hashbench.experiment.identity import model_block
 from hashbench.experiment.models import ResolvedModel
 from hashbench.experiment.schema import Efficiency, Experiment
-from hashbench.text.subwords import SubwordTokenizer
+from hashbench.text.pieces import PieceTokenizer
 from hashbench.text.tokenizers import make_tokenizer
 
 FLOOR_VERSION = 1  # raised when the meaning of a floor changes
 # Keys of schema.Pretrain that stand elsewhere in the spec: in the corpus, the tokenizer and the seed.
-PRETRAIN_ELSEWHERE = {"corpora", "max_documents", "first_chunk_only", "vocabulary_size", "seed"}
+PRETRAIN_ELSEWHERE = {"corpora", "max_documents", "first_chunk_only", "vocabulary_size", "vocabulary", "seed"}
 OF_THE_HEAD = {"pooling", "dense_head"}  # values of a model that its pre-training does not know
 # What of the recipes a measurement depends on.
 MEASURED = {"pretrain": {"logits", "precision"}, "finetune": {"max_length", "pad_to_max", "precision"}}
@@ -38,7 +38,7 @@ def needs_corpus(spec: ModelSpec) -> bool:
     if spec.objective is not None:
         return True
     tokenizer = make_tokenizer(spec.tokenizer, **spec.tokenizer_args)
-    trains = isinstance(tokenizer, SubwordTokenizer) and tokenizer.needs_training
+    trains = isinstance(tokenizer, PieceTokenizer) and tokenizer.needs_training
     return trains or make_coder(spec.coder, **spec.coder_args).needs_fit
 
 
@@ -46,7 +46,7 @@ def make_subject(model: ResolvedModel, experiment: Experiment, corpora: Mapping[
     """A model with its corpora, given by name and fingerprint; none where it needs none."""
     spec = model.spec
     tokenizer = make_tokenizer(spec.tokenizer, **spec.tokenizer_args)
-    if isinstance(tokenizer, SubwordTokenizer) and tokenizer.needs_training:
+    if isinstance(tokenizer, PieceTokenizer) and tokenizer.needs_training:
         tokenizer.vocabulary_size = model.pretrain.vocabulary_size  # what is derived has its recipe in the identity
     coder = make_coder(spec.coder, **spec.coder_args)
     block = model_block(spec, size=experiment.encoder, tokenizer=tokenizer.recipe(), coder=coder.recipe())

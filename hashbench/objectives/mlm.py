@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from hashbench.layers import init_weights
+from hashbench.layers import draw_weights, init_weights
 from hashbench.objectives.linear_loss import linear_cross_entropy
 from hashbench.objectives.randomness import integers, uniforms
 
@@ -46,13 +46,17 @@ def corrupt(
 
 
 class MaskedLanguageHead(nn.Module):
-    """Linear, GELU, LayerNorm, then scores against the embedding's output matrix plus a bias for each row."""
+    """Linear, GELU, LayerNorm, then scores against an output matrix plus a bias for each row.
 
-    def __init__(self, dim: int, n_rows: int, eps: float = 1e-5) -> None:
+    The matrix is the embedding's, given with each call, or with `untied` one of the head's own.
+    """
+
+    def __init__(self, dim: int, n_rows: int, eps: float = 1e-5, *, untied: bool = False) -> None:
         super().__init__()
         self.dense = nn.Linear(dim, dim)
         self.norm = nn.LayerNorm(dim, eps)
         self.bias = nn.Parameter(torch.zeros(n_rows))
+        self.matrix = nn.Parameter(draw_weights(torch.empty(n_rows, dim))) if untied else None  # (n_rows, d)
         self.apply(init_weights)
 
     def transform(self, states: Tensor) -> Tensor:

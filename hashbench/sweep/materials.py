@@ -6,6 +6,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypedDict
 
 import numpy as np
 from filelock import FileLock
@@ -18,10 +19,18 @@ from hashbench.data.corpus import Corpus, prepare
 from hashbench.data.sources import locate_task, open_sources
 from hashbench.data.task_data import TaskData
 from hashbench.data.tasks import Task, find_task
+from hashbench.embeddings.base import Template
 from hashbench.experiment.load import Loaded
 from hashbench.experiment.models import ResolvedModel
-from hashbench.text.subwords import SubwordTokenizer
+from hashbench.text.pieces import PieceTokenizer
 from hashbench.text.tokenizers import Tokenizer, make_tokenizer
+
+
+class FoundVocabulary(TypedDict):
+    """How many rows a table needs, and the string of each where the coder numbers them."""
+
+    vocabulary_rows: int | None
+    row_strings: list[str] | None
 
 
 @dataclass(frozen=True)
@@ -31,11 +40,18 @@ class Texts:
     tokenizer: Tokenizer
     coder: Coder
     corpus: Corpus | None
+    outputs: Vocabulary | None = None  # what mlm predicts, where codes are no rows of a vocabulary
 
     @property
     def vocabulary_rows(self) -> int | None:
         """Rows of a table that numbers a vocabulary found in the data; None where the model fixes its own number."""
-        return self.coder.num_rows if isinstance(self.coder, Vocabulary) else None
+        numbered = self.outputs or self.coder
+        return numbered.num_rows if isinstance(numbered, Vocabulary) else None
+
+    def of_the_vocabulary(self, template: Template) -> FoundVocabulary:
+        """What `build_model` must know of a vocabulary found in the data."""
+        strings = [*template.specials, *self.coder.strings()] if isinstance(self.coder, Vocabulary) else None
+        return {"vocabulary_rows": self.vocabulary_rows, "row_strings": strings}
 
 
 class Materials:
@@ -75,7 +91,7 @@ class Materials:
         spec = model.spec
         tokenizer = make_tokenizer(spec.tokenizer, **spec.tokenizer_args)
         coder = make_coder(spec.coder, **spec.coder_args)
-        trains = isinstance(tokenizer, SubwordTokenizer) and tokenizer.needs_training
+        trains = isinstance(tokenizer, PieceTokenizer) and tokenizer.needs_training
         if spec.objective is None and not trains and not coder.needs_fit:
             return Texts(tokenizer, coder, None)
         corpus = prepare(
@@ -87,11 +103,13 @@ class Materials:
             vocabulary_size=model.pretrain.vocabulary_size,
             first_chunk_only=model.pretrain.first_chunk_only,
         )
-        if isinstance(coder, Vocabulary) and isinstance(corpus.tokenizer, SubwordTokenizer):
-            coder.fit_pieces(corpus.tokenizer.pieces)
-        elif coder.needs_fit:
-            fit_once(coder, corpus, self.cache / "coders")
-        return Texts(corpus.tokenizer, coder, corpus)
+        outputs = Vocabulary() if spec.objective == "mlm" and coder.width > 1 else None  # its codes are no rows
+        for each in (coder, outputs):
+            if isinstance(each, Vocabulary) and isinstance(corpus.tokenizer, PieceTokenizer):
+                each.fit_pieces(corpus.tokenizer.pieces)
+            elif each is not None and each.needs_fit:
+                fit_once(each, corpus, self.cache / "coders")
+        return Texts(corpus.tokenizer, coder, corpus, outputs)
 
 
 def fit_once(coder: Coder, corpus: Corpus, folder: Path) -> None:

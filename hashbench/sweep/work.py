@@ -91,13 +91,14 @@ def pretrain_model(
     """The pre-trained model, the points of its curves, and facts about the training."""
     spec, recipe, corpus = resolved.spec, resolved.pretrain, texts.corpus
     assert spec.objective is not None and corpus is not None  # the plan makes no pre-training without both
-    model = build_model(spec, run.encoder, seed=recipe.seed, vocabulary_rows=texts.vocabulary_rows)
+    model = build_model(spec, run.encoder, seed=recipe.seed, **texts.of_the_vocabulary(spec.template))
     head = make_head(model, spec.objective)
     data = PretrainingData(
         corpus,
         type_codes(texts.coder, corpus.types, place.materials.cache / "codes"),
         objective=spec.objective,
         objective_args=spec.objective_args,
+        outputs=texts.outputs,
         template=spec.template,
         batch_size=recipe.batch_size,
         sequence_length=recipe.sequence_length,
@@ -118,7 +119,8 @@ def pretrained_model(run: Run, resolved: ResolvedModel, texts: Texts, place: Wor
     """
     source = run.spec["pretrain"]
     seed = run.seed if source is None else resolved.pretrain.seed
-    model = build_model(resolved.spec, run.encoder, seed=seed or 0, vocabulary_rows=texts.vocabulary_rows)
+    spec = resolved.spec
+    model = build_model(spec, run.encoder, seed=seed or 0, **texts.of_the_vocabulary(spec.template))
     if source is None:
         return model
     path = place.weights_of(source)
@@ -257,6 +259,7 @@ def contender(resolved: ResolvedModel, materials: Materials) -> Contender:
         texts.vocabulary_rows,
         resolved.pretrain,
         resolved.finetune,
+        texts.outputs,
     )
 
 

@@ -8,6 +8,7 @@ from typing import Protocol
 from hashbench.errors import InputError, near_match
 from hashbench.text.subwords import SubwordTokenizer
 from hashbench.text.types import Interner
+from hashbench.text.wordpieces import WordPieceTokenizer
 from hashbench.text.words import WordTokenizer
 
 
@@ -29,13 +30,14 @@ class Tokenizer(Protocol):
         ...
 
 
-TOKENIZERS: dict[str, type[WordTokenizer] | type[SubwordTokenizer]] = {
+TOKENIZERS: dict[str, type[WordTokenizer] | type[SubwordTokenizer] | type[WordPieceTokenizer]] = {
     WordTokenizer.kind: WordTokenizer,
     SubwordTokenizer.kind: SubwordTokenizer,
+    WordPieceTokenizer.kind: WordPieceTokenizer,
 }
 
 
-def make_tokenizer(kind: str, **arguments: object) -> WordTokenizer | SubwordTokenizer:
+def make_tokenizer(kind: str, **arguments: object) -> WordTokenizer | SubwordTokenizer | WordPieceTokenizer:
     """A tokenizer by name.
 
     >>> make_tokenizer("words").tokenize("Don't stop!!!")

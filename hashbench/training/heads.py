@@ -23,6 +23,9 @@ def make_head(model: Model, objective: str) -> Head:
     config = model.config
     if objective == "shuffle_random":
         return TokenHead(config.dim, config.dropout)
+    untied = model.embedding.untied_rows
+    if untied is not None:
+        return MaskedLanguageHead(config.dim, untied, config.eps, untied=True)
     matrix = model.embedding.output_matrix()
     if matrix is None:
         name = type(model.embedding).__name__
@@ -35,14 +38,10 @@ def objective_loss(model: Model, head: Head, batch: Batch, logits: Literal["labe
     assert batch.labels is not None  # the loader of a pre-training always labels
     if isinstance(head, TokenHead):
         return head.loss(model(batch), batch.labels)
+    matrix = head.matrix if head.matrix is not None else model.embedding.output_matrix()
+    assert matrix is not None  # make_head has checked
     if logits == "all":
-        return head.loss_everywhere(model(batch), batch.labels, _output_matrix(model))
+        return head.loss_everywhere(model(batch), batch.labels, matrix)
     columns, labelled = label_columns(batch.labels)
     states = model.at(batch, columns, labelled)  # (n, d)
-    return head.loss(states, batch.labels.gather(1, columns)[labelled], _output_matrix(model))
-
-
-def _output_matrix(model: Model) -> Tensor:
-    matrix = model.embedding.output_matrix()
-    assert matrix is not None  # make_head has checked
-    return matrix
+    return head.loss(states, batch.labels.gather(1, columns)[labelled], matrix)

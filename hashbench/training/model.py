@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -53,15 +54,26 @@ class Model(nn.Module):
         return batch.mask if m == 1 else batch.mask.repeat_interleave(m, dim=1)  # (B, L m)
 
 
-def build_model(spec: ModelSpec, size: str, *, seed: int, vocabulary_rows: int | None = None) -> Model:
+def build_model(
+    spec: ModelSpec,
+    size: str,
+    *,
+    seed: int,
+    vocabulary_rows: int | None = None,
+    row_strings: Sequence[str] | None = None,
+) -> Model:
     """The model of a spec with freshly drawn weights, which depend on `seed` alone.
 
     `vocabulary_rows` is the size of the table where the coder numbers a vocabulary found in the data (specials
-    included); None keeps the spec's own number.
+    included); None keeps the spec's own number. `row_strings` are the strings of these rows, from which a table may
+    start.
     """
     torch.manual_seed(seed)
     encoder = make_encoder(spec.encoder, size, **spec.encoder_args)
-    return Model(build_embedding(spec, encoder.config.dim, vocabulary_rows=vocabulary_rows), encoder)
+    embedding = build_embedding(spec, encoder.config.dim, vocabulary_rows=vocabulary_rows)
+    if row_strings is not None:
+        embedding.initialise(row_strings)
+    return Model(embedding, encoder)
 
 
 def save_weights(module: nn.Module, path: Path) -> None:

@@ -22,7 +22,7 @@ def fitted(name: str) -> Coder:
 
 
 def test_names() -> None:
-    assert list(CODERS) == ["vocabulary", "md5-rows", "md5-bits", "lsh-rows", "lsh-bits"]
+    assert list(CODERS) == ["vocabulary", "md5-rows", "md5-bits", "lsh-rows", "lsh-bits", "ngram-pooling"]
 
 
 @pytest.mark.parametrize("name", CODERS)
@@ -81,7 +81,8 @@ def test_codes_are_described_in_plain_values(name: str) -> None:
     if coder.bits:
         assert isinstance(shown, str) and len(shown) == coder.bits // 4
     else:
-        assert isinstance(shown, list) and all(type(number) is int for number in shown)
+        plain = int if np.issubdtype(coder.dtype, np.integer) else float
+        assert isinstance(shown, list) and all(type(number) is plain for number in shown)
 
 
 def test_unknown_names_get_near_matches() -> None:

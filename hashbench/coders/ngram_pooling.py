@@ -1,0 +1,168 @@
+"""The n-gram pooling hash of EELBERT (Cohn et al. 2023, section 3.2): d numbers in [-1, 1] of a string, no parameters.
+
+For i = 1..N the i-grams of a type are hashed to signatures s, P = s h_i mod B for the i-th part of the seeds h, P is
+folded (P - B where P > B / 2) and divided by B / 2; e_i is the mean over the i-grams, e = concat(e_1 .. e_N).
+
+Ours, where the paper is silent: the partition (below), the rolling hash (Rabin-Karp over code points, base 257, modulo
+B), the seeds (SplitMix64), 0 where a type is too short for an i-gram. A type is hashed as its vocabulary spells it,
+"##" included, unless `strip`. Sums are exact in int64: (B - 1)^2 < 2^63.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from hashbench.coders.base import Coder
+from hashbench.coders.md5 import checked_count
+from hashbench.coders.ngram_pooling_kernels import pooled
+from hashbench.coders.vocabulary import split
+from hashbench.errors import InputError
+from hashbench.text.compiled import use_numba
+from hashbench.text.unicode import pack
+
+ORDERS, MODULUS = 3, 1_000_000_007  # N and B (section 3.2)
+BASE = 257  # of the rolling hash: no two n-grams of bytes collide, since 257^3 < B
+SEED = 42  # the random state
+MARKER = "##"  # of a word piece that goes on
+GOLDEN, MIX_A, MIX_B = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB  # SplitMix64
+WORD = 2**64
+CELLS = 1 << 20  # products that the fallback holds at a time
+
+
+class NgramPooling(Coder):
+    """e = concat over i of mean(fold(s_i h_i mod B)) / (B / 2), times `scale`: float32 (n, dim).
+
+    A model's coder gets its encoder's width as `dim`. `partition`: seeds of each order; None: i times
+    floor(d / (N (N + 1) / 2)) for i < N, the rest for N. `strip` hashes "##ing" as "ing".
+    """
+
+    name = "ngram-pooling"
+    dtype = np.float32
+
+    def __init__(
+        self,
+        dim: int = 768,
+        orders: int = ORDERS,
+        modulus: int = MODULUS,
+        seed: int = SEED,
+        partition: Sequence[int] | None = None,
+        scale: float = 1.0,
+        strip: bool = False,
+    ) -> None:
+        self.orders = checked_count(self.name, "orders", orders, most=16)
+        self.dim = self.width = checked_count(self.name, "dim", dim, least=1)
+        self.modulus = checked_count(self.name, "modulus", modulus, least=3)
+        self.seed = checked_count(self.name, "seed", seed, least=0, most=WORD - 1)
+        if not isinstance(scale, int | float) or isinstance(scale, bool) or not 0 < scale < float("inf"):
+            raise InputError(f"coder {self.name}: scale {scale!r} is no number above 0; correct it")
+        if not isinstance(strip, bool):
+            raise InputError(f"coder {self.name}: strip {strip!r}; give true or false")
+        self.scale, self.strip = float(scale), strip
+        self.partition = self._checked_partition(partition)
+        self._seeds = seed_vector(self.seed, self.dim, self.modulus)
+        self._parts = np.cumsum([0, *self.partition])
+
+    def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """Packed strings -> vectors (n, d) float32."""
+        return self._computed(blob, offsets, with_sums=False)[0]
+
+    def sums(self, strings: Sequence[str]) -> np.ndarray:
+        """The integers behind the vectors: column sums S (n, d) int64 of the folded products, e = 2 S / (k B)."""
+        return self._computed(*pack(strings), with_sums=True)[1]
+
+    def recipe(self) -> dict[str, object]:
+        """Name and arguments."""
+        return {
+            "name": self.name,
+            "dim": self.dim,
+            "orders": self.orders,
+            "modulus": self.modulus,
+            "seed": self.seed,
+            "partition": list(self.partition),
+            "scale": self.scale,
+            "strip": self.strip,
+        }
+
+    def _computed(self, blob: np.ndarray, offsets: np.ndarray, *, with_sums: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Codes (n, d), and sums (n, d) where asked for, else none."""
+        n = len(offsets) - 1
+        codes = np.empty((n, self.dim), dtype=np.float32)
+        sums = np.empty((n if with_sums else 0, self.dim), dtype=np.int64)
+        if not use_numba():
+            self._compute_plainly(split(blob, offsets), sums, codes)
+            return codes, sums
+        marker = np.frombuffer(MARKER.encode() if self.strip else b"", dtype=np.uint8)
+        numbers = np.array([BASE, self.modulus], dtype=np.int64)
+        places = np.asarray(offsets, dtype=np.int64)
+        pooled(blob, places, self._seeds, self._parts, numbers, self.scale, marker, sums, codes)
+        return codes, sums
+
+    def _compute_plainly(self, strings: list[bytes], sums: np.ndarray, codes: np.ndarray) -> None:
+        """The same without a compiler."""
+        for row, string in enumerate(strings):
+            text = string.decode()
+            text = text[len(MARKER) :] if self.strip and text.startswith(MARKER) and text != MARKER else text
+            points = np.array([ord(character) for character in text], dtype=np.int64)
+            for order, (first, last) in enumerate(zip(self._parts[:-1], self._parts[1:], strict=True), start=1):
+                found = rolling_hashes(points, order, self.modulus)
+                total = self._folded_sum(found, self._seeds[first:last])
+                codes[row, first:last] = 2.0 * total / (float(max(len(found), 1)) * self.modulus) * self.scale
+                if len(sums):
+                    sums[row, first:last] = total
+
+    def _folded_sum(self, signatures: np.ndarray, seeds: np.ndarray) -> np.ndarray:
+        """Column sums (d_i,) of the folded outer product, a block of signatures at a time."""
+        total = np.zeros(len(seeds), dtype=np.int64)
+        block = max(CELLS // max(len(seeds), 1), 1)
+        for start in range(0, len(signatures), block):
+            products = signatures[start : start + block, None] * seeds.astype(np.int64) % self.modulus  # (k, d_i)
+            products[products > self.modulus // 2] -= self.modulus
+            total += products.sum(axis=0)
+        return total
+
+    def _checked_partition(self, partition: Sequence[int] | None) -> tuple[int, ...]:
+        if partition is None:
+            least = self.orders * (self.orders + 1) // 2
+            unit = self.dim // least
+            if unit == 0:
+                given = f"dim {self.dim} is too small for orders {self.orders}"
+                raise InputError(f"coder {self.name}: {given}; take at least {least}, or fewer orders")
+            parts = [unit * order for order in range(1, self.orders)]
+            return (*parts, self.dim - sum(parts))
+        whole = isinstance(partition, list | tuple) and all(type(part) is int and part > 0 for part in partition)
+        if not whole or len(partition) != self.orders or sum(partition) != self.dim:
+            wanted = f"{self.orders} whole numbers above 0 whose sum is {self.dim}"
+            raise InputError(f"coder {self.name}: partition {partition!r}; give {wanted}")
+        return tuple(partition)
+
+
+def seed_vector(state: int, dim: int, modulus: int) -> np.ndarray:
+    """The seeds h (d,) int32, 1 <= h < B: h_j = 1 + mix(state + (j + 1) G) mod (B - 1), mix of SplitMix64.
+
+    >>> seed_vector(42, 3, 1_000_000_007).tolist()
+    [678530714, 427935848, 627061557]
+    """
+    values = [1 + mix((state + (j + 1) * GOLDEN) % WORD) % (modulus - 1) for j in range(dim)]
+    return np.array(values, dtype=np.int32)
+
+
+def mix(z: int) -> int:
+    """The finaliser of SplitMix64, 64 bits to 64 bits."""
+    z = (z ^ (z >> 30)) * MIX_A % WORD
+    z = (z ^ (z >> 27)) * MIX_B % WORD
+    return z ^ (z >> 31)
+
+
+def rolling_hashes(points: np.ndarray, order: int, modulus: int) -> np.ndarray:
+    """Signatures of the i-grams of code points (l,) -> (max(l - i + 1, 0),) int64, by Horner's rule.
+
+    >>> rolling_hashes(np.array([99, 97, 116]), 2, 1_000_000_007).tolist()
+    [25540, 25045]
+    """
+    n = max(len(points) - order + 1, 0)
+    found = np.zeros(n, dtype=np.int64)
+    for place in range(order):
+        found = (found * BASE + points[place : place + n]) % modulus
+    return found

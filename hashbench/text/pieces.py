@@ -1,0 +1,140 @@
+"""What the tokenizers of subwords share: a vocabulary of pieces, learned from texts or read from a file."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+from tokenizers import Tokenizer
+
+from hashbench.errors import InputError
+from hashbench.text.types import Interner, TokenizedTexts, TypeTable
+from hashbench.text.unicode import pack, well_formed
+
+FILE = "tokenizer.json"
+TRAIN = "train"  # where a file or a hub name may stand: learn the vocabulary from the corpora
+
+
+class PieceTokenizer(ABC):
+    """A vocabulary of pieces and the way from a text to them. A type is a piece as the vocabulary spells it."""
+
+    kind: str
+    title: str  # the kind in messages
+    facts_file: str  # beside the tokenizer.json of a trained vocabulary
+    special_tokens: frozenset[str]  # never pieces
+
+    def __init__(self) -> None:
+        self.vocabulary_size: int | None = None  # asked for in training, specials included
+        self._tokenizer: Tokenizer | None = None
+
+    @property
+    @abstractmethod
+    def trained(self) -> bool:
+        """Whether the vocabulary comes, or will come, from the corpora; False: from a file."""
+
+    @abstractmethod
+    def recipe(self) -> dict[str, object]:
+        """The content of the file, or the size of the training; never a path."""
+
+    @abstractmethod
+    def train(self, texts: Iterable[str], vocabulary_size: int) -> None:
+        """Learn a vocabulary of this size, specials included. The texts may be read more than once."""
+
+    def options(self) -> dict[str, object]:
+        """What else than the vocabulary decides the pieces of a text."""
+        return {}
+
+    @property
+    def needs_training(self) -> bool:
+        """Whether `train` or `load` must come before anything else."""
+        return self._tokenizer is None
+
+    def save(self, folder: Path) -> None:
+        """Write a trained tokenizer into a folder."""
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / self.facts_file).write_text(json.dumps({"vocabulary_size": self.vocabulary_size}))
+        self._ready().save(str(folder / FILE))
+
+    def load(self, folder: Path) -> None:
+        """Take what `save` wrote."""
+        if not (folder / FILE).is_file():
+            raise InputError(f"{folder}: no trained {self.title}; prepare the data again")
+        self.vocabulary_size = json.loads((folder / self.facts_file).read_text())["vocabulary_size"]
+        self._tokenizer = Tokenizer.from_file(str(folder / FILE))
+
+    @property
+    def pieces(self) -> list[str]:
+        """The vocabulary in the order of its ids, without special tokens."""
+        vocabulary = self._ready().get_vocab(with_added_tokens=False)
+        return [piece for piece in sorted(vocabulary, key=vocabulary.__getitem__) if piece not in self.special_tokens]
+
+    def piece_ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """Ids of the pieces of each text, in the file's own numbering (which counts its specials)."""
+        encodings = self._ready().encode_batch_fast([well_formed(text) for text in texts], add_special_tokens=False)
+        return [encoding.ids for encoding in encodings]
+
+    def tokenize(self, text: str) -> list[str]:
+        """The pieces of one text."""
+        return self._ready().encode(well_formed(text), add_special_tokens=False).tokens
+
+    def interner(self) -> Interner:
+        """A counter of pieces."""
+        return PieceInterner(self)
+
+    def library_tokenizer(self) -> Tokenizer:
+        """The object of the `tokenizers` library behind it."""
+        return self._ready()
+
+    def spellings(self) -> list[str]:
+        """The string of every id, specials included; ids without a piece are empty."""
+        vocabulary = self._ready().get_vocab(with_added_tokens=False)
+        strings = [""] * (max(vocabulary.values()) + 1)
+        for piece, i in vocabulary.items():
+            strings[i] = piece
+        return strings
+
+    def _ready(self) -> Tokenizer:
+        if self._tokenizer is None:
+            raise RuntimeError(f"this {self.title} tokenizer is not trained yet: call train or load first")
+        return self._tokenizer
+
+
+class PieceInterner:
+    """Counts pieces; a provisional id is the id in the tokenizer's file."""
+
+    def __init__(self, tokenizer: PieceTokenizer) -> None:
+        self._tokenizer = tokenizer
+        self._spellings = tokenizer.spellings()
+        self._counts = np.zeros(len(self._spellings), dtype=np.int64)
+
+    def add(self, texts: Sequence[str]) -> TokenizedTexts:
+        """Texts -> ids of the file."""
+        per_text = [np.asarray(ids, dtype=np.int32) for ids in self._tokenizer.piece_ids(texts)]
+        offsets = np.zeros(len(per_text) + 1, dtype=np.int64)
+        np.cumsum([len(ids) for ids in per_text], out=offsets[1:])
+        ids = np.concatenate([np.zeros(0, dtype=np.int32), *per_text])
+        self._counts += np.bincount(ids, minlength=len(self._counts))
+        return TokenizedTexts(ids, offsets)
+
+    def finish(self) -> tuple[TypeTable, np.ndarray]:
+        """-> (table of the pieces that occur, remap int32 with -1 for the others)."""
+        seen = np.flatnonzero(self._counts)
+        table, rank = TypeTable.sorted(*pack([self._spellings[i] for i in seen]), self._counts[seen])
+        remap = np.full(len(self._counts), -1, dtype=np.int32)
+        remap[seen] = rank
+        return table, remap
+
+
+def from_hub(name: str, file: str, where: str) -> Path:
+    """A file of a model of the hub, in its cache. Raises InputError where the hub gives none."""
+    from huggingface_hub import hf_hub_download  # here: a network client, which most uses never need
+
+    try:
+        return Path(hf_hub_download(name, file))
+    except (OSError, ValueError) as error:  # the hub's errors derive from these
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        remedy = f"give the path of a {file}, or {TRAIN}"
+        raise InputError(f"{where} {name}: no such file, and the hub gave none ({reason}); {remedy}") from None

@@ -1,0 +1,176 @@
+"""Word pieces: BERT's uncased subwords, trained on a corpus or taken from any vocabulary (the `tokenizers` library).
+
+Text is normalised and split as BERT does it; a word is cut greedily into the longest pieces, all but the first spelled
+with "##" before them. A word that cannot be cut is one [UNK].
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
+
+from hashbench.errors import InputError
+from hashbench.text.pieces import FILE, TRAIN, PieceTokenizer, from_hub
+from hashbench.text.unicode import well_formed
+
+SPECIALS = frozenset(("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"))  # BERT's: never pieces, but for [UNK]
+UNKNOWN = "[UNK]"
+MARKER = "##"  # before a piece that goes on with a word
+LIST = "vocab.txt"  # one piece a line
+LONGEST_WORD = 100  # characters; longer words are [UNK], as in BERT
+ALPHABET = 1_000  # characters that a trained vocabulary can spell, the most frequent ones; the library's BERT recipe
+MIN_FREQUENCY = 2  # of a merged pair; as above
+BLOCK_CHARACTERS = 1_000_000  # normalised at a time to count characters
+
+
+class WordPieceTokenizer(PieceTokenizer):
+    """BERT's word pieces. A type is a piece as its vocabulary spells it, "##" included."""
+
+    kind = "wordpieces"
+    title = "word-piece vocabulary"
+    facts_file = "wordpieces.json"
+    special_tokens = SPECIALS
+
+    def __init__(self, vocab: str = TRAIN, lowercase: bool = True) -> None:
+        """`vocab`: train (on the corpora), a vocab.txt or tokenizer.json, a folder with one, or a hub name.
+
+        Raises:
+            InputError: no such file, nor such a name on the hub, or it holds no word pieces.
+        """
+        if not isinstance(vocab, str) or not vocab or not isinstance(lowercase, bool):
+            given = f"vocab {vocab!r}, lowercase {lowercase!r}"
+            raise InputError(f"tokenizer wordpieces: {given}; give train, a {LIST} or a hub name, and true or false")
+        super().__init__()
+        self.vocab, self.lowercase = vocab, lowercase
+        self._digest: str | None = None  # of the vocabulary
+        if vocab != TRAIN:
+            pieces = read_vocabulary(vocab)
+            self._digest = hashlib.sha256("\n".join(pieces).encode()).hexdigest()
+            self._tokenizer = word_piece_tokenizer(pieces, lowercase)
+            self.vocabulary_size = len(pieces)
+
+    @property
+    def trained(self) -> bool:
+        """Whether the pieces are learned from the corpora."""
+        return self.vocab == TRAIN
+
+    def recipe(self) -> dict[str, object]:
+        """The content of the file, or the size of the training; never a path."""
+        made_by = {"train": self.vocabulary_size} if self._digest is None else {"sha256": self._digest}
+        return {"kind": self.kind, "vocab": made_by, **self.options()}
+
+    def options(self) -> dict[str, object]:
+        """Whether the text is lower-cased."""
+        return {"lowercase": self.lowercase}
+
+    def train(self, texts: Iterable[str], vocabulary_size: int) -> None:
+        """Learn `vocabulary_size` - 5 pieces (five rows are for special tokens), or fewer where texts give no more.
+
+        The texts are read twice. The library numbers characters in the order of a hash table that differs from process
+        to process, and ties between merges go by number; with the alphabet and its "##" forms given, nothing is open.
+        """
+        texts = list(texts) if isinstance(texts, Iterator) else texts
+        tokenizer = word_piece_tokenizer([UNKNOWN], self.lowercase)
+        alphabet = frequent_characters(tokenizer, texts)
+        trainer = trainers.WordPieceTrainer(
+            vocab_size=vocabulary_size - len(SPECIALS),
+            min_frequency=MIN_FREQUENCY,
+            initial_alphabet=alphabet,
+            limit_alphabet=len(alphabet),
+            special_tokens=[MARKER + character for character in alphabet if continues(tokenizer, character)],
+            continuing_subword_prefix=MARKER,
+            show_progress=False,
+        )
+        tokenizer.train_from_iterator(map(well_formed, texts), trainer)
+        learned = tokenizer.get_vocab()
+        pieces = [piece for piece in sorted(learned, key=learned.__getitem__) if piece not in SPECIALS]
+        self._tokenizer = word_piece_tokenizer([*sorted(SPECIALS), *pieces], self.lowercase)
+        self.vocabulary_size = vocabulary_size
+
+
+def word_piece_tokenizer(pieces: list[str], lowercase: bool) -> Tokenizer:
+    """BERT's way from a text to the pieces of a vocabulary; special tokens do not arise from their spelling."""
+    vocabulary = {piece: i for i, piece in enumerate(pieces)}
+    model = models.WordPiece(
+        vocabulary, unk_token=UNKNOWN, continuing_subword_prefix=MARKER, max_input_chars_per_word=LONGEST_WORD
+    )
+    tokenizer = Tokenizer(model)
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=lowercase)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    return tokenizer
+
+
+def frequent_characters(tokenizer: Tokenizer, texts: Iterable[str]) -> list[str]:
+    """The most frequent characters of normalised texts, sorted; equally frequent ones in the order of code points."""
+    counts: Counter[int] = Counter()
+    for block in _blocks(texts):
+        normal = tokenizer.normalizer.normalize_str(block)
+        points, found = np.unique(np.frombuffer(normal.encode("utf-32-le"), dtype="<u4"), return_counts=True)
+        counts.update(dict(zip(points.tolist(), found.tolist(), strict=True)))
+    ranked = sorted(counts, key=lambda point: (-counts[point], point))
+    return sorted([chr(point) for point in ranked if not chr(point).isspace()][:ALPHABET])
+
+
+def continues(tokenizer: Tokenizer, character: str) -> bool:
+    """Whether a character can stand behind another one in a word: punctuation and ideographs are words of their own."""
+    text = tokenizer.normalizer.normalize_str(f"a{character}")
+    return len(tokenizer.pre_tokenizer.pre_tokenize_str(text)) == 1
+
+
+def read_vocabulary(name: str) -> list[str]:
+    """The pieces of a file, a folder or a hub name, in the order of their ids.
+
+    Raises:
+        InputError: there is no such file, or it is no vocabulary with [UNK] in which each piece stands once.
+    """
+    path = Path(name).expanduser()
+    if path.is_dir():
+        there = [path / each for each in (LIST, FILE) if (path / each).is_file()]
+        if not there:
+            raise InputError(f"vocab {name}: neither {LIST} nor {FILE} is in it; name another folder")
+        path = there[0]
+    elif not path.exists():
+        path = from_hub(name, LIST, "vocab")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"vocab {name}: cannot be read ({error}); give a {LIST}") from None
+    pieces = _from_json(text, name) if path.suffix == ".json" else [line.rstrip("\r") for line in text.split("\n")]
+    while pieces and not pieces[-1]:
+        pieces.pop()
+    if UNKNOWN not in pieces:
+        raise InputError(f"vocab {name}: there is no {UNKNOWN} in it; give a {LIST} of BERT's form, one piece a line")
+    if len(set(pieces)) < len(pieces):
+        double = next(piece for piece, n in Counter(pieces).items() if n > 1)
+        raise InputError(f"vocab {name}: the piece {double!r} stands twice; leave one out")
+    return pieces
+
+
+def _from_json(text: str, name: str) -> list[str]:
+    try:
+        model = json.loads(text)["model"]
+        kind, vocabulary = model["type"], model["vocab"]
+    except (ValueError, KeyError, TypeError):
+        raise InputError(f"vocab {name}: no {FILE} of the tokenizers library; give one, or a {LIST}") from None
+    if kind != "WordPiece":
+        raise InputError(f"vocab {name}: holds a {kind} model; give word pieces")
+    return sorted(vocabulary, key=vocabulary.__getitem__)
+
+
+def _blocks(texts: Iterable[str]) -> Iterator[str]:
+    """Texts joined to blocks of about BLOCK_CHARACTERS."""
+    block: list[str] = []
+    size = 0
+    for text in texts:
+        block.append(well_formed(text))
+        size += len(text) + 1
+        if size >= BLOCK_CHARACTERS:
+            yield "\n".join(block)
+            block, size = [], 0
+    yield "\n".join(block)
