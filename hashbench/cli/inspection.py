@@ -60,7 +60,7 @@ def params(
         typer.Option(help="Count the learned row that HashFormers add to every ordinary token, as their table 2 does."),
     ] = True,
     deployed: Annotated[
-        bool, typer.Option("--deployed", help="Count the fine-tuned model with a 2-class head, whatever the paper counts.")
+        bool, typer.Option("--deployed", help="Count the fine-tuned model with 2 classes, whatever the paper counts.")
     ] = False,
     style: TableFormat = Format.text,
 ) -> None:

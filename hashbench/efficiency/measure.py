@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import torch
 
 from hashbench.coders.base import Coder
 from hashbench.coders.cache import type_codes
+from hashbench.coders.remembered import RememberedCodes
 from hashbench.coders.vocabulary import Vocabulary
 from hashbench.data.batching import Collator, encode_rows, evaluation_batches
 from hashbench.data.corpus import Corpus
@@ -211,32 +211,6 @@ class Inference:
             second = None if rows.second is None else rows.second[chosen]
             ids = rows.padded(chosen, collate.pad, length, template.pad_multiple)
             yield collate(ids, row_ids=chosen, second=second)
-
-
-class RememberedCodes(Coder):
-    """A coder that looks up what it has computed before, as a running application would."""
-
-    def __init__(self, coder: Coder) -> None:
-        self.name, self.width, self.dtype, self.bits = coder.name, coder.width, coder.dtype, coder.bits
-        self._coder = coder
-        self._known: dict[bytes, np.ndarray] = {}
-
-    def recipe(self) -> dict[str, object]:
-        """The coder's own."""
-        return self._coder.recipe()
-
-    def state(self) -> dict[str, np.ndarray]:
-        """The coder's own."""
-        return self._coder.state()
-
-    def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        """Packed strings -> codes (n, c)."""
-        if len(offsets) == 1:
-            return self._coder.encode_utf8(blob, offsets)  # no types at all: texts may be empty
-        keys = [blob[start:end].tobytes() for start, end in zip(offsets[:-1], offsets[1:], strict=True)]
-        if any(key not in self._known for key in keys):
-            self._known.update(zip(keys, self._coder.encode_utf8(blob, offsets), strict=True))
-        return np.stack([self._known[key] for key in keys])  # (n, c)
 
 
 def autocast(precision: Precision, device: torch.device) -> torch.autocast:

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from hashbench.coders.remembered import RememberedCodes
 from hashbench.data.sources import load_task, open_sources
 from hashbench.data.tasks import find_task
-from hashbench.efficiency.measure import Contender, PretrainingStep, RememberedCodes, Setting, measure
+from hashbench.efficiency.measure import Contender, PretrainingStep, Setting, measure
 from hashbench.efficiency.memory import peak_bytes
 from hashbench.embeddings.base import Batch, ModelSpec
 from hashbench.embeddings.registry import load_own
