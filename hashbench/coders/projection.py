@@ -1,4 +1,4 @@
-"""The projection of ProFormer (Sankar, Ravi and Kozareva 2021, section 2.1): T hashed hyperplanes over a word's n-grams.
+"""The projection of ProFormer (Sankar, Ravi and Kozareva 2021, section 2.1): hashed hyperplanes over n-grams of a word.
 
 The paper publishes T = 420 bits, n-grams to 5, skip-grams of 1 and features of the context words; the rest is ours. A
 word between ^ and $ gives its substrings of 1 to 5 characters but for the two bare markers, and its pairs of

@@ -12,15 +12,17 @@ text; `proformer-glue` is the row of HashFormers' tables 1 and 2, with a pooler 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from hashbench.coders.projection import BITS
 from hashbench.coders.projection import Projection as ProjectionCoder
 from hashbench.embeddings.base import END, PAD, SPECIALS, Batch, Counts, Embedding, ModelSpec, Parts, Template
 from hashbench.embeddings.lookup import Table
+from hashbench.errors import InputError
 from hashbench.layers import draw_weights
 
 PLACES = 3  # the word itself, its left and its right neighbour
@@ -32,11 +34,13 @@ VOCABULARY_ROWS = 30_522  # of BERT's word pieces
 class _Projected(Embedding):
     """What both projections share: special tokens are words like others, padding has no sums."""
 
-    def __init__(self, bits: int, places: int, seed: int) -> None:
+    def __init__(self, hashing: Mapping[str, Any]) -> None:
+        """`hashing`: the coder's arguments."""
         super().__init__()
-        self.bits = bits
+        coder = ProjectionCoder(**hashing)
+        self.bits = coder.n_bits
         words = [SEPARATOR if i == END else name for i, name in enumerate(SPECIALS)]
-        sums = torch.from_numpy(ProjectionCoder(bits=bits, places=places, seed=seed).encode(words))
+        sums = torch.from_numpy(coder.encode(words))
         sums[PAD] = 0
         self.special_sums: Tensor
         self.register_buffer("special_sums", sums, persistent=False)  # (5, places * T) int16
@@ -57,15 +61,20 @@ class Proformer(_Projected):
     def __init__(
         self,
         dim: int,
-        bits: int = BITS,
         context: int = 1,
         signed: bool = False,
         own_weight: int = 2,
-        seed: int = 0,
+        hashing: Mapping[str, Any] | None = None,
     ) -> None:
-        super().__init__(bits, PLACES, seed)
+        super().__init__(hashing or {})
+        if context not in (0, 1):
+            raise InputError(f"context {context!r} is neither 0 nor 1, the neighbours that a word sees on each side")
+        if not isinstance(own_weight, int) or own_weight < 1:
+            raise InputError(f"own_weight {own_weight!r} is no whole number from 1 on; correct it")
+        if context and self.special_sums.shape[1] < PLACES * self.bits:
+            raise InputError("context 1 needs the sums of three places; write coder: {places: 3}, or context: 0")
         self.context, self.signed, self.own_weight = context, signed, own_weight
-        self.weight = nn.Parameter(draw_weights(torch.empty(dim, bits)))  # W (d, T)
+        self.weight = nn.Parameter(draw_weights(torch.empty(dim, self.bits)))  # W (d, T)
 
     def projected(self, sums: Tensor) -> Tensor:
         """S (..., T) -> bits (..., T) as floats; a tie gives 1."""
@@ -99,16 +108,16 @@ class Proformer(_Projected):
 class SentenceProjection(_Projected):
     """SGNN: bits of a whole input, mapped to the units of the first hidden layer. One vector an input: (B, 1, d)."""
 
-    def __init__(self, dim: int, bits: int = SENTENCE_BITS, signed: bool = False, seed: int = 0) -> None:
-        super().__init__(bits, 1, seed)
+    def __init__(self, dim: int, signed: bool = False, hashing: Mapping[str, Any] | None = None) -> None:
+        super().__init__(hashing or {})
         self.signed = signed
-        self.first = nn.Linear(bits, dim)
+        self.first = nn.Linear(self.bits, dim)
         nn.init.xavier_uniform_(self.first.weight)
         nn.init.zeros_(self.first.bias)
 
     def embed_types(self, codes: Tensor) -> Tensor:
-        """Sums (n, T) -> vectors (n, d): types as inputs of one word."""
-        ones = (codes >= 0).to(self.first.weight.dtype)
+        """Sums (n, places * T) -> vectors (n, d): types as inputs of one word."""
+        ones = (codes[:, : self.bits] >= 0).to(self.first.weight.dtype)
         vectors: Tensor = self.first(2 * ones - 1 if self.signed else ones)
         return vectors
 

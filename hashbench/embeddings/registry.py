@@ -95,7 +95,8 @@ def build_embedding(spec: ModelSpec, dim: int, *, vocabulary_rows: int | None = 
 
 def embedding_arguments(spec: ModelSpec, *, vocabulary_rows: int | None = None) -> dict[str, object]:
     """The arguments of a spec's embedding. The size of a code follows the coder, so that it is set in one place:
-    `num_buckets` decides the rows of a table, `bits` the length of the bit vectors.
+    `num_buckets` decides the rows of a table, `bits` the length of the bit vectors. An embedding with an argument
+    `hashing` gets all arguments of the coder, to hash special tokens as types are.
     """
     arguments: dict[str, object] = dict(spec.embedding_args)
     known = inspect.signature(spec.embedding).parameters
@@ -106,6 +107,8 @@ def embedding_arguments(spec: ModelSpec, *, vocabulary_rows: int | None = None) 
         arguments["num_rows"] = vocabulary_rows
     if "bits" in known and "bits" in spec.coder_args:
         arguments["bits"] = spec.coder_args["bits"]
+    if "hashing" in known:
+        arguments["hashing"] = dict(spec.coder_args)
     return arguments
 
 

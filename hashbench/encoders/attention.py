@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.autograd.function import FunctionCtx, once_differentiable
 
 from hashbench.layers import keep_mask
@@ -67,14 +67,3 @@ def attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, pr
         return attended
     allowed = None if mask is None else mask[:, None, None, :]  # (B, 1, 1, L)
     return torch.nn.functional.scaled_dot_product_attention(query, key, value, allowed, dropout_p=probability)
-
-
-def self_attention(states: Tensor, mask: Tensor | None, qkv: nn.Linear, *, heads: int, dropout: float) -> Tensor:
-    """Multi-head self-attention before its output map: states (B, L, d), mask (B, L) or None -> (B, L, d).
-
-    `qkv` maps d to 3 d, queries first: one product instead of three.
-    """
-    batch, length, dim = states.shape
-    query, key, value = qkv(states).view(batch, length, 3, heads, dim // heads).permute(2, 0, 3, 1, 4)  # (B, H, L, h)
-    out = attention(query, key, value, mask, dropout)
-    return out.transpose(1, 2).reshape(batch, length, dim)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from torch import Tensor, nn
 
-from hashbench.encoders.attention import self_attention
+from hashbench.encoders.attention import attention
 from hashbench.encoders.base import Architecture, Encoder
 from hashbench.errors import InputError
 from hashbench.layers import Dropout, init_weights
@@ -68,8 +68,11 @@ class Layer(nn.Module):
 
     def attend(self, states: Tensor, mask: Tensor | None) -> Tensor:
         """Multi-head self-attention: (B, L, d) -> (B, L, d)."""
-        dropped = self.attention_dropout if self.training else 0.0
-        return self.attention_out(self_attention(states, mask, self.qkv, heads=self.heads, dropout=dropped))
+        batch, length, dim = states.shape
+        qkv = self.qkv(states).view(batch, length, 3, self.heads, dim // self.heads)
+        query, key, value = qkv.permute(2, 0, 3, 1, 4)  # each (B, H, L, h)
+        out = attention(query, key, value, mask, self.attention_dropout if self.training else 0.0)
+        return self.attention_out(out.transpose(1, 2).reshape(batch, length, dim))  # (B, L, d)
 
     def forward(self, states: Tensor, mask: Tensor | None) -> Tensor:
         """(B, L, d) -> (B, L, d)."""

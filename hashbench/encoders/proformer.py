@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from hashbench.encoders.attention import self_attention
+from hashbench.encoders.attention import attention
 from hashbench.encoders.base import Architecture, Encoder
 from hashbench.encoders.bert import EncoderConfig, Layer
 from hashbench.errors import InputError
@@ -79,16 +79,22 @@ class LocalProjectionAttention(nn.Module):
         self.norm = nn.LayerNorm(config.dim, config.eps)
         self.dropout = Dropout(config.dropout)
 
+    def attend(self, groups: Tensor, allowed: Tensor | None) -> Tensor:
+        """Multi-head self-attention inside each group: (g, K, d) -> (g, K, d)."""
+        n, size, dim = groups.shape
+        query, key, value = self.qkv(groups).view(n, size, 3, self.heads, -1).permute(2, 0, 3, 1, 4)  # (g, H, K, h)
+        out = attention(query, key, value, allowed, self.attention_dropout if self.training else 0.0)
+        attended: Tensor = self.attention_out(out.transpose(1, 2).reshape(n, size, dim))
+        return attended
+
     def forward(self, states: Tensor, mask: Tensor | None) -> Tensor:
-        """States (B, L, d), mask (B, L) or None, L a multiple of K -> (B, L / K, d); a group of padding only gives 0."""
+        """States (B, L, d), mask (B, L) or None, L a multiple of K -> (B, L / K, d); a group of padding gives 0."""
         batch, length, dim = states.shape
         groups = states.reshape(-1, self.group, dim)  # (B L / K, K, d)
         inside = None if mask is None else mask.reshape(-1, self.group)  # (B L / K, K)
         # A group without any word would be a softmax over nothing: it attends to its padding, and is dropped below.
         allowed = None if inside is None else inside | ~inside.any(1, keepdim=True)
-        dropped = self.attention_dropout if self.training else 0.0
-        attended = self_attention(groups, allowed, self.qkv, heads=self.heads, dropout=dropped)  # (B L / K, K, d)
-        groups = self.norm(groups + self.dropout(self.attention_out(attended)))
+        groups = self.norm(groups + self.dropout(self.attend(groups, allowed)))
         if inside is not None and allowed is not None:
             groups = groups.masked_fill(~allowed[..., None], -torch.inf)
         pooled = groups.amax(1)  # (B L / K, d)

@@ -125,7 +125,8 @@ class FinetuningModule(ClippedModule):
             eps=recipe.eps,
             weight_decay=recipe.weight_decay,
         )
-        warmup = int(recipe.warmup_fraction * self._total_steps)
+        share = int(recipe.warmup_fraction * self._total_steps)
+        warmup = share if recipe.warmup_steps is None else recipe.warmup_steps
         schedule = schedule_of(recipe.schedule, total=self._total_steps, warmup=warmup, cycles=recipe.restart_cycles)
         return optimizer_setup(optimizer, schedule)
 
@@ -166,7 +167,7 @@ def finetune(model: Model, data: FinetuningData, job: Job, *, learning_rate: flo
     head = ClassificationHead(
         config.dim, data.data.n_outputs, config.dropout, job.spec.pooling, dense=job.spec.dense_head
     )
-    total_steps = data.steps_per_epoch * recipe.epochs
+    total_steps = training_steps(data, recipe)
     curves = Curves(total_steps, machine.watch)
     module = FinetuningModule(
         model,
@@ -192,7 +193,7 @@ def finetune(model: Model, data: FinetuningData, job: Job, *, learning_rate: flo
         precision=recipe.precision,
         clip=recipe.clip,
         max_steps=total_steps,
-        max_epochs=recipe.epochs,
+        max_epochs=-(-total_steps // data.steps_per_epoch),
         callbacks=[resumable],
         folder=machine.folder,
         check_interval=interval,
@@ -205,10 +206,17 @@ def finetune(model: Model, data: FinetuningData, job: Job, *, learning_rate: flo
     return Finetuned(model, head, curves.points, progress.best, progress.last, trainer.global_step)
 
 
+def training_steps(data: FinetuningData, recipe: Finetune) -> int:
+    """Optimizer steps of the whole training: as asked for, or those of the epochs."""
+    return recipe.steps or data.steps_per_epoch * recipe.epochs
+
+
 def evaluation_interval(data: FinetuningData, recipe: Finetune) -> int:
-    """Optimizer steps between two evaluations: the paper's rule for the task, or as many an epoch as asked for."""
-    every = data.data.task.evaluation_every(data.steps_per_epoch, recipe.evaluations_per_epoch)
-    return min(every, data.steps_per_epoch * recipe.epochs)
+    """Optimizer steps between two evaluations: the paper's rule for the task, or as many as asked for."""
+    total = training_steps(data, recipe)
+    if recipe.evaluations is not None:
+        return -(-total // recipe.evaluations)
+    return min(data.data.task.evaluation_every(data.steps_per_epoch, recipe.evaluations_per_epoch), total)
 
 
 def report_once(
