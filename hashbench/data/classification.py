@@ -56,7 +56,7 @@ def own_task(entry: TaskEntry, base: Path) -> Task:
 
 
 def with_splits(task: Task, splits: Collection[str]) -> Task:
-    """The task as these splits allow: selected on validation or a seeded tenth of train, reported on test if it is there.
+    """The task as these splits allow: selected on validation or a seeded tenth of train, reported on test if possible.
 
     Published rows of a validation split that is not there are expected among those of train.
     """

@@ -67,7 +67,7 @@ class HubTable:
         return cache_folder() / "hub" / f"{digest(self.repository)}.json"
 
     def read(self, columns: Sequence[str]) -> dict[str, Column]:
-        """The columns asked for, all of their cells in memory; one made of several has their texts one after another."""
+        """The columns asked for, all of their cells in memory; one made of several has their texts in turn."""
         table = self._load(streaming=False)
         renamed = dict(self.columns)
         made_of = {name: renamed[name] if name in renamed else (name,) for name in columns}

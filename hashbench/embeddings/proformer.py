@@ -168,12 +168,16 @@ FROM_SCRATCH = {
 HASHFORMERS_RECIPE = {"learning_rate": 3e-5, "batch_size": 32, "epochs": 5}
 SGNN_RECIPE = {**FROM_SCRATCH, "learning_rate": 1e-3, "weight_decay": 0.0}  # ours; plain Adam on a small perceptron
 
+# Section 3: base-width whatever the experiment's encoder, so that the counts are the paper's.
+SHAPE = {"layers": 2, "heads": 12, "dim": 768, "feed_forward": 3072, "group": 1}
+
 PROFORMER = ModelSpec(
     name="proformer",
     embedding=Proformer,
     tokenizer="words",
     coder="projection",
     encoder="proformer",
+    encoder_args=SHAPE,
     objective=None,
     pooling="max",
     dense_head=False,
@@ -224,14 +228,14 @@ MODELS = [
     replace(
         PROFORMER,
         name="proformer-k4",
-        encoder_args={"group": 4},
+        encoder_args={**SHAPE, "group": 4},
         frame=f"{PROFORMER.frame}, attention and LayerNorm of groups",
         summary="proformer whose layers see one vector of four neighbours (local projection attention, K = 4)",
     ),
     replace(
         PROFORMER,
         name="proformer-i768",
-        encoder_args={"feed_forward": 768},
+        encoder_args={**SHAPE, "feed_forward": 768},
         frame="2-class model: as proformer with two layers of 768, the paper's text",
         groups=("proformer-ablations",),
         summary="proformer with the intermediate size 768 of the paper's text",
@@ -239,7 +243,7 @@ MODELS = [
     replace(
         PROFORMER,
         name="proformer-i768-k4",
-        encoder_args={"feed_forward": 768, "group": 4},
+        encoder_args={**SHAPE, "feed_forward": 768, "group": 4},
         frame="2-class model: as proformer-k4 with two layers of 768, the paper's text",
         groups=("proformer-ablations",),
         summary="proformer-k4 with the intermediate size 768 of the paper's text",
@@ -247,6 +251,7 @@ MODELS = [
     replace(
         PROFORMER,
         name="proformer-glue",
+        encoder_args={},  # two layers of the experiment's width, as its neighbours in the table
         dense_head=True,
         finetune=HASHFORMERS_RECIPE,
         paper="hashformers",
@@ -260,6 +265,7 @@ MODELS = [
         embedding=SentenceProjection,
         coder_args={"bits": SENTENCE_BITS, "places": 1},
         encoder="perceptron",
+        encoder_args={"layers": 2, "dim": 256},
         pooling="first",
         finetune=SGNN_RECIPE,
         frame="6-class model: two hidden layers of 256 over 1,120 bits",

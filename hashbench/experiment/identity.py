@@ -36,6 +36,7 @@ AS_BEFORE: dict[str, dict[str, Any]] = {
         "steps": None,
         "warmup_steps": None,
         "evaluations": None,
+        "per_task": {},  # what holds for a run's own task stands in the block itself
     },
 }
 BLOCK_OF = {  # blocks that stand under another name

@@ -78,6 +78,7 @@ class Finetune(Strict):
     select_metric: str | None = Field(default=None, description="metric by which the best evaluation is chosen; null: the task's own (mnli: matched and mismatched together)")
     patience: int | None = Field(default=None, gt=0, description="evaluations without improvement after which training stops; null: never")
     precision: Precision = Field(default="32", description="bf16: autocast where the hardware has it")
+    per_task: dict[str, dict[str, Any]] = Field(default={}, description="values of this block that differ on a task: {atis: {epochs: 12}}")
 
 
 class Efficiency(Strict):

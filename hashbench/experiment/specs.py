@@ -86,7 +86,7 @@ def finetune_spec(
             "pretrain": pretrain,
             "task": _task(task),
             "data": task.fingerprint,
-            "finetune": subject.resolved.finetune.model_dump(),
+            "finetune": subject.resolved.recipe(task.task.name).model_dump(),
             "seed": seed,
             "threads": experiment.threads,
         }
