@@ -114,7 +114,8 @@ def test_the_proof_of_lightness_can_fail() -> None:
 
 def test_the_commands_are_those_of_the_design() -> None:
     assert sorted(commands()) == [
-        "check", "data list", "data prepare", "db export", "db merge", "db upgrade", "db void", "encode", "models",
+        "check", "costs", "data list", "data prepare", "db export", "db merge", "db upgrade", "db void", "encode",
+        "models",
         "params", "report", "schema", "status", "sweep",
     ]  # fmt: skip
 
@@ -160,6 +161,9 @@ WRONG_FILES = {
     "status": "results.db: no such database",
     "report": "results.db: no such database",
     "params bert-mln": "unknown model 'bert-mln'; did you mean 'bert-mlm'",
+    "costs proformr": "unknown model 'proformr'; did you mean 'proformer'",
+    "costs sgnn": "costs of 'sgnn' are not known",
+    "costs proformer-k4 --words 30": "length 30 is no positive multiple of K = 4; choose one that is",
     "encode play": "encode: give --model NAME or --run ID",
     "encode --model hashformer-md-prj play": "unknown model 'hashformer-md-prj'; did you mean 'hashformer-md-proj'",
     "data list --data nowhere": "no folder",
@@ -225,6 +229,17 @@ def test_params_of_a_group_without_the_ordinary_token_row(run: Run) -> None:
     rows = json.loads(run("params", "hashformers-bpe", "--no-generic-row", "--format", "json").out)
     assert {row["model"]: row["emb_params"] for row in rows}["hashformer-md-proj-bpe"] == 98_304
     assert len(rows) == 4
+
+
+def test_costs_beside_bert(run: Run) -> None:
+    """Table 1 of ProFormer: 92.16 MB against 1.7 KB, 16 x fewer scores with K = 4, and what that leaves of all work."""
+    rows = json.loads(run("costs", "proformers", "--words", "64", "--format", "json").out)
+    bert, one, four = rows
+    assert [row["model"] for row in rows] == ["bert-base (table 1)", "proformer", "proformer-k4"]
+    assert [row["embedding_bytes_printed"] for row in rows] == [92_160_000, 1_680, 1_680]
+    assert four["embedding_bytes_whole"] == 1_680 + 4 * 322_560
+    assert one["attention_scores"] == 16 * four["attention_scores"]
+    assert bert["times_less_than_bert"] == 1 and 5.8 < one["times_less_than_bert"] < 6 and four["madds_groups"] > 0
 
 
 PLAY = "95ea122b0b72902c5a95d7ba740ff838"  # HMAC-MD5 of "play" under the key "en", the released code's

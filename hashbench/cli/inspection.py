@@ -75,6 +75,26 @@ def params(
     print_rows(COLUMNS, rows, style)
 
 
+def costs(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[MODEL]...", help="Models or groups; ProFormer's if not given.")
+    ] = None,
+    words: Annotated[int, typer.Option(help="Words of the input whose multiply-adds are counted.", min=1)] = 128,
+    encoder: Annotated[Size, typer.Option(help="Size of the encoder of models that fix none.")] = Size.base,
+    style: TableFormat = Format.text,
+) -> None:
+    """Memory of the token part and multiply-adds of a forward pass, from the models' shapes: ProFormer's table 1.
+
+    Bytes as the paper prints them, without the trained map of a projection, and whole.
+
+    Example: hashbench costs proformer proformer-k4 --words 64
+    """
+    from hashbench.cli.costs import COLUMNS, cost_rows
+    from hashbench.cli.output import print_rows
+
+    print_rows(COLUMNS, cost_rows(names or [], encoder.value, words), style)
+
+
 def encode(
     texts: Annotated[
         list[str], typer.Argument(metavar="TEXT...", help="Texts; each is split by the model's tokenizer.")
@@ -112,4 +132,4 @@ def encode(
         print("\t".join(str(part) for part in (row["token"], *row["codes"], row["bits"]) if part is not None))
 
 
-COMMANDS = [params, encode, models]
+COMMANDS = [params, costs, encode, models]

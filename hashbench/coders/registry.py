@@ -8,11 +8,13 @@ from hashbench.coders.base import Coder
 from hashbench.coders.lsh import LshBits, LshRows
 from hashbench.coders.md5 import Md5Bits, Md5Rows
 from hashbench.coders.ngram_pooling import NgramPooling
+from hashbench.coders.projection import Projection
 from hashbench.coders.vocabulary import Vocabulary
 from hashbench.errors import InputError, near_match
 
 CODERS: dict[str, type[Coder]] = {
-    coder.name: coder for coder in (Vocabulary, Md5Rows, Md5Bits, LshRows, LshBits, NgramPooling)
+    coder.name: coder
+    for coder in (Vocabulary, Md5Rows, Md5Bits, LshRows, LshBits, NgramPooling, Projection)
 }
 
 

@@ -45,6 +45,8 @@ class Rows:
         columns = np.arange(-(-longest // multiple) * multiple)
         places = starts[:, None] + columns  # (B, L)
         inside = places < ends[:, None]
+        if not len(self.ids):  # no text has a token, and the template adds none
+            return np.full(places.shape, pad, np.int32)
         return np.where(inside, self.ids[np.minimum(places, len(self.ids) - 1)], np.int32(pad))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,7 +31,7 @@ def own_task(entry: TaskEntry, base: Path) -> Task:
     """
     where = f"task {entry.name!r}"
     if entry.name in known_tasks():
-        raise InputError(f"{where}: this name is a task of GLUE; give your data set another one")
+        raise InputError(f"{where}: this name is a task of the suite; give your data set another one")
     try:
         find_metric(entry.metric)
     except InputError as error:
@@ -41,20 +41,36 @@ def own_task(entry: TaskEntry, base: Path) -> Task:
         raise InputError(f"{where}: text and label name the same column; name different ones")
     folder = (base / Path(entry.path).expanduser()).absolute()
     splits = own_tables(folder, where)
-    select = "validation" if "validation" in splits else HOLDOUT
     kind = METRIC_KINDS[entry.metric]
-    return Task(
+    task = Task(
         name=entry.name,
         text=text,
         label=entry.label,
         kind=kind,
         metrics=tuple(dict.fromkeys((entry.metric, *COMMON_METRICS[kind]))),
         select_metric=entry.metric,
-        select_splits=(select,),
-        report_splits=("test",) if "test" in splits else (select,),
         n_classes=1 if kind == "regression" else None,
         folder=folder,
     )
+    return with_splits(task, splits)
+
+
+def with_splits(task: Task, splits: Collection[str]) -> Task:
+    """The task as these splits allow: selected on validation or a seeded tenth of train, reported on test if possible.
+
+    Published rows of a validation split that is not there are expected among those of train.
+    """
+    select = "validation" if "validation" in splits else HOLDOUT
+    rows = dict(task.official_rows)
+    if select == HOLDOUT and "validation" in rows:
+        rows["train"] += rows.pop("validation")
+    report = ("test",) if "test" in splits else (select,)
+    return replace(task, select_splits=(select,), report_splits=report, official_rows=rows)
+
+
+def reports_elsewhere(task: Task) -> bool:
+    """Whether rows of train are held out to select on, and others are reported on."""
+    return HOLDOUT in task.select_splits and HOLDOUT not in task.report_splits
 
 
 def own_tables(folder: Path, where: str) -> dict[str, FileTable]:

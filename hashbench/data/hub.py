@@ -27,6 +27,7 @@ class HubTable:
     config: str | None
     split: str
     revision: str | None = None
+    columns: tuple[tuple[str, tuple[str, ...]], ...] = ()  # (name here, the columns it is made of there)
 
     @property
     def where(self) -> str:
@@ -35,7 +36,8 @@ class HubTable:
 
     def fingerprint(self) -> str:
         """SHA-256 (hex) of the names and the commit."""
-        return digest("hub", self.repository, self.config or "", self.split, self.resolved_revision())
+        made = [f"{name}={'+'.join(parts)}" for name, parts in self.columns]
+        return digest("hub", self.repository, self.config or "", self.split, self.resolved_revision(), *made)
 
     def n_rows(self) -> int | None:
         """None: only reading would tell."""
@@ -65,12 +67,14 @@ class HubTable:
         return cache_folder() / "hub" / f"{digest(self.repository)}.json"
 
     def read(self, columns: Sequence[str]) -> dict[str, Column]:
-        """The columns asked for, all of their cells in memory."""
+        """The columns asked for, all of their cells in memory; one made of several has their texts in turn."""
         table = self._load(streaming=False)
-        missing = [name for name in columns if name not in table.column_names]
+        renamed = dict(self.columns)
+        made_of = {name: renamed[name] if name in renamed else (name,) for name in columns}
+        missing = [part for parts in made_of.values() for part in parts if part not in table.column_names]
         if missing:
             raise InputError(f"{self.where}: no column {missing[0]!r}; it has {', '.join(table.column_names)}")
-        return {name: list(table[name]) for name in columns}
+        return {name: joined([list(table[part]) for part in parts]) for name, parts in made_of.items()}
 
     def stream(self, column: str) -> Iterator[object]:
         """The cells of one column, read as a stream: never more than a piece is in memory."""
@@ -87,6 +91,17 @@ class HubTable:
                 )
         except (OSError, ValueError, RuntimeError) as error:  # no network, unknown name or split, a data set by script
             raise _unreachable(self.where, error) from error
+
+
+def joined(columns: Sequence[Column]) -> Column:
+    """One column as it is; several as texts with a space between, empty ones left out.
+
+    >>> joined([["Why?", "How?"], ["", "So."]])
+    ['Why?', 'How? So.']
+    """
+    if len(columns) == 1:
+        return columns[0]
+    return [" ".join(str(cell) for cell in cells if cell) for cells in zip(*columns, strict=True)]
 
 
 def reach(repository: str, revision: str | None) -> bool:
@@ -125,6 +140,19 @@ class HubName:
 def hub_tasks() -> HubName:
     """GLUE on the hub; its configs are the tasks."""
     return HubName(**_names()["tasks"])
+
+
+@dataclass(frozen=True)
+class HubTask(HubName):
+    """Where a task stands on the hub under names of its own."""
+
+    rows: dict[str, int]  # of its splits
+    columns: dict[str, list[str]]  # text and label by the columns that they are made of
+
+
+def hub_classification() -> dict[str, HubTask]:
+    """The text classification tasks that are read from the hub by name."""
+    return {name: HubTask(**entry) for name, entry in _names()["classification"].items()}
 
 
 def hub_corpora() -> dict[str, HubName]:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Protocol
 
 from hashbench.data import builtin
-from hashbench.data.classification import HOLDOUT, LABEL_NAMES, own_tables, require_train
+from hashbench.data.classification import HOLDOUT, LABEL_NAMES, own_tables, require_train, with_splits
 from hashbench.data.documents import CorpusSource, corpus_files
 from hashbench.data.files import FORMATS_TEXT, Table, find_table
 from hashbench.data.fingerprints import digest
 from hashbench.data.glue import GLUE_NAMES
-from hashbench.data.hub import HubTable, hub_corpora, hub_tasks
+from hashbench.data.hub import HubTable, hub_classification, hub_corpora, hub_tasks
 from hashbench.data.task_data import LocatedTask, TaskData
 from hashbench.data.tasks import Task, known_tasks
 from hashbench.errors import InputError, near_match
@@ -38,7 +38,7 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class Folder:
-    """A folder with glue/TASK/SPLIT.parquet and corpora/NAME/*.parquet."""
+    """A folder with glue/TASK/SPLIT.parquet, classification/TASK/SPLIT.parquet and corpora/NAME/*.parquet."""
 
     path: Path
 
@@ -48,16 +48,27 @@ class Folder:
         return str(self.path)
 
     def find_task(self, task: Task) -> LocatedTask | None:
-        """The task in glue/TASK. Raises InputError where a split is missing."""
-        folder = self.path / "glue" / task.name
+        """The task in glue/TASK or classification/TASK. Raises InputError where a split is missing."""
+        folder = self.path / task.collection / task.name
         if not folder.is_dir():
             return None
+        if task.collection == "classification":
+            return self._find_text_task(task, folder)
         found = {split: find_table(folder, (split,)) for split in ("train", *task.evaluation_splits)}
         tables = require_train({split: table for split, table in found.items() if table}, folder)
         missing = [split for split in task.evaluation_splits if split not in tables]
         if missing:
             raise InputError(f"{folder}: no {missing[0]} split; put a {missing[0]} file there ({FORMATS_TEXT})")
         return LocatedTask(task, tables, f"folder {self.path.name}", "folder")
+
+    def _find_text_task(self, task: Task, folder: Path) -> LocatedTask:
+        """A task whose validation split need not be there, with the names of its labels in a file beside it."""
+        tables = own_tables(folder, f"task {task.name!r}")
+        if "test" not in tables:
+            raise InputError(f"{folder}: no test split; put a test file there ({FORMATS_TEXT})")
+        return LocatedTask(
+            with_splits(task, tables), tables, f"folder {self.path.name}", "folder", names_file=_names_in(folder)
+        )
 
     def find_corpus(self, name: str) -> CorpusSource | None:
         """The corpus in corpora/NAME. Raises InputError where that holds no files."""
@@ -79,11 +90,21 @@ class Hub:
     name: str = "hub"
 
     def find_task(self, task: Task) -> LocatedTask | None:
-        """Any task, under its name as a config of GLUE; the hub is not asked."""
+        """A task under its name as a config of GLUE, or where hub.json says; the hub is not asked."""
+        if task.collection == "classification":
+            return self._find_text_task(task)
         at = hub_tasks()
         splits = ("train", *task.evaluation_splits)
         tables = {split: HubTable(at.repository, task.name, split, at.revision) for split in splits}
         return LocatedTask(task, tables, f"hub {at.repository}", "hub")
+
+    def _find_text_task(self, task: Task) -> LocatedTask:
+        """A task by its own entry of hub.json, which names the splits, their rows and the columns as they are there."""
+        at = hub_classification()[task.name]
+        columns = tuple((name, tuple(parts)) for name, parts in at.columns.items())
+        tables = {split: HubTable(at.repository, at.config, split, at.revision, columns) for split in at.rows}
+        located = replace(with_splits(task, at.rows), official_rows=dict(at.rows))
+        return LocatedTask(located, tables, f"hub {at.repository}", "hub")
 
     def find_corpus(self, name: str) -> CorpusSource | None:
         """A corpus of hub.json; the hub is not asked."""
@@ -168,8 +189,8 @@ def locate_task(task: Task, sources: Sequence[Source]) -> LocatedTask:
         if located := source.find_task(task):
             return located
     raise InputError(
-        f"task {task.name!r}: not in {_named(sources)}; a data folder holds glue/{task.name}/train.parquet "
-        "and the evaluation splits; add one: --data FOLDER"
+        f"task {task.name!r}: not in {_named(sources)}; a data folder holds {task.collection}/{task.name}/"
+        "train.parquet and the evaluation splits; add one: --data FOLDER"
     )
 
 
@@ -245,14 +266,19 @@ def _locate_own(task: Task, folder: Path) -> LocatedTask:
     missing = [split for split in sorted(wanted) if split not in tables]
     if missing:
         raise InputError(f"{folder}: the {missing[0]} split is gone; put it back")
-    names = folder / LABEL_NAMES
     return LocatedTask(
         task,
         {split: table for split, table in tables.items() if split in wanted},
         origin=f"own data set {folder.name}",
         kind="own",
-        names_file=names if names.exists() else None,
+        names_file=_names_in(folder),
     )
+
+
+def _names_in(folder: Path) -> Path | None:
+    """The file that names the labels, if there is one."""
+    names = folder / LABEL_NAMES
+    return names if names.exists() else None
 
 
 def _named(sources: Sequence[Source]) -> str:

@@ -32,6 +32,7 @@ class Task:
     label_names: tuple[str, ...] = ()
     official_rows: dict[str, int] = field(default_factory=dict)  # split -> rows of the published data set
     folder: Path | None = None  # of an own data set; None: looked for in the sources
+    collection: Literal["glue", "classification"] = "glue"  # the part of a data folder that holds it
 
     @property
     def is_pair(self) -> bool:
@@ -61,9 +62,10 @@ class Task:
 
 def known_tasks() -> dict[str, Task]:
     """Every named task."""
-    from hashbench.data.glue import EXTRA_TASKS, TASKS  # here, since glue.py is made of Task
+    from hashbench.data.glue import EXTRA_TASKS, TASKS  # here, since these are made of Task
+    from hashbench.data.text_tasks import TEXT_TASKS
 
-    return {task.name: task for task in TASKS + EXTRA_TASKS}
+    return {task.name: task for task in TASKS + EXTRA_TASKS + TEXT_TASKS}
 
 
 def find_task(name: str) -> Task:

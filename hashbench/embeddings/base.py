@@ -67,6 +67,11 @@ class Embedding(nn.Module):
         A table may start from its strings. By default it starts from what was drawn.
         """
 
+    def vectors_mask(self, mask: Tensor) -> Tensor:
+        """Mask (B, L) of the tokens -> mask (B, L m) of the vectors that `forward` makes of them."""
+        m = self.tokens_per_item
+        return mask if m == 1 else mask.repeat_interleave(m, dim=1)
+
     def narrow(self, codes: Tensor) -> None:
         """Called before a training that meets the types with these codes (n, c) alone: may shed what they never use.
 

@@ -53,6 +53,11 @@ class Encoder(nn.Module):
         """The longest sequence, special tokens included, by config.max_positions; None where there is no limit."""
         raise NotImplementedError
 
+    @property
+    def length_multiple(self) -> int:
+        """What a fixed input length must be a multiple of, for an encoder that joins neighbours."""
+        return 1
+
     def states_mask(self, mask: Tensor) -> Tensor:
         """Mask (B, L) of the vectors -> mask (B, L') of the states, for an encoder that shortens the sequence."""
         return mask

@@ -45,13 +45,24 @@ def check_model(loaded: Loaded, model: ResolvedModel) -> None:
 
 
 def check_lengths(loaded: Loaded, model: ResolvedModel) -> None:
-    """Raises InputError where sequences are longer than the encoder's positions."""
+    """Raises InputError where sequences are longer than the encoder's positions, or of a fixed length that its groups
+    of neighbours do not divide."""
     with torch.device("meta"):
         encoder = make_encoder(model.spec.encoder, loaded.experiment.encoder, **model.spec.encoder_args)
+    finetunes = [model.finetune, *model.per_task.values()]
+    for recipe in finetunes:
+        if recipe.pad_to_max and recipe.max_length % encoder.length_multiple:
+            multiple = encoder.length_multiple
+            where = loaded.where(*loaded.place_of(model.place, "finetune", "max_length"))
+            raise InputError(
+                f"{where}: finetune.max_length: the encoder of '{model.label}' joins {multiple} neighbours, which do "
+                f"not divide {recipe.max_length} tokens; take {-(-recipe.max_length // multiple) * multiple}, or "
+                "pad_to_max: false"
+            )
     longest = encoder.max_length
     if longest is None:
         return
-    recipes = [("finetune", "max_length", model.finetune.max_length)]
+    recipes = [("finetune", "max_length", recipe.max_length) for recipe in finetunes]
     if model.spec.objective is not None:
         recipes.append(("pretrain", "sequence_length", model.pretrain.sequence_length))
         if asked := loaded.experiment.efficiency:
@@ -88,7 +99,8 @@ def check_devices(loaded: Loaded, models: Iterable[ResolvedModel]) -> None:
         )
     for model in models:
         trained = [("pretrain", model.pretrain.batch_size)] if model.spec.objective is not None else []
-        for block, size in [*trained, ("finetune", model.finetune.batch_size)]:
+        tuned = [("finetune", recipe.batch_size) for recipe in (model.finetune, *model.per_task.values())]
+        for block, size in [*trained, *tuned]:
             if size < devices:
                 where = loaded.where(*loaded.place_of(model.place, block, "batch_size"))
                 raise InputError(

@@ -28,7 +28,16 @@ AS_BEFORE: dict[str, dict[str, Any]] = {
     "template": {"pad_multiple": 1},
     "corpus": {"max_documents": None, "first_chunk_only": False},
     "pretrain": {"logits": "labels"},
-    "finetune": {"pad_to_max": False, "evaluations_per_epoch": None, "select_metric": None, "patience": None},
+    "finetune": {
+        "pad_to_max": False,
+        "evaluations_per_epoch": None,
+        "select_metric": None,
+        "patience": None,
+        "steps": None,
+        "warmup_steps": None,
+        "evaluations": None,
+        "per_task": {},  # what holds for a run's own task stands in the block itself
+    },
 }
 BLOCK_OF = {  # blocks that stand under another name
     "baseline": "model",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,11 @@ class ResolvedModel:
     pretrain: Pretrain  # learning rate and warm-up set
     finetune: Finetune  # learning rate set
     place: KeyPath  # of its entry in the file
+    per_task: Mapping[str, Finetune] = field(default_factory=dict)  # recipes of tasks that have their own
+
+    def recipe(self, task: str) -> Finetune:
+        """How it is fine-tuned on a task."""
+        return self.per_task[task] if task in self.per_task else self.finetune
 
 
 def resolve_models(loaded: Loaded) -> dict[str, ResolvedModel]:
@@ -177,7 +182,12 @@ def _complete(loaded: Loaded, spec: ModelSpec, entry: ModelEntry | None, place: 
     spec = _with_coder_of_its_size(loaded, _with_vocabulary(loaded, spec, pretrain, place), place)
     if spec.objective is not None:
         pretrain = complete_pretrain(pretrain, objective=spec.objective, encoder=size)
-    return ResolvedModel(spec.name, spec, pretrain, complete_finetune(finetune, encoder=size), place)
+    general = complete_finetune(finetune.model_copy(update={"per_task": {}}), encoder=size)
+    per_task = {}
+    for task, own in finetune.per_task.items():
+        written = loaded.place_of(place, "finetune", "per_task")
+        per_task[task] = validate(Finetune, {**general.model_dump(), **own}, loaded, *written, task)
+    return ResolvedModel(spec.name, spec, pretrain, general, place, per_task)
 
 
 def _with_coder_of_its_size(loaded: Loaded, spec: ModelSpec, place: KeyPath) -> ModelSpec:

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar
 from hashbench.data.fingerprints import usable_cache_folder
 from hashbench.data.sources import CorpusSource, LocatedTask, Source, locate_corpus, locate_task, open_sources
 from hashbench.data.tasks import Task, expand_tasks
-from hashbench.errors import InputError
+from hashbench.errors import InputError, near_match
 from hashbench.experiment.checks import check_devices, check_lengths, check_model
 from hashbench.experiment.identity import device_block, run_id
 from hashbench.experiment.load import KeyPath, Loaded
@@ -81,6 +81,7 @@ def plan(loaded: Loaded, *, data: Sequence[str] | None = None) -> Plan:
     tasks = find_tasks(loaded)
     for model in models.values():
         _check_select_metric(loaded, model, tasks)
+        _check_per_task(loaded, model, tasks)
     names = loaded.sources(data)
     sources = _named("--data" if data else loaded.where("data"), lambda: open_sources(names))
     located = tuple(_locate_task(loaded, i, task, sources) for i, task in enumerate(tasks))
@@ -189,12 +190,23 @@ def _ordered(maker: _Maker, models: Mapping[str, ResolvedModel], baseline: Resol
 
 
 def _check_select_metric(loaded: Loaded, model: ResolvedModel, tasks: Sequence[Task]) -> None:
-    metric = model.finetune.select_metric
-    for task in tasks if metric is not None else ():
-        if metric not in task.metrics:
+    for task in tasks:
+        metric = model.recipe(task.name).select_metric
+        if metric is not None and metric not in task.metrics:
             where = loaded.where(*loaded.place_of(model.place, "finetune", "select_metric"))
             raise InputError(
                 f"{where}: metric '{metric}' does not fit task '{task.name}'; its metrics: {', '.join(task.metrics)}"
+            )
+
+
+def _check_per_task(loaded: Loaded, model: ResolvedModel, tasks: Sequence[Task]) -> None:
+    names = [task.name for task in tasks]
+    for name in model.per_task:
+        if name not in names:
+            where = loaded.where(*loaded.place_of(model.place, "finetune", "per_task"), name)
+            raise InputError(
+                f"{where}: finetune.per_task: no task '{name}' in this experiment{near_match(name, names)}; "
+                f"its tasks: {', '.join(names)}"
             )
 
 

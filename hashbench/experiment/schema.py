@@ -66,6 +66,9 @@ class Finetune(Strict):
     schedule: Literal["cosine_restarts", "linear", "constant"] = Field(default="cosine_restarts", description="of the learning rate, after the warm-up")
     restart_cycles: int = Field(default=5, gt=0, description="hard restarts of the cosine")
     warmup_fraction: float = Field(default=0.06, ge=0, le=1, description="share of the steps, floored")
+    steps: int | None = Field(default=None, gt=0, description="optimizer steps, the same for every task, in place of epochs; null: epochs decide")
+    warmup_steps: int | None = Field(default=None, ge=0, description="in place of warmup_fraction; null: the fraction decides")
+    evaluations: int | None = Field(default=None, gt=0, description="of the whole training, evenly spaced, in place of evaluations_per_epoch; null: that decides")
     betas: tuple[Beta, Beta] = Field(default=(0.9, 0.999), description="of AdamW")
     eps: float = Field(default=1e-6, gt=0, description="of AdamW")
     weight_decay: float = Field(default=0.0, ge=0, description="not on biases and LayerNorm weights")
@@ -76,6 +79,7 @@ class Finetune(Strict):
     select_metric: str | None = Field(default=None, description="metric by which the best evaluation is chosen; null: the task's own (mnli: matched and mismatched together)")
     patience: int | None = Field(default=None, gt=0, description="evaluations without improvement after which training stops; null: never")
     precision: Precision = Field(default="32", description="bf16: autocast where the hardware has it")
+    per_task: dict[str, dict[str, Any]] = Field(default={}, description="values of this block that differ on a task: {atis: {epochs: 12}}")
 
 
 class Efficiency(Strict):

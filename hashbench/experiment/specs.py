@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hashbench.coders.registry import make_coder
+from hashbench.data.classification import reports_elsewhere
 from hashbench.data.sources import LocatedTask
 from hashbench.embeddings.base import ModelSpec
 from hashbench.experiment.identity import model_block
@@ -85,7 +86,7 @@ def finetune_spec(
             "pretrain": pretrain,
             "task": _task(task),
             "data": task.fingerprint,
-            "finetune": subject.resolved.finetune.model_dump(),
+            "finetune": subject.resolved.recipe(task.task.name).model_dump(),
             "seed": seed,
             "threads": experiment.threads,
         }
@@ -95,7 +96,8 @@ def finetune_spec(
 def floor_spec(name: str, task: LocatedTask) -> dict[str, Any]:
     """The spec of a floor on a task."""
     spec = {"kind": "floor", "floor": name, "version": FLOOR_VERSION, "task": _task(task), "data": task.fingerprint}
-    return _plain(spec)
+    learned = {"learned": "train and holdout"} if reports_elsewhere(task.task) else {}
+    return _plain({**spec, **learned})
 
 
 def efficiency_spec(

@@ -99,7 +99,9 @@ def guess(run: Run, rows: int = ROWS_OF_A_TASK) -> float | None:
         recipe = run.spec["pretrain"]
         tokens = recipe["steps"] * recipe["batch_size"] * recipe["sequence_length"]
     else:
-        tokens = run.spec["finetune"]["epochs"] * rows * TOKENS_PER_ROW
+        recipe = run.spec["finetune"]
+        trained = recipe["steps"] * recipe["batch_size"] if recipe["steps"] else recipe["epochs"] * rows
+        tokens = trained * TOKENS_PER_ROW
     return float(6 * weights * tokens / (SHARE_OF_PEAK * operations_per_second()))
 
 

@@ -143,7 +143,9 @@ def do_finetuning(run: Run, place: Workplace, machine: Machine) -> Result:
     texts = place.materials.texts(resolved)
     task_data = place.materials.task_data(str(run.task))
     keep_best = place.loaded.experiment.keep_weights == "best"
-    job = Job(resolved.spec, resolved.finetune, int(run.seed or 0), keep_best)
+    recipe = resolved.recipe(str(run.task))
+    resolved = replace(resolved, finetune=recipe)
+    job = Job(resolved.spec, recipe, int(run.seed or 0), keep_best)
 
     def prepared(data: TaskData) -> tuple[Model, FinetuningData]:
         model = pretrained_model(run, resolved, texts, place, machine)
@@ -158,10 +160,14 @@ def do_finetuning(run: Run, place: Workplace, machine: Machine) -> Result:
         Metric("steps_done", done.steps),
         Metric("train_rows", len(task_data.splits["train"])),
     ]
+    if run.spec["pretrain"] is None:  # else the pre-training has noted them
+        n, rows = task_data.n_outputs, texts.vocabulary_rows
+        counts = count(resolved.spec, run.encoder, n_classes=n, vocabulary_rows=rows)
+        facts += [Metric("total_params", counts.total), Metric("emb_params", counts.embedding)]
     if tried:
         facts += [Metric("learning_rate", rate)]
     points = [*tried, *done.points]
-    outputs = final_outputs(done, data, points, machine, resolved.finetune.precision)
+    outputs = final_outputs(done, data, points, machine, recipe.precision)
     artifacts = []
     if machine.rank > 0:
         return Result()
@@ -174,7 +180,7 @@ def do_finetuning(run: Run, place: Workplace, machine: Machine) -> Result:
         files = {"weights": path, "head": path.with_name("head.safetensors")}
         artifacts = [artifact(each, kind, place.artifacts) for kind, each in files.items()]
     metrics = [*facts, *metrics_of(points)]
-    notes = notes_of(task_data) | {"precision_found": precision_found(resolved.finetune.precision, machine.device)}
+    notes = notes_of(task_data) | {"precision_found": precision_found(recipe.precision, machine.device)}
     return Result(metrics=metrics, predictions=outputs, artifacts=artifacts, notes=notes)
 
 

@@ -126,7 +126,8 @@ class FinetuningModule(ClippedModule):
             eps=recipe.eps,
             weight_decay=recipe.weight_decay,
         )
-        warmup = int(recipe.warmup_fraction * self.total_steps)
+        share = int(recipe.warmup_fraction * self.total_steps)
+        warmup = share if recipe.warmup_steps is None else recipe.warmup_steps
         schedule = schedule_of(recipe.schedule, total=self.total_steps, warmup=warmup, cycles=recipe.restart_cycles)
         return optimizer_setup(optimizer, schedule)
 
@@ -174,7 +175,7 @@ def finetune(model: Model, data: FinetuningData, job: Job, *, learning_rate: flo
         precision=recipe.precision,
         clip=recipe.clip,
         max_steps=module.total_steps,
-        max_epochs=recipe.epochs,
+        max_epochs=-(-module.total_steps // data.steps_per_epoch),
         callbacks=[resumable],
         folder=machine.folder,
         check_interval=interval,
@@ -194,7 +195,7 @@ def _make_module(
     config, spec = model.config, job.spec
     if job.recipe.weight_decay == 0:  # decay would reach the rows of other types too
         model.embedding.narrow(torch.tensor(data.codes))
-    total_steps = data.steps_per_epoch * job.recipe.epochs
+    total_steps = training_steps(data, job.recipe)
     return FinetuningModule(
         model,
         ClassificationHead(config.dim, data.data.n_outputs, config.dropout, spec.pooling, dense=spec.dense_head),
@@ -208,10 +209,17 @@ def _make_module(
     )
 
 
+def training_steps(data: FinetuningData, recipe: Finetune) -> int:
+    """Optimizer steps of the whole training: as asked for, or those of the epochs."""
+    return recipe.steps or data.steps_per_epoch * recipe.epochs
+
+
 def evaluation_interval(data: FinetuningData, recipe: Finetune) -> int:
-    """Optimizer steps between two evaluations: the paper's rule for the task, or as many an epoch as asked for."""
-    every = data.data.task.evaluation_every(data.steps_per_epoch, recipe.evaluations_per_epoch)
-    return min(every, data.steps_per_epoch * recipe.epochs)
+    """Optimizer steps between two evaluations: the paper's rule for the task, or as many as asked for."""
+    total = training_steps(data, recipe)
+    if recipe.evaluations is not None:
+        return -(-total // recipe.evaluations)
+    return min(data.data.task.evaluation_every(data.steps_per_epoch, recipe.evaluations_per_epoch), total)
 
 
 def report_once(

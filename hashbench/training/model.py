@@ -50,8 +50,7 @@ class Model(nn.Module):
         return self.encoder.states_mask(self._token_mask(batch))
 
     def _token_mask(self, batch: Batch) -> Tensor:
-        m = self.embedding.tokens_per_item
-        return batch.mask if m == 1 else batch.mask.repeat_interleave(m, dim=1)  # (B, L m)
+        return self.embedding.vectors_mask(batch.mask)  # (B, L m)
 
 
 def build_model(

@@ -22,7 +22,8 @@ def fitted(name: str) -> Coder:
 
 
 def test_names() -> None:
-    assert list(CODERS) == ["vocabulary", "md5-rows", "md5-bits", "lsh-rows", "lsh-bits", "ngram-pooling"]
+    names = ["vocabulary", "md5-rows", "md5-bits", "lsh-rows", "lsh-bits", "ngram-pooling", "projection"]
+    assert list(CODERS) == names
 
 
 @pytest.mark.parametrize("name", CODERS)

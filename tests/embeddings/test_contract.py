@@ -17,6 +17,7 @@ from hashbench.coders.registry import make_coder
 from hashbench.efficiency.parameters import count, stored
 from hashbench.embeddings.base import PAD, SPECIALS, START, Batch, Embedding, ModelSpec
 from hashbench.embeddings.registry import build_embedding, models
+from hashbench.encoders.base import Encoder
 from hashbench.encoders.registry import make_encoder
 from hashbench.text.types import TypeTable
 
@@ -41,7 +42,7 @@ def fitted(spec: ModelSpec) -> Coder:
     return coder
 
 
-def assembled(spec: ModelSpec) -> tuple[Embedding, nn.Module]:
+def assembled(spec: ModelSpec) -> tuple[Embedding, Encoder]:
     """Embedding and encoder of a small spec in evaluation mode, the same weights each time."""
     torch.manual_seed(0)
     encoder = make_encoder(spec.encoder, "tiny", **spec.encoder_args)
@@ -58,10 +59,9 @@ def batch_of(codes: Tensor, *, padding: int = 0) -> Batch:
     return Batch(codes, positions, positions != PAD)
 
 
-def states(parts: tuple[Embedding, nn.Module], batch: Batch) -> Tensor:
+def states(parts: tuple[Embedding, Encoder], batch: Batch) -> Tensor:
     embedding, encoder = parts
-    mask = batch.mask.repeat_interleave(embedding.tokens_per_item, dim=1)
-    result: Tensor = encoder(embedding(batch), mask, batch.segments)
+    result: Tensor = encoder(embedding(batch), embedding.vectors_mask(batch.mask), batch.segments)
     return result
 
 
@@ -149,7 +149,8 @@ def test_padding_changes_nothing(spec: ModelSpec) -> None:
     parts, codes = assembled(spec), codes_of(spec, KNOWN)
     batch, padded = batch_of(codes), batch_of(codes, padding=4)  # CANINE's multiple
     plain, longer = states(parts, batch), states(parts, padded)
-    torch.testing.assert_close(longer[:, : plain.shape[1]][batch.mask], plain[batch.mask], atol=1e-5, rtol=1e-5)
+    kept = parts[1].states_mask(parts[0].vectors_mask(batch.mask))  # (B, L')
+    torch.testing.assert_close(longer[:, : plain.shape[1]][kept], plain[kept], atol=1e-5, rtol=1e-5)
 
 
 def test_a_batch_of_special_tokens_alone_has_states(spec: ModelSpec) -> None:
@@ -159,9 +160,9 @@ def test_a_batch_of_special_tokens_alone_has_states(spec: ModelSpec) -> None:
 
 
 def test_the_count_is_what_is_stored(spec: ModelSpec) -> None:
-    """As deployed: the parameters of the real modules and those of a 2-class head, d (d + 1) + 2 (d + 1)."""
+    """As deployed: the parameters of the real modules and those of a head, dense (d (d + 1)) + outputs (d + 1)."""
     modules, dim = assembled(spec), 16
-    head = dim * (dim + 1) + 2 * (dim + 1)
+    head = dim * (dim + 1) * spec.dense_head + spec.counted_classes * (dim + 1)
     counts = count(spec, "tiny", deployed=True)
     assert counts.total == sum(stored(module) for module in modules) + head
     assert 0 <= counts.embedding <= stored(modules[0])

@@ -66,6 +66,45 @@ def test_sequences_longer_than_the_positions(experiment) -> None:
     check_lengths(longer, resolve_models(longer)["m"])
 
 
+def test_a_fixed_length_that_groups_of_neighbours_do_not_divide(experiment) -> None:
+    lines = "models: [proformer-k4]\nfinetune:\n  pad_to_max: true\n  max_length: 30\n"
+    loaded = experiment(lines)
+    message = (
+        r"^a\.yaml:12: finetune\.max_length: the encoder of 'proformer-k4' joins 4 neighbours, which do not divide "
+        r"30 tokens; take 32, or pad_to_max: false$"
+    )
+    with pytest.raises(InputError, match=message):
+        check_lengths(loaded, resolve_models(loaded)["proformer-k4"])
+    for fits in (lines.replace("30", "32"), lines.replace("true", "false"), lines.replace("-k4", "")):
+        loaded = experiment(fits)
+        check_lengths(loaded, next(iter(resolve_models(loaded).values())))
+
+
+PROFORMER_FAULTS = {
+    "coder: {bits: 0}": "coder projection: bits 0 is no whole number from 1 to",
+    "coder: {bits: -420}": "coder projection: bits -420 is no whole number",
+    "embedding: {context: 2}": "context 2 is neither 0 nor 1",
+    "coder: {places: 1}": "context 1 needs the sums of three places",
+    "encoder: {group: 0}": "encoder: group 0 is no whole number from 1 on",
+    "encoder: {max_positions: 510, group: 4}": "max_positions 510 is no multiple of group 4; choose one that is",
+    "objective: mlm": "objective mlm needs an embedding with an output matrix, which Proformer has not",
+}
+
+
+@pytest.mark.parametrize(("change", "message"), PROFORMER_FAULTS.items())
+def test_a_proformer_that_cannot_work(experiment, change: str, message: str) -> None:
+    loaded = experiment(f"models:\n  - {{name: m, like: proformer, {change}}}")
+    with pytest.raises(InputError) as error:
+        check_model(loaded, resolve_models(loaded)["m"])
+    assert message in str(error.value) and str(error.value).startswith("a.yaml:9: model 'm': ")
+
+
+@pytest.mark.parametrize("change", ["coder: {bits: 64, seed: 3}", "embedding: {context: 0}", "encoder: {group: 3}"])
+def test_a_proformer_that_can(experiment, change: str) -> None:
+    loaded = experiment(f"models: [{{name: m, like: proformer, {change}}}]")
+    check_model(loaded, resolve_models(loaded)["m"])
+
+
 def test_a_timed_sequence_longer_than_the_positions(experiment) -> None:
     short = "models:\n  - {name: m, like: bert-mlm, encoder: {max_positions: 258}}\n"
     timed = short + "finetune: {max_length: 128}\nefficiency:\n  pretrain_length: 257\n"

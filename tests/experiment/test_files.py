@@ -41,6 +41,15 @@ def test_glue_is_the_papers_scale() -> None:
         assert (model.finetune.learning_rate, model.finetune.epochs, model.finetune.batch_size) == (3e-5, 5, 32)
 
 
+def test_proformer_is_the_papers_scale() -> None:
+    """Section 3; the number of steps is not stated there."""
+    models = resolve_models(load_experiment(FOLDER / "proformer.yaml"))
+    for name in ("proformer", "proformer-k4"):
+        recipe = models[name].recipe("mrda")
+        assert (recipe.learning_rate, recipe.batch_size, recipe.betas) == (1e-4, 256, (0.9, 0.999))
+        assert (recipe.weight_decay, recipe.warmup_steps, recipe.schedule) == (0.01, 10_000, "linear")
+
+
 def test_the_quickstart_plans_without_a_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HASHBENCH_CACHE", str(tmp_path))
     planned = plan(load_experiment(FOLDER / "quickstart.yaml"))

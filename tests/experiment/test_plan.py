@@ -234,7 +234,7 @@ FAULTS = {
     "corpus that no source has": ("pretrain.corpora=[wikipedia]", "wikipedia"),
     "folder that is not there": ("data=nowhere", "override data=nowhere: data: no folder "),
     "own task without a folder": ("tasks=[{name: own, path: nowhere, text: t}]", "no folder"),
-    "own task named like one of the suite": ("tasks=[{name: cola, path: ., text: t}]", "this name is a task of GLUE"),
+    "own task named like one of the suite": ("tasks=[{name: cola, path: ., text: t}]", "is a task of the suite"),
     "unknown baseline": ("baseline=bert-mln", "unknown model 'bert-mln'; did you mean 'bert-mlm'"),
 }
 
@@ -245,6 +245,35 @@ def test_wrong_input_is_found_before_the_first_run(experiment, override: str, me
         plan(experiment(MODELS, override))
     assert message in str(error.value) and "\n" not in str(error.value)
     assert str(error.value).startswith(f"override {override.partition('=')[0]}=")
+
+
+def test_a_recipe_of_one_task(experiment) -> None:
+    """Only the runs of that task change, and they are those of an experiment in which the value holds for all."""
+    plain, own, all_tasks = (
+        {run.task: run for run in plan(experiment(MODELS, *overrides)).runs if run.kind == "finetune"}
+        for overrides in ((), ("finetune.per_task={cola: {epochs: 7}}",), ("finetune.epochs=7",))
+    )
+    assert own["stsb"].id == plain["stsb"].id
+    assert own["cola"].id == all_tasks["cola"].id != plain["cola"].id
+    assert own["cola"].spec["finetune"]["epochs"] == 7
+
+
+TASK_FAULTS = {
+    "a task that is not there": (
+        "    colaa: {epochs: 1}",
+        "a.yaml:11: finetune.per_task: no task 'colaa' in this experiment; did you mean 'cola'?; its tasks: cola, stsb",
+    ),
+    "an unknown key": ("    cola: {epoch: 1}", "a.yaml:11: unknown key 'finetune.per_task.cola.epoch'; did you mean"),
+    "a wrong value": ("    cola: {epochs: 0}", "a.yaml:11: finetune.per_task.cola.epochs: must be greater than 0"),
+    "a metric": ("    stsb: {select_metric: f1}", "metric 'f1' does not fit task 'stsb'"),
+}
+
+
+@pytest.mark.parametrize(("line", "message"), TASK_FAULTS.values(), ids=TASK_FAULTS)
+def test_a_wrong_recipe_of_one_task(experiment, line: str, message: str) -> None:
+    with pytest.raises(InputError) as error:
+        plan(experiment("models: [hashformer-md-proj]\nfinetune:\n  per_task:\n" + line))
+    assert message in str(error.value) and "\n" not in str(error.value)
 
 
 def test_a_data_folder_without_a_train_split(experiment, tmp_path: Path) -> None:

@@ -8,13 +8,17 @@ import torch
 
 from hashbench.data.modules import FinetuningData
 from hashbench.experiment.schema import Finetune
+from hashbench.objectives.classification import ClassificationHead
+from hashbench.training.curves import Curves
 from hashbench.training.evaluation import Evaluation, Progress
 from hashbench.training.finetuning import (
+    FinetuningModule,
     Job,
     evaluation_interval,
     finetune,
     report_once,
     restore_best,
+    training_steps,
 )
 from hashbench.training.grid import best_learning_rate
 from hashbench.training.model import build_model
@@ -57,6 +61,40 @@ def test_evaluations_follow_the_papers_rule(prepared, task, rows, expected):
     data.rows["train"] = replace(data.rows["train"], offsets=np.arange(rows + 1))
     data.batch_size = 32
     assert evaluation_interval(data, Finetune(epochs=5, batch_size=32)) == expected
+
+
+def test_steps_take_the_place_of_epochs(prepared):
+    data = prepared("hashformer-md-proj").finetuning("cola", rows=40)  # five batches of eight an epoch
+    assert training_steps(data, Finetune(epochs=3)) == 15
+    assert training_steps(data, Finetune(epochs=3, steps=7)) == 7
+    assert evaluation_interval(data, Finetune(epochs=3, steps=7, evaluations=2)) == 4
+    assert evaluation_interval(data, Finetune(epochs=3, evaluations=5)) == 3
+    assert evaluation_interval(data, Finetune(steps=2, evaluations_per_epoch=1)) == 2
+
+
+def test_a_training_of_so_many_steps_ends_there(prepared, tmp_path):
+    """Seven steps are an epoch and two fifths; evaluated at steps 4 and, the end always counts, 7."""
+    made = prepared("hashformer-md-proj")
+    recipe = Finetune(batch_size=8, learning_rate=1e-3, steps=7, evaluations=2, warmup_steps=3, schedule="linear")
+    data, model = made.finetuning("cola", rows=40), build_model(made.spec, "tiny", seed=0)
+    done = finetune(model, data, Job(made.spec, recipe, 0), learning_rate=1e-3, machine=Machine(tmp_path, device="cpu"))
+    assert done.steps == 7 and done.last.step == 7
+    assert sorted({point.step for point in done.points if point.split == "validation"}) == [4, 7]
+
+
+@pytest.mark.parametrize(("values", "rates"), [({"warmup_steps": 3}, [0, 1 / 3, 2 / 3, 1, 6 / 7]), ({}, [0, 1, 8 / 9])])
+def test_warm_up_in_steps_or_as_a_share(prepared, values, rates):
+    """Of ten steps, linear: three of warm-up, or a tenth."""
+    made = prepared("hashformer-md-proj")
+    recipe = Finetune(batch_size=8, learning_rate=1e-3, steps=10, schedule="linear", warmup_fraction=0.1, **values)
+    model = build_model(made.spec, "tiny", seed=0)
+    head = ClassificationHead(model.config.dim, 2)
+    module = FinetuningModule(
+        model, head, recipe, made.finetuning("cola", rows=40), learning_rate=1e-3, seed=0, total_steps=10,
+        curves=Curves(10, None), keep_best_weights=False,
+    )  # fmt: skip
+    factor = module.configure_optimizers()["lr_scheduler"]["scheduler"].lr_lambdas[0]
+    assert [factor(step) for step in range(len(rates))] == pytest.approx(rates)
 
 
 def run(prepared, folder, rate, data=None, **changes):

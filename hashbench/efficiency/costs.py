@@ -1,0 +1,90 @@
+"""Memory and arithmetic of ProFormer beside BERT, from their shapes alone (Sankar, Ravi and Kozareva 2021, table 1).
+
+The paper prints 92.16 MB (a table of 30,000 x 768 floats) against 1.7 KB (420 numbers of four bytes, one a bit), which
+leaves out the trained map of the bits to d; `embedding_bytes` has both. It prints a saving of 16 x with K = 4, which is
+that of the attention scores of the layers; `multiply_adds` counts all matrix products of a forward pass.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hashbench.errors import InputError
+
+FLOAT_BYTES = 4
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What decides the costs of a model: its layers, and where its vectors come from."""
+
+    layers: int
+    dim: int
+    feed_forward: int
+    rows: int = 0  # of a table that vectors are looked up in
+    bits: int = 0  # T of a projection; 0: there is none
+    group: int = 1  # K, neighbours that become one vector
+
+
+@dataclass(frozen=True)
+class Bytes:
+    """Memory of the token part: as the paper prints it, and with all that it needs."""
+
+    printed: int
+    whole: int
+
+
+@dataclass(frozen=True)
+class MultiplyAdds:
+    """Matrix products of one forward pass of one input, by part."""
+
+    projection: int
+    groups: int  # attention among K neighbours
+    layers: int
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.projection + self.groups + self.layers
+
+
+# The baseline of table 1, with its 30,000 words.
+PAPER_BERT = Shape(layers=12, dim=768, feed_forward=3072, rows=30_000)
+
+
+def embedding_bytes(shape: Shape) -> Bytes:
+    """Bytes of the token part in float32.
+
+    >>> embedding_bytes(PAPER_BERT).printed / 1e6
+    92.16
+    >>> embedding_bytes(Shape(layers=2, dim=768, feed_forward=3072, bits=420))
+    Bytes(printed=1680, whole=1291920)
+    """
+    if not shape.bits:
+        table = shape.rows * shape.dim * FLOAT_BYTES
+        return Bytes(table, table)
+    hyperplanes = shape.bits * FLOAT_BYTES
+    return Bytes(hyperplanes, hyperplanes + shape.bits * shape.dim * FLOAT_BYTES)
+
+
+def multiply_adds(shape: Shape, length: int) -> MultiplyAdds:
+    """Multiply-adds of an input of `length` words; a look-up costs none. N words, n = N / K vectors in the layers.
+
+    Projection N T d; groups 4 N d^2 + 2 N K d; a layer 4 n d^2 + 2 n^2 d + 2 n d I.
+
+    Raises:
+        InputError: `length` is no positive multiple of K.
+    """
+    if length < 1 or length % shape.group:
+        raise InputError(f"length {length} is no positive multiple of K = {shape.group}; choose one that is")
+    dim, n = shape.dim, length // shape.group
+    return MultiplyAdds(
+        projection=length * shape.bits * dim,
+        groups=4 * length * dim**2 + 2 * length * shape.group * dim if shape.group > 1 else 0,
+        layers=shape.layers * (4 * n * dim**2 + 2 * n**2 * dim + 2 * n * dim * shape.feed_forward),
+    )
+
+
+def attention_scores(shape: Shape, length: int) -> int:
+    """Scores of one head of one layer, n^2: what the paper's 16 x counts."""
+    return (length // shape.group) ** 2

@@ -1,0 +1,62 @@
+"""The two hidden layers of SGNN (Ravi and Kozareva 2018): sigmoid and dropout, each vector by itself.
+
+Sizes and activation are those of the public re-implementation glicerico/SGNN, as ProFormer's paper names none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from hashbench.encoders.base import Architecture, Encoder
+from hashbench.errors import InputError
+from hashbench.layers import Dropout
+
+
+@dataclass(frozen=True)
+class PerceptronConfig:
+    """The shape of the hidden layers. The map to the first of them is the embedding's."""
+
+    layers: int = 2
+    dim: int = 256  # units of every hidden layer
+    dropout: float = 0.25
+    heads: int = 1  # there is no attention, no feed-forward and no LayerNorm: these three have no effect
+    feed_forward: int = 256
+    eps: float = 1e-12
+
+    def __post_init__(self) -> None:
+        if min(self.layers, self.dim) < 1:
+            raise InputError("encoder: layers and dim must be at least 1; correct the encoder's values")
+        if not 0 <= self.dropout < 1:
+            raise InputError("encoder: dropout must lie in [0, 1); correct the encoder's values")
+
+
+class PerceptronEncoder(Encoder):
+    """Each vector by itself to the last hidden layer's units."""
+
+    def __init__(self, config: PerceptronConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.hidden = nn.ModuleList(nn.Linear(config.dim, config.dim) for _ in range(config.layers - 1))
+        self.dropout = Dropout(config.dropout)
+        for layer in self.hidden:
+            nn.init.xavier_uniform_(layer.weight)
+            nn.init.zeros_(layer.bias)
+
+    @property
+    def max_length(self) -> None:
+        """There is no limit."""
+        return None
+
+    def forward(self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None = None) -> Tensor:
+        """Vectors before the first activation (B, L, d) -> (B, L, d). Nothing is mixed, so no mask is needed."""
+        states = torch.sigmoid(vectors)
+        for layer in self.hidden:
+            states = torch.sigmoid(layer(self.dropout(states)))
+        return states
+
+
+SIZES = dict.fromkeys(("tiny", "mini", "small", "medium", "base"), PerceptronConfig())  # one size for all
+ARCHITECTURES = {"perceptron": Architecture(PerceptronEncoder, SIZES)}
