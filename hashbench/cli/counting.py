@@ -18,7 +18,18 @@ def parameter_rows(names: Sequence[str], size: str, *, count_generic_row: bool =
     """A row for each named model or member of a group, all where none is named. Raises InputError for unknown names."""
     known = groups()
     wanted = [each for name in names for each in (known[name] if name in known else [name])] or list(models())
-    return [_row(find_model(name), size, count_generic_row) for name in dict.fromkeys(wanted)]
+    specs = [find_model(name) for name in dict.fromkeys(wanted)]
+    return [row for spec in specs for row in (_row(spec, size, count_generic_row), *_other_rows(spec, size))]
+
+
+def _other_rows(spec: ModelSpec, size: str) -> list[dict[str, Value]]:
+    """A row for each further frame of a model."""
+    rows = []
+    for frame in spec.other_frames:
+        counts = count(spec, size, frame=frame)
+        row = {"model": spec.name, "paper": spec.paper, "frame": frame.words}
+        rows.append(row | {"total_params": counts.total, "emb_params": counts.embedding} | _both_published(spec))
+    return rows
 
 
 def _row(spec: ModelSpec, size: str, count_generic_row: bool) -> dict[str, Value]:
@@ -29,9 +40,12 @@ def _row(spec: ModelSpec, size: str, count_generic_row: bool) -> dict[str, Value
         "frame": spec.frame,
         "total_params": counts.total,
         "emb_params": counts.embedding,
-        "published_total": _published(spec, "total_params"),
-        "published_emb": _published(spec, "emb_params"),
+        **_both_published(spec),
     }
+
+
+def _both_published(spec: ModelSpec) -> dict[str, Value]:
+    return {"published_total": _published(spec, "total_params"), "published_emb": _published(spec, "emb_params")}
 
 
 def _published(spec: ModelSpec, column: str) -> int | None:

@@ -66,13 +66,17 @@ class Layer(nn.Module):
         self.norm = nn.LayerNorm(dim, config.eps)
         self.dropout = Dropout(config.dropout)
 
+    def mix(self, qkv: Tensor, mask: Tensor | None) -> Tensor:
+        """Queries, keys and values side by side (B, L, 3 d) -> attended values (B, L, d)."""
+        batch, length, width = qkv.shape
+        query, key, value = qkv.view(batch, length, 3, self.heads, -1).permute(2, 0, 3, 1, 4)  # each (B, H, L, h)
+        out = attention(query, key, value, mask, self.attention_dropout if self.training else 0.0)
+        return out.transpose(1, 2).reshape(batch, length, width // 3)  # (B, L, d)
+
     def attend(self, states: Tensor, mask: Tensor | None) -> Tensor:
         """Multi-head self-attention: (B, L, d) -> (B, L, d)."""
-        batch, length, dim = states.shape
-        qkv = self.qkv(states).view(batch, length, 3, self.heads, dim // self.heads)
-        query, key, value = qkv.permute(2, 0, 3, 1, 4)  # each (B, H, L, h)
-        out = attention(query, key, value, mask, self.attention_dropout if self.training else 0.0)
-        return self.attention_out(out.transpose(1, 2).reshape(batch, length, dim))  # (B, L, d)
+        mixed: Tensor = self.attention_out(self.mix(self.qkv(states), mask))
+        return mixed
 
     def forward(self, states: Tensor, mask: Tensor | None) -> Tensor:
         """(B, L, d) -> (B, L, d)."""

@@ -164,8 +164,15 @@ def finetune(model: Model, data: FinetuningData, job: Job, *, learning_rate: flo
     if recipe.weight_decay == 0:  # decay would reach the rows of other types too
         model.embedding.narrow(torch.tensor(data.codes))
     head = ClassificationHead(
-        config.dim, data.data.n_outputs, config.dropout, job.spec.pooling, dense=job.spec.dense_head
+        config.dim,
+        data.data.n_outputs,
+        config.dropout,
+        job.spec.pooling,
+        dense=job.spec.dense_head,
+        dense_dropout=job.spec.dense_dropout,
     )
+    if head.dense is not None and model.published_dense is not None:
+        head.dense.load_state_dict(model.published_dense)
     total_steps = data.steps_per_epoch * recipe.epochs
     curves = Curves(total_steps, machine.watch)
     module = FinetuningModule(
