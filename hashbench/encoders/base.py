@@ -57,6 +57,11 @@ class Encoder(nn.Module):
         """The longest sequence, special tokens included, by config.max_positions; None where there is no limit."""
         raise NotImplementedError
 
+    @property
+    def segment_rows(self) -> int | None:
+        """Segments that it tells apart; None where it takes none."""
+        return None
+
     def states_mask(self, mask: Tensor) -> Tensor:
         """Mask (B, L) of the vectors -> mask (B, L') of the states, for an encoder that shortens the sequence."""
         return mask

@@ -102,6 +102,11 @@ class BertEncoder(Encoder):
         """The longest sequence that has positions."""
         return self.config.max_positions - self.config.first_position
 
+    @property
+    def segment_rows(self) -> int:
+        """Rows of the segment table."""
+        return self.config.type_rows
+
     def forward(self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None = None) -> Tensor:
         """Vectors (B, L, d), mask (B, L) True on tokens, segments (B, L) or None -> states (B, L, d).
 

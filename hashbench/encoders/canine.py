@@ -99,6 +99,11 @@ class CanineEncoder(Encoder):
         positions = self.config.max_positions - self.config.first_position
         return positions - positions % self.config.downsampling
 
+    @property
+    def segment_rows(self) -> int:
+        """Rows of the segment table."""
+        return self.config.type_rows
+
     def states_mask(self, mask: Tensor) -> Tensor:
         """(B, L) -> (B, ceil(L / 4)): a molecule is there where one of its four characters is."""
         mask = nn.functional.pad(mask, (0, -mask.shape[1] % self.config.downsampling))

@@ -35,6 +35,7 @@ def check_model(loaded: Loaded, model: ResolvedModel) -> None:
         _check_coder(spec)
     with _at(loaded.where(*place, "encoder"), model.label):
         encoder = _check_encoder(model, loaded.experiment.encoder)
+        _check_segments(spec, encoder)
     with _at(loaded.where(*place, "objective"), model.label):
         _check_objective(spec.objective, spec.objective_args)
         _check_states(spec, encoder)
@@ -141,6 +142,15 @@ def _check_coder(spec: ModelSpec) -> None:
         raise InputError(
             f"coder {spec.coder} can tell apart the types of tokenizer {coder.reads} alone, not of {spec.tokenizer}; "
             f"write tokenizer: {coder.reads}, or another coder"
+        )
+
+
+def _check_segments(spec: ModelSpec, encoder: Encoder) -> None:
+    rows = encoder.segment_rows
+    if spec.template.segments and rows is not None and rows < 2:
+        raise InputError(
+            f"encoder: type_rows {rows}, but pairs of this model have two segments; write encoder: "
+            f"{{kind: {spec.encoder}, type_rows: 2}}"
         )
 
 
