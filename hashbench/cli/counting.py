@@ -12,6 +12,7 @@ from hashbench.report.papers import Paper, load_paper, papers
 
 COLUMNS = ["model", "paper", "frame", "total_params", "emb_params", "published_total", "published_emb"]
 DEPLOYED = "2-class fine-tuned model as deployed: without heads or matrices of pre-training"
+NOT_PUBLISHED: dict[str, Value] = {"published_total": None, "published_emb": None}
 UNITS = {"M": 1e6, "K": 1e3, "params": 1}  # of the printed counts
 
 
@@ -22,7 +23,20 @@ def parameter_rows(
     deployed. Raises InputError for unknown names."""
     known = groups()
     wanted = [each for name in names for each in (known[name] if name in known else [name])] or list(models())
-    return [_row(find_model(name), size, count_generic_row, deployed) for name in dict.fromkeys(wanted)]
+    specs = [find_model(name) for name in dict.fromkeys(wanted)]
+    if deployed:
+        return [_row(spec, size, count_generic_row, deployed) for spec in specs]
+    return [row for spec in specs for row in (_row(spec, size, count_generic_row, deployed), *_other_rows(spec, size))]
+
+
+def _other_rows(spec: ModelSpec, size: str) -> list[dict[str, Value]]:
+    """A row for each further frame of a model."""
+    rows = []
+    for frame in spec.other_frames:
+        counts = count(spec, size, frame=frame)
+        row = {"model": spec.name, "paper": spec.paper, "frame": frame.words}
+        rows.append(row | {"total_params": counts.total, "emb_params": counts.embedding} | _both_published(spec))
+    return rows
 
 
 def _row(spec: ModelSpec, size: str, count_generic_row: bool, deployed: bool) -> dict[str, Value]:
@@ -33,9 +47,12 @@ def _row(spec: ModelSpec, size: str, count_generic_row: bool, deployed: bool) ->
         "frame": DEPLOYED if deployed else spec.frame,
         "total_params": counts.total,
         "emb_params": counts.embedding,
-        "published_total": None if deployed else _published(spec, "total_params"),
-        "published_emb": None if deployed else _published(spec, "emb_params"),
+        **(NOT_PUBLISHED if deployed else _both_published(spec)),
     }
+
+
+def _both_published(spec: ModelSpec) -> dict[str, Value]:
+    return {"published_total": _published(spec, "total_params"), "published_emb": _published(spec, "emb_params")}
 
 
 def _published(spec: ModelSpec, column: str) -> int | None:

@@ -25,6 +25,7 @@ class Coder(ABC):
     dtype: type[np.generic]
     needs_fit = False  # whether `fit` or `restore` must come before `encode`
     bits: int | None = None  # T of a coder whose codes are packed bits
+    reads: str | None = None  # the tokenizer whose types alone it can tell apart; None: any
 
     def fit(self, types: TypeTable) -> None:  # noqa: B027  # most coders have nothing to fit
         """Learn what the hash needs to know of a corpus (a dictionary of n-grams, a vocabulary)."""

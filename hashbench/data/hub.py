@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
@@ -82,7 +82,7 @@ class HubTable:
             yield row[column]
 
     def _load(self, *, streaming: bool):  # type: ignore[no-untyped-def]  # a type of a package that is imported here
-        datasets = _import("datasets")
+        datasets = import_package("datasets")
         revision = self.resolved_revision()
         try:
             with nullcontext() if reach(self.repository, revision) else offline():
@@ -106,7 +106,7 @@ def joined(columns: Sequence[Column]) -> Column:
 
 def reach(repository: str, revision: str | None) -> bool:
     """Whether the hub answers for this data set."""
-    hub = _import("huggingface_hub")
+    hub = import_package("huggingface_hub")
     try:
         hub.HfApi().dataset_info(repository, revision=revision, timeout=REACH_SECONDS)
     except Exception:  # whatever the reason: the caller says what follows
@@ -170,15 +170,23 @@ def _names():  # type: ignore[no-untyped-def]
 
 
 def _newest_revision(repository: str) -> str:
-    hub = _import("huggingface_hub")
+    hub = import_package("huggingface_hub")
+    with answering(lambda error: _unreachable(f"hub {repository}", error)):
+        info = hub.HfApi().dataset_info(repository, timeout=REACH_SECONDS)
+    return str(info.sha)
+
+
+@contextmanager
+def answering(unreachable: Callable[[Exception], InputError]) -> Iterator[None]:
+    """Turns the errors of the hub, and of the network before it, into `unreachable(error)`."""
     try:
-        return str(hub.HfApi().dataset_info(repository, timeout=REACH_SECONDS).sha)
+        yield
     except (OSError, ValueError) as error:  # the hub's own errors are OSError or ValueError
-        raise _unreachable(f"hub {repository}", error) from error
+        raise unreachable(error) from error
     except Exception as error:  # the transport's errors come from whichever HTTP library the hub package uses
         if type(error).__module__.partition(".")[0] not in ("httpx", "httpx2", "httpcore", "httpcore2", "requests"):
             raise
-        raise _unreachable(f"hub {repository}", error) from error
+        raise unreachable(error) from error
 
 
 def _unreachable(where: str, error: Exception) -> InputError:
@@ -189,7 +197,8 @@ def _unreachable(where: str, error: Exception) -> InputError:
     )
 
 
-def _import(name: str) -> ModuleType:
+def import_package(name: str) -> ModuleType:
+    """A package that only the hub needs. Raises InputError where it is not installed."""
     try:
         return importlib.import_module(name)
     except ImportError as error:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
+
+from hashbench.errors import InputError
 
 SPECIALS = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")  # RoBERTa's five, in the order of their rows
 START, PAD, END, UNKNOWN, MASK = range(len(SPECIALS))
@@ -40,6 +42,22 @@ class Batch:
 
     def __len__(self) -> int:
         return self.positions.shape[0]
+
+
+@dataclass(frozen=True)
+class Published:
+    """A trained model of another project, as its files hold it."""
+
+    tensors: Mapping[str, Tensor]
+    config: Mapping[str, Any]  # config.json; empty where there is none
+    where: str  # the files, for messages
+
+    def tensor(self, name: str) -> Tensor:
+        """The tensor of a name. Raises InputError where the files have none."""
+        if name not in self.tensors:
+            found = f"no tensor {name!r} among {len(self.tensors)}"
+            raise InputError(f"{self.where}: {found}; these are no weights of this model, name others")
+        return self.tensors[name]
 
 
 class Embedding(nn.Module):
@@ -80,6 +98,14 @@ class Embedding(nn.Module):
 
     def widen(self) -> None:
         """Called after such a training: makes the embedding whole again, with what was learned."""
+
+    def from_published(self, model: Published) -> dict[str, Tensor]:
+        """This embedding's state, taken from a published model. Raises InputError where it is another model's."""
+        raise InputError(f"{model.where}: {type(self).__name__} reads no published weights; write weights: random")
+
+    def check_published(self, config: Mapping[str, Any], where: str) -> None:
+        """Raises InputError where a published model of this config is not one of this embedding's shape."""
+        raise InputError(f"{where}: {type(self).__name__} reads no published weights; write weights: random")
 
     def embedding_parameters(self) -> int:
         """Parameters of the token part in the frame of the embedding's paper."""
@@ -124,6 +150,14 @@ class Parts:
 
 
 @dataclass(frozen=True)
+class Frame:
+    """A second way in which a model's parameters are counted."""
+
+    words: str
+    counted: Callable[[Parts], Counts]
+
+
+@dataclass(frozen=True)
 class ModelSpec:
     """A named model, as data. What differs between two models is a field here, never a test on the name."""
 
@@ -138,8 +172,10 @@ class ModelSpec:
     encoder_args: dict[str, Any] = field(default_factory=dict)  # overrides of the size's values
     objective: Literal["mlm", "shuffle_random"] | None = "shuffle_random"  # None: no pre-training
     objective_args: dict[str, Any] = field(default_factory=dict)
+    weights: str | None = None  # published ones to start from: a folder or a hub name; "random": none in their place
     pooling: Literal["first", "max", "mean"] = "first"
     dense_head: bool = True  # whether the classification head has a dense layer with tanh before its last
+    dense_dropout: bool = True  # whether dropout comes before that layer too
     template: Template = Template()
     pretrain: dict[str, Any] = field(default_factory=dict)  # differences from the experiment's `pretrain`
     finetune: dict[str, Any] = field(default_factory=dict)
@@ -147,6 +183,7 @@ class ModelSpec:
     frame: str = ""  # what is counted in that paper's parameter columns
     counted: Callable[[Parts], Counts] | None = None  # counts in that frame; None: encoder, embedding and head
     counted_classes: int = 2  # outputs of the head in that frame
+    other_frames: tuple[Frame, ...] = ()  # printed beside it by `hashbench params`
     groups: tuple[str, ...] = ()  # names under which an experiment may ask for several models
     summary: str = ""  # one line for `hashbench models`
     version: int = 1  # raised when the meaning of the model changes

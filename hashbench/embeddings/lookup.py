@@ -15,35 +15,32 @@ from hashbench.layers import draw_weights
 VOCABULARY_ROWS = 50_265  # RoBERTa's vocabulary, five special tokens included: 38.6 M parameters at d = 768
 
 
-class Table(Embedding):
-    """e = T[row]: the first five rows are the special tokens, the code of a type is its row.
+class RowTable(Embedding):
+    """Rows of a learned matrix, which a training may narrow to those that its types reach."""
 
-    Differs from the released code: the padding row starts at zero instead of random; `zero_pad_rows=False` restores it.
-    Neither has an influence, since no token attends to padding.
-    """
-
-    def __init__(self, dim: int, num_rows: int = VOCABULARY_ROWS, zero_pad_rows: bool = True) -> None:
+    def __init__(self, num_rows: int, width: int) -> None:
         super().__init__()
-        self.weight = nn.Parameter(draw_weights(torch.empty(num_rows, dim)))  # (V, d)
-        if zero_pad_rows:
-            with torch.no_grad():
-                self.weight[PAD].zero_()
-        self.whole: Tensor | None = None  # (V, d) while the table is narrowed
+        self.weight = nn.Parameter(draw_weights(torch.empty(num_rows, width)))  # (R, w)
+        self.whole: Tensor | None = None  # (R, w) while the table is narrowed
         self.places: Tensor | None
-        self.register_buffer("places", None, persistent=False)  # (V,) a row's place in the narrowed table
+        self.register_buffer("places", None, persistent=False)  # (R,) a row's place in the narrowed table
+
+    def reached(self, codes: Tensor) -> Tensor:
+        """The rows that special tokens and the types with these codes (n, c) look up, sorted (r,)."""
+        raise NotImplementedError
 
     def narrow(self, codes: Tensor) -> None:
-        """Keeps as parameters the special rows and those of `codes` (n, 1) alone, until `widen`.
+        """Keeps as parameters the rows that special tokens and `codes` (n, c) reach alone, until `widen`.
 
         Optimizer, clipping and the clearing of gradients pass over a table's every row at each step, and a task has a
         fraction of them. Any other row would get no gradient, and without weight decay stay what it is.
         """
         self.widen()
-        rows = torch.cat([torch.arange(len(SPECIALS)), codes[:, 0].cpu().long()]).unique()  # sorted: specials first
+        rows = self.reached(codes.cpu().long())
         self.whole = self.weight.detach()
         self.places = torch.full((len(self.whole),), -1, device=self.whole.device)
         self.places[rows] = torch.arange(len(rows), device=self.whole.device)
-        self.weight = nn.Parameter(self.whole[rows])  # (rows, d)
+        self.weight = nn.Parameter(self.whole[rows])  # (r, w)
 
     def widen(self) -> None:
         """Puts the rows of a narrowed table back among the others; nothing where it is whole."""
@@ -53,13 +50,31 @@ class Table(Embedding):
         whole[rows] = self.weight.detach()
         self.weight, self.whole, self.places = nn.Parameter(whole), None, None
 
+    def look_up(self, rows: Tensor) -> Tensor:
+        """Row numbers of the whole table (...) -> rows (..., w)."""
+        return nn.functional.embedding(rows if self.places is None else self.places[rows], self.weight)
+
+
+class Table(RowTable):
+    """e = T[row]: the first five rows are the special tokens, the code of a type is its row.
+
+    Differs from the released code: the padding row starts at zero instead of random; `zero_pad_rows=False` restores it.
+    Neither has an influence, since no token attends to padding.
+    """
+
+    def __init__(self, dim: int, num_rows: int = VOCABULARY_ROWS, zero_pad_rows: bool = True) -> None:
+        super().__init__(num_rows, dim)
+        if zero_pad_rows:
+            with torch.no_grad():
+                self.weight[PAD].zero_()
+
+    def reached(self, codes: Tensor) -> Tensor:
+        """The five special rows, and the codes themselves."""
+        return torch.cat([torch.arange(len(SPECIALS)), codes[:, 0]]).unique()  # sorted: specials first
+
     def embed_types(self, codes: Tensor) -> Tensor:
         """Row numbers (n, 1) -> vectors (n, d)."""
-        return nn.functional.embedding(self._rows(codes), self.weight)
-
-    def _rows(self, codes: Tensor) -> Tensor:
-        """Row numbers (n, 1) -> rows of the table as it stands (n,)."""
-        return codes[:, 0] if self.places is None else self.places[codes[:, 0]]
+        return self.look_up(codes[:, 0])
 
     def special_rows(self) -> Tensor:
         """The first five rows: (5, d)."""
@@ -71,7 +86,7 @@ class Table(Embedding):
         Each look-up into the table costs a backward pass over all of its rows, so that two would cost twice.
         """
         special = torch.arange(len(SPECIALS), device=batch.codes.device)
-        rows = nn.functional.embedding(torch.cat([special, self._rows(batch.codes)]), self.weight)  # (s + n, d)
+        rows = self.look_up(torch.cat([special, batch.codes[:, 0]]))  # (s + n, d)
         return nn.functional.embedding(batch.positions, rows)  # (B, L, d)
 
     def embedding_parameters(self) -> int:

@@ -8,6 +8,9 @@ from typing import Any, Protocol
 
 from torch import Tensor, nn
 
+from hashbench.embeddings.base import Published
+from hashbench.errors import InputError
+
 
 class Config(Protocol):
     """What the suite asks of the shape of any encoder; each architecture adds its own values."""
@@ -47,6 +50,7 @@ class Encoder(nn.Module):
     """Token vectors to states. A family implements `forward` and `max_length`; `states_mask` where lengths change."""
 
     config: Any  # a Config; each family narrows the type
+    keeps_length = True  # whether there is a state for each token, which pre-training needs
 
     @property
     def max_length(self) -> int | None:
@@ -58,9 +62,26 @@ class Encoder(nn.Module):
         """What a fixed input length must be a multiple of, for an encoder that joins neighbours."""
         return 1
 
+    @property
+    def segment_rows(self) -> int | None:
+        """Segments that it tells apart; None where it takes none."""
+        return None
+
     def states_mask(self, mask: Tensor) -> Tensor:
         """Mask (B, L) of the vectors -> mask (B, L') of the states, for an encoder that shortens the sequence."""
         return mask
+
+    def from_published(self, model: Published) -> dict[str, Tensor]:
+        """This encoder's state, taken from a published model. Raises InputError where it is another model's."""
+        raise InputError(f"{model.where}: {type(self).__name__} reads no published weights; write weights: random")
+
+    def check_published(self, config: Mapping[str, Any], where: str) -> None:
+        """Raises InputError where a published model of this config is not one of this encoder's shape."""
+        raise InputError(f"{where}: {type(self).__name__} reads no published weights; write weights: random")
+
+    def dense_from_published(self, model: Published) -> dict[str, Tensor] | None:
+        """The state of the head's dense layer, where a published model has one."""
+        return None
 
     def forward(self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None = None) -> Tensor:
         """Vectors (B, L, d), mask (B, L) True on tokens or None without padding, segments (B, L) -> (B, L', d)."""

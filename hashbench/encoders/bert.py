@@ -66,13 +66,17 @@ class Layer(nn.Module):
         self.norm = nn.LayerNorm(dim, config.eps)
         self.dropout = Dropout(config.dropout)
 
+    def mix(self, qkv: Tensor, mask: Tensor | None) -> Tensor:
+        """Queries, keys and values side by side (B, L, 3 d) -> attended values (B, L, d)."""
+        batch, length, width = qkv.shape
+        query, key, value = qkv.view(batch, length, 3, self.heads, -1).permute(2, 0, 3, 1, 4)  # each (B, H, L, h)
+        out = attention(query, key, value, mask, self.attention_dropout if self.training else 0.0)
+        return out.transpose(1, 2).reshape(batch, length, width // 3)  # (B, L, d)
+
     def attend(self, states: Tensor, mask: Tensor | None) -> Tensor:
         """Multi-head self-attention: (B, L, d) -> (B, L, d)."""
-        batch, length, dim = states.shape
-        qkv = self.qkv(states).view(batch, length, 3, self.heads, dim // self.heads)
-        query, key, value = qkv.permute(2, 0, 3, 1, 4)  # each (B, H, L, h)
-        out = attention(query, key, value, mask, self.attention_dropout if self.training else 0.0)
-        return self.attention_out(out.transpose(1, 2).reshape(batch, length, dim))  # (B, L, d)
+        mixed: Tensor = self.attention_out(self.mix(self.qkv(states), mask))
+        return mixed
 
     def attend_from(self, asking: Tensor, states: Tensor, mask: Tensor | None) -> Tensor:
         """Attention of some tokens (B, M, d) to all (B, L, d): (B, M, d)."""
@@ -120,6 +124,11 @@ class BertEncoder(Encoder):
     def max_length(self) -> int:
         """The longest sequence that has positions."""
         return self.config.max_positions - self.config.first_position
+
+    @property
+    def segment_rows(self) -> int:
+        """Rows of the segment table."""
+        return self.config.type_rows
 
     def forward(self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None = None) -> Tensor:
         """Vectors (B, L, d), mask (B, L) True on tokens, segments (B, L) or None -> states (B, L, d).

@@ -11,8 +11,10 @@ import numpy as np
 import torch
 
 from hashbench.coders.registry import make_coder
+from hashbench.data.weights import RANDOM, locate_weights
 from hashbench.embeddings.base import Embedding, ModelSpec
 from hashbench.embeddings.registry import build_embedding, with_dim
+from hashbench.encoders.base import Encoder
 from hashbench.encoders.registry import encoder_config, make_encoder
 from hashbench.errors import InputError, near_match
 from hashbench.experiment.load import Loaded
@@ -30,18 +32,38 @@ def check_model(loaded: Loaded, model: ResolvedModel) -> None:
     with _at(loaded.where(*place, "tokenizer"), model.label):
         make_tokenizer(spec.tokenizer, **spec.tokenizer_args)
     with _at(loaded.where(*place, "coder"), model.label):
-        make_coder(spec.coder, **spec.coder_args)
+        _check_coder(spec)
     with _at(loaded.where(*place, "encoder"), model.label):
-        _check_encoder(model, loaded.experiment.encoder)
+        encoder = _check_encoder(model, loaded.experiment.encoder)
+        _check_segments(spec, encoder)
     with _at(loaded.where(*place, "objective"), model.label):
         _check_objective(spec.objective, spec.objective_args)
+        _check_states(spec, encoder)
     with _at(loaded.where(*place, "embedding"), model.label):
-        embedding = _build(spec, encoder_config(spec.encoder, loaded.experiment.encoder, **spec.encoder_args).dim)
+        embedding = _build(spec, encoder.config.dim)
     if spec.objective == "mlm" and embedding.output_matrix() is None and embedding.untied_rows is None:
         raise InputError(
             f"{loaded.where(*place, 'objective')}: model '{model.label}': objective mlm needs an embedding with an "
             f"output matrix, which {spec.embedding.__name__} has not; write objective: shuffle_random"
         )
+
+
+def check_weights(loaded: Loaded, model: ResolvedModel) -> None:
+    """Raises InputError with file and line for published weights that are not there or of another shape, by their
+    config; the tensors are read by the runs."""
+    spec = model.spec
+    if spec.weights is None or spec.weights == RANDOM:
+        return
+    with _at(loaded.where(*model.place, "weights"), model.label):
+        if spec.objective is not None:
+            raise InputError(f"weights {spec.weights} or objective {spec.objective}: a model starts from one of them")
+        with torch.device("meta"):
+            encoder = make_encoder(spec.encoder, loaded.experiment.encoder, **spec.encoder_args)
+            embedding = build_embedding(spec, encoder.config.dim)
+        weights = locate_weights(spec.weights)
+        for part in (embedding, encoder):
+            part.check_published(weights.config(), f"weights {spec.weights}")
+        weights.fingerprint()
 
 
 def check_lengths(loaded: Loaded, model: ResolvedModel) -> None:
@@ -126,11 +148,38 @@ def _build(full: ModelSpec, dim: int) -> Embedding:
     return embedding
 
 
-def _check_encoder(model: ResolvedModel, size: str) -> None:
+def _check_coder(spec: ModelSpec) -> None:
+    coder = make_coder(spec.coder, **spec.coder_args)
+    if coder.reads not in (None, spec.tokenizer):
+        raise InputError(
+            f"coder {spec.coder} can tell apart the types of tokenizer {coder.reads} alone, not of {spec.tokenizer}; "
+            f"write tokenizer: {coder.reads}, or another coder"
+        )
+
+
+def _check_segments(spec: ModelSpec, encoder: Encoder) -> None:
+    rows = encoder.segment_rows
+    if spec.template.segments and rows is not None and rows < 2:
+        raise InputError(
+            f"encoder: type_rows {rows}, but pairs of this model have two segments; write encoder: "
+            f"{{kind: {spec.encoder}, type_rows: 2}}"
+        )
+
+
+def _check_states(spec: ModelSpec, encoder: Encoder) -> None:
+    if spec.objective is not None and not encoder.keeps_length:
+        raise InputError(
+            f"objective {spec.objective} needs a state for each token, and encoder {spec.encoder} has fewer; "
+            "write objective: none"
+        )
+
+
+def _check_encoder(model: ResolvedModel, size: str) -> Encoder:
     for key, value in model.spec.encoder_args.items():
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise InputError(f"encoder: {key} must be a number, not {value!r}; correct the value")
-    encoder_config(model.spec.encoder, size, **model.spec.encoder_args)
+    with torch.device("meta"):
+        return make_encoder(model.spec.encoder, size, **model.spec.encoder_args)
 
 
 def _check_objective(kind: str | None, arguments: Mapping[str, Any]) -> None:

@@ -24,7 +24,7 @@ from hashbench.embeddings.registry import embedding_arguments
 # Values that mean "as if the key did not exist". A key that joins a block later enters here with the value that equals
 # the behaviour before it; the ids of finished runs then stay what they are. Never change or remove an entry.
 AS_BEFORE: dict[str, dict[str, Any]] = {
-    "model": {"code": None, "pooling": "first", "dense_head": True},
+    "model": {"code": None, "pooling": "first", "dense_head": True, "dense_dropout": True, "weights": None},
     "template": {"pad_multiple": 1},
     "corpus": {"max_documents": None, "first_chunk_only": False},
     "pretrain": {"logits": "labels"},
@@ -77,10 +77,15 @@ def _strip(key: str, value: Any) -> Any:
 
 
 def model_block(
-    spec: ModelSpec, *, size: str, tokenizer: Mapping[str, Any], coder: Mapping[str, Any]
+    spec: ModelSpec,
+    *,
+    size: str,
+    tokenizer: Mapping[str, Any],
+    coder: Mapping[str, Any],
+    weights: Mapping[str, str] | str | None = None,
 ) -> dict[str, Any]:
-    """What a model is, as plain values: its tokenizer and coder by their recipes. Its name is not part of it, so that
-    two labels of one thing share their runs."""
+    """What a model is, as plain values: its tokenizer and coder by their recipes, published weights by their content.
+    Its name is not part of it, so that two labels of one thing share their runs."""
     objective = None if spec.objective is None else {"kind": spec.objective, **spec.objective_args}
     block = {
         "embedding": spec.embedding.__qualname__,
@@ -91,6 +96,8 @@ def model_block(
         "objective": objective,
         "pooling": spec.pooling,
         "dense_head": spec.dense_head,
+        "dense_dropout": spec.dense_dropout,
+        "weights": weights,
         "template": asdict(spec.template),
         "version": spec.version,
         "code": own_code(spec.embedding),

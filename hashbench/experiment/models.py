@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from hashbench.data.weights import RANDOM
 from hashbench.embeddings.base import ModelSpec
 from hashbench.embeddings.registry import find_model, groups, load_own, models, with_dim
 from hashbench.encoders.registry import encoder_config
@@ -107,6 +108,8 @@ def _check_variation(loaded: Loaded, entry: ModelEntry, place: KeyPath) -> None:
     changed = [
         key for key in ("tokenizer", "coder", "embedding", "encoder", "objective") if getattr(entry, key) is not None
     ]
+    if entry.weights == RANDOM:  # a folder or hub name only says where the model's own weights are
+        changed.append("weights")
     if entry.like is None and changed and entry.name in models():
         remedy = f"write name: my-{entry.name}, like: {entry.name}"
         raise InputError(
@@ -129,6 +132,9 @@ def _override(loaded: Loaded, spec: ModelSpec, entry: ModelEntry, place: KeyPath
     tokenizer, tokenizer_args = _vary(spec.tokenizer, spec.tokenizer_args, entry.tokenizer)
     coder, coder_args = _vary(spec.coder, spec.coder_args, entry.coder)
     objective, objective_args = _vary(spec.objective, spec.objective_args, entry.objective)
+    encoder, encoder_args = _vary(spec.encoder, spec.encoder_args, entry.encoder)
+    if encoder != spec.encoder:  # a paper's frame of counting speaks of the encoder that the paper has
+        spec = replace(spec, counted=None, other_frames=())
     known = [*PRETRAIN_LEARNING_RATE, "none"]
     if objective is not None and objective not in known:
         near = near_match(objective, known) or ";"
@@ -141,9 +147,11 @@ def _override(loaded: Loaded, spec: ModelSpec, entry: ModelEntry, place: KeyPath
         coder=coder or spec.coder,
         coder_args=_files_beside(loaded, coder_args, loaded.where(*place, "coder")),
         embedding_args={**spec.embedding_args, **(entry.embedding or {})},
-        encoder_args={**spec.encoder_args, **(entry.encoder or {})},
+        encoder=encoder or spec.encoder,
+        encoder_args=encoder_args,
         objective=None if objective == "none" else objective,  # type: ignore[arg-type]  # one of known
         objective_args=objective_args,
+        weights=_weights_beside(loaded, entry.weights) or spec.weights,
     )
 
 
@@ -172,6 +180,14 @@ def _files_beside(loaded: Loaded, args: dict[str, Any], where: str) -> dict[str,
                 f"{where}: {key}: no such file {name!r}; it is relative to the experiment file, or a hub name"
             )
     return found
+
+
+def _weights_beside(loaded: Loaded, name: str | None) -> str | None:
+    """A folder of weights with its path made absolute; a hub name, or a folder that is not there, as it is."""
+    if name is None or name == RANDOM:
+        return name
+    path = loaded.folder / Path(name).expanduser()
+    return str(path) if path.exists() else name
 
 
 def _complete(loaded: Loaded, spec: ModelSpec, entry: ModelEntry | None, place: KeyPath) -> ResolvedModel:

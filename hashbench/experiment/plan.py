@@ -11,7 +11,7 @@ from hashbench.data.fingerprints import usable_cache_folder
 from hashbench.data.sources import CorpusSource, LocatedTask, Source, locate_corpus, locate_task, open_sources
 from hashbench.data.tasks import Task, expand_tasks
 from hashbench.errors import InputError, near_match
-from hashbench.experiment.checks import check_devices, check_lengths, check_model
+from hashbench.experiment.checks import check_devices, check_lengths, check_model, check_weights
 from hashbench.experiment.identity import device_block, run_id
 from hashbench.experiment.load import KeyPath, Loaded
 from hashbench.experiment.models import ResolvedModel, resolve_baseline, resolve_models
@@ -83,6 +83,8 @@ def plan(loaded: Loaded, *, data: Sequence[str] | None = None) -> Plan:
         _check_select_metric(loaded, model, tasks)
         _check_per_task(loaded, model, tasks)
     names = loaded.sources(data)
+    for model in {**models, **({baseline.label: baseline} if loaded.experiment.efficiency else {})}.values():
+        check_weights(loaded, model)
     sources = _named("--data" if data else loaded.where("data"), lambda: open_sources(names))
     located = tuple(_locate_task(loaded, i, task, sources) for i, task in enumerate(tasks))
     wanted = [*models.values(), *([baseline] if loaded.experiment.efficiency else [])]

@@ -10,6 +10,7 @@ from typing import Any
 from hashbench.coders.registry import make_coder
 from hashbench.data.classification import reports_elsewhere
 from hashbench.data.sources import LocatedTask
+from hashbench.data.weights import RANDOM, locate_weights
 from hashbench.embeddings.base import ModelSpec
 from hashbench.experiment.identity import model_block
 from hashbench.experiment.models import ResolvedModel
@@ -20,7 +21,7 @@ from hashbench.text.tokenizers import make_tokenizer
 FLOOR_VERSION = 1  # raised when the meaning of a floor changes
 # Keys of schema.Pretrain that stand elsewhere in the spec: in the corpus, the tokenizer and the seed.
 PRETRAIN_ELSEWHERE = {"corpora", "max_documents", "first_chunk_only", "vocabulary_size", "vocabulary", "seed"}
-OF_THE_HEAD = {"pooling", "dense_head"}  # values of a model that its pre-training does not know
+OF_THE_HEAD = {"pooling", "dense_head", "dense_dropout"}  # values of a model that its pre-training does not know
 # What of the recipes a measurement depends on.
 MEASURED = {"pretrain": {"logits", "precision"}, "finetune": {"max_length", "pad_to_max", "precision"}}
 
@@ -50,7 +51,13 @@ def make_subject(model: ResolvedModel, experiment: Experiment, corpora: Mapping[
     if isinstance(tokenizer, PieceTokenizer) and tokenizer.needs_training:
         tokenizer.vocabulary_size = model.pretrain.vocabulary_size  # what is derived has its recipe in the identity
     coder = make_coder(spec.coder, **spec.coder_args)
-    block = model_block(spec, size=experiment.encoder, tokenizer=tokenizer.recipe(), coder=coder.recipe())
+    block = model_block(
+        spec,
+        size=experiment.encoder,
+        tokenizer=tokenizer.recipe(),
+        coder=coder.recipe(),
+        weights=_weights(spec),
+    )
     corpus = {
         "corpora": [{"name": name, "fingerprint": fingerprint} for name, fingerprint in corpora.items()],
         "max_documents": model.pretrain.max_documents,
@@ -89,8 +96,23 @@ def finetune_spec(
             "finetune": subject.resolved.recipe(task.task.name).model_dump(),
             "seed": seed,
             "threads": experiment.threads,
+            **_settings(subject.resolved.spec),
         }
     )
+
+
+def _weights(spec: ModelSpec) -> dict[str, str] | str | None:
+    """What a model starts from: published weights by their content, "random" in their place, or no such weights."""
+    if spec.weights is None or spec.weights == RANDOM:
+        return spec.weights
+    return {"sha256": locate_weights(spec.weights).fingerprint()}
+
+
+def _settings(spec: ModelSpec) -> dict[str, Any]:
+    """The name of published weights, for tables: the identity has their content."""
+    if spec.weights is None or spec.weights == RANDOM:
+        return {}
+    return {"settings": {"weights": locate_weights(spec.weights).shown}}
 
 
 def floor_spec(name: str, task: LocatedTask) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Classification and regression of whole inputs (HashFormers, released code).
 
 First token, dropout, Linear d to d, tanh, dropout, Linear to the outputs; nothing is shared with pre-training. The
-token, or the maximum or mean over tokens, and whether there is a dense layer, are the model's choice.
+token, or the maximum or mean over tokens, whether there is a dense layer, and the dropout before it (which the poolers
+of BERT and CANINE do not have), are the model's choice.
 """
 
 from __future__ import annotations
@@ -20,10 +21,17 @@ class ClassificationHead(nn.Module):
     """Scores of a whole input; one output means regression."""
 
     def __init__(
-        self, dim: int, n_outputs: int, dropout: float = 0.1, pooling: Pooling = "first", *, dense: bool = True
+        self,
+        dim: int,
+        n_outputs: int,
+        dropout: float = 0.1,
+        pooling: Pooling = "first",
+        *,
+        dense: bool = True,
+        dense_dropout: bool = True,
     ) -> None:
         super().__init__()
-        self.pooling = pooling
+        self.pooling, self.dense_dropout = pooling, dense_dropout
         self.dropout = Dropout(dropout)
         self.dense = nn.Linear(dim, dim) if dense else None
         self.out = nn.Linear(dim, n_outputs)
@@ -33,7 +41,7 @@ class ClassificationHead(nn.Module):
         """States (B, L, d), mask (B, L) True on tokens or None without padding -> outputs (B, n_outputs)."""
         pooled = pool(states, mask, self.pooling)  # (B, d)
         if self.dense is not None:
-            pooled = torch.tanh(self.dense(self.dropout(pooled)))
+            pooled = torch.tanh(self.dense(self.dropout(pooled) if self.dense_dropout else pooled))
         outputs: Tensor = self.out(self.dropout(pooled))
         return outputs
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from hashbench.report.starts import SCRATCH, from_scratch
 from hashbench.store.engine import Store
 from hashbench.store.status import Experiment, find_experiment
 
@@ -109,7 +110,7 @@ class Entry:
     model: str
     kind: Literal["model", "floor"]
     encoder: str
-    settings: str  # what tells it from other entries of the model, '' where it is the only one
+    settings: str  # what tells it from other entries of the model, and whether it is from scratch; '' for neither
     runs: tuple[MeasuredRun, ...]  # fine-tunings or floors
 
     def of_task(self, task: str) -> list[MeasuredRun]:
@@ -250,16 +251,12 @@ def _entries_of(name: str, kind: Literal["model", "floor"], runs: Sequence[Measu
         parts.setdefault((run.encoder, run.precision, known.index(run.fingerprint)), []).append(run)
     if done and len(done) < len(runs):  # how an open run will be made is not known yet: the first part misses it
         next(iter(parts.values())).extend(run for run in runs if run.state != "done")
-    several = len(parts) > 1
-    return [
-        Entry(name, kind, key[0], _settings(key, parts) if several else "", tuple(members))
-        for key, members in parts.items()
-    ]
+    return [Entry(name, kind, key[0], _settings(key, parts), tuple(members)) for key, members in parts.items()]
 
 
 def _settings(key: tuple[str, str, int], parts: dict[tuple[str, str, int], list[MeasuredRun]]) -> str:
-    """What tells one part of a model's runs from the others."""
-    words = []
+    """What tells one part of a model's runs from the others, and whether it is from scratch."""
+    words = [SCRATCH] if any(from_scratch(run.spec) for run in parts[key]) else []
     if len({encoder for encoder, _, _ in parts}) > 1:
         words.append(key[0])
     if len({precision for _, precision, _ in parts}) > 1:

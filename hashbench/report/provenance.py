@@ -12,6 +12,7 @@ from hashbench.report.deviations import encoder_deviation, finetuning_deviations
 from hashbench.report.measured import Measured, MeasuredRun
 from hashbench.report.papers import Paper
 from hashbench.report.rows import Table
+from hashbench.report.starts import scratch_warning, starts
 
 PACKAGES = ("hashbench", "python", "torch", "lightning", "numpy", "scikit-learn")  # that move numbers
 SHORT = 8  # letters of a fingerprint or commit
@@ -22,6 +23,7 @@ def warnings(measured: Measured, paper: Paper, *, published: bool) -> list[str]:
     """What must be said loudly above and below a table."""
     corpora = {corpus["name"] for run in measured.runs if run.kind == "pretrain" for corpus in _corpora(run)}
     lines = data_warnings(task_origins(measured, paper), sorted(corpora), published=published)
+    lines += scratch_warning([(run.model, run.spec) for run in measured.runs])
     scale = encoder_deviation(measured, paper)
     steps = [line for line in pretraining_deviations(measured, paper) if line.startswith(("steps ", "corpora "))]
     if published and (scale or steps):
@@ -111,9 +113,7 @@ def _pretraining(measured: Measured) -> str:
             f"{asked['steps']:,} steps of {asked['batch_size']} x {asked['sequence_length']} tokens "
             f"on {corpora}{first}, seed {run.seed}, precision {asked['precision']}"
         )
-    untrained = sorted({run.model for run in _of(measured, "finetune") if run.spec["pretrain"] is None})
-    if untrained:
-        recipes.append(f"none for {', '.join(untrained)}")
+    recipes += starts([(run.model, run.spec) for run in _of(measured, "finetune") if run.spec["pretrain"] is None])
     return "; ".join(dict.fromkeys(recipes))
 
 

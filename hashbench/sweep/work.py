@@ -16,6 +16,7 @@ from hashbench.coders.cache import type_codes
 from hashbench.data.floors import floor_predictions
 from hashbench.data.modules import FinetuningData, PretrainingData
 from hashbench.data.task_data import TaskData
+from hashbench.data.weights import RANDOM, locate_weights
 from hashbench.efficiency.measure import Contender, Setting, device_of, measure
 from hashbench.efficiency.parameters import count
 from hashbench.experiment.load import Loaded
@@ -34,7 +35,7 @@ from hashbench.training.finetuning import (
 )
 from hashbench.training.grid import best_learning_rate
 from hashbench.training.heads import make_head
-from hashbench.training.model import Model, build_model, load_weights, save_weights
+from hashbench.training.model import Model, build_model, load_published, load_weights, save_weights
 from hashbench.training.pretraining import Machine, pretrain
 from hashbench.training.recipe import precision_found
 
@@ -113,7 +114,7 @@ def pretrain_model(
 
 
 def pretrained_model(run: Run, resolved: ResolvedModel, texts: Texts, place: Workplace, machine: Machine) -> Model:
-    """The model a fine-tuning starts from: the pre-trained weights, or fresh ones where the model has none.
+    """The model a fine-tuning starts from: weights pre-trained here or published, or fresh ones where it has neither.
 
     Weights of a finished pre-training that are no longer there are made again; its results stay.
     """
@@ -122,6 +123,9 @@ def pretrained_model(run: Run, resolved: ResolvedModel, texts: Texts, place: Wor
     spec = resolved.spec
     model = build_model(spec, run.encoder, seed=seed or 0, **texts.of_the_vocabulary(spec.template))
     if source is None:
+        named = resolved.spec.weights
+        if named is not None and named != RANDOM:
+            load_published(model, locate_weights(named).read())
         return model
     path = place.weights_of(source)
     path.parent.mkdir(parents=True, exist_ok=True)

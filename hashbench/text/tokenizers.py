@@ -6,6 +6,7 @@ import inspect
 from typing import Protocol
 
 from hashbench.errors import InputError, near_match
+from hashbench.text.characters import CharacterTokenizer
 from hashbench.text.subwords import SubwordTokenizer
 from hashbench.text.types import Interner
 from hashbench.text.wordpieces import WordPieceTokenizer
@@ -30,14 +31,16 @@ class Tokenizer(Protocol):
         ...
 
 
-TOKENIZERS: dict[str, type[WordTokenizer] | type[SubwordTokenizer] | type[WordPieceTokenizer]] = {
+AnyTokenizer = WordTokenizer | SubwordTokenizer | WordPieceTokenizer | CharacterTokenizer
+TOKENIZERS: dict[str, type[AnyTokenizer]] = {
     WordTokenizer.kind: WordTokenizer,
     SubwordTokenizer.kind: SubwordTokenizer,
     WordPieceTokenizer.kind: WordPieceTokenizer,
+    CharacterTokenizer.kind: CharacterTokenizer,
 }
 
 
-def make_tokenizer(kind: str, **arguments: object) -> WordTokenizer | SubwordTokenizer | WordPieceTokenizer:
+def make_tokenizer(kind: str, **arguments: object) -> AnyTokenizer:
     """A tokenizer by name.
 
     >>> make_tokenizer("words").tokenize("Don't stop!!!")
@@ -53,6 +56,6 @@ def make_tokenizer(kind: str, **arguments: object) -> WordTokenizer | SubwordTok
     known = list(inspect.signature(factory).parameters)
     for name in arguments:
         if name not in known:
-            hint = f"{near_match(name, known)}; it takes {', '.join(known)}"
+            hint = f"{near_match(name, known)}; it takes {', '.join(known) or 'none'}"
             raise InputError(f"tokenizer {kind}: unknown argument {name!r}{hint}")
     return factory(**arguments)  # type: ignore[arg-type]  # values are checked by the constructor

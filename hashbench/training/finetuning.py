@@ -196,9 +196,19 @@ def _make_module(
     if job.recipe.weight_decay == 0:  # decay would reach the rows of other types too
         model.embedding.narrow(torch.tensor(data.codes))
     total_steps = training_steps(data, job.recipe)
+    head = ClassificationHead(
+        config.dim,
+        data.data.n_outputs,
+        config.dropout,
+        spec.pooling,
+        dense=spec.dense_head,
+        dense_dropout=spec.dense_dropout,
+    )
+    if head.dense is not None and model.published_dense is not None:
+        head.dense.load_state_dict(model.published_dense)
     return FinetuningModule(
         model,
-        ClassificationHead(config.dim, data.data.n_outputs, config.dropout, spec.pooling, dense=spec.dense_head),
+        head,
         job.recipe,
         data,
         learning_rate=learning_rate,

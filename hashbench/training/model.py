@@ -10,10 +10,11 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from hashbench.embeddings.base import Batch, Embedding, ModelSpec
+from hashbench.embeddings.base import Batch, Embedding, ModelSpec, Published
 from hashbench.embeddings.registry import build_embedding
 from hashbench.encoders.base import Config, Encoder
 from hashbench.encoders.registry import make_encoder
+from hashbench.errors import InputError
 from hashbench.objectives.classification import Pooling
 
 
@@ -25,6 +26,7 @@ class Model(nn.Module):
         self.config: Config = encoder.config
         self.embedding = embedding
         self.encoder = encoder
+        self.published_dense: dict[str, Tensor] | None = None  # what the dense layer of a head starts from
 
     def forward(self, batch: Batch) -> Tensor:
         """A batch -> states (B, L', d): L m of them for m tokens an item, fewer where the encoder shortens."""
@@ -86,3 +88,21 @@ def save_weights(module: nn.Module, path: Path) -> None:
 def load_weights(module: nn.Module, path: Path) -> None:
     """Reads weights that `save_weights` wrote; a missing or foreign tensor is an error."""
     module.load_state_dict(load_file(path))
+
+
+def load_published(model: Model, published: Published) -> None:
+    """Starts a model from weights that another project trained, the dense layer of its head included.
+
+    Raises InputError for weights of another model or another shape.
+    """
+    for part in (model.embedding, model.encoder):
+        found, own = part.from_published(published), part.state_dict()
+        for name, tensor in own.items():
+            if found[name].shape != tensor.shape:
+                theirs, ours = tuple(found[name].shape), tuple(tensor.shape)
+                raise InputError(
+                    f"{published.where}: {type(part).__name__} {name} has shape {theirs} there, {ours} here; "
+                    "take the encoder size and the embedding's arguments of the weights, or other weights"
+                )
+        part.load_state_dict({name: tensor.to(own[name].dtype) for name, tensor in found.items()})
+    model.published_dense = model.encoder.dense_from_published(published)

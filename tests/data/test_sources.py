@@ -167,7 +167,7 @@ def test_list_of_what_there_is(tmp_path: Path) -> None:
 
 
 def test_hub_tasks_are_pinned_and_located_without_a_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hub, "_import", lambda name: pytest.fail(f"{name} was imported"))
+    monkeypatch.setattr(hub, "import_package", lambda name: pytest.fail(f"{name} was imported"))
     located = locate_task(find_task("mnli"), open_sources("hub"))
     assert set(located.tables) == {"train", "validation_matched", "validation_mismatched"}
     assert len(located.fingerprint) == 64
@@ -184,7 +184,7 @@ def out_of_reach(monkeypatch: pytest.MonkeyPatch) -> None:
         "huggingface_hub": SimpleNamespace(HfApi=lambda: SimpleNamespace(dataset_info=fail)),
         "datasets": SimpleNamespace(load_dataset=fail, DownloadConfig=SimpleNamespace),
     }
-    monkeypatch.setattr(hub, "_import", packages.__getitem__)
+    monkeypatch.setattr(hub, "import_package", packages.__getitem__)
 
 
 REMEDY = (
@@ -237,7 +237,7 @@ def test_sources_and_tables_are_documented() -> None:
 def test_hub_package_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "datasets", None)
     with pytest.raises(InputError, match=r"'datasets' is not installed; run: pip install datasets"):
-        hub._import("datasets")
+        hub.import_package("datasets")
 
 
 def test_offline_mode_ends_where_it_began() -> None:
@@ -258,7 +258,7 @@ def test_an_open_revision_is_asked_for_once(monkeypatch: pytest.MonkeyPatch) -> 
         return SimpleNamespace(sha="c0ffee")
 
     api = SimpleNamespace(HfApi=lambda: SimpleNamespace(dataset_info=dataset_info))
-    monkeypatch.setattr(hub, "_import", lambda _: api)
+    monkeypatch.setattr(hub, "import_package", lambda _: api)
     revisions = {locate_corpus("bookcorpus", open_sources("hub")).revision for _ in range(3)}
     assert revisions == {"c0ffee"}
     assert asked == ["rojagtap/bookcorpus"]
@@ -279,7 +279,7 @@ def test_hub_columns_and_stream(monkeypatch: pytest.MonkeyPatch) -> None:
 
     datasets = SimpleNamespace(load_dataset=load_dataset)
     monkeypatch.setattr(hub, "reach", lambda *_: True)
-    monkeypatch.setattr(hub, "_import", lambda _: datasets)
+    monkeypatch.setattr(hub, "import_package", lambda _: datasets)
     table = hub.HubTable("some/name", "cola", "train", "c0ffee")
     assert table.read(["sentence", "label"]) == {"sentence": ["a", "b"], "label": [1, 0]}
     assert calls[0]["revision"] == "c0ffee" and calls[0]["split"] == "train"

@@ -9,7 +9,7 @@ from hashbench.text.tokenizers import TOKENIZERS, make_tokenizer
 
 
 def test_every_kind_is_made_by_its_name() -> None:
-    assert list(TOKENIZERS) == ["words", "bpe", "wordpieces"]
+    assert list(TOKENIZERS) == ["words", "bpe", "wordpieces", "characters"]
     for kind in TOKENIZERS:
         tokenizer = make_tokenizer(kind)
         assert tokenizer.kind == kind
@@ -21,7 +21,7 @@ def test_words_of_the_released_code() -> None:
 
 
 def test_unknown_names_get_near_matches() -> None:
-    with pytest.raises(InputError, match="unknown kind 'word'; did you mean 'words'.; choose from words, bpe"):
+    with pytest.raises(InputError, match="unknown kind 'word'; did you mean 'words'.; choose from words, bpe, "):
         make_tokenizer("word")
     with pytest.raises(
         InputError, match="words: unknown argument 'patern'; did you mean 'pattern'.; it takes pattern, lo"

@@ -1,0 +1,57 @@
+"""Characters: every Unicode code point of a text is a token, white space and case included."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from hashbench.text.types import TokenizedTexts, TypeTable
+from hashbench.text.unicode import CODE_POINTS, pack, well_formed
+
+
+class CharacterTokenizer:
+    """Code points of the text as it is: nothing is lower-cased, normalised or left out."""
+
+    kind = "characters"
+
+    def recipe(self) -> dict[str, object]:
+        """The kind: there is nothing to choose."""
+        return {"kind": self.kind}
+
+    def tokenize(self, text: str) -> list[str]:
+        """The characters of one text."""
+        return list(well_formed(text))
+
+    def interner(self) -> CharacterInterner:
+        """A counter of characters."""
+        return CharacterInterner()
+
+
+class CharacterInterner:
+    """Counts characters; a provisional id is the code point, so that nothing is looked up."""
+
+    def __init__(self) -> None:
+        self._counts = np.zeros(CODE_POINTS, dtype=np.int64)
+
+    def add(self, texts: Sequence[str]) -> TokenizedTexts:
+        """Texts -> code points."""
+        try:
+            joined = "".join(texts).encode("utf-32-le")
+        except UnicodeEncodeError:  # an unpaired surrogate somewhere; pairs across two texts must not join either
+            texts = [well_formed(text) for text in texts]
+            joined = "".join(texts).encode("utf-32-le")
+        ids = np.frombuffer(joined, dtype="<u4").astype(np.int32)  # (total,)
+        offsets = np.zeros(len(texts) + 1, dtype=np.int64)
+        np.cumsum(np.fromiter(map(len, texts), dtype=np.int64, count=len(texts)), out=offsets[1:])
+        found = np.bincount(ids)
+        self._counts[: len(found)] += found
+        return TokenizedTexts(ids, offsets)
+
+    def finish(self) -> tuple[TypeTable, np.ndarray]:
+        """-> (table of the characters that occur, remap int32 with -1 for the others)."""
+        seen = np.flatnonzero(self._counts)
+        table, rank = TypeTable.sorted(*pack([chr(point) for point in seen]), self._counts[seen])
+        remap = np.full(CODE_POINTS, -1, dtype=np.int32)
+        remap[seen] = rank
+        return table, remap
