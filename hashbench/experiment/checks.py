@@ -15,7 +15,7 @@ from hashbench.data.weights import RANDOM, locate_weights
 from hashbench.embeddings.base import Embedding, ModelSpec
 from hashbench.embeddings.registry import build_embedding, with_dim
 from hashbench.encoders.base import Encoder
-from hashbench.encoders.registry import encoder_config, make_encoder
+from hashbench.encoders.registry import make_encoder
 from hashbench.errors import InputError, near_match
 from hashbench.experiment.load import Loaded
 from hashbench.experiment.models import ResolvedModel
