@@ -1,19 +1,15 @@
-"""What an experiment measured, read once from the store: runs, scores of every seed, parameters and times.
-
-Runs of one model are kept apart where they must not share a cell: other encoder, other precision, other data.
-"""
+"""What an experiment measured, read once from the store: runs, scores of every seed, parameters and times."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
+from hashbench.report.runs import Entry, MeasuredRun, Origin, Seeded, entries
 from hashbench.store.engine import Store
 from hashbench.store.status import Experiment, find_experiment
-
-Spec = dict[str, Any]  # JSON: what was asked of a run
 
 RUNS = """
 SELECT er.model AS model, er.position AS position, r.id AS run_id, r.kind AS kind, r.task AS task, r.seed AS seed,
@@ -36,6 +32,11 @@ SELECT model, encoder, task, value, n_tasks FROM prr
 WHERE experiment_id = :experiment AND paper = :paper AND checkpoint = :checkpoint
 """
 FACTS = """
+SELECT model, encoder, name AS column_name, MIN(value) AS value,
+       CASE WHEN MAX(value) > MIN(value) THEN MAX(value) END AS value_high
+FROM facts WHERE experiment_id = :experiment AND kind = 'efficiency' GROUP BY model, encoder, name
+"""
+COLUMNS = """
 SELECT model, encoder, column_name, value, NULL AS value_high FROM table_2
 WHERE experiment_id = :experiment AND checkpoint = ''
 UNION ALL
@@ -50,76 +51,6 @@ SELECT f.model, m.value FROM finished f JOIN metric m ON m.attempt_id = f.attemp
 WHERE f.experiment_id = :experiment AND f.kind = 'finetune' AND m.name = 'learning_rate' AND m.split = '' AND m.step = 0
 """
 READINGS = "SELECT task, metric, split FROM reading WHERE paper = :paper"
-
-
-@dataclass(frozen=True)
-class Origin:
-    """Under which circumstances a run was finished."""
-
-    git_commit: str = ""
-    has_diff: bool = False
-    hardware: str = ""
-    packages: tuple[tuple[str, str], ...] = ()
-    notes: tuple[tuple[str, str], ...] = ()  # what a table must say about the run, by topic
-    seconds: float = 0.0
-    finished_at: float | None = None
-
-
-@dataclass(frozen=True)
-class MeasuredRun:
-    """A run of the experiment under one label, finished or not."""
-
-    run_id: str
-    kind: str  # pretrain | finetune | floor | efficiency
-    model: str
-    task: str | None
-    seed: int | None
-    encoder: str
-    spec: Spec
-    state: str
-    reason: str
-    fingerprint: str
-    origin: Origin
-
-    @property
-    def precision(self) -> str:
-        """As found where the worker noted it, else as asked; '' for a floor."""
-        for topic, text in self.origin.notes:
-            if topic == "precision_found":
-                return text
-        return str(self.spec["finetune"]["precision"]) if "finetune" in self.spec and self.kind == "finetune" else ""
-
-
-@dataclass(frozen=True)
-class Seeded:
-    """One score of one run, in its natural range; None with a reason where it is undefined."""
-
-    run: MeasuredRun
-    metric: str
-    split: str
-    own: bool
-    value: float | None
-    reason: str
-
-
-@dataclass(frozen=True)
-class Entry:
-    """What one row of a table speaks of: a model's runs that may share a cell."""
-
-    model: str
-    kind: Literal["model", "floor"]
-    encoder: str
-    settings: str  # what tells it from other entries of the model, '' where it is the only one
-    runs: tuple[MeasuredRun, ...]  # fine-tunings or floors
-
-    def of_task(self, task: str) -> list[MeasuredRun]:
-        """Its runs of one task, finished or not."""
-        return [run for run in self.runs if run.task == task]
-
-    def group(self, tasks: Sequence[str]) -> str:
-        """Equal for cells that may be compared: same encoder, precision and data."""
-        runs = [run for run in self.runs if run.task in tasks and run.kind == "finetune"]
-        return "|".join(sorted({f"{run.encoder} {run.precision} {run.fingerprint}" for run in runs}))
 
 
 @dataclass(frozen=True)
@@ -147,7 +78,7 @@ class Measured:
     runs: tuple[MeasuredRun, ...]
     entries: tuple[Entry, ...]  # in the experiment's order, floors last
     scores: dict[tuple[str, str], tuple[Seeded, ...]]  # by (label, run id)
-    facts: dict[tuple[str, str, str], Fact]  # by (model, encoder, column)
+    facts: dict[tuple[str, str, str], Fact]  # by (model, encoder, column or stored name)
     n_examples: dict[tuple[str, str, str], int]  # stored predictions by (run id, task, split)
     query: Callable[..., Sequence[Any]]
 
@@ -180,6 +111,26 @@ class Measured:
         """Task -> (metric, split) that a paper reads."""
         return {row["task"]: (row["metric"], row["split"]) for row in self.query(READINGS, paper=paper)}
 
+    def fact(self, entry: Entry, name: str) -> Fact | None:
+        """A fact of a model by its stored name or by its column in the views; None where it was not measured."""
+        key = (entry.model, entry.encoder, name)
+        return self.facts[key] if key in self.facts else None
+
+    def find_entry(self, model: str) -> Entry | None:
+        """The runs of a model where they may share a cell; None where there are none, or several settings."""
+        found = [entry for entry in self.entries if entry.model == model and entry.kind == "model"]
+        return found[0] if len(found) == 1 else None
+
+    def tasks_with(self, metric: str, split: str) -> list[str]:
+        """The tasks of which a score of this metric and split is stored, in the experiment's order."""
+        having = {
+            score.run.task
+            for scores in self.scores.values()
+            for score in scores
+            if (score.metric, score.split) == (metric, split)
+        }
+        return [task for task in self.tasks() if task in having]
+
     def has_one_entry(self, model: str) -> bool:
         """Whether all runs of a model may share a cell; the views that form ratios do not tell runs apart."""
         return sum(entry.model == model for entry in self.entries) == 1
@@ -203,7 +154,8 @@ def measure(store: Store, name: str | None = None, *, checkpoint: str = "best") 
         scores.setdefault((run.model, run.run_id), []).append(score)
     facts = {
         (row["model"], row["encoder"], row["column_name"]): Fact(row["value"], row["value_high"])
-        for row in store.query(FACTS, **key)
+        for query in (FACTS, COLUMNS)  # what the views form of facts counts more than a fact of that name
+        for row in store.query(query, **key)
     }
     return Measured(
         experiment=experiment,
@@ -220,53 +172,6 @@ def measure(store: Store, name: str | None = None, *, checkpoint: str = "best") 
 def _n_examples(store: Store, experiment: int, checkpoint: str) -> dict[tuple[str, str, str], int]:
     rows = store.query(EXAMPLES, experiment=experiment, checkpoint=checkpoint)
     return {(row["run_id"], row["task"], row["split"]): row["n"] for row in rows}
-
-
-def entries(runs: Sequence[MeasuredRun]) -> list[Entry]:
-    """The rows that runs may be put in: one a model, more where encoder, precision or data differ."""
-    labels = list(dict.fromkeys(run.model for run in runs if run.kind != "floor"))
-    floors = list(dict.fromkeys(run.model for run in runs if run.kind == "floor"))
-    found: list[Entry] = []
-    for name in labels:
-        scored = [run for run in runs if run.model == name and run.kind == "finetune"]
-        if not scored:  # pre-trained or timed only
-            encoder = next(run.encoder for run in runs if run.model == name)
-            found.append(Entry(name, "model", encoder, "", ()))
-        found.extend(_entries_of(name, "model", scored))
-    for name in floors:
-        found.extend(_entries_of(name, "floor", [run for run in runs if run.model == name and run.kind == "floor"]))
-    return found
-
-
-def _entries_of(name: str, kind: Literal["model", "floor"], runs: Sequence[MeasuredRun]) -> list[Entry]:
-    """The entries of one model: its runs by (encoder, precision), then by the data of each task."""
-    parts: dict[tuple[str, str, int], list[MeasuredRun]] = {}
-    seen: dict[tuple[str, str, str | None], list[str]] = {}  # data of a task, in the order met
-    done = [run for run in runs if run.state == "done"]
-    for run in done or runs:
-        known = seen.setdefault((run.encoder, run.precision, run.task), [])
-        if run.fingerprint not in known:
-            known.append(run.fingerprint)
-        parts.setdefault((run.encoder, run.precision, known.index(run.fingerprint)), []).append(run)
-    if done and len(done) < len(runs):  # how an open run will be made is not known yet: the first part misses it
-        next(iter(parts.values())).extend(run for run in runs if run.state != "done")
-    several = len(parts) > 1
-    return [
-        Entry(name, kind, key[0], _settings(key, parts) if several else "", tuple(members))
-        for key, members in parts.items()
-    ]
-
-
-def _settings(key: tuple[str, str, int], parts: dict[tuple[str, str, int], list[MeasuredRun]]) -> str:
-    """What tells one part of a model's runs from the others."""
-    words = []
-    if len({encoder for encoder, _, _ in parts}) > 1:
-        words.append(key[0])
-    if len({precision for _, precision, _ in parts}) > 1:
-        words.append(f"precision {key[1]}")
-    if len({index for _, _, index in parts}) > 1:
-        words.append(f"data {parts[key][0].fingerprint[:8]}")
-    return ", ".join(words)
 
 
 def _run(row: Any, origins: dict[str, Origin]) -> MeasuredRun:

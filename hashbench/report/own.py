@@ -7,10 +7,11 @@ from dataclasses import replace
 
 from hashbench.report.cells import average_cell, fact_cell, score_cell
 from hashbench.report.examples import Examples
-from hashbench.report.measured import Entry, Measured
+from hashbench.report.measured import Measured
 from hashbench.report.missing import missing_lines
 from hashbench.report.papers import Paper
 from hashbench.report.rows import Cell, Column, Row, Table, mark_best
+from hashbench.report.runs import Entry
 
 SIZES = (
     Column("total_params", "params", "fact", "params", better="low", subtitle="all"),

@@ -12,7 +12,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from hashbench.report import numbers
-from hashbench.report.legend import legend, notes
+from hashbench.report.legend import has_published, legend, notes
 from hashbench.report.rows import Cell, Column, Row, Table
 
 GAP = 2  # blanks between columns: one of padding, one that the frame keeps for a divider
@@ -81,15 +81,15 @@ def _lines(cell: Cell, column: Column, table: Table, stacked: bool, starred: boo
     if cell.value is None:
         value.stylize("dim")
     spread, interval = numbers.spread(cell, column), numbers.interval(cell, column)
-    lines = [value]
+    lines = [value] if value.plain else []
     if spread and stacked:
         lines.append(Text(spread, style="dim"))
     elif spread:
         value.append(f" {spread}", style="not bold dim")
     if interval:
         lines.append(Text(interval, style="dim"))
-    if table.published and cell.published is not None:
-        lines.append(Text(f"[{numbers.printed(cell.published)}]{numbers.marks(cell)}", style="cyan"))
+    if has_published(cell, table):
+        lines.append(Text(f"[{numbers.printed(cell)}]{numbers.marks(cell)}", style="cyan"))
     elif cell.marks:
         value.append(numbers.marks(cell))
     return lines

@@ -7,7 +7,7 @@ import pytest
 from hashbench.errors import InputError
 from hashbench.report.papers import Paper, find_layout, load_paper, papers
 from hashbench.report.rows import Published
-from hashbench.report.tables import MEASURES
+from hashbench.report.measures import MEASURES
 
 
 @pytest.fixture
