@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from hashbench.embeddings.base import Counts, ModelSpec, Parts
+from hashbench.embeddings.base import Counts, Frame, ModelSpec, Parts
 from hashbench.embeddings.registry import build_embedding
 from hashbench.encoders.registry import make_encoder
 from hashbench.objectives.classification import ClassificationHead
@@ -18,12 +18,13 @@ def count(
     n_classes: int | None = None,
     vocabulary_rows: int | None = None,
     count_generic_row: bool = True,
+    frame: Frame | None = None,
 ) -> Counts:
     """Counts in the frame of the model's paper; by default encoder, embedding and head, without those of pre-training.
 
     `n_classes` None takes the paper's, `vocabulary_rows` None the published vocabulary. `count_generic_row=False`
     leaves the ordinary-token row of HashFormers out of the embedding's count, as the equations of their appendix do;
-    their table 2 has it.
+    their table 2 has it. `frame` is one of the spec's `other_frames`.
 
     >>> from hashbench.embeddings.registry import find_model
     >>> count(find_model("hashformer-md-proj"))
@@ -35,8 +36,11 @@ def count(
         outputs = spec.counted_classes if n_classes is None else n_classes
         config = encoder.config
         head = ClassificationHead(config.dim, outputs, config.dropout, spec.pooling, dense=spec.dense_head)
+    parts = Parts(spec, encoder, embedding, head)
+    if frame is not None:
+        return frame.counted(parts)
     if spec.counted is not None:
-        return spec.counted(Parts(spec, encoder, embedding, head))
+        return spec.counted(parts)
     in_embedding = embedding.embedding_parameters()
     if not count_generic_row:
         in_embedding -= getattr(embedding, "generic_row_parameters", 0)  # only embeddings with such a row have it

@@ -109,6 +109,14 @@ class Parts:
 
 
 @dataclass(frozen=True)
+class Frame:
+    """A second way in which a model's parameters are counted."""
+
+    words: str
+    counted: Callable[[Parts], Counts]
+
+
+@dataclass(frozen=True)
 class ModelSpec:
     """A named model, as data. What differs between two models is a field here, never a test on the name."""
 
@@ -132,6 +140,7 @@ class ModelSpec:
     frame: str = ""  # what is counted in that paper's parameter columns
     counted: Callable[[Parts], Counts] | None = None  # counts in that frame; None: encoder, embedding and head
     counted_classes: int = 2  # outputs of the head in that frame
+    other_frames: tuple[Frame, ...] = ()  # printed beside it by `hashbench params`
     groups: tuple[str, ...] = ()  # names under which an experiment may ask for several models
     summary: str = ""  # one line for `hashbench models`
     version: int = 1  # raised when the meaning of the model changes
