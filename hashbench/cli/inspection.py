@@ -28,33 +28,34 @@ class EncodeFormat(StrEnum):
 
 
 def models(style: TableFormat = Format.text) -> None:
-    """The models and groups whose names an experiment may use.
+    """The models and groups whose names an experiment may use, what each reads and needs, and how large it is.
 
     Example: hashbench models --format csv
     """
+    from hashbench.cli.listing import COLUMNS, model_rows, print_models
     from hashbench.cli.output import print_rows
     from hashbench.embeddings.registry import models as known_models
 
-    rows = [
-        {
-            "model": spec.name,
-            "groups": ", ".join(spec.groups),
-            "tokenizer": spec.tokenizer,
-            "coder": spec.coder,
-            "objective": spec.objective,
-            "paper": spec.paper,
-            "summary": spec.summary,
-        }
-        for spec in known_models().values()
-    ]
-    print_rows(list(rows[0]), rows, style)
+    rows = model_rows(list(known_models().values()))
+    if style is Format.text:
+        print_models(rows)
+    else:
+        print_rows(COLUMNS, rows, style)
 
 
 def params(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="[MODEL]...", help="Models or groups; all if not given.")
     ] = None,
-    encoder: Annotated[Size, typer.Option(help="Size of the encoder.")] = Size.base,
+    encoder: Annotated[
+        Size, typer.Option(help="Size of the encoder of models that have none of their own.")
+    ] = Size.base,
+    paper: Annotated[
+        str | None, typer.Option(help="Only the models of this paper, counted in its frame; else each in its own.")
+    ] = None,
+    all_frames: Annotated[
+        bool, typer.Option("--all-frames", help="Further rows for other frames of a model, as deployed among them.")
+    ] = False,
     generic_row: Annotated[
         bool,
         typer.Option(help="Count the learned row that HashFormers add to every ordinary token, as their table 2 does."),
@@ -63,12 +64,15 @@ def params(
 ) -> None:
     """Parameters of models with the published vocabulary, in the frame of each paper, beside the published counts.
 
-    Example: hashbench params --encoder base --format csv
+    Example: hashbench params --paper hashformers --format csv
     """
     from hashbench.cli.counting import COLUMNS, parameter_rows
     from hashbench.cli.output import print_rows
 
-    print_rows(COLUMNS, parameter_rows(names or [], encoder.value, count_generic_row=generic_row), style)
+    rows = parameter_rows(
+        names or [], encoder.value, paper=paper, count_generic_row=generic_row, all_frames=all_frames
+    )
+    print_rows(COLUMNS, rows, style)
 
 
 def encode(

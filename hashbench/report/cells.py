@@ -136,7 +136,7 @@ def fact_cell(measured: Measured, entry: Entry, column: Column) -> Cell:
     fact = measured.fact(entry, column.fact or column.name)
     cell = Cell(group=entry.encoder)
     if fact is None or fact.value is None:
-        return replace(cell, reason="not measured")
+        return replace(cell, reason="" if entry.kind == "floor" else "not measured")  # a floor is not counted
     value, high = column.factor * fact.value, fact.value_high
     if column.unit in SCALES:
         value, unit = scaled(value, SCALES[column.unit])

@@ -50,3 +50,8 @@ def notes(table: Table) -> list[str]:
 def has_published(cell: Cell, table: Table) -> bool:
     """Whether a published value stands beside the cell, or the sign of one that is not at hand."""
     return table.published and (cell.published is not None or cell.unavailable)
+
+
+def row_head(table: Table) -> str:
+    """What the rows of a table are."""
+    return "data set" if table.rows and all(row.kind == "task" for row in table.rows) else "model"

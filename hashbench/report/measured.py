@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,10 @@ SCORES = """
 SELECT run_id, model, metric, split, own, value, reason FROM glue_scores
 WHERE experiment_id = :experiment AND checkpoint = :checkpoint ORDER BY position, seed
 """
+PERTURBED = """
+SELECT run_id, model, metric, split, perturbation, value, reason FROM perturbed_scores
+WHERE experiment_id = :experiment ORDER BY position, seed
+"""
 ORIGINS = """
 SELECT run_id, git_commit, has_diff, hardware_name, packages, notes, seconds, finished_at FROM provenance
 WHERE experiment_id = :experiment
@@ -34,7 +38,7 @@ WHERE experiment_id = :experiment AND paper = :paper AND checkpoint = :checkpoin
 FACTS = """
 SELECT model, encoder, name AS column_name, MIN(value) AS value,
        CASE WHEN MAX(value) > MIN(value) THEN MAX(value) END AS value_high
-FROM facts WHERE experiment_id = :experiment AND kind = 'efficiency' GROUP BY model, encoder, name
+FROM facts WHERE experiment_id = :experiment GROUP BY model, encoder, name
 """
 COLUMNS = """
 SELECT model, encoder, column_name, value, NULL AS value_high FROM table_2
@@ -51,6 +55,8 @@ SELECT f.model, m.value FROM finished f JOIN metric m ON m.attempt_id = f.attemp
 WHERE f.experiment_id = :experiment AND f.kind = 'finetune' AND m.name = 'learning_rate' AND m.split = '' AND m.step = 0
 """
 READINGS = "SELECT task, metric, split FROM reading WHERE paper = :paper"
+
+Scores = dict[tuple[str, str], list[Seeded]]  # by (label, run id)
 
 
 @dataclass(frozen=True)
@@ -78,6 +84,7 @@ class Measured:
     runs: tuple[MeasuredRun, ...]
     entries: tuple[Entry, ...]  # in the experiment's order, floors last
     scores: dict[tuple[str, str], tuple[Seeded, ...]]  # by (label, run id)
+    perturbed: dict[tuple[str, str], tuple[Seeded, ...]]  # the same, metrics named 'rec@1 beam=10'
     facts: dict[tuple[str, str, str], Fact]  # by (model, encoder, column or stored name)
     n_examples: dict[tuple[str, str, str], int]  # stored predictions by (run id, task, split)
     query: Callable[..., Sequence[Any]]
@@ -92,11 +99,14 @@ class Measured:
 
     def read(self, entry: Entry, task: str, metric: str, split: str) -> list[Seeded]:
         """The scores of one metric on one split, one a finished run."""
-        scores = [score for run in entry.of_task(task) for score in self._of(run)]
+        scores = [score for run in entry.of_task(task) for score in (*self._of(run), *self._perturbed(run))]
         return [score for score in scores if (score.metric, score.split) == (metric, split)]
 
     def _of(self, run: MeasuredRun) -> tuple[Seeded, ...]:
         return self.scores.get((run.model, run.run_id), ())
+
+    def _perturbed(self, run: MeasuredRun) -> tuple[Seeded, ...]:
+        return self.perturbed.get((run.model, run.run_id), ())
 
     def ratios(self, paper: str) -> dict[tuple[str, str, str], Ratio]:
         """PRR by (model, encoder, task or 'average'), as the store's view forms it."""
@@ -125,7 +135,7 @@ class Measured:
         """The tasks of which a score of this metric and split is stored, in the experiment's order."""
         having = {
             score.run.task
-            for scores in self.scores.values()
+            for scores in (*self.scores.values(), *self.perturbed.values())
             for score in scores
             if (score.metric, score.split) == (metric, split)
         }
@@ -147,11 +157,12 @@ def measure(store: Store, name: str | None = None, *, checkpoint: str = "best") 
     origins = {row["run_id"]: _origin(row) for row in store.query(ORIGINS, **key)}
     runs = tuple(_run(row, origins) for row in store.query(RUNS, **key))
     by_key = {(run.model, run.run_id): run for run in runs}
-    scores: dict[tuple[str, str], list[Seeded]] = {}
+    scores: Scores = {}
     for row in store.query(SCORES, **key, checkpoint=checkpoint):
-        run = by_key[row["model"], row["run_id"]]
-        score = Seeded(run, row["metric"], row["split"], bool(row["own"]), row["value"], row["reason"] or "")
-        scores.setdefault((run.model, run.run_id), []).append(score)
+        _add(scores, by_key, row, row["metric"], own=bool(row["own"]))
+    perturbed: Scores = {}
+    for row in store.query(PERTURBED, **key):
+        _add(perturbed, by_key, row, f"{row['metric']} {row['perturbation']}", own=False)
     facts = {
         (row["model"], row["encoder"], row["column_name"]): Fact(row["value"], row["value_high"])
         for query in (FACTS, COLUMNS)  # what the views form of facts counts more than a fact of that name
@@ -163,10 +174,18 @@ def measure(store: Store, name: str | None = None, *, checkpoint: str = "best") 
         runs=runs,
         entries=tuple(entries(runs)),
         scores={name: tuple(values) for name, values in scores.items()},
+        perturbed={name: tuple(values) for name, values in perturbed.items()},
         facts=facts,
         n_examples=_n_examples(store, experiment.id, checkpoint),
         query=store.query,
     )
+
+
+def _add(scores: Scores, runs: Mapping[tuple[str, str], MeasuredRun], row: Any, metric: str, *, own: bool) -> None:
+    """Puts the score of a row with those of its run."""
+    run = runs[row["model"], row["run_id"]]
+    score = Seeded(run, metric, row["split"], own, row["value"], row["reason"] or "")
+    scores.setdefault((run.model, run.run_id), []).append(score)
 
 
 def _n_examples(store: Store, experiment: int, checkpoint: str) -> dict[tuple[str, str, str], int]:

@@ -9,7 +9,7 @@ from typing import Any
 from hashbench.report.cells import PERCENT, Ratios, average_cell, fact_cell, ratio_cell, score_cell
 from hashbench.report.examples import Examples
 from hashbench.report.measured import Measured
-from hashbench.report.papers import Paper
+from hashbench.report.papers import Layout, Paper
 from hashbench.report.rows import Cell, Column
 from hashbench.report.runs import Entry, Seeded
 
@@ -21,7 +21,7 @@ class Filling:
     measured: Measured
     paper: Paper
     columns: Mapping[str, Column]  # by name, each score with the metric and split that are read
-    pairs: Mapping[str, str]  # the partner that a model is compared with
+    layout: Layout
     ratios: Ratios
     examples: Examples | None
 
@@ -38,7 +38,7 @@ class Filling:
         """The other model of a comparison, or why there is none ('' where none is meant)."""
         name = column.against
         if name == "pair":
-            name = self.pairs[entry.model] if entry.model in self.pairs else ""
+            name = self.layout.pairs[entry.model] if entry.model in self.layout.pairs else ""
         if not name or name == entry.model or entry.kind != "model":
             return None, ""
         other = self.measured.find_entry(name)
@@ -79,9 +79,10 @@ def _difference(filling: Filling, entry: Entry, column: Column, *, sign: float) 
     other, reason = filling.partner(entry, column)
     if other is None:
         return Cell(reason=reason)
-    ours, theirs = (filling.cell(one, filling.columns[column.of]) for one in (entry, other))
+    name = filling.layout.of[entry.model] if entry.model in filling.layout.of else column.of
+    ours, theirs = (filling.cell(one, filling.columns[name]) for one in (entry, other))
     if ours.value is None or theirs.value is None:
-        return Cell(reason=f"no {column.of} of both models")
+        return Cell(reason=f"no {name} of both models")
     if not entry.shares_data(other):
         return Cell(reason="measured on other data than the model it is compared with")
     return Cell(value=sign * (ours.value - theirs.value), unit="points", group=column.against)

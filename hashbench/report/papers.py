@@ -62,6 +62,7 @@ class Layout(Block):
     others: bool = False  # whether the experiment's models without a row in the paper follow
     also: tuple[str, ...] = ()  # further tables of the reference data that are looked up (what the text states)
     pairs: dict[str, str] = {}  # the partner that a model is compared with
+    of: dict[str, str] = {}  # the column of which a model's difference is taken, where not the usual one
     variants: tuple[Variant, ...] = ()
     notes: tuple[str, ...] = ()
 

@@ -11,7 +11,7 @@ from hashbench.report.data_origin import TaskOrigin, data_warnings, task_origins
 from hashbench.report.deviations import encoder_deviation, finetuning_deviations, plain, pretraining_deviations
 from hashbench.report.measured import Measured
 from hashbench.report.papers import Paper
-from hashbench.report.rows import Table
+from hashbench.report.rows import SCORES, Table
 from hashbench.report.runs import MeasuredRun
 
 PACKAGES = ("hashbench", "python", "torch", "lightning", "numpy", "scikit-learn")  # that move numbers
@@ -26,7 +26,8 @@ def warnings(measured: Measured, paper: Paper, table: Table) -> list[str]:
     if not table.published:
         return lines
     scale = encoder_deviation(measured, paper)
-    steps = [line for line in pretraining_deviations(measured, paper) if line.startswith(("steps ", "corpora "))]
+    lines_of_both = [*pretraining_deviations(measured, paper), *finetuning_deviations(measured, paper)]
+    steps = [line for line in lines_of_both if line.startswith(("steps ", "corpora "))]
     if scale or steps:
         lines.append(f"NOT THE PAPER'S SCALE: {'; '.join(scale + steps)}: published values are no target here.")
     other = list(dict.fromkeys(task for task, _, _ in table.readings if task not in paper.tasks))
@@ -39,7 +40,7 @@ def warnings(measured: Measured, paper: Paper, table: Table) -> list[str]:
 def provenance(measured: Measured, paper: Paper, table: Table) -> Facts:
     """All lines under a table, without those that its columns do not stand on and those without content."""
     measures = {column.measure for column in table.columns}
-    scores, facts = bool(measures - {"fact", "minutes"}), "fact" in measures
+    scores, facts = bool(measures & SCORES), "fact" in measures
     lines = [
         ("experiment", _experiment(measured)),
         ("data", _data(task_origins(measured, paper))),

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Literal, get_args
 
 from hashbench.report import numbers
-from hashbench.report.legend import has_published, legend, notes
+from hashbench.report.legend import has_published, legend, notes, row_head
 from hashbench.report.rows import SIZES, Cell, Column, Row, Table
 from hashbench.report.text import render_text
 
@@ -91,7 +91,7 @@ def render_markdown(table: Table) -> str:
     lines = [f"### {_md(table.title)}", ""]
     lines += [f"> **{_md(warning)}**  " for warning in table.warnings] + ([""] if table.warnings else [])
     heads = [_md(" ".join(filter(None, (column.title, column.subtitle)))) for column in table.columns]
-    lines.append("| model | " + " | ".join(heads) + " |")
+    lines.append(f"| {row_head(table)} | " + " | ".join(heads) + " |")
     lines.append("|---" + "|---:" * len(heads) + "|")
     section = ""
     for row in table.rows:
@@ -128,7 +128,7 @@ def render_latex(table: Table) -> str:
     heads = [" ".join(filter(None, (column.title, column.subtitle))) for column in table.columns]
     lines = [r"% needs \usepackage{booktabs,graphicx}", r"\begin{table}[t]", r"\centering"]
     lines += [r"\resizebox{\linewidth}{!}{%", rf"\begin{{tabular}}{{l{'r' * len(heads)}}}", r"\toprule"]
-    lines += [" & ".join(["model", *map(_tex, heads)]) + r" \\", r"\midrule"]
+    lines += [" & ".join([row_head(table), *map(_tex, heads)]) + r" \\", r"\midrule"]
     section = ""
     for row in table.rows:
         if row.section != section:

@@ -12,6 +12,7 @@ Scale = tuple[tuple[str, float], ...]  # units of a count with their size, large
 DECIMAL: Scale = (("M", 1e6), ("K", 1e3))
 BINARY: Scale = (("Gi", 2.0**30), ("Mi", 2.0**20), ("Ki", 2.0**10))
 BYTES: Scale = (("MB", 1e6), ("KB", 1e3), ("B", 1.0))
+SCORES = frozenset(("score", "average", "prr", "prr_average", "drop", "gain"))  # measures that predictions decide
 SIZES = dict((*DECIMAL, *BINARY, *BYTES))
 
 

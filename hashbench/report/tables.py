@@ -85,12 +85,14 @@ def _views(measured: Measured, paper: Paper, layout: Layout, examples: Examples 
     columns = tuple(_with_reading(column, readings) for column in layout.columns)
     views = []
     for variant in layout.variants or (ALONE,):
-        own = tuple(replace(column, metric=column.metric + variant.metric) for column in columns)
+        own = tuple(
+            replace(one, metric=one.metric + variant.metric) if one.measure == "score" else one for one in columns
+        )
         tasks = _tasks_with(own, measured)
         for task in tasks or [""]:
             placed = tuple(replace(one, task=task) if one.task == ANY_TASK else one for one in own)
             by_name = {column.name: column for column in placed}
-            filling = Filling(measured, paper, by_name, layout.pairs, ratios, examples)
+            filling = Filling(measured, paper, by_name, layout, ratios, examples)
             views.append(View(filling, placed, variant, task if len(tasks) > 1 else ""))
     return views
 
@@ -102,7 +104,7 @@ def _with_reading(column: Column, readings: Mapping[str, tuple[str, str]]) -> Co
     if not column.metric and column.task in readings:
         metric, split = readings[column.task]
         column = replace(column, metric=metric, split=split)
-    return replace(column, subtitle=column.subtitle or column.metric)
+    return replace(column, subtitle=column.subtitle or column.metric.removeprefix(column.title))
 
 
 def _tasks_with(columns: Sequence[Column], measured: Measured) -> list[str]:
@@ -135,11 +137,17 @@ def _rows(printed: Printed, views: Sequence[View]) -> list[Row]:
         for name, task in section.tasks.items():
             rows.append(_data_row(name, task, section, printed, views[0]))
     for entry in measured.entries:
-        if layout.others and entry.kind == "model" and entry.model not in placed:
+        if layout.others and entry.kind == "model" and entry.model not in placed and _is_asked(entry, views):
             rows.extend(row for view in views for row in _entry_row(entry, Section(title=OTHERS), printed, view))
         elif layout.floors and entry.kind == "floor":
             rows.extend(row for view in views for row in _entry_row(entry, Section(title=FLOORS), printed, view))
     return rows
+
+
+def _is_asked(entry: Entry, views: Sequence[View]) -> bool:
+    """Whether a model that the paper has not belongs in the table: it has runs of the scored tasks, if there are any."""
+    tasks = {column.task for view in views for column in view.columns if column.measure == "score"}
+    return not tasks or any(run.task in tasks for run in entry.runs)
 
 
 def _model_rows(model: str, section: Section, printed: Printed, views: Sequence[View]) -> list[Row]:
@@ -151,7 +159,9 @@ def _model_rows(model: str, section: Section, printed: Printed, views: Sequence[
     rows = []
     for variant in dict.fromkeys(view.variant for view in views):
         cells = printed.row(model + variant.key, views[0].columns, section)
-        empty = {name: replace(cell, reason="not in this experiment") for name, cell in cells.items()}
+        silent = {column.name for column in views[0].columns if column.measure in ("printed", "setting")}
+        why = "not in this experiment"
+        empty = {name: cell if name in silent else replace(cell, reason=why) for name, cell in cells.items()}
         rows.append(Row(model, _title(model, variant), empty, section=section.title, key=model + variant.key))
     return rows
 
