@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from hashbench.cli.output import Value
-from hashbench.efficiency.frames import DEPLOYED, frame_of
+from hashbench.efficiency.frames import frame_of
 from hashbench.efficiency.parameters import count
 from hashbench.embeddings.base import Counts, ModelSpec
 from hashbench.embeddings.registry import find_model, groups, models
@@ -14,7 +15,19 @@ from hashbench.report.rows import SIZES
 from hashbench.report.tables import printed_number
 
 COLUMNS = ["model", "paper", "frame", "total_params", "emb_params", "published_total", "published_emb"]
+DEPLOYED = "2-class fine-tuned model as deployed: without heads or matrices of pre-training"
 Row = dict[str, Value]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How to count: the size of models without one of their own, and the frame."""
+
+    size: str
+    paper: Paper | None = None  # in whose frame models are counted that stand in several papers; None: each in its own
+    count_generic_row: bool = True
+    deployed: bool = False
+    all_frames: bool = False
 
 
 def parameter_rows(
@@ -23,22 +36,19 @@ def parameter_rows(
     *,
     paper: str | None = None,
     count_generic_row: bool = True,
+    deployed: bool = False,
     all_frames: bool = False,
 ) -> list[Row]:
     """A row for each named model or member of a group; where none is named, for all of the paper's, or simply all.
 
-    `paper`: in whose frame models are counted that stand in several papers. `all_frames`: further rows for other ways
-    to count a model, as deployed among them. Raises InputError for an unknown paper or model.
+    `deployed`: as fine-tuned, in place of the paper's frame. `all_frames`: further rows for a model's other frames.
+    Raises InputError for an unknown paper or model.
     """
-    asked = load_paper(paper) if paper is not None else None
+    asked = Asked(size, load_paper(paper) if paper is not None else None, count_generic_row, deployed, all_frames)
     known = groups()
     wanted = [each for name in names for each in (known[name] if name in known else [name])]
-    wanted = wanted or (models_of(asked) if asked else list(models()))
-    return [
-        row
-        for name in dict.fromkeys(wanted)
-        for row in _rows(find_model(name), size, asked, count_generic_row, all_frames)
-    ]
+    wanted = wanted or (models_of(asked.paper) if asked.paper else list(models()))
+    return [row for name in dict.fromkeys(wanted) for row in _rows(find_model(name), asked)]
 
 
 def models_of(paper: Paper) -> list[str]:
@@ -47,31 +57,29 @@ def models_of(paper: Paper) -> list[str]:
     return [name for name in dict.fromkeys(model for _, model, _ in paper.numbers) if name in here]
 
 
-def _rows(
-    spec: ModelSpec, size: str, asked: Paper | None, count_generic_row: bool, all_frames: bool
-) -> list[Row]:
-    """The row in the frame of the paper, then those of other frames."""
-    paper = asked.name if asked else spec.paper
+def _rows(spec: ModelSpec, asked: Asked) -> list[Row]:
+    """The row in the frame of the paper (or as deployed), then those of other frames."""
+    paper = asked.paper.name if asked.paper else spec.paper
+    if asked.deployed:
+        return [_row(spec.name, "", DEPLOYED, count(spec, asked.size, n_classes=2, deployed=True)) | {"paper": paper}]
     frame = frame_of(spec, paper)
-    counts = count(spec, size, count_generic_row=count_generic_row, frame=frame)
-    rows = [_row(spec, paper, frame.words if frame else spec.frame, counts)]
-    if not all_frames:
-        return rows
-    others = [count(spec, size, frame=other) for other in (*spec.other_frames, DEPLOYED)]
-    words = [other.words for other in (*spec.other_frames, DEPLOYED)]
-    further = [_row(spec, paper, said, found) for said, found in zip(words, others, strict=True) if found != counts]
-    return rows + [row | {"published_total": None, "published_emb": None} for row in further]
+    counts = count(spec, asked.size, count_generic_row=asked.count_generic_row, frame=frame)
+    rows = [_row(spec.name, paper, frame.words if frame else spec.frame, counts)]
+    for other in spec.other_frames if asked.all_frames else ():
+        rows.append(_row(spec.name, paper, other.words, count(spec, asked.size, frame=other)))
+    return rows
 
 
-def _row(spec: ModelSpec, paper: str, frame: str, counts: Counts) -> Row:
+def _row(model: str, paper: str, frame: str, counts: Counts) -> Row:
+    """One row; without a paper nothing published stands beside."""
     return {
-        "model": spec.name,
+        "model": model,
         "paper": paper,
         "frame": frame,
         "total_params": counts.total,
         "emb_params": counts.embedding,
-        "published_total": _published(spec.name, paper, "total_params"),
-        "published_emb": _published(spec.name, paper, "emb_params"),
+        "published_total": _published(model, paper, "total_params"),
+        "published_emb": _published(model, paper, "emb_params"),
     }
 
 

@@ -53,8 +53,12 @@ def params(
     paper: Annotated[
         str | None, typer.Option(help="Only the models of this paper, counted in its frame; else each in its own.")
     ] = None,
+    deployed: Annotated[
+        bool,
+        typer.Option("--deployed", help="Count the fine-tuned model with a 2-class head, whatever the paper counts."),
+    ] = False,
     all_frames: Annotated[
-        bool, typer.Option("--all-frames", help="Further rows for other frames of a model, as deployed among them.")
+        bool, typer.Option("--all-frames", help="Further rows for other ways to count a model, where it has some.")
     ] = False,
     generic_row: Annotated[
         bool,
@@ -70,7 +74,12 @@ def params(
     from hashbench.cli.output import print_rows
 
     rows = parameter_rows(
-        names or [], encoder.value, paper=paper, count_generic_row=generic_row, all_frames=all_frames
+        names or [],
+        encoder.value,
+        paper=paper,
+        count_generic_row=generic_row,
+        deployed=deployed,
+        all_frames=all_frames,
     )
     print_rows(COLUMNS, rows, style)
 

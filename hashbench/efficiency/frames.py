@@ -18,17 +18,11 @@ def with_pooler(parts: Parts) -> Counts:
     return _counts(parts, parts.encoder, parts.embedding, *dense)
 
 
-def deployed(parts: Parts) -> Counts:
-    """Everything that a fine-tuned model consists of: encoder, embedding and head."""
-    return _counts(parts, parts.encoder, parts.embedding, parts.head)
-
-
 def _counts(parts: Parts, *modules: nn.Module) -> Counts:
     total = sum(parameter.numel() for module in modules for parameter in module.parameters())
     return Counts(total, parts.embedding.embedding_parameters())
 
 
-DEPLOYED = Frame("encoder, embedding and head, as fine-tuned and deployed", deployed)
 # (paper, model) -> the frame of a paper that speaks of another paper's model.
 OF_PAPERS = {
     ("proformer", "bert-base"): Frame("table of 30,522 pieces, twelve layers, pooler, no classifier", with_pooler),

@@ -18,13 +18,15 @@ def count(
     n_classes: int | None = None,
     vocabulary_rows: int | None = None,
     count_generic_row: bool = True,
+    deployed: bool = False,
     frame: Frame | None = None,
 ) -> Counts:
     """Counts in the frame of the model's paper; by default encoder, embedding and head, without those of pre-training.
 
     `n_classes` None takes the paper's, `vocabulary_rows` None the published vocabulary. `count_generic_row=False`
     leaves the ordinary-token row of HashFormers out of the embedding's count, as the equations of their appendix do;
-    their table 2 has it. `frame` is one of the spec's `other_frames`.
+    their table 2 has it. `deployed` counts what is in use after fine-tuning whatever the paper counts: encoder,
+    embedding and head. `frame` is one of the spec's `other_frames`, or that of another paper.
 
     >>> from hashbench.embeddings.registry import find_model
     >>> count(find_model("hashformer-md-proj"))
@@ -39,7 +41,7 @@ def count(
     parts = Parts(spec, encoder, embedding, head)
     if frame is not None:
         return frame.counted(parts)
-    if spec.counted is not None:
+    if spec.counted is not None and not deployed:
         return spec.counted(parts)
     in_embedding = embedding.embedding_parameters()
     if not count_generic_row:

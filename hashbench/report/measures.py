@@ -122,6 +122,12 @@ def _setting(filling: Filling, entry: Entry, column: Column) -> Cell:
     return Cell(value=float(found), unit=column.unit)
 
 
+def _square(filling: Filling, entry: Entry, column: Column) -> Cell:
+    """The square of a setting: groups of K words make K^2 times fewer attention scores."""
+    cell = _setting(filling, entry, column)
+    return cell if cell.value is None else replace(cell, value=cell.value**2)
+
+
 def _at(spec: Any, path: str) -> Any:
     """A value of nested mappings; None where there is none.
 
@@ -152,6 +158,7 @@ MEASURES: dict[str, Callable[[Filling, Entry, Column], Cell]] = {
     "larger": _larger,
     "reduction": _reduction,
     "setting": _setting,
+    "square": _square,
     "printed": _printed,
 }
 

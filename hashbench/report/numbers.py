@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hashbench.report.rows import BYTES, SIZES, Cell, Column, Published
+from hashbench.report.rows import BYTES, SIZES, Cell, Column
 
 MISSING = "–"
 UNAVAILABLE = "n/a"  # of a number that the paper prints and that is not at hand
@@ -84,6 +84,7 @@ def interval(cell: Cell, column: Column) -> str:
 def printed(cell: Cell) -> str:
     """A paper's number as printed, with its deviation; the sign of one that is not at hand; or nothing.
 
+    >>> from hashbench.report.rows import Published
     >>> printed(Cell(published=Published(1.8, 4.6, unit="x"))), printed(Cell(published=Published(350, unit="ratio")))
     ('1.8–4.6x', '350.0x')
     >>> printed(Cell(published=Published(30000, unit="words", decimals=0))), printed(Cell(unavailable=True))

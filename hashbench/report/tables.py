@@ -114,7 +114,7 @@ def _tasks_with(columns: Sequence[Column], measured: Measured) -> list[str]:
 
 
 def _readings(columns: Sequence[Column]) -> list[tuple[str, str, str]]:
-    return [(column.task, column.metric, column.split) for column in columns if column.measure == "score" and column.task]
+    return [(one.task, one.metric, one.split) for one in columns if one.measure == "score" and one.task]
 
 
 def _rows(printed: Printed, views: Sequence[View]) -> list[Row]:
@@ -145,7 +145,7 @@ def _rows(printed: Printed, views: Sequence[View]) -> list[Row]:
 
 
 def _is_asked(entry: Entry, views: Sequence[View]) -> bool:
-    """Whether a model that the paper has not belongs in the table: it has runs of the scored tasks, if there are any."""
+    """Whether a model that the paper has not belongs in the table: it has runs of the scored tasks, if any are."""
     tasks = {column.task for view in views for column in view.columns if column.measure == "score"}
     return not tasks or any(run.task in tasks for run in entry.runs)
 

@@ -132,7 +132,8 @@ def test_a_baseline_of_zero_or_less_gives_no_ratio(store: Store, lab: Lab, basel
 def test_a_negative_score_is_not_clipped(store: Store, lab: Lab) -> None:
     experiment_id = measure(store, lab, {("bert-mlm", "cola"): 50.0, ("mine", "cola"): -5.0})
     sql = "SELECT value FROM prr WHERE experiment_id = :id AND model = 'mine' AND task = 'cola'"
-    assert [row["value"] for row in store.query(sql, id=experiment_id)] == [pytest.approx(-0.1)] * 6  # own and two papers, best and last
+    found = [row["value"] for row in store.query(sql, id=experiment_id)]
+    assert found == [pytest.approx(-0.1)] * 6  # own and two papers, best and last
 
 
 def test_the_average_ratio_uses_the_tasks_that_both_have(store: Store, lab: Lab) -> None:
