@@ -8,10 +8,9 @@ from dataclasses import replace
 from typing import Literal
 
 from hashbench.report.examples import Examples
-from hashbench.report.measured import Measured, Ratio
+from hashbench.report.measured import Entry, Measured, Ratio, Seeded
 from hashbench.report.papers import Paper
 from hashbench.report.rows import BINARY, BYTES, DECIMAL, Cell, Column, scaled
-from hashbench.report.runs import Entry, Seeded
 
 PERCENT = 100.0  # scores are stored in their natural range
 SCALES = {"params": DECIMAL, "binary params": BINARY, "bytes": BYTES}  # units that depend on the size

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from hashbench.report.measured import Measured
+from hashbench.report.measured import Measured, MeasuredRun
 from hashbench.report.papers import Paper
-from hashbench.report.runs import MeasuredRun
 
 BUILT_IN = ("builtin", "built-in")  # how an origin or a note says that texts were generated
 SAMPLE = "sample"

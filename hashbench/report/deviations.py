@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hashbench.report.measured import Measured
+from hashbench.report.measured import Measured, MeasuredRun
 from hashbench.report.papers import Paper, RecipeValue
-from hashbench.report.runs import MeasuredRun
 
 NAMES_SHOWN = 3  # models that are named before they are only counted
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hashbench.report.measured import Seeded
 from hashbench.report.resampling import drawn_scores
-from hashbench.report.runs import Seeded
 from hashbench.store.engine import Store
 from hashbench.store.result import Checkpoint
 from hashbench.store.status import predictions

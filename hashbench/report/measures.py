@@ -8,10 +8,9 @@ from typing import Any
 
 from hashbench.report.cells import PERCENT, Ratios, average_cell, fact_cell, ratio_cell, score_cell
 from hashbench.report.examples import Examples
-from hashbench.report.measured import Measured
+from hashbench.report.measured import Entry, Measured, Seeded
 from hashbench.report.papers import Layout, Paper
 from hashbench.report.rows import Cell, Column
-from hashbench.report.runs import Entry, Seeded
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,10 @@ from dataclasses import replace
 
 from hashbench.report.cells import average_cell, fact_cell, score_cell
 from hashbench.report.examples import Examples
-from hashbench.report.measured import Measured
+from hashbench.report.measured import Entry, Measured, Seeded
 from hashbench.report.missing import missing_lines
 from hashbench.report.papers import Paper
 from hashbench.report.rows import Cell, Column, Row, Table, mark_best
-from hashbench.report.runs import Entry, Seeded
 
 SIZES = (
     Column("total_params", "params", "fact", "params", better="low", subtitle="all"),

@@ -9,10 +9,9 @@ from typing import Any
 
 from hashbench.report.data_origin import TaskOrigin, data_warnings, task_origins
 from hashbench.report.deviations import encoder_deviation, finetuning_deviations, plain, pretraining_deviations
-from hashbench.report.measured import Measured
+from hashbench.report.measured import Measured, MeasuredRun
 from hashbench.report.papers import Paper
 from hashbench.report.rows import SCORES, Table
-from hashbench.report.runs import MeasuredRun
 
 PACKAGES = ("hashbench", "python", "torch", "lightning", "numpy", "scikit-learn")  # that move numbers
 SHORT = 8  # letters of a fingerprint or commit

@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hashbench.report.examples import Examples
-from hashbench.report.measured import Measured
+from hashbench.report.measured import Entry, Measured
 from hashbench.report.measures import Filling, data_cell
 from hashbench.report.missing import missing_lines
 from hashbench.report.papers import Layout, Paper, Section, Variant, find_layout
 from hashbench.report.rows import Cell, Column, Published, Row, Table, mark_best
-from hashbench.report.runs import Entry
 
 FLOORS = "Floors"
 OTHERS = "Also in this experiment"

@@ -8,9 +8,8 @@ import pytest
 
 from hashbench.report.cells import average_cell, score_cell
 from hashbench.report.main import tables
-from hashbench.report.measured import Measured, measure
+from hashbench.report.measured import Entry, Measured, measure
 from hashbench.report.rows import Cell, Table
-from hashbench.report.runs import Entry
 from hashbench.store.engine import Store
 from tests.report.made_up import World, build
 
