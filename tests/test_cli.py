@@ -278,9 +278,46 @@ def test_encode_fits_a_dictionary_on_the_builtin_corpus_and_says_so(run: Run) ->
 
 
 def test_models(run: Run) -> None:
-    rows = list(csv.DictReader(io.StringIO(run("models", "--format", "csv").out)))
-    assert sum("hashformers" in row["groups"].split(", ") for row in rows) == 10
-    assert {"bert-mlm", "bert-sr"} <= {row["model"] for row in rows}
+    rows = {row["model"]: row for row in csv.DictReader(io.StringIO(run("models", "--format", "csv").out))}
+    assert sum("hashformers" in row["groups"].split(", ") for row in rows.values()) == 10
+    proj, mlm = rows["hashformer-md-proj"], rows["bert-mlm"]
+    assert (proj["tokens"], proj["code"], proj["needs"]) == ("words", "md5-bits", "corpus (shuffle + random)")
+    assert (proj["total_params"], proj["emb_params"]) == ("86146562", "99072")
+    assert (mlm["tokens"], mlm["code"], mlm["needs"]) == ("bpe", "vocabulary", "corpus (MLM)")
+    assert json.loads(run("models", "--format", "json").out)[0]["paper"] == "hashformers"
+
+
+def test_models_for_people_stand_under_their_papers(run: Run) -> None:
+    lines = run("models").out.splitlines()
+    head = next(i for i, line in enumerate(lines) if line.startswith("Xue and Aletras"))
+    assert lines[head + 1].startswith("groups: hashformers, hashformers-bpe, baselines")
+    row = next(line for line in lines[head:] if line.startswith("hashformer-md-emb-1k "))
+    assert row.split()[1:6] == ["words", "md5-rows", "1033", "86.8M", "797.2K"]
+    assert row.endswith("corpus (shuffle + random)")
+    assert max(map(len, lines)) <= 100
+
+
+def test_params_of_a_paper_are_its_models(run: Run) -> None:
+    rows = list(csv.DictReader(io.StringIO(run("params", "--paper", "hashformers", "--format", "csv").out)))
+    assert {row["paper"] for row in rows} == {"hashformers"}
+    assert [row["model"] for row in rows][:2] == ["bert-mlm", "bert-sr"]  # the order of the paper's tables
+    assert len({row["model"] for row in rows}) == len(rows) >= 16
+    fails(run("params", "--paper", "eelbrt"), "--paper: no paper 'eelbrt'; did you mean 'eelbert'")
+
+
+def test_params_as_deployed_have_no_published_count_beside(run: Run) -> None:
+    (row,) = csv.DictReader(io.StringIO(run("params", "bert-mlm", "--deployed", "--format", "csv").out))
+    assert (row["total_params"], row["published_total"]) == ("124647170", "")
+    assert row["frame"].startswith("2-class fine-tuned model as deployed")
+
+
+def test_published_counts_of_superbloom_are_binary() -> None:
+    from hashbench.cli.counting import _published
+
+    assert _published("superbloom-baseline", "superbloom", "total_params") == 248 * 2**20
+    assert _published("superbloom-sampled-softmax", "superbloom", "total_params") == round(2.6 * 2**30)
+    assert _published("proformer", "proformer", "total_params") == 14_400_000
+    assert _published("eelbert-base", "eelbert", "total_params") is None
 
 
 def test_schema_is_json(run: Run) -> None:

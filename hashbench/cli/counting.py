@@ -3,63 +3,90 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from hashbench.cli.output import Value
+from hashbench.efficiency.frames import frame_of
 from hashbench.efficiency.parameters import count
-from hashbench.embeddings.base import ModelSpec
+from hashbench.embeddings.base import Counts, ModelSpec
 from hashbench.embeddings.registry import find_model, groups, models
 from hashbench.report.papers import Paper, load_paper, papers
+from hashbench.report.rows import SIZES
+from hashbench.report.tables import printed_number
 
 COLUMNS = ["model", "paper", "frame", "total_params", "emb_params", "published_total", "published_emb"]
 DEPLOYED = "2-class fine-tuned model as deployed: without heads or matrices of pre-training"
-NOT_PUBLISHED: dict[str, Value] = {"published_total": None, "published_emb": None}
-UNITS = {"M": 1e6, "K": 1e3, "params": 1}  # of the printed counts
+Row = dict[str, Value]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How to count: the size of models without one of their own, and the frame."""
+
+    size: str
+    paper: Paper | None = None  # in whose frame models are counted that stand in several papers; None: each in its own
+    count_generic_row: bool = True
+    deployed: bool = False
+    all_frames: bool = False
 
 
 def parameter_rows(
-    names: Sequence[str], size: str, *, count_generic_row: bool = True, deployed: bool = False
-) -> list[dict[str, Value]]:
-    """A row for each named model or member of a group, all where none is named; in the frame of each paper, or as
-    deployed. Raises InputError for unknown names."""
+    names: Sequence[str],
+    size: str,
+    *,
+    paper: str | None = None,
+    count_generic_row: bool = True,
+    deployed: bool = False,
+    all_frames: bool = False,
+) -> list[Row]:
+    """A row for each named model or member of a group; where none is named, for all of the paper's, or simply all.
+
+    `deployed`: as fine-tuned, in place of the paper's frame. `all_frames`: further rows for a model's other frames.
+    Raises InputError for an unknown paper or model.
+    """
+    asked = Asked(size, load_paper(paper) if paper is not None else None, count_generic_row, deployed, all_frames)
     known = groups()
-    wanted = [each for name in names for each in (known[name] if name in known else [name])] or list(models())
-    specs = [find_model(name) for name in dict.fromkeys(wanted)]
-    if deployed:
-        return [_row(spec, size, count_generic_row, deployed) for spec in specs]
-    return [row for spec in specs for row in (_row(spec, size, count_generic_row, deployed), *_other_rows(spec, size))]
+    wanted = [each for name in names for each in (known[name] if name in known else [name])]
+    wanted = wanted or (models_of(asked.paper) if asked.paper else list(models()))
+    return [row for name in dict.fromkeys(wanted) for row in _rows(find_model(name), asked)]
 
 
-def _other_rows(spec: ModelSpec, size: str) -> list[dict[str, Value]]:
-    """A row for each further frame of a model."""
-    rows = []
-    for frame in spec.other_frames:
-        counts = count(spec, size, frame=frame)
-        row = {"model": spec.name, "paper": spec.paper, "frame": frame.words}
-        rows.append(row | {"total_params": counts.total, "emb_params": counts.embedding} | _both_published(spec))
+def models_of(paper: Paper) -> list[str]:
+    """The models of a paper's reference data that there are here, in its order."""
+    here = models()
+    return [name for name in dict.fromkeys(model for _, model, _ in paper.numbers) if name in here]
+
+
+def _rows(spec: ModelSpec, asked: Asked) -> list[Row]:
+    """The row in the frame of the paper (or as deployed), then those of other frames."""
+    paper = asked.paper.name if asked.paper else spec.paper
+    if asked.deployed:
+        return [_row(spec.name, "", DEPLOYED, count(spec, asked.size, n_classes=2, deployed=True)) | {"paper": paper}]
+    frame = frame_of(spec, paper)
+    counts = count(spec, asked.size, count_generic_row=asked.count_generic_row, frame=frame)
+    rows = [_row(spec.name, paper, frame.words if frame else spec.frame, counts)]
+    for other in spec.other_frames if asked.all_frames else ():
+        rows.append(_row(spec.name, paper, other.words, count(spec, asked.size, frame=other)))
     return rows
 
 
-def _row(spec: ModelSpec, size: str, count_generic_row: bool, deployed: bool) -> dict[str, Value]:
-    counts = count(spec, size, count_generic_row=count_generic_row, deployed=deployed)
+def _row(model: str, paper: str, frame: str, counts: Counts) -> Row:
+    """One row; without a paper nothing published stands beside."""
     return {
-        "model": spec.name,
-        "paper": spec.paper,
-        "frame": DEPLOYED if deployed else spec.frame,
+        "model": model,
+        "paper": paper,
+        "frame": frame,
         "total_params": counts.total,
         "emb_params": counts.embedding,
-        **(NOT_PUBLISHED if deployed else _both_published(spec)),
+        "published_total": _published(model, paper, "total_params"),
+        "published_emb": _published(model, paper, "emb_params"),
     }
 
 
-def _both_published(spec: ModelSpec) -> dict[str, Value]:
-    return {"published_total": _published(spec, "total_params"), "published_emb": _published(spec, "emb_params")}
+def _published(model: str, paper: str, column: str) -> int | None:
+    """The count as the paper prints it, rounded as it is there; None where there is none. Papers count base.
 
-
-def _published(spec: ModelSpec, column: str) -> int | None:
-    """The count as the paper's tables print it, rounded as it is there; None where there is none. Papers count base."""
-    paper: Paper | None = load_paper(spec.paper) if spec.paper in papers() else None
-    for table in paper.tables if paper else ():
-        if paper and (table, spec.name, column) in paper.numbers:
-            printed = paper.numbers[table, spec.name, column]
-            return round(printed.value * UNITS[printed.unit])
-    return None
+    Mi and Gi are Superbloom's binary M and G.
+    """
+    printed = printed_number(load_paper(paper), model, column) if paper in papers() else None
+    return None if printed is None else round(printed.value * SIZES[printed.unit])

@@ -142,13 +142,22 @@ def check(
 def report(
     experiment: Annotated[str | None, typer.Argument(help="Its name; the last one swept if not given.")] = None,
     db: Database = DEFAULT_DB,
-    paper: Annotated[str, typer.Option(help="Whose tables to print.")] = "hashformers",
+    paper: Annotated[
+        str | None,
+        typer.Option(
+            help="Whose tables: hashformers, eelbert, superbloom, proformer; the one with most of the experiment's "
+            "models if not given."
+        ),
+    ] = None,
     table: Annotated[
-        str | None, typer.Option(help="1, 2, 3, 6 or several as 1,2,3; without it: the experiment's own.")
+        str | None, typer.Option(help="A table's number, or several as 1,2,3; without it: the experiment's own.")
     ] = None,
     style: Annotated[ReportFormat, typer.Option("--format", help="How to print it.")] = ReportFormat.text,
     published: Annotated[bool, typer.Option(help="Show the paper's values beside the measured ones.")] = True,
     examples: Annotated[bool, typer.Option("--examples", help="Bootstrap intervals over examples; slower.")] = False,
+    all_metrics: Annotated[
+        bool, typer.Option("--all-metrics", help="In the experiment's own table: every stored metric of each task.")
+    ] = False,
     checkpoint: Annotated[
         Checkpoint, typer.Option("--checkpoint", help="Scores of the best evaluation, or of the last.")
     ] = Checkpoint.best,
@@ -170,6 +179,7 @@ def report(
         format=style.value,
         published=published,
         examples=examples,
+        all_metrics=all_metrics,
         checkpoint=checkpoint.value,
         output=output,
         color=colored(),

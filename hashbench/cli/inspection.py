@@ -28,33 +28,38 @@ class EncodeFormat(StrEnum):
 
 
 def models(style: TableFormat = Format.text) -> None:
-    """The models and groups whose names an experiment may use.
+    """The models and groups whose names an experiment may use, what each reads and needs, and how large it is.
 
     Example: hashbench models --format csv
     """
+    from hashbench.cli.listing import COLUMNS, model_rows, print_models
     from hashbench.cli.output import print_rows
     from hashbench.embeddings.registry import models as known_models
 
-    rows = [
-        {
-            "model": spec.name,
-            "groups": ", ".join(spec.groups),
-            "tokenizer": spec.tokenizer,
-            "coder": spec.coder,
-            "objective": spec.objective,
-            "paper": spec.paper,
-            "summary": spec.summary,
-        }
-        for spec in known_models().values()
-    ]
-    print_rows(list(rows[0]), rows, style)
+    rows = model_rows(list(known_models().values()))
+    if style is Format.text:
+        print_models(rows)
+    else:
+        print_rows(COLUMNS, rows, style)
 
 
 def params(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="[MODEL]...", help="Models or groups; all if not given.")
     ] = None,
-    encoder: Annotated[Size, typer.Option(help="Size of the encoder.")] = Size.base,
+    encoder: Annotated[
+        Size, typer.Option(help="Size of the encoder of models that have none of their own.")
+    ] = Size.base,
+    paper: Annotated[
+        str | None, typer.Option(help="Only the models of this paper, counted in its frame; else each in its own.")
+    ] = None,
+    deployed: Annotated[
+        bool,
+        typer.Option("--deployed", help="Count the fine-tuned model with a 2-class head, whatever the paper counts."),
+    ] = False,
+    all_frames: Annotated[
+        bool, typer.Option("--all-frames", help="Further rows for other ways to count a model, where it has some.")
+    ] = False,
     generic_row: Annotated[
         bool,
         typer.Option(help="Count the learned row that HashFormers add to every ordinary token, as their table 2 does."),
@@ -66,12 +71,19 @@ def params(
 ) -> None:
     """Parameters of models with the published vocabulary, in the frame of each paper, beside the published counts.
 
-    Example: hashbench params --encoder base --format csv
+    Example: hashbench params --paper hashformers --format csv
     """
     from hashbench.cli.counting import COLUMNS, parameter_rows
     from hashbench.cli.output import print_rows
 
-    rows = parameter_rows(names or [], encoder.value, count_generic_row=generic_row, deployed=deployed)
+    rows = parameter_rows(
+        names or [],
+        encoder.value,
+        paper=paper,
+        count_generic_row=generic_row,
+        deployed=deployed,
+        all_frames=all_frames,
+    )
     print_rows(COLUMNS, rows, style)
 
 

@@ -55,10 +55,20 @@ def _grouped(value: Value) -> str:
 
 
 def _print_text(columns: Sequence[str], rows: Rows) -> None:
-    """Columns as wide as their longest cell, numbers to the right; no wrapping, so that `grep` finds whole rows."""
+    for line in text_lines(columns, rows):
+        print(line)
+
+
+def text_lines(columns: Sequence[str], rows: Rows) -> list[str]:
+    """A line of names, then one a row: columns as wide as their longest cell, numbers to the right.
+
+    No wrapping, so that `grep` finds whole rows.
+    """
     cells = [[_grouped(row[name]) for name in columns] for row in rows]
     widths = [max(len(name), *(len(line[i]) for line in cells), 0) for i, name in enumerate(columns)]
     right = [all(isinstance(row[c], int | float | None) for row in rows) for c in columns]
+    lines = []
     for line in [list(columns), *cells]:
         parts = [cell.rjust(w) if r else cell.ljust(w) for cell, w, r in zip(line, widths, right, strict=True)]
-        print("  ".join(parts).rstrip())
+        lines.append("  ".join(parts).rstrip())
+    return lines

@@ -10,6 +10,7 @@ from hashbench.report.papers import Paper
 
 BUILT_IN = ("builtin", "built-in")  # how an origin or a note says that texts were generated
 SAMPLE = "sample"
+GLUE = frozenset(("mnli", "qnli", "qqp", "rte", "sst2", "mrpc", "cola", "stsb", "wnli"))
 
 
 @dataclass
@@ -105,7 +106,8 @@ def data_warnings(origins: dict[str, TaskOrigin], corpora: Sequence[str], *, pub
     if built_in:
         which = "" if len(built_in) == len(origins) else f" ({', '.join(built_in)})"
         beside = "; the published values beside them were measured on other data" if published else ""
-        lines.append(f"BUILT-IN DATA{which}: generated texts, these are not GLUE scores{beside}.")
+        what = "GLUE scores" if GLUE.issuperset(built_in) else "scores on the data sets of these names"
+        lines.append(f"BUILT-IN DATA{which}: generated texts, these are not {what}{beside}.")
     samples = [f"{task} ({'; '.join(o.samples)})" for task, o in origins.items() if o.samples and not o.built_in]
     if samples:
         beside = " or with the published values" if published else ""

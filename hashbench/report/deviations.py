@@ -16,12 +16,22 @@ def pretraining_deviations(measured: Measured, paper: Paper) -> list[str]:
     runs = [run for run in measured.runs if run.kind == "pretrain"]
     lines = _differing(runs, "pretrain", paper.recipe.pretrain)
     lines += _differing([run for run in runs if run.spec["corpus"]], "corpus", paper.recipe.corpus)
-    corpora = {run.model: ", ".join(corpus["name"] for corpus in _corpora(run.spec)) for run in runs}
-    lines += _line("corpora", corpora, dict.fromkeys(corpora, ", ".join(paper.recipe.corpora)))
-    tokenizers = {run.model: run.spec["model"]["tokenizer"] for run in runs}
-    bpe = {model: recipe["bpe"] for model, recipe in tokenizers.items() if "bpe" in recipe}
-    trained = {model: made["train"] for model, made in bpe.items() if "train" in made}
-    return lines + _line("BPE vocabulary", trained, dict.fromkeys(trained, paper.recipe.vocabulary))
+    if paper.recipe.corpora:
+        corpora = {run.model: ", ".join(corpus["name"] for corpus in _corpora(run.spec)) for run in runs}
+        lines += _line("corpora", corpora, dict.fromkeys(corpora, ", ".join(paper.recipe.corpora)))
+    if paper.recipe.vocabulary is None:
+        return lines
+    trained = {run.model: rows for run in runs for rows in _trained_rows(run.spec["model"]["tokenizer"])}
+    return lines + _line("trained vocabulary", trained, dict.fromkeys(trained, paper.recipe.vocabulary))
+
+
+def _trained_rows(tokenizer: Mapping[str, Any]) -> list[int]:
+    """The size of a vocabulary that a tokenizer learns from the corpus; nothing where it was given or there is none.
+
+    >>> _trained_rows({"kind": "bpe", "bpe": {"train": 50265}}), _trained_rows({"kind": "words", "lowercase": True})
+    ([50265], [])
+    """
+    return [made["train"] for made in tokenizer.values() if isinstance(made, dict) and "train" in made]
 
 
 def finetuning_deviations(measured: Measured, paper: Paper) -> list[str]:
@@ -29,13 +39,15 @@ def finetuning_deviations(measured: Measured, paper: Paper) -> list[str]:
     runs = [run for run in measured.runs if run.kind == "finetune"]
     lines = _differing(runs, "finetune", paper.recipe.finetune)
     seeds = len({run.seed for run in runs})
-    if runs and seeds != paper.recipe.seeds:
+    if runs and paper.recipe.seeds and seeds != paper.recipe.seeds:
         lines.append(f"seeds {seeds} (paper: {paper.recipe.seeds})")
     return lines
 
 
 def encoder_deviation(measured: Measured, paper: Paper) -> list[str]:
-    """The sizes of the encoder where they are not the paper's."""
+    """The sizes of the encoder where they are not the paper's; nothing where its models have sizes of their own."""
+    if paper.recipe.encoder is None:
+        return []
     sizes = {run.model: run.encoder for run in measured.runs if run.kind != "floor"}
     return _line("encoder", sizes, dict.fromkeys(sizes, paper.recipe.encoder))
 

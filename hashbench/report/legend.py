@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hashbench.report.numbers import MISSING, SUPERSCRIPTS
+from hashbench.report.numbers import MISSING, SUPERSCRIPTS, UNAVAILABLE
 from hashbench.report.rows import Cell, Table
 
 
@@ -13,9 +13,10 @@ def legend(table: Table, *, best: str) -> str:
     ''
     """
     cells = [cell for row in table.rows for cell in row.cells.values()]
+    ours = [cell for row in table.rows if row.kind not in ("quoted", "task") for cell in row.cells.values()]
     parts: list[str] = []
     if any(cell.std is not None for cell in cells):
-        parts.append("mean ± sd over seeds (n - 1 in the denominator), number of seeds in parentheses")
+        parts.append(f"{table.statistic} ± sd over seeds (n - 1 in the denominator), number of seeds in parentheses")
     elif any(cell.n is not None for cell in cells):
         parts.append("number of seeds in parentheses; no deviation over seeds with one")
     if any(cell.planned is not None and cell.n is not None and cell.n < cell.planned for cell in cells):
@@ -26,9 +27,13 @@ def legend(table: Table, *, best: str) -> str:
         parts.append("a–b: least and greatest over tasks")
     if table.published and any(cell.published is not None for cell in cells):
         parts.append("in brackets: published")
+    if table.published and any(cell.unavailable for cell in cells):
+        parts.append(f"[{UNAVAILABLE}]: the paper's number is not available to us")
     if any(cell.best for cell in cells):
         parts.append(f"{best}: best of the models, floors aside")
-    if any(cell.value is None for cell in cells):
+    if any(row.kind == "quoted" for row in table.rows):
+        parts.append("brackets alone: quoted by the paper, not trained here")
+    if any(cell.value is None for cell in ours):
         parts.append(f"{MISSING}: missing")
     return "; ".join(parts) + "." if parts else ""
 
@@ -43,5 +48,10 @@ def notes(table: Table) -> list[str]:
 
 
 def has_published(cell: Cell, table: Table) -> bool:
-    """Whether a published value stands beside the cell."""
-    return table.published and cell.published is not None
+    """Whether a published value stands beside the cell, or the sign of one that is not at hand."""
+    return table.published and (cell.published is not None or cell.unavailable)
+
+
+def row_head(table: Table) -> str:
+    """What the rows of a table are."""
+    return "data set" if table.rows and all(row.kind == "task" for row in table.rows) else "model"

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from hashbench.errors import InputError, near_match
 from hashbench.report.examples import Examples
-from hashbench.report.measured import measure
+from hashbench.report.measured import Measured, measure
 from hashbench.report.own import own_table
-from hashbench.report.papers import find_layout, load_paper
+from hashbench.report.papers import Paper, find_layout, load_paper, papers
 from hashbench.report.provenance import provenance, warnings
 from hashbench.report.render import FORMATS, Format, render
 from hashbench.report.rows import Table
@@ -21,18 +21,18 @@ from hashbench.store.engine import Store
 from hashbench.store.result import Checkpoint
 
 WIDTH = 100  # columns where there is no terminal to ask
-PAPER = "hashformers"
 
 
 def report(
     store: Store,
     *,
     experiment: str | None = None,
-    paper: str = PAPER,
+    paper: str | None = None,
     table: str | None = None,
     format: str = "text",
     published: bool = True,
     examples: bool = False,
+    all_metrics: bool = False,
     checkpoint: Checkpoint = "best",
     output: Path | None = None,
     width: int | None = None,
@@ -41,8 +41,9 @@ def report(
     """The tables as one text, written to `output` too where one is given.
 
     `experiment` None: the one that was swept last. `table` None: the experiment's own; else numbers of the paper's,
-    with commas between. `examples`: with 95 % intervals over examples. CSV and JSON hold rows alone: what is said
-    loudly about the data then goes to stderr.
+    with commas between. `paper` None: the one whose tables have most of the experiment's models. `all_metrics`: the
+    experiment's own table has a column for every stored metric. `examples`: with 95 % intervals over examples. CSV and
+    JSON hold rows alone: what is said loudly about the data then goes to stderr.
 
     Raises InputError for an experiment, paper, table or format that is not there.
     """
@@ -56,6 +57,7 @@ def report(
         table=table,
         published=published,
         examples=examples,
+        all_metrics=all_metrics,
         checkpoint=checkpoint,
     )
     if format in ("csv", "json"):
@@ -71,29 +73,42 @@ def tables(
     store: Store,
     *,
     experiment: str | None = None,
-    paper: str = PAPER,
+    paper: str | None = None,
     table: str | None = None,
     published: bool = True,
     examples: bool = False,
+    all_metrics: bool = False,
     checkpoint: Checkpoint = "best",
 ) -> list[Table]:
     """The same tables as data."""
-    source = load_paper(paper)
+    if paper is not None:
+        load_paper(paper)  # wrong input is said before anything is read
+    measured = measure(store, experiment, checkpoint=checkpoint)
+    source = load_paper(paper) if paper is not None else paper_of(measured)
     numbers = [number.strip() for number in table.split(",")] if table else []
     for number in numbers:
         find_layout(source, number)
-    measured = measure(store, experiment, checkpoint=checkpoint)
     drawn = Examples(store, checkpoint) if examples else None
     found = [paper_table(measured, source, number, published=published, examples=drawn) for number in numbers]
-    found = found or [own_table(measured, source, examples=drawn)]
+    found = found or [own_table(measured, source, examples=drawn, all_metrics=all_metrics)]
     return [
         replace(
             one,
-            warnings=tuple(warnings(measured, source, published=one.published)),
+            warnings=tuple(warnings(measured, source, one)),
             provenance=tuple(provenance(measured, source, one)),
         )
         for one in found
     ]
+
+
+def paper_of(measured: Measured) -> Paper:
+    """The paper in whose tables most models of an experiment stand; of several the first in `papers`."""
+    labels = measured.labels()
+
+    def known(paper: Paper) -> int:
+        return len({model for _, model, _ in paper.numbers} & labels)
+
+    return max((load_paper(name) for name in papers()), key=known)
 
 
 def _known(name: str) -> Format:

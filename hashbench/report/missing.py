@@ -12,7 +12,7 @@ def missing_lines(rows: Sequence[Row], columns: Sequence[Column]) -> list[str]:
 
     A missing average is left out: it follows from a missing score.
     """
-    absent = [row.title.strip() for row in rows if not row.encoder]
+    absent = list(dict.fromkeys(row.model for row in rows if not row.encoder and row.kind in ("model", "family")))
     lines = [f"not in this experiment: {', '.join(absent)}"] if absent else []
     by_reason: dict[str, dict[str, list[str]]] = {}  # reason -> row -> columns
     for row in rows:

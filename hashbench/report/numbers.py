@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from hashbench.report.rows import Cell, Column, Published
+from hashbench.report.rows import BYTES, SIZES, Cell, Column
 
 MISSING = "–"
+UNAVAILABLE = "n/a"  # of a number that the paper prints and that is not at hand
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -14,6 +15,8 @@ def decimals(value: float, unit: str) -> int:
     >>> decimals(79.54, "percent"), decimals(24.9, "ms/sample"), decimals(0.0421, "ms/sample")
     (1, 1, 3)
     """
+    if unit == "count":
+        return 0 if value == round(value) else 1
     if unit != "ms/sample" or abs(value) >= 10:
         return 1
     return 2 if abs(value) >= 1 else 3
@@ -25,10 +28,23 @@ def number(value: float, unit: str) -> str:
     >>> number(38.60352, "M"), number(2.14, "x"), number(-0.04, "percent"), number(0.0421, "ms/sample")
     ('38.6M', '2.1x', '0.0', '0.042')
     """
-    text = f"{value:.{decimals(value, unit)}f}"
-    if float(text) == 0:
+    text = f"{value:,.{decimals(value, unit)}f}" if unit == "count" else f"{value:.{decimals(value, unit)}f}"
+    if set(text) <= set("-0."):
         text = text.removeprefix("-")  # -0.0 says nothing
-    return text + (unit if unit in ("K", "M", "x") else "")
+    return text + suffix(unit)
+
+
+def suffix(unit: str) -> str:
+    """What stands behind a number in a cell; the other units stand in the column's head.
+
+    >>> suffix("Mi"), suffix("ratio"), suffix("KB"), suffix("percent")
+    ('Mi', 'x', ' KB', '')
+    """
+    if unit in ("x", "ratio"):
+        return "x"
+    if unit in dict(BYTES):
+        return f" {unit}"
+    return unit if unit in SIZES else ""
 
 
 def span(low: float, high: float | None, unit: str) -> str:
@@ -39,13 +55,13 @@ def span(low: float, high: float | None, unit: str) -> str:
     """
     if high is None or number(low, unit) == number(high, unit):
         return number(low, unit)
-    return f"{number(low, unit).removesuffix(unit)}–{number(high, unit)}"
+    return f"{number(low, unit).removesuffix(suffix(unit))}–{number(high, unit)}"
 
 
 def value(cell: Cell, column: Column) -> str:
-    """The measured mean (or range) of a cell, or the sign of a missing one."""
+    """The measured mean (or range) of a cell, the sign of a missing one, or nothing where there is none to measure."""
     if cell.value is None:
-        return MISSING
+        return MISSING if cell.reason else ""
     return span(cell.value, cell.value_high, cell.unit or column.unit)
 
 
@@ -65,16 +81,23 @@ def interval(cell: Cell, column: Column) -> str:
     return f"{low}..{high}"
 
 
-def printed(published: Published | None) -> str:
-    """A paper's number as printed, with its deviation, or nothing."""
+def printed(cell: Cell) -> str:
+    """A paper's number as printed, with its deviation; the sign of one that is not at hand; or nothing.
+
+    >>> from hashbench.report.rows import Published
+    >>> printed(Cell(published=Published(1.8, 4.6, unit="x"))), printed(Cell(published=Published(350, unit="ratio")))
+    ('1.8–4.6x', '350.0x')
+    >>> printed(Cell(published=Published(30000, unit="words", decimals=0))), printed(Cell(unavailable=True))
+    ('30,000', 'n/a')
+    """
+    published = cell.published
     if published is None:
-        return ""
-    unit = published.unit if published.unit in ("K", "M", "x") else ""
-    text = f"{published.value:.1f}"
+        return UNAVAILABLE if cell.unavailable else ""
+    text = f"{published.value:,.{published.decimals}f}"
     if published.value_high is not None:
-        text += f"–{published.value_high:.1f}"
-    text += unit
-    return text if published.std is None else f"{text}±{published.std:.1f}"
+        text += f"–{published.value_high:,.{published.decimals}f}"
+    text += suffix(published.unit)
+    return text if published.std is None else f"{text}±{published.std:.{published.decimals}f}"
 
 
 def marks(cell: Cell) -> str:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from hashbench.report.cells import average_cell, fact_cell, score_cell
 from hashbench.report.examples import Examples
-from hashbench.report.measured import Entry, Measured
+from hashbench.report.measured import Entry, Measured, Seeded
 from hashbench.report.missing import missing_lines
 from hashbench.report.papers import Paper
 from hashbench.report.rows import Cell, Column, Row, Table, mark_best
@@ -23,16 +23,22 @@ TIMES = (
 MINUTES = Column("run_minutes", "minutes", "minutes", "training", subtitle="minutes")
 
 
-def own_table(measured: Measured, paper: Paper, *, examples: Examples | None = None) -> Table:
-    """All models of the experiment, then the floors. `paper` gives the order and the spelling of known tasks."""
+def own_table(
+    measured: Measured, paper: Paper, *, examples: Examples | None = None, all_metrics: bool = False
+) -> Table:
+    """All models of the experiment, then the floors. `paper` gives the order and the spelling of known tasks.
+
+    Each task has a column of the metric that selects; `all_metrics`: one of every metric and split that is stored.
+    """
     known = [task for task in paper.tasks if task in measured.tasks()]
     tasks = known + [task for task in measured.tasks() if task not in known]
     shared = shared_tasks(measured, tasks)
-    columns = _columns(measured, paper, tasks, shared)
+    columns = _columns(measured, paper, tasks, shared, all_metrics)
     rows = mark_best([_row(measured, entry, columns, examples) for entry in measured.entries], columns)
     notes = [_average_note(tasks, shared)] if len(shared) < len(tasks) else []
     if any(row.cells[MINUTES.name].value is not None for row in rows):
         notes.append("Training minutes: all finished runs of a model, pre-training and evaluations included.")
+    scores = [column for column in columns if column.measure == "score"]
     return Table(
         paper="",
         number="own",
@@ -41,8 +47,9 @@ def own_table(measured: Measured, paper: Paper, *, examples: Examples | None = N
         columns=tuple(columns),
         rows=tuple(rows),
         notes=tuple(notes),
-        missing=tuple(missing_lines(rows, [column for column in columns if column.measure == "score"])),
+        missing=tuple(missing_lines(rows, scores)),
         published=False,
+        readings=tuple((column.task or "", column.metric, column.split) for column in scores if column.metric),
     )
 
 
@@ -63,21 +70,11 @@ def _average_note(tasks: Sequence[str], shared: Sequence[str]) -> str:
     return f"Average over the {len(shared)} of {len(tasks)} tasks that all models share; without {left_out}."
 
 
-def _columns(measured: Measured, paper: Paper, tasks: Sequence[str], shared: Sequence[str]) -> list[Column]:
+def _columns(
+    measured: Measured, paper: Paper, tasks: Sequence[str], shared: Sequence[str], all_metrics: bool
+) -> list[Column]:
     """Tasks, average, sizes and times; sizes and times only where one was measured."""
-    metrics = {score.run.task: score.metric for scores in measured.scores.values() for score in scores if score.own}
-    columns = [
-        Column(
-            name=task,
-            unit="percent",
-            measure="score",
-            title=paper.titles[task] if task in paper.titles else task,
-            task=task,
-            better="high",
-            subtitle=metrics[task] if task in metrics else "",
-        )
-        for task in tasks
-    ]
+    columns = [column for task in tasks for column in _task_columns(measured, paper, task, all_metrics)]
     if shared:
         of = f"{len(shared)} tasks" if len(shared) == len(tasks) else f"{len(shared)} of {len(tasks)}"
         average = Column("average", "percent", "average", "Average", better="high", subtitle=of, tasks=tuple(shared))
@@ -87,6 +84,30 @@ def _columns(measured: Measured, paper: Paper, tasks: Sequence[str], shared: Seq
     return [*columns, MINUTES]
 
 
+def _task_columns(measured: Measured, paper: Paper, task: str, all_metrics: bool) -> list[Column]:
+    """The column that the experiment reads, named after the task; then `task_metric` or `task_metric_split`."""
+    scores = [score for found in measured.scores.values() for score in found if score.run.task == task]
+    read = next(((score.metric, score.split) for score in scores if score.own), ("", ""))
+    title = paper.titles[task] if task in paper.titles else task
+    first = Column(task, "percent", "score", title, task, "high", subtitle=read[0], metric=read[0], split=read[1])
+    if not all_metrics:
+        return [first]
+    others = [pair for pair in dict.fromkeys((one.metric, one.split) for one in scores) if pair != read]
+    return [first, *(_other_column(first, metric, split) for metric, split in others)]
+
+
+def _other_column(first: Column, metric: str, split: str) -> Column:
+    """A further metric of a task; its split is named where it is not the one that is read."""
+    elsewhere = split != first.split
+    return replace(
+        first,
+        name=f"{first.name}_{metric}" + (f"_{split}" if elsewhere else ""),
+        subtitle=metric + (f" {split.removeprefix('validation_')}" if elsewhere else ""),
+        metric=metric,
+        split=split,
+    )
+
+
 def _row(measured: Measured, entry: Entry, columns: Sequence[Column], examples: Examples | None) -> Row:
     cells = {column.name: _cell(measured, entry, column, examples) for column in columns}
     section = "Floors" if entry.kind == "floor" else "Models"
@@ -94,9 +115,12 @@ def _row(measured: Measured, entry: Entry, columns: Sequence[Column], examples: 
 
 
 def _cell(measured: Measured, entry: Entry, column: Column, examples: Examples | None) -> Cell:
+    def read(one: Entry, task: str) -> list[Seeded]:
+        return measured.read(one, task, column.metric, column.split)
+
     if column.measure == "score":
         assert column.task is not None
-        return score_cell(entry, column.task, measured.own, examples)
+        return score_cell(entry, column.task, read if column.metric else measured.own, examples)
     if column.measure == "average":
         return average_cell(entry, column.tasks, measured.own, examples)
     if column.measure == "minutes":

@@ -6,6 +6,7 @@ import csv
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 from ruamel.yaml import YAML
@@ -14,6 +15,7 @@ from hashbench.errors import InputError, near_match
 from hashbench.report.rows import Column, Published
 
 PUBLISHED = files("hashbench.report") / "published"
+FIRST = "hashformers"  # whose recipe and order of tasks hold where an experiment has no paper's models
 RecipeValue = str | int | float | bool | None | list[str] | list[float] | dict[str, float]
 
 
@@ -29,6 +31,17 @@ class Section(Block):
     title: str
     models: tuple[str, ...] = ()
     families: dict[str, tuple[str, ...]] = {}
+    quoted: tuple[str, ...] = ()  # systems that the paper quotes and that nothing here trains
+    tasks: dict[str, str] = {}  # of a table of data sets: the paper's name -> ours
+    printed: bool = True  # whether the paper's table has these rows
+
+
+class Variant(Block):
+    """One of several rows of each model, which reads other metrics than the next."""
+
+    title: str
+    metric: str  # behind the name of the column's metric
+    key: str  # behind the model's name in the reference data
 
 
 class Footnote(Block):
@@ -47,19 +60,23 @@ class Layout(Block):
     sections: tuple[Section, ...]
     floors: bool = False
     others: bool = False  # whether the experiment's models without a row in the paper follow
+    also: tuple[str, ...] = ()  # further tables of the reference data that are looked up (what the text states)
+    pairs: dict[str, str] = {}  # the partner that a model is compared with
+    of: dict[str, str] = {}  # the column of which a model's difference is taken, where not the usual one
+    variants: tuple[Variant, ...] = ()
     notes: tuple[str, ...] = ()
 
 
 class Recipe(Block):
-    """What a paper's numbers were made with."""
+    """What a paper's numbers were made with, as far as it says."""
 
-    encoder: str
-    seeds: int
-    corpora: tuple[str, ...]
-    vocabulary: int
-    corpus: dict[str, RecipeValue]
-    pretrain: dict[str, RecipeValue]
-    finetune: dict[str, RecipeValue]
+    encoder: str | None = None  # None: every model has a size of its own
+    seeds: int | None = None
+    corpora: tuple[str, ...] = ()
+    vocabulary: int | None = None
+    corpus: dict[str, RecipeValue] = {}
+    pretrain: dict[str, RecipeValue] = {}
+    finetune: dict[str, RecipeValue] = {}
 
 
 class PaperFile(Block):
@@ -67,10 +84,11 @@ class PaperFile(Block):
 
     name: str
     title: str
-    baseline: str
     tasks: tuple[str, ...]
     titles: dict[str, str]
-    reported_rows: dict[str, int]
+    reported_rows: dict[str, int]  # examples of the full reported set of a task
+    data: str = ""  # what a table over all tasks with a metric was measured on, where no task here is that
+    statistic: Literal["mean", "median"] = "mean"  # over seeds
     recipe: Recipe
     tables: dict[str, Layout]
     footnotes: tuple[Footnote, ...] = ()
@@ -83,8 +101,9 @@ class Paper(PaperFile):
 
 
 def papers() -> list[str]:
-    """The papers whose tables can be printed."""
-    return sorted(entry.name.removesuffix(".yaml") for entry in PUBLISHED.iterdir() if entry.name.endswith(".yaml"))
+    """The papers whose tables can be printed, the suite's first one in front."""
+    names = [entry.name.removesuffix(".yaml") for entry in PUBLISHED.iterdir() if entry.name.endswith(".yaml")]
+    return sorted(names, key=lambda name: (name != FIRST, name))
 
 
 @cache
@@ -117,7 +136,7 @@ def _with_columns(layout: Layout, file: PaperFile) -> Layout:
     columns: list[Column] = []
     for column in layout.columns:
         if "{task}" not in column.name:
-            columns.append(replace(column, tasks=file.tasks))
+            columns.append(replace(column, tasks=column.tasks or file.tasks))
             continue
         for task in file.tasks:
             columns.append(replace(column, name=column.name.format(task=task), title=file.titles[task], task=task))
@@ -133,6 +152,7 @@ def _numbers(name: str) -> dict[tuple[str, str, str], Published]:
             value_high=float(row["value_high"]) if row["value_high"] else None,
             std=float(row["std"]) if row["std"] else None,
             unit=row["unit"],
+            decimals=len(row["value"].partition(".")[2]),
         )
         for row in csv.DictReader(text.splitlines())
     }

@@ -11,7 +11,7 @@ from hashbench.report.data_origin import TaskOrigin, data_warnings, task_origins
 from hashbench.report.deviations import encoder_deviation, finetuning_deviations, plain, pretraining_deviations
 from hashbench.report.measured import Measured, MeasuredRun
 from hashbench.report.papers import Paper
-from hashbench.report.rows import Table
+from hashbench.report.rows import SCORES, Table
 from hashbench.report.starts import scratch_warning, starts
 
 PACKAGES = ("hashbench", "python", "torch", "lightning", "numpy", "scikit-learn")  # that move numbers
@@ -19,22 +19,29 @@ SHORT = 8  # letters of a fingerprint or commit
 Facts = list[tuple[str, str]]  # (what, value)
 
 
-def warnings(measured: Measured, paper: Paper, *, published: bool) -> list[str]:
+def warnings(measured: Measured, paper: Paper, table: Table) -> list[str]:
     """What must be said loudly above and below a table."""
     corpora = {corpus["name"] for run in measured.runs if run.kind == "pretrain" for corpus in _corpora(run)}
-    lines = data_warnings(task_origins(measured, paper), sorted(corpora), published=published)
+    lines = data_warnings(task_origins(measured, paper), sorted(corpora), published=table.published)
     lines += scratch_warning([(run.model, run.spec) for run in measured.runs])
+    if not table.published:
+        return lines
     scale = encoder_deviation(measured, paper)
-    steps = [line for line in pretraining_deviations(measured, paper) if line.startswith(("steps ", "corpora "))]
-    if published and (scale or steps):
+    lines_of_both = [*pretraining_deviations(measured, paper), *finetuning_deviations(measured, paper)]
+    steps = [line for line in lines_of_both if line.startswith(("steps ", "corpora "))]
+    if scale or steps:
         lines.append(f"NOT THE PAPER'S SCALE: {'; '.join(scale + steps)}: published values are no target here.")
+    other = list(dict.fromkeys(task for task, _, _ in table.readings if task not in paper.tasks))
+    if paper.data and other:
+        found = f"measured on {', '.join(other)} (paper: {paper.data})"
+        lines.append(f"NOT THE PAPER'S DATA: {found}: published values are no target here.")
     return lines
 
 
 def provenance(measured: Measured, paper: Paper, table: Table) -> Facts:
     """All lines under a table, without those that its columns do not stand on and those without content."""
     measures = {column.measure for column in table.columns}
-    scores, facts = bool(measures - {"fact", "minutes"}), "fact" in measures
+    scores, facts = bool(measures & SCORES), "fact" in measures
     lines = [
         ("experiment", _experiment(measured)),
         ("data", _data(task_origins(measured, paper))),
@@ -42,7 +49,7 @@ def provenance(measured: Measured, paper: Paper, table: Table) -> Facts:
         ("encoder", _distinct(run.encoder for run in measured.runs if run.kind != "floor")),
         ("pre-training", _pretraining(measured)),
         ("fine-tuning", _finetuning(measured) if scores else ""),
-        ("checkpoint", _checkpoint(measured) if scores else ""),
+        ("checkpoint", _checkpoint(measured, table) if scores else ""),
         ("deviations", _deviations(measured, paper)),
         ("timing", _timing(measured) if facts else ""),
         ("commits", _commits(measured)),
@@ -90,16 +97,20 @@ def _data(origins: dict[str, TaskOrigin]) -> str:
 
 def _metrics(measured: Measured, table: Table) -> str:
     """Metric and split that the table reads for each task: the paper's choice, or the experiment's in its own table."""
-    if table.paper:
-        readings = measured.readings(table.paper)
-        found = {task: readings[task] for task in measured.tasks() if task in readings}
-    else:
-        scores = [score for found in measured.scores.values() for score in found if score.own]
-        found = {score.run.task or "": (score.metric, score.split) for score in scores}
     by_reading: dict[tuple[str, str], list[str]] = {}
-    for task, reading in found.items():
-        by_reading.setdefault(reading, []).append(task)
-    return "; ".join(f"{metric} on {split}: {', '.join(tasks)}" for (metric, split), tasks in by_reading.items())
+    for task, metric, split in _readings(measured, table):
+        by_reading.setdefault((metric, split), []).append(task)
+    how = f"{table.statistic} over seeds: " if table.statistic != "mean" and by_reading else ""
+    return how + "; ".join(f"{metric} on {split}: {', '.join(tasks)}" for (metric, split), tasks in by_reading.items())
+
+
+def _readings(measured: Measured, table: Table) -> list[tuple[str, str, str]]:
+    """(task, metric, split) of all scores that a table stands on."""
+    found = list(table.readings)
+    if table.paper and not found:  # a table of ratios
+        found = [(task, *reading) for task, reading in measured.readings(table.paper).items()]
+    order = measured.tasks()
+    return sorted((reading for reading in found if reading[0] in order), key=lambda reading: order.index(reading[0]))
 
 
 def _pretraining(measured: Measured) -> str:
@@ -144,15 +155,18 @@ def _rates(measured: Measured, asked: Sequence[dict[str, Any]]) -> str:
     )
 
 
-def _checkpoint(measured: Measured) -> str:
+def _checkpoint(measured: Measured, table: Table) -> str:
     if not _of(measured, "finetune"):
         return ""
     if measured.checkpoint == "last":
         return "last evaluation"
-    return (
-        "best evaluation of each run by the task's metric, ties to the later; "
-        "GLUE is selected and reported on dev, as in the paper"
-    )
+    splits = {split for _, _, split in _readings(measured, table)}
+    words = ["best evaluation of each run by the task's metric, ties to the later"]
+    if any(split.startswith("validation") for split in splits):
+        words.append("GLUE is selected and reported on dev, as in the paper")
+    if "test" in splits:
+        words.append("what is reported on test is selected on validation, or on a seeded tenth of train")
+    return "; ".join(words)
 
 
 def _deviations(measured: Measured, paper: Paper) -> str:

@@ -6,11 +6,12 @@ import csv
 import io
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal, get_args
 
 from hashbench.report import numbers
-from hashbench.report.legend import has_published, legend, notes
-from hashbench.report.rows import Cell, Column, Row, Table
+from hashbench.report.legend import has_published, legend, notes, row_head
+from hashbench.report.rows import SIZES, Cell, Column, Row, Table
 from hashbench.report.text import render_text
 
 Format = Literal["text", "md", "csv", "json", "latex"]
@@ -53,8 +54,9 @@ def tidy(tables: Sequence[Table]) -> list[dict[str, TidyValue]]:
         for row in table.rows:
             for column in table.columns:
                 cell = row.cells[column.name]
-                if cell.value is None and not has_published(cell, table) and not row.encoder:
-                    continue  # neither measured, nor asked for, nor published
+                asked = bool(row.encoder and cell.reason)  # a run was asked for, and has no number
+                if cell.value is None and not has_published(cell, table) and not asked:
+                    continue
                 rows.append(_tidy(table, row, column.name, cell, column))
                 if cell.interval is not None:
                     low, high = cell.interval
@@ -64,11 +66,13 @@ def tidy(tables: Sequence[Table]) -> list[dict[str, TidyValue]]:
 
 
 def _tidy(table: Table, row: Row, name: str, cell: Cell, column: Column) -> dict[str, TidyValue]:
-    """One tidy row."""
+    """One tidy row; a count is in the unit of the published one beside it."""
     published = cell.published if table.published else None
     unit = cell.unit or (published.unit if published else "") or column.unit
+    if published and cell.value is not None and {cell.unit, published.unit} <= set(SIZES):
+        cell, unit = replace(cell, value=cell.value * SIZES[cell.unit] / SIZES[published.unit]), published.unit
     values: tuple[TidyValue, ...] = (
-        table.paper, table.number, row.model, name, cell.value, cell.value_high, cell.std, cell.n, unit,
+        table.paper, table.number, row.key or row.model, name, cell.value, cell.value_high, cell.std, cell.n, unit,
         published.value if published else None, table.experiment, row.encoder,
     )  # fmt: skip
     return dict(zip(TIDY, values, strict=True))
@@ -87,7 +91,7 @@ def render_markdown(table: Table) -> str:
     lines = [f"### {_md(table.title)}", ""]
     lines += [f"> **{_md(warning)}**  " for warning in table.warnings] + ([""] if table.warnings else [])
     heads = [_md(" ".join(filter(None, (column.title, column.subtitle)))) for column in table.columns]
-    lines.append("| model | " + " | ".join(heads) + " |")
+    lines.append(f"| {row_head(table)} | " + " | ".join(heads) + " |")
     lines.append("|---" + "|---:" * len(heads) + "|")
     section = ""
     for row in table.rows:
@@ -106,7 +110,7 @@ def _markdown_cell(cell: Cell, column: Column, table: Table) -> str:
     value = numbers.value(cell, column)
     parts = [f"**{value}**" if cell.best else value, numbers.spread(cell, column), numbers.interval(cell, column)]
     if has_published(cell, table):
-        parts.append(f"\\[{numbers.printed(cell.published)}\\]{numbers.marks(cell)}")
+        parts.append(f"\\[{numbers.printed(cell)}\\]{numbers.marks(cell)}")
     return " ".join(filter(None, parts))
 
 
@@ -124,7 +128,7 @@ def render_latex(table: Table) -> str:
     heads = [" ".join(filter(None, (column.title, column.subtitle))) for column in table.columns]
     lines = [r"% needs \usepackage{booktabs,graphicx}", r"\begin{table}[t]", r"\centering"]
     lines += [r"\resizebox{\linewidth}{!}{%", rf"\begin{{tabular}}{{l{'r' * len(heads)}}}", r"\toprule"]
-    lines += [" & ".join(["model", *map(_tex, heads)]) + r" \\", r"\midrule"]
+    lines += [" & ".join([row_head(table), *map(_tex, heads)]) + r" \\", r"\midrule"]
     section = ""
     for row in table.rows:
         if row.section != section:
@@ -147,7 +151,7 @@ def _latex_cell(cell: Cell, column: Column, table: Table) -> str:
     if interval := numbers.interval(cell, column):
         parts.append(rf"{{\scriptsize {_tex(interval)}}}")
     if has_published(cell, table):
-        parts.append(rf"{{\scriptsize [{_tex(numbers.printed(cell.published))}]{_tex(numbers.marks(cell))}}}")
+        parts.append(rf"{{\scriptsize [{_tex(numbers.printed(cell))}]{_tex(numbers.marks(cell))}}}")
     return " ".join(parts)
 
 

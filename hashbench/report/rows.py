@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 Direction = Literal["high", "low", ""]
-RowKind = Literal["model", "floor", "family"]
+RowKind = Literal["model", "floor", "family", "quoted", "task"]
+Scale = tuple[tuple[str, float], ...]  # units of a count with their size, largest first
+DECIMAL: Scale = (("M", 1e6), ("K", 1e3))
+BINARY: Scale = (("Gi", 2.0**30), ("Mi", 2.0**20), ("Ki", 2.0**10))
+BYTES: Scale = (("MB", 1e6), ("KB", 1e3), ("B", 1.0))
+SCORES = frozenset(("score", "average", "prr", "prr_average", "drop", "gain"))  # measures that predictions decide
+SIZES = dict((*DECIMAL, *BINARY, *BYTES))
 
 
 @dataclass(frozen=True)
@@ -18,6 +24,7 @@ class Published:
     value_high: float | None = None  # upper end of a printed range
     std: float | None = None  # the deviation in parentheses
     unit: str = ""
+    decimals: int = field(default=1, compare=False)  # as printed
 
 
 @dataclass(frozen=True)
@@ -25,13 +32,21 @@ class Column:
     """One column. `name` is the key of the reference data and of the tidy rows."""
 
     name: str
-    unit: str  # percent | params | ms/sample | x | minutes
-    measure: str  # what is measured: a key of tables.MEASURES
+    unit: str  # percent | points | params | binary params | bytes | ms/sample | x | minutes | count
+    measure: str  # what is measured: a key of measures.MEASURES
     title: str = ""
-    task: str | None = None
+    task: str | None = None  # "*": every task that has the metric, a row each
     better: Direction = ""
     subtitle: str = ""  # the metric that is read
-    tasks: tuple[str, ...] = ()  # of an average
+    metric: str = ""  # of a score: read instead of the paper's choice for the task
+    split: str = ""
+    tasks: tuple[str | tuple[str, ...], ...] = ()  # of an average: columns; those in brackets count together as one
+    fact: str = ""  # a stored fact of another name than the column's
+    factor: float = 1.0  # by which a fact is multiplied
+    of: str = ""  # of a difference: the column that is compared
+    against: str = ""  # with which model; "pair": with the row's partner
+    path: str = ""  # of a setting: its place in a run's spec, with dots
+    unavailable: bool = False  # printed in the paper, in numbers that are not at hand
 
 
 @dataclass(frozen=True)
@@ -46,6 +61,7 @@ class Cell:
     published: Published | None = None
     interval: tuple[float, float] | None = None  # 95 % over examples
     n_examples: int | None = None
+    unavailable: bool = False  # published, but not available in numbers
     unit: str = ""  # K or M where a count is scaled
     reason: str = ""  # why the value is missing
     group: str = ""  # cells of different groups (encoder, data, precision) are not compared
@@ -64,6 +80,7 @@ class Row:
     encoder: str = ""
     section: str = ""
     settings: str = ""  # what sets this row apart from another row of the same model
+    key: str = ""  # its name in the reference data, where that is not the model's
 
     def measured(self) -> bool:
         """Whether any cell holds a measured value."""
@@ -86,18 +103,22 @@ class Table:
     notes: tuple[str, ...] = ()  # how the columns are made
     missing: tuple[str, ...] = ()  # cells that are missing, and why
     published: bool = True
-    paper_title: str = ""
+    readings: tuple[tuple[str, str, str], ...] = ()  # (task, metric, split) of the scores
+    statistic: str = "mean"  # over seeds
 
 
-def scaled(count: float) -> tuple[float, str]:
+def scaled(count: float, scale: Scale = DECIMAL) -> tuple[float, str]:
     """A count of parameters as it is printed, and the unit.
 
     >>> scaled(38_603_520)
     (38.60352, 'M')
     >>> scaled(797_184)
     (797.184, 'K')
+    >>> scaled(248 * 2**20, BINARY), scaled(1_680, BYTES)
+    ((248.0, 'Mi'), (1.68, 'KB'))
     """
-    return (count / 1e6, "M") if count >= 1e6 else (count / 1e3, "K")
+    unit, size = next(((unit, size) for unit, size in scale if count >= size), scale[-1])
+    return count / size, unit
 
 
 def comparable(cell: Cell) -> float | None:
@@ -105,7 +126,7 @@ def comparable(cell: Cell) -> float | None:
     if cell.value is None:
         return None
     middle = cell.value if cell.value_high is None else (cell.value + cell.value_high) / 2
-    return round(middle, 3 if cell.unit == "ms/sample" else 1) * {"M": 1e6, "K": 1e3}.get(cell.unit, 1.0)
+    return round(middle, 3 if cell.unit == "ms/sample" else 1) * SIZES.get(cell.unit, 1.0)
 
 
 def mark_best(rows: list[Row], columns: Sequence[Column]) -> list[Row]:

@@ -2,60 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from hashbench.report.cells import Ratios, average_cell, fact_cell, ratio_cell, score_cell
 from hashbench.report.examples import Examples
-from hashbench.report.measured import Entry, Measured, Seeded
+from hashbench.report.measured import Entry, Measured
+from hashbench.report.measures import Filling, data_cell
 from hashbench.report.missing import missing_lines
-from hashbench.report.papers import Layout, Paper, find_layout
+from hashbench.report.papers import Layout, Paper, Section, Variant, find_layout
 from hashbench.report.rows import Cell, Column, Published, Row, Table, mark_best
 
 FLOORS = "Floors"
 OTHERS = "Also in this experiment"
+ANY_TASK = "*"
+ALONE = Variant(title="", metric="", key="")  # where each model has one row
 
 
 @dataclass(frozen=True)
-class Filling:
-    """What the cells of a paper's table are made from."""
+class View:
+    """One of the ways in which a model is read: a task and a variant of the metrics, a row each."""
 
-    measured: Measured
+    filling: Filling
+    columns: tuple[Column, ...]
+    variant: Variant = ALONE
+    settings: str = ""
+
+
+@dataclass(frozen=True)
+class Printed:
+    """What the paper prints in one table."""
+
     paper: Paper
-    readings: dict[str, tuple[str, str]]  # task -> (metric, split)
-    ratios: Ratios
-    examples: Examples | None
+    number: str
+    layout: Layout
 
-    def read(self, entry: Entry, task: str) -> list[Seeded]:
-        """The scores that the paper reads for a task."""
-        return self.measured.read(entry, task, *self.readings[task]) if task in self.readings else []
+    def cell(self, key: str, column: Column, *, listed: bool = True) -> Cell:
+        """An empty cell with the published number. `listed`: whether the paper's table has the row."""
+        for table in (self.number, *self.layout.also):
+            if (table, key, column.name) in self.paper.numbers:
+                return Cell(published=self.paper.numbers[table, key, column.name])
+        return Cell(unavailable=listed and column.unavailable)
 
-
-def _score(filling: Filling, entry: Entry, column: Column) -> Cell:
-    assert column.task is not None
-    return score_cell(entry, column.task, filling.read, filling.examples)
-
-
-def _average(filling: Filling, entry: Entry, column: Column) -> Cell:
-    return average_cell(entry, column.tasks, filling.read, filling.examples)
-
-
-def _ratio(filling: Filling, entry: Entry, column: Column) -> Cell:
-    return ratio_cell(filling.measured, entry, column.task or "average", filling.paper, filling.ratios)
-
-
-def _fact(filling: Filling, entry: Entry, column: Column) -> Cell:
-    return fact_cell(filling.measured, entry, column)
-
-
-# What a column of a layout may ask for.
-MEASURES: dict[str, Callable[[Filling, Entry, Column], Cell]] = {
-    "score": _score,
-    "average": _average,
-    "prr": _ratio,
-    "prr_average": _ratio,
-    "fact": _fact,
-}
+    def row(self, key: str, columns: Sequence[Column], section: Section) -> dict[str, Cell]:
+        """The cells of a row of which nothing was measured."""
+        return {column.name: self.cell(key, column, listed=section.printed) for column in columns}
 
 
 def paper_table(
@@ -66,12 +56,12 @@ def paper_table(
     Raises InputError where the paper has no such table.
     """
     layout = find_layout(paper, number)
-    filling = Filling(measured, paper, measured.readings(paper.name), measured.ratios(paper.name), examples)
-    columns = _with_metrics(layout.columns, filling)
-    rows = mark_best(_rows(layout, number, columns, filling), columns)
+    views = _views(measured, paper, layout, examples)
+    columns = views[0].columns
+    rows = mark_best(_rows(Printed(paper, number, layout), views), columns)
     rows, footnotes = _footnoted(rows, number, paper, published)
     if not published:
-        rows = [row for row in rows if row.encoder]
+        rows = [row for row in rows if row.encoder or row.measured()]
     return Table(
         paper=paper.name,
         number=number,
@@ -83,80 +73,143 @@ def paper_table(
         notes=layout.notes,
         missing=tuple(missing_lines(rows, columns)),
         published=published,
+        readings=tuple(dict.fromkeys(reading for view in views for reading in _readings(view.columns))),
+        statistic=paper.statistic,
     )
 
 
-def _with_metrics(columns: Sequence[Column], filling: Filling) -> tuple[Column, ...]:
-    """The same columns; those of a score are headed by the metric that the paper reads."""
-    return tuple(
-        replace(column, subtitle=filling.readings[column.task][0])
-        if column.measure == "score" and column.task in filling.readings
-        else column
-        for column in columns
-    )
+def _views(measured: Measured, paper: Paper, layout: Layout, examples: Examples | None) -> list[View]:
+    """All ways to read a model: one, unless the table has variants or speaks of any task with a metric."""
+    readings, ratios = measured.readings(paper.name), measured.ratios(paper.name)
+    columns = tuple(_with_reading(column, readings) for column in layout.columns)
+    views = []
+    for variant in layout.variants or (ALONE,):
+        own = tuple(
+            replace(one, metric=one.metric + variant.metric) if one.measure == "score" else one for one in columns
+        )
+        tasks = _tasks_with(own, measured)
+        for task in tasks or [""]:
+            placed = tuple(replace(one, task=task) if one.task == ANY_TASK else one for one in own)
+            by_name = {column.name: column for column in placed}
+            filling = Filling(measured, paper, by_name, layout, ratios, examples)
+            views.append(View(filling, placed, variant, task if len(tasks) > 1 else ""))
+    return views
 
 
-def _rows(layout: Layout, number: str, columns: Sequence[Column], filling: Filling) -> list[Row]:
+def _with_reading(column: Column, readings: Mapping[str, tuple[str, str]]) -> Column:
+    """A column of scores with the metric and split that the paper reads, and the metric as its heading."""
+    if column.measure != "score":
+        return column
+    if not column.metric and column.task in readings:
+        metric, split = readings[column.task]
+        column = replace(column, metric=metric, split=split)
+    return replace(column, subtitle=column.subtitle or column.metric.removeprefix(column.title))
+
+
+def _tasks_with(columns: Sequence[Column], measured: Measured) -> list[str]:
+    """The tasks that columns of any task speak of."""
+    found = [measured.tasks_with(one.metric, one.split) for one in columns if one.task == ANY_TASK]
+    return list(dict.fromkeys(task for tasks in found for task in tasks))
+
+
+def _readings(columns: Sequence[Column]) -> list[tuple[str, str, str]]:
+    return [(one.task, one.metric, one.split) for one in columns if one.measure == "score" and one.task]
+
+
+def _rows(printed: Printed, views: Sequence[View]) -> list[Row]:
     """All rows in the paper's order, then models that the paper has not, then the floors."""
     rows: list[Row] = []
     placed: set[str] = set()
+    layout, measured = printed.layout, views[0].filling.measured
     for section in layout.sections:
         for model in section.models:
-            rows.extend(_model_rows(model, section.title, number, columns, filling))
+            rows.extend(_model_rows(model, section, printed, views))
         placed.update(section.models)
         for family, members in section.families.items():
-            rows.append(_family_row(family, members, section.title, number, columns, filling))
+            rows.append(_family_row(family, members, section, printed, views[0]))
             for member in members:
-                found = _model_rows(member, section.title, number, columns, filling)
+                found = _model_rows(member, section, printed, views)
                 rows.extend(replace(row, title=f"  {row.title}") for row in found if row.encoder)
             placed.update(members)
-    for entry in filling.measured.entries:
-        if layout.others and entry.kind == "model" and entry.model not in placed:
-            rows.append(_entry_row(entry, OTHERS, number, columns, filling))
+        for name in section.quoted:
+            rows.append(Row(name, name, printed.row(name, views[0].columns, section), "quoted", section=section.title))
+        for name, task in section.tasks.items():
+            rows.append(_data_row(name, task, section, printed, views[0]))
+    for entry in measured.entries:
+        if layout.others and entry.kind == "model" and entry.model not in placed and _is_asked(entry, views):
+            rows.extend(row for view in views for row in _entry_row(entry, Section(title=OTHERS), printed, view))
         elif layout.floors and entry.kind == "floor":
-            rows.append(_entry_row(entry, FLOORS, number, columns, filling))
+            rows.extend(row for view in views for row in _entry_row(entry, Section(title=FLOORS), printed, view))
     return rows
 
 
-def _model_rows(model: str, section: str, number: str, columns: Sequence[Column], filling: Filling) -> list[Row]:
-    """The rows of a model of the paper: one an entry, or an empty one where the experiment has none."""
-    entries = [entry for entry in filling.measured.entries if entry.model == model and entry.kind == "model"]
+def _is_asked(entry: Entry, views: Sequence[View]) -> bool:
+    """Whether a model that the paper has not belongs in the table: it has runs of the scored tasks, if any are."""
+    tasks = {column.task for view in views for column in view.columns if column.measure == "score"}
+    return not tasks or any(run.task in tasks for run in entry.runs)
+
+
+def _model_rows(model: str, section: Section, printed: Printed, views: Sequence[View]) -> list[Row]:
+    """The rows of a model of the paper: one an entry and view, or an empty one where the experiment has none."""
+    measured = views[0].filling.measured
+    entries = [entry for entry in measured.entries if entry.model == model and entry.kind == "model"]
     if entries:
-        return [_entry_row(entry, section, number, columns, filling) for entry in entries]
-    cells = {
-        column.name: Cell(published=_published(filling.paper, number, model, column), reason="not in this experiment")
-        for column in columns
-    }
-    return [Row(model, model, cells, section=section)]
+        return [row for view in views for entry in entries for row in _entry_row(entry, section, printed, view)]
+    rows = []
+    for variant in dict.fromkeys(view.variant for view in views):
+        cells = printed.row(model + variant.key, views[0].columns, section)
+        silent = {column.name for column in views[0].columns if column.measure in ("printed", "setting")}
+        why = "not in this experiment"
+        empty = {name: cell if name in silent else replace(cell, reason=why) for name, cell in cells.items()}
+        rows.append(Row(model, _title(model, variant), empty, section=section.title, key=model + variant.key))
+    return rows
 
 
-def _entry_row(entry: Entry, section: str, number: str, columns: Sequence[Column], filling: Filling) -> Row:
-    cells = {
-        column.name: replace(
-            MEASURES[column.measure](filling, entry, column),
-            published=_published(filling.paper, number, entry.model, column),
-        )
-        for column in columns
-    }
-    return Row(entry.model, entry.model, cells, entry.kind, entry.encoder, section, entry.settings)
+def _entry_row(entry: Entry, section: Section, printed: Printed, view: View) -> list[Row]:
+    """The row of an entry in one view. A floor has rows only where a metric of the view was stored for it."""
+    key = entry.model + view.variant.key
+    listed = section.printed and section.title not in (OTHERS, FLOORS)
+    cells: dict[str, Cell] = {}
+    for column in view.columns:
+        beside = printed.cell(key, column, listed=listed)
+        cell = view.filling.cell(entry, column)
+        cells[column.name] = replace(cell, published=beside.published, unavailable=beside.unavailable)
+    row = Row(
+        entry.model,
+        _title(entry.model, view.variant),
+        cells,
+        entry.kind,
+        entry.encoder,
+        section.title,
+        ", ".join(filter(None, (entry.settings, view.settings))),
+        key,
+    )
+    return [row] if row.measured() or entry.kind == "model" else []
 
 
-def _published(paper: Paper, number: str, model: str, column: Column) -> Published | None:
-    key = (number, model, column.name)
-    return paper.numbers[key] if key in paper.numbers else None
+def _title(model: str, variant: Variant) -> str:
+    return f"{model}, {variant.title}" if variant.title else model
 
 
-def _family_row(
-    family: str, members: Sequence[str], section: str, number: str, columns: Sequence[Column], filling: Filling
-) -> Row:
+def _data_row(name: str, task: str, section: Section, printed: Printed, view: View) -> Row:
+    """One data set: what the paper says of it, and the rows that the sweep found."""
+    cells: dict[str, Cell] = {}
+    for column in view.columns:
+        beside = printed.cell(name, column)
+        cells[column.name] = replace(data_cell(view.filling.measured, task, column), published=beside.published)
+    return Row(name, task, cells, "task", section=section.title)
+
+
+def _family_row(family: str, members: Sequence[str], section: Section, printed: Printed, view: View) -> Row:
     """One row of the paper for several models: the mean of theirs; of a range, the mean of each end."""
-    entries = [entry for entry in filling.measured.entries if entry.model in members and entry.kind == "model"]
+    measured = view.filling.measured
+    entries = [entry for entry in measured.entries if entry.model in members and entry.kind == "model"]
     alike = len({entry.encoder for entry in entries}) == 1
     cells: dict[str, Cell] = {}
-    for column in columns:
-        found = [MEASURES[column.measure](filling, entry, column) for entry in entries] if alike else []
-        cells[column.name] = replace(_mean_cell(found), published=_published(filling.paper, number, family, column))
-    return Row(family, family, cells, "family", entries[0].encoder if alike else "", section)
+    for column in view.columns:
+        found = [view.filling.cell(entry, column) for entry in entries] if alike else []
+        cells[column.name] = replace(_mean_cell(found), published=printed.cell(family, column).published)
+    return Row(family, family, cells, "family", entries[0].encoder if alike else "", section.title)
 
 
 def _mean_cell(cells: Sequence[Cell]) -> Cell:
@@ -179,6 +232,12 @@ def _footnoted(rows: Sequence[Row], number: str, paper: Paper, published: bool) 
         texts.append(note.text)
         for model, column in note.cells:
             for row, cells in zip(rows, marked, strict=True):
-                if row.model == model and cells[column].published is not None:
+                if model in (row.model, row.key) and column in cells and cells[column].published is not None:
                     cells[column] = replace(cells[column], marks=(*cells[column].marks, len(texts)))
     return [replace(row, cells=cells) for row, cells in zip(rows, marked, strict=True)], texts
+
+
+def printed_number(paper: Paper, key: str, column: str) -> Published | None:
+    """The first number of that name in any of the paper's tables."""
+    found = [number for (_, model, name), number in paper.numbers.items() if (model, name) == (key, column)]
+    return found[0] if found else None

@@ -12,8 +12,8 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from hashbench.report import numbers
-from hashbench.report.legend import legend, notes
-from hashbench.report.rows import Cell, Column, Row, Table
+from hashbench.report.legend import has_published, legend, notes, row_head
+from hashbench.report.rows import SCORES, Cell, Column, Row, Table
 
 GAP = 2  # blanks between columns: one of padding, one that the frame keeps for a divider
 NARROWEST = 40  # columns; below this nothing can be laid out
@@ -43,7 +43,7 @@ def _warn(console: Console, warnings: Sequence[str]) -> None:
 
 def _blocks(table: Table, width: int, *, starred: bool) -> list[tuple[list[Column], bool]]:
     """Which columns stand side by side, and whether value and spread are stacked to save width."""
-    room = width - max([len(_name(row)) for row in table.rows] + [5]) - GAP
+    room = width - max([len(name) for row in table.rows for name in (_name(row), row.section)] + [5]) - GAP
     columns = list(table.columns)
     if sum(_width(table, column, stacked=False, starred=starred) + GAP for column in columns) <= room + GAP:
         return [(columns, False)]
@@ -63,7 +63,7 @@ def _blocks(table: Table, width: int, *, starred: bool) -> list[tuple[list[Colum
 
 
 def _is_score(column: Column) -> bool:
-    return column.measure not in ("fact", "minutes")
+    return column.measure in SCORES
 
 
 def _width(table: Table, column: Column, *, stacked: bool, starred: bool) -> int:
@@ -81,15 +81,15 @@ def _lines(cell: Cell, column: Column, table: Table, stacked: bool, starred: boo
     if cell.value is None:
         value.stylize("dim")
     spread, interval = numbers.spread(cell, column), numbers.interval(cell, column)
-    lines = [value]
+    lines = [value] if value.plain else []
     if spread and stacked:
         lines.append(Text(spread, style="dim"))
     elif spread:
         value.append(f" {spread}", style="not bold dim")
     if interval:
         lines.append(Text(interval, style="dim"))
-    if table.published and cell.published is not None:
-        lines.append(Text(f"[{numbers.printed(cell.published)}]{numbers.marks(cell)}", style="cyan"))
+    if has_published(cell, table):
+        lines.append(Text(f"[{numbers.printed(cell)}]{numbers.marks(cell)}", style="cyan"))
     elif cell.marks:
         value.append(numbers.marks(cell))
     return lines
@@ -98,7 +98,7 @@ def _lines(cell: Cell, column: Column, table: Table, stacked: bool, starred: boo
 def _grid(table: Table, columns: Sequence[Column], *, stacked: bool, starred: bool) -> Grid:
     """One block of columns under the rows' names."""
     grid = Grid(box=box.SIMPLE_HEAD, padding=(0, GAP - 1, 0, 0), pad_edge=False, show_edge=False, header_style="bold")
-    grid.add_column("model", no_wrap=True, overflow="fold")
+    grid.add_column(row_head(table), no_wrap=True, overflow="fold")
     for column in columns:
         head = f"{column.title}\n{column.subtitle}" if any(other.subtitle for other in columns) else column.title
         grid.add_column(head, justify="right", no_wrap=True)

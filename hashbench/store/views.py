@@ -45,6 +45,16 @@ JOIN metric s ON s.attempt_id = f.attempt_id AND s.step = CAST(c.value AS INTEGE
 WHERE f.kind IN ('finetune', 'floor') AND s.split NOT IN ('', 'train') AND s.perturbation = ''
 """
 
+VIEWS["perturbed_scores"] = """
+-- a score of the reported model under another way of evaluating (perturbation: a beam width, a tenth of the cases ...)
+SELECT f.experiment_id, f.experiment, f.encoder, f.model, f.position, f.kind, f.task, f.seed,
+       s.name AS metric, s.split, s.perturbation, s.value, s.reason, f.data_fingerprint, f.run_id
+FROM finished f
+JOIN metric c ON c.attempt_id = f.attempt_id AND c.split = '' AND c.name = 'best_step' AND c.step = 0
+JOIN metric s ON s.attempt_id = f.attempt_id AND s.step = CAST(c.value AS INTEGER)
+WHERE f.kind IN ('finetune', 'floor') AND s.perturbation <> ''
+"""
+
 VIEWS["scores_by_model"] = """
 -- mean over seeds; n: seeds with a value, n_missing: finished seeds whose score is undefined
 SELECT experiment_id, experiment, baseline, encoder, model, MIN(position) AS position, task, metric, split, checkpoint,
@@ -54,11 +64,12 @@ GROUP BY experiment_id, experiment, baseline, encoder, model, task, metric, spli
 """
 
 VIEWS["paper_scores"] = """
--- the one number of a model and task that a paper reads (table reading); paper 'own': that the experiment itself reads
+-- the one number of a model and task that a paper reads (table reading; task '*' is any that has the metric), a mean
+-- over seeds also where the paper prints medians; paper 'own': that the experiment itself reads
 SELECT s.experiment_id, s.experiment, s.baseline, s.encoder, s.model, s.position, p.paper, s.task, s.checkpoint,
        s.metric, s.split, s.data_fingerprint, s.value, s.n, s.n_missing
 FROM scores_by_model s
-JOIN reading p ON p.task = s.task AND p.metric = s.metric AND p.split = s.split
+JOIN reading p ON p.task IN (s.task, '*') AND p.metric = s.metric AND p.split = s.split
 UNION ALL
 SELECT experiment_id, experiment, baseline, encoder, model, position, 'own', task, checkpoint,
        metric, split, data_fingerprint, value, n, n_missing
@@ -96,21 +107,21 @@ GROUP BY m.experiment_id, m.experiment, m.baseline, m.encoder, m.model, m.paper,
 """
 
 VIEWS["facts"] = """
--- a fact that an efficiency run measured, or that a pre-training noted on its way
+-- a fact that an efficiency run measured, or that a training noted on its way; task '' where it has none
 SELECT f.experiment_id, f.experiment, f.baseline, f.encoder, f.model, f.position, f.kind, f.run_id,
        m.name, m.split AS task, m.value
 FROM finished f
 JOIN metric m ON m.attempt_id = f.attempt_id
-WHERE f.kind IN ('efficiency', 'pretrain') AND m.step = 0 AND m.split <> 'train' AND m.perturbation = ''
+WHERE (f.kind IN ('efficiency', 'pretrain') OR f.kind = 'finetune' AND m.split = '')
+  AND m.step = 0 AND m.split <> 'train' AND m.perturbation = ''
 """
 
 
 def _counted(name: str) -> str:
-    """A size: from the efficiency run, else from the pre-training."""
+    """A size: from the efficiency run, else from the pre-training, else from a training on a task."""
     of = "MAX(CASE WHEN kind = '{kind}' AND name = '{name}' AND task = '' THEN value END)"
-    return (
-        f"COALESCE({of.format(kind='efficiency', name=name)},\n                {of.format(kind='pretrain', name=name)})"
-    )
+    sources = [of.format(kind=kind, name=name) for kind in ("efficiency", "pretrain", "finetune")]
+    return "COALESCE(" + ",\n                ".join(sources) + ")"
 
 
 def _timed(aggregate: str, name: str) -> str:

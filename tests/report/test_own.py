@@ -9,6 +9,8 @@ import pytest
 from hashbench.report.main import tables
 from hashbench.report.rows import Row, Table
 from hashbench.store.engine import Store
+from tests.report.hand_made import HandRun
+from tests.report.hand_made import build as build_by_hand
 from tests.report.made_up import World, build
 
 
@@ -56,3 +58,63 @@ def test_an_experiment_without_a_finished_run_is_all_missing(tmp_path: Path) -> 
     table = tables(build(tmp_path / "results.db", world))[0]
     assert _row(table, "bert-mlm").cells["cola"].reason == "planned, not finished"
     assert "No average: there is no task on which every model has a score." in table.notes
+
+
+DEV, MATCHED, MISMATCHED = "validation", "validation_matched", "validation_mismatched"
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """Tasks of several metrics and splits, one of them a page-link set."""
+    runs = [
+        HandRun("proformer", "stsb", 0, {("spearman", DEV, ""): 0.7, ("pearson", DEV, ""): 0.8}, own=("spearman", DEV)),
+        HandRun(
+            "proformer",
+            "mnli",
+            0,
+            {("accuracy", MATCHED, ""): 0.6, ("accuracy", MISMATCHED, ""): 0.5},
+            own=("accuracy", MATCHED),
+        ),
+        HandRun("proformer", "links", 0, {("rec@1", "test", ""): 0.1, ("mrr", "test", ""): 0.2}, own=("rec@1", "test")),
+    ]
+    more = {("rec@1", "test", "beam=1"): 0.05}
+    runs.append(HandRun("popularity", "links", None, {("rec@1", "test", ""): 0.02, **more}, kind="floor"))
+    return build_by_hand(tmp_path_factory.mktemp("several") / "results.db", runs)
+
+
+def test_each_task_is_read_by_the_metric_that_selects(several: Store) -> None:
+    table = tables(several)[0]
+    scores = [column for column in table.columns if column.measure == "score"]
+    assert [(column.name, column.subtitle) for column in scores] == [
+        ("stsb", "spearman"),
+        ("mnli", "accuracy"),
+        ("links", "rec@1"),
+    ]
+    assert [_row(table, "proformer").cells[column.name].value for column in scores] == [
+        pytest.approx(70.0),
+        pytest.approx(60.0),
+        pytest.approx(10.0),
+    ]
+    assert dict(table.provenance)["metrics"] == (
+        "spearman on validation: stsb; accuracy on validation_matched: mnli; rec@1 on test: links"
+    )
+
+
+def test_all_metrics_are_shown_on_request(several: Store) -> None:
+    table = tables(several, all_metrics=True)[0]
+    scores = [column for column in table.columns if column.measure == "score"]
+    assert [(column.name, column.subtitle) for column in scores] == [
+        ("stsb", "spearman"),
+        ("stsb_pearson", "pearson"),
+        ("mnli", "accuracy"),
+        ("mnli_accuracy_validation_mismatched", "accuracy mismatched"),
+        ("links", "rec@1"),
+        ("links_mrr", "mrr"),
+    ]
+    cells = _row(table, "proformer").cells
+    assert cells["stsb_pearson"].value == pytest.approx(80.0)
+    assert cells["mnli_accuracy_validation_mismatched"].value == pytest.approx(50.0)
+    assert cells["links_mrr"].value == pytest.approx(20.0)
+    assert table.columns[6].tasks == ("stsb", "mnli", "links")  # the average is that of the selecting metrics
+    assert cells["average"].value == pytest.approx((70 + 60 + 10) / 3)
+    assert _row(table, "popularity").cells["links"].value == pytest.approx(2.0)

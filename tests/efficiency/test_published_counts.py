@@ -1,0 +1,126 @@
+"""Every exact count of the reference data against the models, to the digit, in the frame of its paper."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from importlib.resources import files
+
+import pytest
+
+from hashbench.efficiency.frames import OF_PAPERS, bare, frame_of, with_pooler
+from hashbench.efficiency.parameters import count
+from hashbench.embeddings.base import Frame, ModelSpec
+from hashbench.embeddings.registry import find_model, models
+
+PAPERS = ("hashformers", "eelbert", "proformer", "superbloom")
+BYTES = 4  # of a float32
+CLASSES = {"mrda": 6, "atis": 21, "ag": 4, "yahoo-answers": 10}  # ProFormer, table 2
+
+
+def _exact() -> list[tuple[str, str, str, int]]:
+    """(paper, model, column, integer) of all derived counts."""
+    found = []
+    for paper in PAPERS:
+        text = (files("hashbench.report") / "published" / f"{paper}.csv").read_text(encoding="utf-8")
+        for row in csv.DictReader(text.splitlines()):
+            if "_exact" in row["column"] and not row["column"].endswith("_paper_fit"):
+                found.append((paper, row["model"], row["column"], int(row["value"])))
+    return found
+
+
+EXACT = _exact()
+# Models of the reference data that are not registered. A model that is, or is not, without this list saying so fails.
+UNREGISTERED = {
+    "hashformers": {"canine-c", "proformer-glue"},
+    "eelbert": {
+        "bert-base", "bert-mini", "bert-tiny", "eelbert-base", "eelbert-mini", "eelbert-tiny", "uno-eelbert",
+        "bert-base-random-hash", "bert-mini-random-hash", "bert-base-hash-init", "bert-mini-hash-init",
+    },
+    "proformer": {
+        "proformer", "proformer-k4", "proformer-i768", "proformer-i768-k4", "proformer-glue", "bert-2l",
+        "bert-2l-560", "bert-2l-840", "bert-base", "sgnn",
+    },
+    "superbloom": {
+        "superbloom-baseline", "superbloom-sampled-softmax", "superbloom-a50", "superbloom-baseline-l1",
+        "superbloom-baseline-l12", "superbloom-d256l1", "superbloom-d384l1", "superbloom-d256l12",
+        "superbloom-text-baseline-h64", "superbloom-text-baseline-h256", "superbloom-text-hash40-h512",
+        "superbloom-text-hash20-h1024",
+        *(f"superbloom-hash{alpha}-{maps}" for alpha in (10, 20) for maps in ("00", "01", "11")),
+    },
+}  # fmt: skip
+HERE = [row for row in EXACT if row[1] in models()]
+
+
+def _total(spec: ModelSpec, paper: str) -> int:
+    return count(spec, frame=frame_of(spec, paper)).total
+
+
+def _of_frame(counted: Callable[..., object]) -> Callable[[ModelSpec, str], int]:
+    return lambda spec, paper: count(spec, frame=Frame("", counted)).total  # type: ignore[arg-type]
+
+
+def _rows(spec: ModelSpec, paper: str) -> int:
+    """Rows of the table: its numbers by the dimension, which a model of a fixed size names."""
+    return count(spec).embedding // int(spec.encoder_args["dim"])
+
+
+# How a column of the reference data is counted.
+COUNTED: dict[str, Callable[[ModelSpec, str], int]] = {
+    "total_params_exact": _total,
+    "emb_params_exact": lambda spec, paper: count(spec, frame=frame_of(spec, paper)).embedding,
+    "size_bytes_exact": lambda spec, paper: BYTES * _total(spec, paper),
+    "encoder_params_exact": _of_frame(bare),
+    "encoder_pooler_params_exact": _of_frame(with_pooler),
+    "cls2_params_exact": lambda spec, paper: count(spec, n_classes=2, deployed=True).total,
+    "total_params_exact_no_head": _of_frame(bare),
+    "vocab_size_exact": _rows,
+    **{
+        f"total_params_exact_{name}": lambda spec, paper, n=n: count(spec, n_classes=n).total  # type: ignore[misc]
+        for name, n in CLASSES.items()
+    },
+}
+
+
+@pytest.mark.parametrize(("paper", "model", "column", "exact"), HERE, ids=lambda value: str(value))
+def test_an_exact_count(paper: str, model: str, column: str, exact: int) -> None:
+    assert COUNTED[column](find_model(model), paper) == exact
+
+
+def test_every_column_of_the_reference_data_is_counted() -> None:
+    assert {column for _, _, column, _ in EXACT} == set(COUNTED)
+    assert len(EXACT) == 165  # 36 + 46 + 29 + 54 in the order of PAPERS
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_the_models_that_are_not_registered_are_known(paper: str) -> None:
+    named = {model for owner, model, _, _ in EXACT if owner == paper}
+    assert named - set(models()) == UNREGISTERED[paper]
+
+
+def test_a_paper_that_counts_another_familys_model_has_a_frame_for_it() -> None:
+    known = {(paper, model) for paper, model, _, _ in EXACT}
+    assert set(OF_PAPERS) <= known
+    assert all(model in models() or model in UNREGISTERED[paper] for paper, model in OF_PAPERS)
+    for (paper, model), frame in OF_PAPERS.items():
+        assert model not in models() or (find_model(model).paper != paper and frame.words)
+
+
+def test_counts_that_would_fit_superblooms_printed_ones() -> None:
+    """Other numbers of special items or buckets, row by row of d numbers and a bias (tables 1 and 4)."""
+    exact = {(model, column): value for _, model, column, value in EXACT}
+    fits = {}
+    text = (files("hashbench.report") / "published" / "superbloom.csv").read_text(encoding="utf-8")
+    for row in csv.DictReader(text.splitlines()):
+        if row["column"].endswith("_paper_fit"):
+            fits[row["model"]] = int(row["value"])
+    rows_more = {  # model -> (rows that the fit has more, d)
+        "superbloom-a50": (2 * 100_352 + 6 - 211_282, 768),
+        "superbloom-text-baseline-h64": (-3, 64),  # 985 special items inside the million
+        "superbloom-text-baseline-h256": (-3, 256),
+        "superbloom-text-hash40-h512": (2 * (985 - 3), 512),
+        "superbloom-text-hash20-h1024": (2 * (985 - 3), 1024),
+    }
+    for model, (more, dim) in rows_more.items():
+        assert fits[model] == exact[model, "total_params_exact"] + more * (dim + 1)
+    assert set(fits) == set(rows_more)

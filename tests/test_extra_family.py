@@ -1,0 +1,105 @@
+"""A family is one file: put into a folder, its model is listed, counted, trained and reported without more ado."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hashbench.cli.app import main
+from hashbench.embeddings.registry import EXTRA_FOLDER
+
+FAMILY = '''
+"""Made up: one vector for each first byte of a token's MD5."""
+
+import torch
+from torch import nn
+
+from hashbench.embeddings.base import SPECIALS, Embedding, ModelSpec
+
+
+class FirstByte(Embedding):
+    """e = T[5 + first byte]."""
+
+    def __init__(self, dim):
+        super().__init__()
+        self.weight = nn.Parameter(0.02 * torch.randn(len(SPECIALS) + 256, dim))
+
+    def embed_types(self, codes):
+        return self.weight[len(SPECIALS) + codes[:, 0].long()]
+
+    def special_rows(self):
+        return self.weight[: len(SPECIALS)]
+
+    def embedding_parameters(self):
+        return self.weight.numel()
+
+
+MODELS = [
+    ModelSpec(
+        "first-byte", FirstByte, coder="md5-bits", groups=("made-up",), frame="all of it", summary="one byte of a hash"
+    )
+]
+'''
+EXPERIMENT = """
+name: made-up
+data: builtin
+encoder: tiny
+models: [made-up]
+baseline: first-byte
+tasks: [cola]
+seeds: [0]
+floors: [majority]
+pretrain: {corpora: [builtin], steps: 3, batch_size: 4, sequence_length: 16}
+finetune: {epochs: 1, batch_size: 64, max_length: 16, evaluations_per_epoch: 1}
+threads: 1
+"""
+BASE = 86_043_650  # all but the token part of a two-class model at base (appendix B of HashFormers)
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """A function from arguments to stdout, in a folder with the family's file beside the experiment's."""
+    (tmp_path / "families").mkdir()
+    (tmp_path / "families" / "first_byte.py").write_text(FAMILY)
+    (tmp_path / "made_up.yaml").write_text(EXPERIMENT)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(EXTRA_FOLDER, str(tmp_path / "families"))
+    monkeypatch.setenv("HASHBENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("HASHBENCH_DB", raising=False)
+
+    def command(*arguments: str) -> str:
+        with pytest.raises(SystemExit) as left:
+            main(list(arguments))
+        out, err = capsys.readouterr()
+        assert not left.value.code, err
+        return out
+
+    return command
+
+
+def _rows(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_a_file_in_a_folder_is_a_family(run: Callable[..., str]) -> None:
+    listed = {row["model"]: row for row in _rows(run("models", "--format", "csv"))}["first-byte"]
+    assert (listed["groups"], listed["tokens"], listed["code"]) == ("made-up", "words", "md5-bits")
+    assert listed["needs"] == "corpus (shuffle + random)"
+    assert "Further models, of no paper" in run("models")
+
+    (counted,) = _rows(run("params", "made-up", "--format", "csv"))
+    rows = 256 + 5
+    assert (int(counted["total_params"]), int(counted["emb_params"])) == (BASE + rows * 768, rows * 768)
+    assert (counted["frame"], counted["published_total"]) == ("all of it", "")
+
+    run("sweep", "made_up.yaml")
+    found = {(row["model"], row["column"]): row for row in _rows(run("report", "--format", "csv"))}
+    assert -100 <= float(found["first-byte", "cola"]["value"]) <= 100
+    assert (found["first-byte", "cola"]["experiment"], found["first-byte", "cola"]["n"]) == ("made-up", "1")
+    assert float(found["first-byte", "emb_params"]["value"]) == pytest.approx(rows * 128 / 1000)  # tiny, in thousands
+    beside = [row for row in _rows(run("report", "--table", "1", "--format", "csv")) if row["model"] == "first-byte"]
+    assert "cola" in {row["column"] for row in beside}
