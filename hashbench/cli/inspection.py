@@ -64,9 +64,6 @@ def params(
         bool,
         typer.Option(help="Count the learned row that HashFormers add to every ordinary token, as their table 2 does."),
     ] = True,
-    deployed: Annotated[
-        bool, typer.Option("--deployed", help="Count the fine-tuned model with 2 classes, whatever the paper counts.")
-    ] = False,
     style: TableFormat = Format.text,
 ) -> None:
     """Parameters of models with the published vocabulary, in the frame of each paper, beside the published counts.
