@@ -39,11 +39,12 @@ class PerceptronEncoder(Encoder):
     def __init__(self, config: PerceptronConfig) -> None:
         super().__init__()
         self.config = config
-        self.hidden = nn.ModuleList(nn.Linear(config.dim, config.dim) for _ in range(config.layers - 1))
-        self.dropout = Dropout(config.dropout)
-        for layer in self.hidden:
+        layers = [nn.Linear(config.dim, config.dim) for _ in range(config.layers - 1)]
+        for layer in layers:
             nn.init.xavier_uniform_(layer.weight)
             nn.init.zeros_(layer.bias)
+        self.hidden = nn.ModuleList(layers)
+        self.dropout = Dropout(config.dropout)
 
     @property
     def max_length(self) -> None:
