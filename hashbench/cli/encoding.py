@@ -31,7 +31,7 @@ class Encoded(TypedDict):
     """One token, as `encode --format json` prints it."""
 
     token: str
-    codes: list[int]
+    codes: list[int] | list[float]
     bits: str | None
 
 
@@ -53,7 +53,7 @@ def reader_of_model(name: str, data: Sequence[str] | None) -> Reader:
     unfitted = replace(model.spec, objective=None)  # codes need no weights
     sources = loaded.sources(data)
     if not needs_corpus(unfitted):
-        return _reader(loaded, replace(model, spec=unfitted), sources)
+        return fitted_reader(loaded, replace(model, spec=unfitted), sources)
     corpora = [found.name for found in available(open_sources(sources)) if found.kind == "corpus"]
     if not corpora:
         raise InputError(
@@ -62,7 +62,7 @@ def reader_of_model(name: str, data: Sequence[str] | None) -> Reader:
     if data is None:
         note("dictionary fitted on the built-in corpus; --data FOLDER or --run ID takes another")
     pretrain = Pretrain.model_validate({"corpora": tuple(corpora)})
-    return _reader(loaded, replace(model, spec=unfitted, pretrain=pretrain), sources)
+    return fitted_reader(loaded, replace(model, spec=unfitted, pretrain=pretrain), sources)
 
 
 def reader_of_run(db: str, prefix: str, label: str | None, data: Sequence[str] | None) -> Reader:
@@ -74,14 +74,14 @@ def reader_of_run(db: str, prefix: str, label: str | None, data: Sequence[str] |
         raise InputError(
             f"--run {prefix}: a run of kind {spec['kind']} has no codes; name a pre-training or a fine-tuning"
         )
-    loaded, own_label, had = _experiment_of(store, run_id)
+    loaded, own_label, had = experiment_of(store, run_id)
     model = model_of(loaded, own_label)
     if label not in (None, own_label):
         raise InputError(f"--run {prefix}: is a run of '{own_label}', not of '{label}'; leave --model out")
-    return _reader(loaded, replace(model, spec=replace(model.spec, objective=None)), loaded.sources(data or had))
+    return fitted_reader(loaded, replace(model, spec=replace(model.spec, objective=None)), loaded.sources(data or had))
 
 
-def _experiment_of(store: Store, run_id: str) -> tuple[Loaded, str, tuple[str, ...]]:
+def experiment_of(store: Store, run_id: str) -> tuple[Loaded, str, tuple[str, ...]]:
     """The experiment that a run belongs to, as the store keeps it, the run's label there, and the sources that its
     sweep had, none where that is not known."""
     for found in experiments(store):
@@ -95,7 +95,7 @@ def _experiment_of(store: Store, run_id: str) -> tuple[Loaded, str, tuple[str, .
     raise InputError(f"{store.name}: run {run_id[:8]} belongs to no experiment; name another")
 
 
-def _reader(loaded: Loaded, model: ResolvedModel, sources: Sequence[str]) -> Reader:
+def fitted_reader(loaded: Loaded, model: ResolvedModel, sources: Sequence[str]) -> Reader:
     """The tokenizer and coder of a model, fitted on its corpora where they learn anything from text."""
     if not needs_corpus(model.spec):
         spec = model.spec
@@ -120,10 +120,12 @@ def encode_texts(reader: Reader, texts: Sequence[str]) -> list[Encoded]:
     ]
 
 
-def _numbers(reader: Reader, codes: np.ndarray) -> list[list[int]]:
-    """The numbers that the embedding looks up: rows of its table, or the codewords it reads from bits."""
+def _numbers(reader: Reader, codes: np.ndarray) -> list[list[int]] | list[list[float]]:
+    """The numbers that the embedding looks up: rows of its table, or the codewords it reads from bits; or the vectors
+    themselves."""
     if reader.coder.bits is None:
-        return [row.tolist() for row in codes]
+        rows: list[list[int]] | list[list[float]] = codes.tolist()
+        return rows
     embedding = build_embedding(reader.model.spec, dim=1)
     codewords = getattr(embedding, "codewords", None)  # an embedding that sees whole bits has none
     if codewords is None:

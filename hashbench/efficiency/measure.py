@@ -16,10 +16,10 @@ from hashbench.coders.base import Coder
 from hashbench.coders.cache import type_codes
 from hashbench.coders.remembered import RememberedCodes
 from hashbench.coders.vocabulary import Vocabulary
-from hashbench.data.batching import Collator, encode_rows, evaluation_batches
 from hashbench.data.corpus import Corpus
 from hashbench.data.modules import PretrainingData
 from hashbench.data.task_data import TaskData
+from hashbench.data.texts import text_batches
 from hashbench.efficiency.memory import peak_bytes
 from hashbench.efficiency.parameters import count
 from hashbench.efficiency.timing import Pairs, in_turn
@@ -199,18 +199,16 @@ class Inference:
 
     def _batches(self, coder: Coder) -> Iterator[Batch]:
         """Batches made from the texts, nothing of them kept."""
-        contender, asked = self._contender, self._setting.asked
-        template, max_length = contender.spec.template, contender.finetune.max_length
-        interner = contender.tokenizer.interner()
-        provisional = [interner.add(column) for column in self._texts]
-        types, remap = interner.finish()
-        rows = encode_rows([column.remapped(remap) for column in provisional], template, max_length)
-        collate = Collator(coder.encode_types(types), template)
-        length = max_length if contender.finetune.pad_to_max else None
-        for chosen in evaluation_batches(rows.lengths, asked.infer_batch_size):
-            second = None if rows.second is None else rows.second[chosen]
-            ids = rows.padded(chosen, collate.pad, length, template.pad_multiple)
-            yield collate(ids, row_ids=chosen, second=second)
+        contender, recipe = self._contender, self._contender.finetune
+        return text_batches(
+            self._texts,
+            contender.tokenizer,
+            coder,
+            contender.spec.template,
+            max_length=recipe.max_length,
+            batch_size=self._setting.asked.infer_batch_size,
+            pad_to_max=recipe.pad_to_max,
+        )
 
 
 def autocast(precision: Precision, device: torch.device) -> torch.autocast:

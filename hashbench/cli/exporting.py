@@ -1,0 +1,123 @@
+"""From a run of the store to a folder, and from a folder to predictions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from hashbench.cli.encoding import Reader, experiment_of, fitted_reader
+from hashbench.coders.vocabulary import Vocabulary
+from hashbench.data.fingerprints import usable_cache_folder
+from hashbench.data.task_data import TaskData
+from hashbench.efficiency.parameters import count
+from hashbench.errors import InputError
+from hashbench.experiment.models import ResolvedModel, model_of
+from hashbench.export.card import Facts, model_card
+from hashbench.export.config import Config, spec_values
+from hashbench.export.loading import load
+from hashbench.export.writing import Sizes, Trained, write, write_card
+from hashbench.store.engine import Store, open_store
+from hashbench.store.status import artifacts, attempts, done_ids, find_run, run_spec
+from hashbench.sweep.materials import Materials
+
+SCORES = """
+SELECT DISTINCT metric, split, value, reason FROM glue_scores WHERE run_id = :id AND checkpoint = 'best'
+ORDER BY split, metric
+"""
+
+
+def export_run(db: str, prefix: str, folder: Path, data: Sequence[str] | None) -> Sizes:
+    """Writes a finished run's model; its sizes. Raises InputError for a run that is none, or kept no weights."""
+    store = open_store(db, create=False, read_only=True)
+    run_id = find_run(store, prefix)
+    spec = run_spec(store, run_id)
+    if spec["kind"] not in ("pretrain", "finetune"):
+        raise InputError(f"--run {prefix}: a {spec['kind']} has no model; name a pre-training or a fine-tuning")
+    if not done_ids(store, [run_id]):
+        raise InputError(f"--run {prefix}: is not finished; go on with its sweep first (see hashbench status)")
+    weights = _weights(store, run_id, prefix, with_head=spec["kind"] == "finetune")
+    loaded, label, had = experiment_of(store, run_id)
+    model, sources = model_of(loaded, label), loaded.sources(data or had)
+    reader = fitted_reader(loaded, replace(model, spec=replace(model.spec, objective=None)), sources)
+    task = None
+    if spec["kind"] == "finetune":
+        task = Materials(loaded, tuple(sources), usable_cache_folder()).task_data(spec["task"]["name"])
+    size = loaded.experiment.encoder
+    config = _config(run_id, size, model, reader, task)
+    trained = Trained(config, reader.model.spec, reader.tokenizer, reader.coder, weights[0], weights[1])
+    sizes = _sizes(trained, model, write(trained, folder))
+    write_card(folder, model_card(config, model.spec, _facts(store, run_id, loaded.experiment.name), sizes))
+    return sizes
+
+
+def predict_texts(folder: Path, lines: Sequence[str], *, as_json: bool) -> Iterator[str]:
+    """A line for each text: the label or value, or as JSON with the probability of each class."""
+    model = load(folder)
+    first, second = (list(lines), None) if not model.config.is_pair else _pairs(lines)
+    found = model.predict(first, second)
+    if not as_json:
+        yield from (str(each) for each in found)
+        return
+    shares = model.probabilities(first, second).tolist() if model.config.n_outputs != 1 else [None] * len(found)
+    for line, each, share in zip(lines, found, shares, strict=True):
+        yield json.dumps({"text": line, "prediction": each, "probabilities": share}, ensure_ascii=False)
+
+
+def _pairs(lines: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Both texts of each line."""
+    for line in lines:
+        if "\t" not in line:
+            raise InputError(f"{line[:60]!r}: no pair; write two texts with a tab between")
+    parts = [line.partition("\t") for line in lines]
+    return [first for first, _, _ in parts], [second for _, _, second in parts]
+
+
+def _weights(store: Store, run_id: str, prefix: str, *, with_head: bool) -> tuple[Path, Path | None]:
+    """The files of embedding and encoder, and of the head. Raises InputError where they were not kept."""
+    root = usable_cache_folder() / "artifacts"
+    files = {each.kind: root / each.url for each in artifacts(store, run_id)}
+    wanted = ("weights", "head") if with_head else ("weights",)
+    for kind in wanted:
+        if kind not in files:
+            again = f"hashbench db void {prefix} --reason export, then sweep with keep_weights=best"
+            raise InputError(f"--run {prefix}: its weights were not kept; {again}")
+        if not files[kind].is_file():
+            raise InputError(f"--run {prefix}: {files[kind]} is gone; set HASHBENCH_CACHE to where it was swept")
+    return files["weights"], files["head"] if with_head else None
+
+
+def _config(run_id: str, size: str, model: ResolvedModel, reader: Reader, task: TaskData | None) -> Config:
+    spec = reader.model.spec
+    config = Config(model.label, run_id, size, spec_values(spec, size, _rows(reader)), model.finetune.max_length)
+    if task is None:
+        return config
+    found = task.task
+    return replace(config, task=found.name, is_pair=found.is_pair, n_outputs=task.n_outputs, labels=task.label_names)
+
+
+def _rows(reader: Reader) -> int | None:
+    return reader.coder.num_rows if isinstance(reader.coder, Vocabulary) else None
+
+
+def _sizes(trained: Trained, model: ResolvedModel, weight_bytes: int) -> Sizes:
+    rows = trained.coder.num_rows if isinstance(trained.coder, Vocabulary) else None
+    size, n_outputs = trained.config.size, trained.config.n_outputs
+    in_paper = count(model.spec, size, vocabulary_rows=rows)
+    deployed = count(model.spec, size, vocabulary_rows=rows, n_classes=n_outputs, deployed=True)
+    return Sizes(in_paper, deployed, weight_bytes)
+
+
+def _facts(store: Store, run_id: str, experiment: str) -> Facts:
+    """What the card says of the run."""
+    spec = run_spec(store, run_id)
+    source = spec["pretrain"] if spec["kind"] == "finetune" else run_id
+    notes = next((each.notes for each in reversed(attempts(store, run_id)) if each.state == "done"), {})
+    return Facts(
+        spec=spec,
+        pretrain=None if source is None else run_spec(store, source),
+        scores=[dict(row) for row in store.query(SCORES, id=run_id)],
+        notes=notes,
+        origin=f"experiment {experiment}",
+    )

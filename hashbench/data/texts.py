@@ -1,0 +1,34 @@
+"""Batches made from texts at once, with nothing kept on disk: what a running application does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from hashbench.coders.base import Coder
+from hashbench.data.batching import Collator, encode_rows, evaluation_batches
+from hashbench.embeddings.base import Batch, Template
+from hashbench.text.tokenizers import Tokenizer
+
+
+def text_batches(
+    columns: Sequence[Sequence[str]],
+    tokenizer: Tokenizer,
+    coder: Coder,
+    template: Template,
+    *,
+    max_length: int,
+    batch_size: int,
+    pad_to_max: bool = False,
+) -> Iterator[Batch]:
+    """Texts (one column, or two of pairs) -> batches by length; `batch.row_ids` number the rows."""
+    interner = tokenizer.interner()
+    provisional = [interner.add(column) for column in columns]
+    types, remap = interner.finish()
+    tokenized = [column.remapped(remap) if len(column.ids) else column for column in provisional]
+    rows = encode_rows(tokenized, template, max_length)
+    collate = Collator(coder.encode_types(types), template)
+    length = max_length if pad_to_max else None
+    for chosen in evaluation_batches(rows.lengths, batch_size):
+        second = None if rows.second is None else rows.second[chosen]
+        ids = rows.padded(chosen, collate.pad, length, template.pad_multiple)
+        yield collate(ids, row_ids=chosen, second=second)

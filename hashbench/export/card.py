@@ -1,0 +1,83 @@
+"""The model card of an exported run, filled from the store: what it is, what it was trained on, how it scored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hashbench.embeddings.base import ModelSpec
+from hashbench.export.config import Config
+from hashbench.export.writing import Sizes
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the store knows of a run."""
+
+    spec: Mapping[str, Any]  # the run's
+    pretrain: Mapping[str, Any] | None  # the spec of its pre-training, None where there was none
+    scores: Sequence[Mapping[str, Any]]  # metric, split, value of the exported checkpoint
+    notes: Mapping[str, str]  # of its attempt: origin of the data and what must be said of them
+    origin: str  # experiment and database
+
+
+def model_card(config: Config, spec: ModelSpec, facts: Facts, sizes: Sizes) -> str:
+    """The card as markdown."""
+    parts = [
+        f"# {config.name}" + (f" on {config.task}" if config.task else ""),
+        spec.summary[:1].upper() + spec.summary[1:] + "." if spec.summary else "",
+        _usage(config),
+        "## Size\n\n" + _sizes(spec, sizes),
+        "## Training\n\n" + "\n".join(_training(config, facts)),
+    ]
+    if facts.scores:
+        parts.append("## Scores\n\n" + _scores(facts))
+    parts.append(f"Run {config.run}, {facts.origin}.")
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _usage(config: Config) -> str:
+    arguments = '["a text"], ["the other text of the pair"]' if config.is_pair else '["a text"]'
+    call = "predict" if config.n_outputs is not None else "embed"
+    return f"    import hashbench\n    hashbench.load(FOLDER).{call}({arguments})"
+
+
+def _sizes(spec: ModelSpec, sizes: Sizes) -> str:
+    frame = spec.frame or "encoder, embedding and head"
+    rows = [
+        "| frame | parameters | of these in the embedding |",
+        "|---|---:|---:|",
+        f"| {frame} | {sizes.in_paper.total:,} | {sizes.in_paper.embedding:,} |",
+        f"| as deployed, with its head | {sizes.deployed.total:,} | {sizes.deployed.embedding:,} |",
+    ]
+    return "\n".join(rows) + f"\n\nWeights: {sizes.weight_bytes:,} bytes."
+
+
+def _training(config: Config, facts: Facts) -> list[str]:
+    found = []
+    if facts.pretrain is not None:
+        recipe, corpora = facts.pretrain["pretrain"], facts.pretrain["corpus"]["corpora"]
+        objective = facts.pretrain["model"]["objective"]["kind"]
+        found.append(
+            f"- pre-trained by {objective} on {', '.join(corpus['name'] for corpus in corpora)}: {recipe['steps']:,} "
+            f"steps of {recipe['batch_size']} sequences of {recipe['sequence_length']} tokens, "
+            f"learning rate {recipe['learning_rate']:g}, seed {facts.pretrain['seed']}"
+        )
+    if config.task is not None:
+        recipe, rate = facts.spec["finetune"], facts.spec["finetune"]["learning_rate"]
+        rates = ", ".join(f"{each:g}" for each in rate) if isinstance(rate, list) else f"{rate:g}"
+        found.append(
+            f"- fine-tuned on {config.task}: {recipe['epochs']} epochs, batches of {recipe['batch_size']}, "
+            f"learning rate {rates}, seed {facts.spec['seed']}; the weights of the best evaluation"
+        )
+    found += [f"- {name}: {text}" for name, text in facts.notes.items() if name in ("origin", "data") and text]
+    return found
+
+
+def _scores(facts: Facts) -> str:
+    rows = ["| split | metric | score |", "|---|---|---:|"]
+    for row in facts.scores:
+        value = row["reason"] if row["value"] is None else f"{row['value']:.4f}"
+        rows.append(f"| {row['split']} | {row['metric']} | {value} |")
+    return "\n".join(rows)

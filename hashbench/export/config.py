@@ -1,0 +1,88 @@
+"""What an exported model says of itself: plain values in config.json, enough to build it again."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import asdict, dataclass, replace
+from inspect import getfile
+from pathlib import Path
+from typing import Any
+
+from hashbench.embeddings.base import Embedding, ModelSpec, Template
+from hashbench.embeddings.registry import embedding_arguments, load_own
+from hashbench.encoders.registry import encoder_config
+from hashbench.errors import InputError
+
+FORMAT = 1  # of the folder
+CONFIG, WEIGHTS, TOKENIZER, STATE, CARD, OWN = (
+    "config.json", "model.safetensors", "tokenizer", "coder.npz", "README.md", "embedding.py",
+)  # fmt: skip
+OWN_MODULE = "hashbench_own_"  # how `import_file` names the module of a user's own file
+
+
+@dataclass(frozen=True)
+class Config:
+    """An exported model. `labels`: names of the classes; one output without a name is a regression."""
+
+    name: str
+    run: str  # id
+    size: str  # of the encoder
+    spec: dict[str, Any]
+    max_length: int
+    task: str | None = None  # None: a pre-trained model without a head
+    is_pair: bool = False
+    n_outputs: int | None = None
+    labels: tuple[str, ...] = ()
+    format: int = FORMAT
+
+    def write(self, folder: Path) -> None:
+        """Writes config.json."""
+        (folder / CONFIG).write_text(json.dumps(asdict(self), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def read_config(folder: Path) -> Config:
+    """The config of an exported model. Raises InputError for a folder that holds none, or one of a later format."""
+    try:
+        values = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        found = Config(**{**values, "labels": tuple(values["labels"])})
+    except (OSError, ValueError, TypeError, KeyError):
+        raise InputError(f"{folder}: no exported model; make one with hashbench export --run ID {folder}") from None
+    if found.format != FORMAT:
+        raise InputError(f"{folder}: exported in format {found.format}, this program reads {FORMAT}; export it again")
+    return found
+
+
+def spec_values(spec: ModelSpec, size: str, vocabulary_rows: int | None) -> dict[str, Any]:
+    """A spec as plain values, nothing of which depends on the defaults of a later version."""
+    own = spec.embedding.__module__.startswith(OWN_MODULE)
+    return {
+        "embedding": f"{OWN if own else spec.embedding.__module__}:{spec.embedding.__qualname__}",
+        "embedding_args": embedding_arguments(spec, vocabulary_rows=vocabulary_rows),
+        "tokenizer": spec.tokenizer,
+        "tokenizer_args": spec.tokenizer_args,
+        "coder": spec.coder,
+        "coder_args": spec.coder_args,
+        "encoder": spec.encoder,
+        "encoder_args": asdict(encoder_config(spec.encoder, size, **spec.encoder_args)),
+        "pooling": spec.pooling,
+        "dense_head": spec.dense_head,
+        "template": asdict(spec.template),
+    }
+
+
+def copy_own_code(embedding: type[Embedding], folder: Path) -> None:
+    """The file of a user's own embedding into the folder; nothing for an embedding of the suite."""
+    if embedding.__module__.startswith(OWN_MODULE):
+        shutil.copyfile(getfile(embedding), folder / OWN)
+
+
+def spec_of(config: Config, folder: Path) -> ModelSpec:
+    """The spec of an exported model."""
+    values = dict(config.spec)
+    reference = str(values.pop("embedding"))
+    embedding = load_own(str(folder / reference) if reference.startswith(OWN) else reference)
+    form = values.pop("template")
+    plain: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in form.items()}
+    template = Template(**plain)
+    return replace(ModelSpec(config.name, embedding=embedding, objective=None), template=template, **values)

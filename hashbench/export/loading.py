@@ -1,0 +1,122 @@
+"""Exported models at work: texts to labels, values, scores or vectors. Needs the folder and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors.torch import load_file
+
+from hashbench.coders.base import Coder
+from hashbench.coders.registry import make_coder
+from hashbench.coders.remembered import RememberedCodes
+from hashbench.data.texts import text_batches
+from hashbench.embeddings.base import Batch, ModelSpec
+from hashbench.errors import InputError
+from hashbench.export.config import STATE, TOKENIZER, WEIGHTS, Config, read_config, spec_of
+from hashbench.objectives.classification import ClassificationHead, pool
+from hashbench.text.pieces import TRAIN, PieceTokenizer
+from hashbench.text.tokenizers import TOKENIZERS, Tokenizer, make_tokenizer
+from hashbench.training.model import Model, build_model
+
+BATCH_SIZE = 32
+VOCABULARY_ARGUMENTS = {"bpe", "vocab"}  # where a tokenizer's vocabulary came from; it lies in the folder now
+
+
+class Predictor:
+    """A model, its tokenizer and its coder. Codes of types are computed once and kept."""
+
+    def __init__(
+        self, config: Config, spec: ModelSpec, tokenizer: Tokenizer, coder: Coder, model: Model,
+        head: ClassificationHead | None,
+    ) -> None:  # fmt: skip
+        self.config, self.spec, self.tokenizer = config, spec, tokenizer
+        self.coder = RememberedCodes(coder)
+        self.model, self.head = model.eval(), None if head is None else head.eval()
+
+    def predict(self, texts: Sequence[str], second: Sequence[str] | None = None) -> list[str] | list[float]:
+        """Names of the most likely classes, or values of a regression. `second`: the other texts of pairs."""
+        outputs = self.outputs(texts, second)  # (n, n_outputs)
+        if self.config.n_outputs == 1:
+            return [float(value) for value in outputs[:, 0]]
+        labels = self.config.labels or tuple(str(i) for i in range(outputs.shape[1]))
+        return [labels[i] for i in outputs.argmax(axis=1)]
+
+    def probabilities(self, texts: Sequence[str], second: Sequence[str] | None = None) -> np.ndarray:
+        """Of each class, (n, classes); rows sum to 1."""
+        outputs = torch.from_numpy(self.outputs(texts, second))
+        return torch.softmax(outputs.double(), dim=1).numpy()
+
+    def outputs(self, texts: Sequence[str], second: Sequence[str] | None = None) -> np.ndarray:
+        """What the head gives, (n, n_outputs) float32. Raises InputError for a model without a head."""
+        if self.head is None:
+            raise InputError(f"{self.config.name}: a pre-trained model has no head; export the run of a fine-tuning")
+        found = np.empty((len(texts), self.config.n_outputs or 0), np.float32)
+        for batch, states in self._states(texts, second):
+            assert batch.row_ids is not None
+            found[batch.row_ids.numpy()] = self.head(states, self.model.states_mask(batch)).numpy()
+        return found
+
+    def embed(self, texts: Sequence[str], second: Sequence[str] | None = None) -> np.ndarray:
+        """One vector a text (n, d): the states of the last layer, pooled as the model's head pools them."""
+        found = np.empty((len(texts), self.model.config.dim), np.float32)
+        for batch, states in self._states(texts, second):
+            assert batch.row_ids is not None
+            found[batch.row_ids.numpy()] = pool(states, self.model.states_mask(batch), self.spec.pooling).numpy()
+        return found
+
+    @torch.no_grad()
+    def _states(self, texts: Sequence[str], second: Sequence[str] | None) -> Iterator[tuple[Batch, torch.Tensor]]:
+        """Batches and their states (B, L', d)."""
+        if self.config.task is not None and self.config.is_pair != (second is not None):
+            wanted = "pairs of texts" if self.config.is_pair else "single texts"
+            raise InputError(f"{self.config.name}: task {self.config.task} has {wanted}; give such")
+        if second is not None and len(second) != len(texts):
+            raise InputError(f"{len(texts)} texts and {len(second)} second ones; give as many")
+        columns = [texts] if second is None else [texts, second]
+        max_length = self.config.max_length
+        for batch in text_batches(
+            columns, self.tokenizer, self.coder, self.spec.template, max_length=max_length, batch_size=BATCH_SIZE
+        ):
+            yield batch, self.model(batch)
+
+
+def load(folder: str | Path) -> Predictor:
+    """The model of an exported folder, on the CPU. Raises InputError where the folder holds none."""
+    place = Path(folder).expanduser()
+    config = read_config(place)
+    spec = spec_of(config, place)
+    model, head = build_model(spec, config.size, seed=0), None
+    if config.n_outputs is not None:
+        dim = model.config.dim
+        head = ClassificationHead(dim, config.n_outputs, 0.0, spec.pooling, dense=spec.dense_head)
+    try:
+        tensors = load_file(place / WEIGHTS)
+        for prefix, part in (("model.", model), ("head.", head)):
+            if part is not None:
+                own = {name.removeprefix(prefix): each for name, each in tensors.items() if name.startswith(prefix)}
+                part.load_state_dict(own)
+    except (OSError, RuntimeError) as error:
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise InputError(f"{place / WEIGHTS}: not the weights of this model ({reason}); export it again") from error
+    return Predictor(config, spec, _tokenizer(spec, place), _coder(spec, place), model, head)
+
+
+def _tokenizer(spec: ModelSpec, folder: Path) -> Tokenizer:
+    if not issubclass(TOKENIZERS[spec.tokenizer], PieceTokenizer):
+        return make_tokenizer(spec.tokenizer, **spec.tokenizer_args)
+    arguments = {key: TRAIN if key in VOCABULARY_ARGUMENTS else each for key, each in spec.tokenizer_args.items()}
+    tokenizer = make_tokenizer(spec.tokenizer, **arguments)
+    assert isinstance(tokenizer, PieceTokenizer)
+    tokenizer.load(folder / TOKENIZER)
+    return tokenizer
+
+
+def _coder(spec: ModelSpec, folder: Path) -> Coder:
+    coder = make_coder(spec.coder, **spec.coder_args)
+    if (folder / STATE).is_file():
+        with np.load(folder / STATE) as state:
+            coder.restore(dict(state))
+    return coder

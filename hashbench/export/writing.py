@@ -1,0 +1,73 @@
+"""Writing a trained model as a folder: weights, config, tokenizer, the coder's state, a model card."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from safetensors.torch import load_file, save_file
+
+from hashbench.coders.base import Coder
+from hashbench.embeddings.base import Counts, ModelSpec
+from hashbench.errors import InputError
+from hashbench.export.config import CARD, STATE, TOKENIZER, WEIGHTS, Config, copy_own_code
+from hashbench.text.pieces import PieceTokenizer
+from hashbench.text.tokenizers import Tokenizer
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What a run left behind: the model, how it reads text, and its weights."""
+
+    config: Config
+    spec: ModelSpec
+    tokenizer: Tokenizer
+    coder: Coder
+    weights: Path  # of embedding and encoder
+    head: Path | None  # None: a pre-trained model, whose head was dropped
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Parameters in two frames, and bytes of the weights as written."""
+
+    in_paper: Counts
+    deployed: Counts
+    weight_bytes: int
+
+
+def write(trained: Trained, folder: Path) -> int:
+    """Writes all but the card into an empty or new folder, whole or not at all; bytes of the weights.
+
+    Raises:
+        InputError: there is something in the folder already.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError(f"{folder}: is there already; name a new folder, or empty it")
+    part = folder.with_name(f"{folder.name}.{os.getpid()}.part")
+    part.mkdir(parents=True)
+    try:
+        tensors = {f"model.{name}": tensor for name, tensor in load_file(trained.weights).items()}
+        if trained.head is not None:
+            tensors |= {f"head.{name}": tensor for name, tensor in load_file(trained.head).items()}
+        save_file(tensors, part / WEIGHTS, metadata={"format": "pt"})
+        if isinstance(trained.tokenizer, PieceTokenizer):
+            trained.tokenizer.save(part / TOKENIZER)
+        if trained.coder.state():
+            np.savez(part / STATE, **trained.coder.state())  # type: ignore[arg-type]  # mistakes them for allow_pickle
+        copy_own_code(trained.spec.embedding, part)
+        trained.config.write(part)
+        if folder.exists():
+            folder.rmdir()
+        part.replace(folder)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return (folder / WEIGHTS).stat().st_size
+
+
+def write_card(folder: Path, card: str) -> None:
+    """Writes the model card."""
+    (folder / CARD).write_text(card, encoding="utf-8")

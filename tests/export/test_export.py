@@ -1,0 +1,198 @@
+"""Models that leave the store: written from real runs, loaded without it, equal to what was trained."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hashbench
+from hashbench.cli.app import main
+from hashbench.errors import InputError
+from hashbench.export.config import read_config
+from hashbench.store.engine import open_store
+from hashbench.store.status import find_experiment, predictions, runs
+
+EXPERIMENT = """
+name: leaving
+data: builtin
+encoder: tiny
+models: [uno-eelbert, {name: table, like: bert-tiny, encoder: {layers: 1}}]
+baseline: table
+tasks: [rte, stsb]
+seeds: [0]
+floors: [majority]
+pretrain: {corpora: [builtin], steps: 2, batch_size: 4, sequence_length: 16, max_documents: 20, vocabulary_size: 400}
+finetune: {epochs: 1, batch_size: 64, max_length: 32, evaluations_per_epoch: 1}
+threads: 1
+keep_weights: best
+"""
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory) -> Path:
+    """A folder with a finished sweep, its database and its cache."""
+    folder = tmp_path_factory.mktemp("leaving")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("HASHBENCH_CACHE", str(folder / "cache"))
+        Path("leaving.yaml").write_text(EXPERIMENT)
+        with pytest.raises(SystemExit) as left:
+            main(["sweep", "leaving.yaml"])
+        assert left.value.code == 0
+    return folder
+
+
+@pytest.fixture
+def here(swept: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(swept)
+    monkeypatch.setenv("HASHBENCH_CACHE", str(swept / "cache"))
+    return swept
+
+
+def run_of(kind: str, model: str, task: str | None = None) -> str:
+    store = open_store("results.db", create=False, read_only=True)
+    found = runs(store, find_experiment(store).id)
+    return next(run.run_id for run in found if (run.kind, run.model, run.task) == (kind, model, task))
+
+
+def command(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as left:
+        main(list(arguments))
+    out, err = capsys.readouterr()
+    return int(left.value.code or 0), out, err
+
+
+def exported(capsys: pytest.CaptureFixture[str], run_id: str, folder: Path) -> str:
+    code, out, err = command(capsys, "export", "--run", run_id[:10], str(folder))
+    assert code == 0, err
+    return out
+
+
+def rows_of(task: str) -> tuple[list[str], list[str]]:
+    from hashbench.data.sources import load_task, open_sources
+    from hashbench.data.tasks import find_task
+
+    first, second = load_task(find_task(task), open_sources("builtin")).splits["validation"].texts
+    return first, second
+
+
+@pytest.mark.parametrize("model", ["uno-eelbert", "table"])
+@pytest.mark.parametrize("task", ["rte", "stsb"])
+def test_an_exported_model_predicts_what_was_stored(here, tmp_path, capsys, monkeypatch, model, task) -> None:
+    run_id = run_of("finetune", model, task)
+    exported(capsys, run_id, tmp_path / "out")
+    store = open_store("results.db", create=False, read_only=True)
+    stored = predictions(store, run_id, "validation", "best")
+    monkeypatch.setenv("HASHBENCH_CACHE", str(tmp_path / "empty"))  # neither store nor cache from here on
+    monkeypatch.chdir(tmp_path)
+    loaded = hashbench.load(tmp_path / "out")
+    found = loaded.outputs(*rows_of(task))
+    np.testing.assert_allclose(found, stored.outputs, atol=1e-4)
+    if task == "stsb":
+        assert loaded.predict(["a"], ["b"]) == [pytest.approx(float(loaded.outputs(["a"], ["b"])[0, 0]))]
+    else:
+        assert set(loaded.predict(*rows_of(task))) <= set(loaded.config.labels)
+        np.testing.assert_allclose(loaded.probabilities(["a", "b c"], ["b", "d"]).sum(1), 1.0)
+    assert not (tmp_path / "empty").exists()
+
+
+def test_sizes_in_both_frames(here, tmp_path, capsys) -> None:
+    """312,506 in the paper's frame, 281,986 as deployed, four bytes each."""
+    out = exported(capsys, run_of("finetune", "uno-eelbert", "rte"), tmp_path / "out")
+    assert "parameters: 312,506 in the paper's frame, 281,986 as deployed" in out
+    card = (tmp_path / "out" / "README.md").read_text()
+    assert "| 312,506 | 0 |" in card and "| 281,986 | 0 |" in card
+    size = (tmp_path / "out" / "model.safetensors").stat().st_size
+    assert 4 * 281_986 < size < 4 * 281_986 + 10_000  # the header of the file
+
+
+def test_the_card_is_filled_from_the_store(here, tmp_path, capsys) -> None:
+    run_id = run_of("finetune", "uno-eelbert", "rte")
+    exported(capsys, run_id, tmp_path / "out")
+    card = (tmp_path / "out" / "README.md").read_text()
+    assert card.startswith("# uno-eelbert on rte\n") and run_id in card
+    assert "pre-trained by mlm on builtin: 2 steps of 4 sequences of 16 tokens" in card
+    assert "fine-tuned on rte: 1 epochs, batches of 64, learning rate 0.0005, seed 0" in card
+    assert "not GLUE scores" in card  # what every table made from built-in data says
+    score = sqlite3.connect("results.db").execute(
+        "SELECT value FROM glue_scores WHERE run_id = ? AND checkpoint = 'best' AND metric = 'accuracy'", (run_id,)
+    ).fetchone()[0]
+    assert f"| validation | accuracy | {score:.4f} |" in card
+
+
+def test_a_pretrained_model_gives_vectors_and_no_labels(here, tmp_path, capsys) -> None:
+    exported(capsys, run_of("pretrain", "uno-eelbert"), tmp_path / "out")
+    loaded = hashbench.load(tmp_path / "out")
+    vectors = loaded.embed(["a text", "another", "a text"])
+    assert vectors.shape == (3, 128) and np.isfinite(vectors).all()
+    np.testing.assert_allclose(vectors[0], vectors[2], atol=1e-6)
+    with pytest.raises(InputError, match="a pre-trained model has no head; export the run of a fine-tuning"):
+        loaded.predict(["a text"])
+
+
+def test_predict_prints_a_line_a_text(here, tmp_path, capsys) -> None:
+    exported(capsys, run_of("finetune", "uno-eelbert", "rte"), tmp_path / "out")
+    code, out, _ = command(capsys, "predict", str(tmp_path / "out"), "a\tb", "c d\te")
+    assert code == 0 and len(out.splitlines()) == 2
+    code, out, _ = command(capsys, "predict", str(tmp_path / "out"), "--format", "json", "a\tb")
+    found = json.loads(out)
+    assert code == 0 and found["text"] == "a\tb" and sum(found["probabilities"]) == pytest.approx(1.0)
+
+
+def test_wrong_input_is_one_line_and_exit_code_2(here, tmp_path, capsys) -> None:
+    folder, rte = tmp_path / "out", run_of("finetune", "uno-eelbert", "rte")
+    exported(capsys, rte, folder)
+    floor = run_of("floor", "majority", "rte")
+    faults = {
+        ("export", "--run", rte[:10], str(folder)): "is there already; name a new folder, or empty it",
+        ("export", "--run", floor[:10], str(tmp_path / "b")): "a floor has no model; name a pre-training or",
+        ("export", "--run", "zzzz", str(tmp_path / "b")): "no run 'zzzz'",
+        ("predict", str(tmp_path / "no"), "x"): "no exported model; make one with hashbench export",
+        ("predict", str(folder), "no tab"): "'no tab': no pair; write two texts with a tab between",
+    }
+    for arguments, message in faults.items():
+        code, out, err = command(capsys, *arguments)
+        assert (code, out) == (2, "") and message in err and err.count("\n") == 1, err
+
+
+def test_an_unfinished_run_is_not_exported(here, tmp_path, capsys) -> None:
+    shutil.copyfile("results.db", tmp_path / "half.db")
+    run_id = run_of("finetune", "uno-eelbert", "rte")
+    connection = sqlite3.connect(tmp_path / "half.db")
+    connection.execute("UPDATE run SET state = 'planned', finished_attempt = NULL WHERE id = ?", (run_id,))
+    connection.commit()
+    connection.close()
+    arguments = ("export", "--run", run_id[:10], "--db", str(tmp_path / "half.db"), str(tmp_path / "out"))
+    code, _, err = command(capsys, *arguments)
+    assert code == 2 and "is not finished; go on with its sweep first" in err
+    assert not (tmp_path / "out").exists()
+
+
+def test_weights_that_were_not_kept(here, tmp_path, capsys) -> None:
+    shutil.copyfile("results.db", tmp_path / "bare.db")
+    run_id = run_of("finetune", "uno-eelbert", "rte")
+    connection = sqlite3.connect(tmp_path / "bare.db")
+    connection.execute("DELETE FROM artifact WHERE run_id = ?", (run_id,))
+    connection.commit()
+    connection.close()
+    arguments = ("export", "--run", run_id[:10], "--db", str(tmp_path / "bare.db"), str(tmp_path / "out"))
+    code, _, err = command(capsys, *arguments)
+    assert code == 2 and "its weights were not kept; hashbench db void" in err
+
+
+def test_broken_folders(here, tmp_path, capsys) -> None:
+    folder = tmp_path / "out"
+    exported(capsys, run_of("finetune", "uno-eelbert", "rte"), folder)
+    values = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**values, "format": 99}))
+    with pytest.raises(InputError, match="exported in format 99, this program reads 1; export it again"):
+        read_config(folder)
+    (folder / "config.json").write_text(json.dumps(values))
+    (folder / "model.safetensors").write_bytes(b"no weights")
+    with pytest.raises(InputError, match="not the weights of this model"):
+        hashbench.load(folder)
