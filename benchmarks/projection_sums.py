@@ -4,9 +4,9 @@
     python benchmarks/projection_sums.py --data FOLDER --megabytes 5 --rounds 5
 
 Ours makes the 3 x 420 sums of every type of the texts. The peer is tests/oracles/proformer.py, which shares no code
-with the suite, on a random sample of the same types. Not timed on either side: reading, splitting, compilation.
-Contestants take turns; medians of rounds are printed, and the ratio is the median of the ratios within a round. Ours
-uses the threads of HASHBENCH_THREADS, one unless it is set; the peer has one.
+with the suite, on a random sample of the same types. Not timed on either side: reading, splitting into words,
+compilation. Contestants take turns; medians of rounds are printed, and the ratio is the median of the ratios within a
+round. Ours uses the threads of HASHBENCH_THREADS, one unless it is set; the peer has one.
 """
 
 from __future__ import annotations

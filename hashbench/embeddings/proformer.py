@@ -29,6 +29,7 @@ PLACES = 3  # the word itself, its left and its right neighbour
 SEPARATOR = "[sep]"  # stands as a word between the texts of a pair
 SENTENCE_BITS = 1_120  # SGNN: 80 functions of 14 bits each, as in a public re-implementation (G. Chevalier)
 VOCABULARY_ROWS = 30_522  # of BERT's word pieces
+MOST_OWN_WEIGHT = 16  # times 1,534 features and those of two neighbours: S stays an int16
 
 
 class _Projected(Embedding):
@@ -69,8 +70,8 @@ class Proformer(_Projected):
         super().__init__(hashing or {})
         if context not in (0, 1):
             raise InputError(f"context {context!r} is neither 0 nor 1, the neighbours that a word sees on each side")
-        if not isinstance(own_weight, int) or own_weight < 1:
-            raise InputError(f"own_weight {own_weight!r} is no whole number from 1 on; correct it")
+        if not isinstance(own_weight, int) or not 1 <= own_weight <= MOST_OWN_WEIGHT:
+            raise InputError(f"own_weight {own_weight!r} is no whole number from 1 to {MOST_OWN_WEIGHT}; correct it")
         if context and self.special_sums.shape[1] < PLACES * self.bits:
             raise InputError("context 1 needs the sums of three places; write coder: {places: 3}, or context: 0")
         self.context, self.signed, self.own_weight = context, signed, own_weight
