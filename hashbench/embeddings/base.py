@@ -121,7 +121,7 @@ class ModelSpec:
     coder_args: dict[str, Any] = field(default_factory=dict)
     encoder: str = "bert"  # a key of encoders.registry.ENCODERS
     encoder_args: dict[str, Any] = field(default_factory=dict)  # overrides of the size's values
-    objective: Literal["mlm", "shuffle_random"] | None = "shuffle_random"  # None: no pre-training
+    objective: Literal["mlm", "shuffle_random", "entities"] | None = "shuffle_random"  # see `pretrains`
     objective_args: dict[str, Any] = field(default_factory=dict)
     pooling: Literal["first", "max", "mean"] = "first"
     dense_head: bool = True  # whether the classification head has a dense layer with tanh before its last
@@ -136,6 +136,11 @@ class ModelSpec:
     summary: str = ""  # one line for `hashbench models`
     version: int = 1  # raised when the meaning of the model changes
     small_args: dict[str, dict[str, Any]] = field(default_factory=dict)  # {"coder": {...}, "embedding": {...}}
+
+    @property
+    def pretrains(self) -> bool:
+        """Whether the model is pre-trained on corpora; without an objective, or on entities, it learns its task alone."""
+        return self.objective in ("mlm", "shuffle_random")
 
     def small(self) -> ModelSpec:
         """The same model with few buckets, for tests."""

@@ -6,6 +6,7 @@ import inspect
 from typing import Protocol
 
 from hashbench.errors import InputError, near_match
+from hashbench.text.items import ItemTokenizer
 from hashbench.text.subwords import SubwordTokenizer
 from hashbench.text.types import Interner
 from hashbench.text.words import WordTokenizer
@@ -29,13 +30,14 @@ class Tokenizer(Protocol):
         ...
 
 
-TOKENIZERS: dict[str, type[WordTokenizer] | type[SubwordTokenizer]] = {
+TOKENIZERS: dict[str, type[WordTokenizer] | type[SubwordTokenizer] | type[ItemTokenizer]] = {
     WordTokenizer.kind: WordTokenizer,
     SubwordTokenizer.kind: SubwordTokenizer,
+    ItemTokenizer.kind: ItemTokenizer,
 }
 
 
-def make_tokenizer(kind: str, **arguments: object) -> WordTokenizer | SubwordTokenizer:
+def make_tokenizer(kind: str, **arguments: object) -> WordTokenizer | SubwordTokenizer | ItemTokenizer:
     """A tokenizer by name.
 
     >>> make_tokenizer("words").tokenize("Don't stop!!!")
