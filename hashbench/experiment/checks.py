@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from hashbench.coders.registry import make_coder
+from hashbench.data.tasks import Task
 from hashbench.embeddings.base import Embedding, ModelSpec
 from hashbench.embeddings.registry import build_embedding
 from hashbench.encoders.registry import encoder_config, make_encoder
@@ -19,6 +20,7 @@ from hashbench.experiment.load import Loaded
 from hashbench.experiment.models import ResolvedModel
 from hashbench.experiment.schema import Efficiency
 from hashbench.objectives import mlm, shuffle_random
+from hashbench.objectives.entities import entity_objective
 from hashbench.text.tokenizers import make_tokenizer
 
 OBJECTIVES: dict[str, Callable[..., Any]] = {"mlm": mlm.corrupt, "shuffle_random": shuffle_random.corrupt}
@@ -37,11 +39,34 @@ def check_model(loaded: Loaded, model: ResolvedModel) -> None:
         _check_objective(spec.objective, spec.objective_args)
     with _at(loaded.where(*place, "embedding"), model.label):
         embedding = _build(spec, encoder_config(spec.encoder, loaded.experiment.encoder, **spec.encoder_args).dim)
-    if spec.objective == "mlm" and embedding.output_matrix() is None:
+    if spec.objective == "entities" and spec.coder != "bloom":
         raise InputError(
-            f"{loaded.where(*place, 'objective')}: model '{model.label}': objective mlm needs an embedding with an "
+            f"{loaded.where(*place, 'coder')}: model '{model.label}': objective entities needs coder bloom, which makes "
+            f"tokens of items, not {spec.coder}; write coder: {{kind: bloom}}"
+        )
+    if spec.objective in ("mlm", "entities") and embedding.output_matrix() is None:
+        raise InputError(
+            f"{loaded.where(*place, 'objective')}: model '{model.label}': objective {spec.objective} needs an embedding with an "
             f"output matrix, which {spec.embedding.__name__} has not; write objective: shuffle_random"
         )
+
+
+def check_pairing(loaded: Loaded, model: ResolvedModel, tasks: Sequence[Task]) -> None:
+    """Raises InputError where a model of texts meets a page-link set, or one of items meets texts."""
+    of_items = model.spec.objective == "entities"
+    where = loaded.where(*model.place)
+    for task in tasks:
+        if of_items != (task.kind == "entities"):
+            what = ("items", "a task of texts") if of_items else ("texts", "a page-link set")
+            raise InputError(
+                f"{where}: model '{model.label}' reads {what[0]} and task '{task.name}' is {what[1]}; "
+                "put them in experiments of their own"
+            )
+    if of_items and loaded.experiment.efficiency:
+        raise InputError(f"{loaded.where('efficiency')}: efficiency times models of texts; leave it out")
+    if of_items and isinstance(model.finetune.learning_rate, tuple):
+        place = loaded.where(*loaded.place_of(model.place, "finetune", "learning_rate"))
+        raise InputError(f"{place}: a grid of learning rates needs a task of texts; give '{model.label}' one rate")
 
 
 def check_lengths(loaded: Loaded, model: ResolvedModel) -> None:
@@ -52,7 +77,7 @@ def check_lengths(loaded: Loaded, model: ResolvedModel) -> None:
     if longest is None:
         return
     recipes = [("finetune", "max_length", model.finetune.max_length)]
-    if model.spec.objective is not None:
+    if model.spec.pretrains:
         recipes.append(("pretrain", "sequence_length", model.pretrain.sequence_length))
         if asked := loaded.experiment.efficiency:
             timed = asked if isinstance(asked, Efficiency) else Efficiency()
@@ -87,7 +112,7 @@ def check_devices(loaded: Loaded, models: Iterable[ResolvedModel]) -> None:
             f"take at most {n_gpus}"
         )
     for model in models:
-        trained = [("pretrain", model.pretrain.batch_size)] if model.spec.objective is not None else []
+        trained = [("pretrain", model.pretrain.batch_size)] if model.spec.pretrains else []
         for block, size in [*trained, ("finetune", model.finetune.batch_size)]:
             if size < devices:
                 where = loaded.where(*loaded.place_of(model.place, block, "batch_size"))
@@ -116,13 +141,16 @@ def _build(full: ModelSpec, dim: int) -> Embedding:
 
 def _check_encoder(model: ResolvedModel, size: str) -> None:
     for key, value in model.spec.encoder_args.items():
-        if isinstance(value, bool) or not isinstance(value, int | float):
+        if isinstance(value, bool) or not isinstance(value, int | float) and key != "activation":
             raise InputError(f"encoder: {key} must be a number, not {value!r}; correct the value")
     encoder_config(model.spec.encoder, size, **model.spec.encoder_args)
 
 
 def _check_objective(kind: str | None, arguments: Mapping[str, Any]) -> None:
     if kind is None:
+        return
+    if kind == "entities":
+        entity_objective(arguments)
         return
     defaults = {
         name: parameter.default

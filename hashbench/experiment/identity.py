@@ -28,7 +28,14 @@ AS_BEFORE: dict[str, dict[str, Any]] = {
     "template": {"pad_multiple": 1},
     "corpus": {"max_documents": None, "first_chunk_only": False},
     "pretrain": {"logits": "labels"},
-    "finetune": {"pad_to_max": False, "evaluations_per_epoch": None, "select_metric": None, "patience": None},
+    "finetune": {
+        "pad_to_max": False,
+        "evaluations_per_epoch": None,
+        "select_metric": None,
+        "patience": None,
+        "steps": None,
+        "evaluation_steps": None,
+    },
 }
 BLOCK_OF = {  # blocks that stand under another name
     "baseline": "model",

@@ -122,7 +122,7 @@ def _override(loaded: Loaded, spec: ModelSpec, entry: ModelEntry, place: KeyPath
     tokenizer, tokenizer_args = _vary(spec.tokenizer, spec.tokenizer_args, entry.tokenizer)
     coder, coder_args = _vary(spec.coder, spec.coder_args, entry.coder)
     objective, objective_args = _vary(spec.objective, spec.objective_args, entry.objective)
-    known = [*PRETRAIN_LEARNING_RATE, "none"]
+    known = [*PRETRAIN_LEARNING_RATE, "entities", "none"]
     if objective is not None and objective not in known:
         near = near_match(objective, known) or ";"
         where = loaded.where(*place, "objective")
@@ -172,7 +172,8 @@ def _complete(loaded: Loaded, spec: ModelSpec, entry: ModelEntry | None, place: 
     pretrain = _block(loaded, Pretrain, "pretrain", spec.pretrain, entry.pretrain if entry else None, place)
     finetune = _block(loaded, Finetune, "finetune", spec.finetune, entry.finetune if entry else None, place)
     size = loaded.experiment.encoder
-    if spec.objective is not None:
+    if spec.pretrains:
+        assert spec.objective is not None
         pretrain = complete_pretrain(pretrain, objective=spec.objective, encoder=size)
     return ResolvedModel(spec.name, spec, pretrain, complete_finetune(finetune, encoder=size), place)
 

@@ -43,6 +43,11 @@ class ItemSearch:
         filled[:, : self.n_items] = np.argsort(maps, axis=1, kind="stable")
         self.members = torch.from_numpy(filled.reshape(m, self.n_buckets, alpha)).to(device)
 
+    @property
+    def scores_all(self) -> bool:
+        """Whether the items are so few that all of them are scored."""
+        return self.n_items < EXHAUSTIVE_BELOW
+
     def exhaustive(self, logs: Tensor, k: int) -> Found:
         """The k best of all items. `logs` (Q, m, NB)."""
         k = min(k, self.n_items)
@@ -77,7 +82,7 @@ class ItemSearch:
 
     def best(self, logs: Tensor, k: int, beam: int) -> Found:
         """The k best items, all scored where they are few, else by `exact`."""
-        return self.exhaustive(logs, k) if self.n_items < EXHAUSTIVE_BELOW else self.exact(logs, k, beam)
+        return self.exhaustive(logs, k) if self.scores_all else self.exact(logs, k, beam)
 
     def ranks(self, logs: Tensor, targets: Tensor) -> Tensor:
         """Rank of one item of each query among all, 1 for the best: logs (Q, m, NB), targets (Q,) -> (Q,) int64."""

@@ -32,7 +32,8 @@ from hashbench.sweep.materials import Materials
 from hashbench.sweep.processes import own_name
 from hashbench.sweep.provenance import environment
 from hashbench.sweep.ranks import run_on_devices
-from hashbench.sweep.work import Workplace, do_run
+from hashbench.sweep.doers import do_run
+from hashbench.sweep.work import Workplace
 from hashbench.tracking import Tracker
 from hashbench.training.checkpoints import Interrupted
 from hashbench.training.pretraining import Machine

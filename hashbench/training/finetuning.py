@@ -29,6 +29,7 @@ from hashbench.training.recipe import (
     precision_found,
     reseed,
     schedule_of,
+    training_length,
 )
 
 
@@ -166,7 +167,7 @@ def finetune(model: Model, data: FinetuningData, job: Job, *, learning_rate: flo
     head = ClassificationHead(
         config.dim, data.data.n_outputs, config.dropout, job.spec.pooling, dense=job.spec.dense_head
     )
-    total_steps = data.steps_per_epoch * recipe.epochs
+    total_steps, epochs = training_length(recipe, data.steps_per_epoch)
     curves = Curves(total_steps, machine.watch)
     module = FinetuningModule(
         model,
@@ -192,7 +193,7 @@ def finetune(model: Model, data: FinetuningData, job: Job, *, learning_rate: flo
         precision=recipe.precision,
         clip=recipe.clip,
         max_steps=total_steps,
-        max_epochs=recipe.epochs,
+        max_epochs=epochs,
         callbacks=[resumable],
         folder=machine.folder,
         check_interval=interval,
@@ -206,9 +207,9 @@ def finetune(model: Model, data: FinetuningData, job: Job, *, learning_rate: flo
 
 
 def evaluation_interval(data: FinetuningData, recipe: Finetune) -> int:
-    """Optimizer steps between two evaluations: the paper's rule for the task, or as many an epoch as asked for."""
+    """Optimizer steps between two evaluations: as asked for, or the paper's rule for the task."""
     every = data.data.task.evaluation_every(data.steps_per_epoch, recipe.evaluations_per_epoch)
-    return min(every, data.steps_per_epoch * recipe.epochs)
+    return min(recipe.evaluation_steps or every, training_length(recipe, data.steps_per_epoch)[0])
 
 
 def report_once(

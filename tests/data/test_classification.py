@@ -127,7 +127,7 @@ def test_folder_without_a_train_split(tmp_path: Path) -> None:
 
 
 def test_name_of_a_known_task(tmp_path: Path) -> None:
-    wrong("task 'cola': this name is a task of GLUE; give your data set another one", tmp_path, name="cola")
+    wrong("task 'cola': this name is a task of the suite; give your data set another one", tmp_path, name="cola")
 
 
 def test_unknown_metric(tmp_path: Path) -> None:
