@@ -1,7 +1,7 @@
 """Scores of rankings with one right item, and how sure they are: recall at k, mean reciprocal rank, page bootstrap.
 
-A case is one hidden link of a page. Stored outputs of a run are int32 columns (n, 3 + m): the page, the rank of the right
-item (1 is best, 0: beyond what was ranked), 1 where the ranking was certified, and for each map 1 where its
+A case is one hidden link of a page. Stored outputs of a run are int32 columns (n, 3 + m): the page, the rank of the
+right item (1 is best, 0: beyond what was ranked), 1 where the ranking was certified, and for each map 1 where its
 best bucket was the right one. Targets are items, numbered by decreasing training frequency.
 """
 
@@ -83,8 +83,8 @@ def page_bootstrap(
     """The mean of per-case values over runs and cases, with its percentile interval under a resampling of pages.
 
     `values`: one array (n,) a run (training seed); their mean over runs is resampled. `minus`: arrays of another model
-    on the same cases; then it is the paired difference. `pages` (n,): the page of each case. A draw takes as many pages as
-    there are, with replacement, and every case of a page with it.
+    on the same cases; then it is the paired difference. `pages` (n,): the page of each case. A draw takes as many pages
+    as there are, with replacement, and every case of a page with it.
     """
     case = np.mean(values, axis=0) - (np.mean(minus, axis=0) if len(minus) else 0.0)  # (n,)
     _, page = np.unique(pages, return_inverse=True)

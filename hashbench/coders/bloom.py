@@ -23,7 +23,7 @@ ROUNDS = 100  # of `separate`; where two buckets must share an item, no number o
 
 
 class Bloom(Coder):
-    """The m tokens of an item (n, m) int64. Items are numbered by frequency; they are the fitted state, with their maps.
+    """The m tokens of an item (n, m) int64. Items, numbered by frequency, and their maps are the fitted state.
 
     Ours: an item outside the vocabulary takes in each map the bucket that its MD5 names.
     """

@@ -78,7 +78,7 @@ def coherent_map(vectors: np.ndarray, alpha: int, before: np.ndarray | None = No
 def _nearest(
     nearness: np.ndarray, rest: np.ndarray, wanted: int, opener: int, before: np.ndarray | None
 ) -> tuple[np.ndarray, int]:
-    """The nearest items (at most `wanted`) that the constraint admits, filled up with others; how many of the latter."""
+    """The nearest items (`wanted` at most) that the constraint admits, filled up with others; how many others."""
     wanted = min(wanted, int(np.isfinite(nearness).sum()))
     if wanted == 0:
         return np.zeros(0, np.int64), 0

@@ -11,7 +11,9 @@ from hashbench.coders.md5 import Md5Bits, Md5Rows
 from hashbench.coders.vocabulary import Vocabulary
 from hashbench.errors import InputError, near_match
 
-CODERS: dict[str, type[Coder]] = {coder.name: coder for coder in (Vocabulary, Md5Rows, Md5Bits, LshRows, LshBits, Bloom)}
+CODERS: dict[str, type[Coder]] = {
+    coder.name: coder for coder in (Vocabulary, Md5Rows, Md5Bits, LshRows, LshBits, Bloom)
+}
 
 
 def make_coder(name: str, **arguments: object) -> Coder:

@@ -135,7 +135,8 @@ def own_links(entry: TaskEntry, base: Path) -> Task:
     metric = "rec@1" if entry.metric == "accuracy" else entry.metric  # the schema's default is for texts
     if metric not in METRICS:
         near = near_match(metric, list(METRICS)) or ";"
-        raise InputError(f"task {entry.name!r}: metric {metric!r} is none of a page-link set{near} {', '.join(METRICS)}")
+        hint = f"{near} choose from {', '.join(METRICS)}"
+        raise InputError(f"task {entry.name!r}: metric {metric!r} is none of a page-link set{hint}")
     if locate_links(folder, ENTITIES, kind="own") is None:
         raise InputError(f"task {entry.name!r}: no {FILE}.parquet in {folder}; check path")
     label = entry.links or ENTITIES.label
@@ -179,7 +180,8 @@ def read_links(
     items = list(known)
     if max_items is not None and max_items < len(items):
         items, pages_as_ids = _most_linked(items, pages_as_ids, max_items)
-        notes.append(f"the {max_items:,} most linked items alone, {len(flat_ids) - len(pages_as_ids.ids):,} links dropped")
+        dropped = len(flat_ids) - len(pages_as_ids.ids)
+        notes.append(f"the {max_items:,} most linked items alone, {dropped:,} links dropped")
     return items, pages_as_ids, notes
 
 

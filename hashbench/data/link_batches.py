@@ -26,8 +26,10 @@ PADDING = -2  # the id of <pad>
 class Cases:
     """Test cases: one link of a page hidden, the context drawn from its other links. The same for every model."""
 
-    def __init__(self, pages: TokenizedTexts, rows: np.ndarray, protocol: Entities, *, limit: int | None = None) -> None:
-        """`pages` of one split and their `rows` in the set. `limit`: so many cases at most, drawn by the split's seed."""
+    def __init__(
+        self, pages: TokenizedTexts, rows: np.ndarray, protocol: Entities, *, limit: int | None = None
+    ) -> None:
+        """`pages` of one split and their `rows` in the set. `limit`: so many cases at most, drawn by the seed."""
         self.pages, self.protocol = pages, protocol
         links = _some_links(pages, protocol.cases_per_page, protocol.split_seed)  # (n,) places in pages.ids
         if limit is not None and limit < len(links):

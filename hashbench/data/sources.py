@@ -19,7 +19,6 @@ from hashbench.data.task_data import LocatedTask, TaskData
 from hashbench.data.tasks import Task, known_tasks
 from hashbench.errors import InputError, near_match
 
-
 AnyTask = LocatedTask | LocatedLinks
 
 
@@ -181,7 +180,9 @@ def locate_task(task: Task, sources: Sequence[Source]) -> AnyTask:
 
 
 def _files_of(task: Task) -> str:
-    return f"entities/{FILE}.parquet" if task.kind == "entities" else f"glue/{task.name}/train.parquet and the evaluation splits"
+    if task.kind == "entities":
+        return f"entities/{FILE}.parquet"
+    return f"glue/{task.name}/train.parquet and the evaluation splits"
 
 
 def load_task(task: Task, sources: Sequence[Source]) -> TaskData:

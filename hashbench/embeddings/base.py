@@ -139,7 +139,7 @@ class ModelSpec:
 
     @property
     def pretrains(self) -> bool:
-        """Whether the model is pre-trained on corpora; without an objective, or on entities, it learns its task alone."""
+        """Whether it is pre-trained on corpora; without an objective, or on entities, it learns its task alone."""
         return self.objective in ("mlm", "shuffle_random")
 
     def small(self) -> ModelSpec:

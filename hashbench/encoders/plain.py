@@ -13,8 +13,8 @@ from typing import Literal
 from torch import Tensor, nn
 
 from hashbench.encoders.base import Architecture, Encoder
-from hashbench.encoders.bert import EncoderConfig, Layer
 from hashbench.encoders.bert import SIZES as BERT_SIZES
+from hashbench.encoders.bert import EncoderConfig, Layer
 from hashbench.errors import InputError
 from hashbench.layers import Dropout, init_weights
 

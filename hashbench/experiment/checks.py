@@ -41,13 +41,14 @@ def check_model(loaded: Loaded, model: ResolvedModel) -> None:
         embedding = _build(spec, encoder_config(spec.encoder, loaded.experiment.encoder, **spec.encoder_args).dim)
     if spec.objective == "entities" and spec.coder != "bloom":
         raise InputError(
-            f"{loaded.where(*place, 'coder')}: model '{model.label}': objective entities needs coder bloom, which makes "
-            f"tokens of items, not {spec.coder}; write coder: {{kind: bloom}}"
+            f"{loaded.where(*place, 'coder')}: model '{model.label}': objective entities needs coder bloom, which "
+            f"makes tokens of items, not {spec.coder}; write coder: {{kind: bloom}}"
         )
     if spec.objective in ("mlm", "entities") and embedding.output_matrix() is None:
         raise InputError(
-            f"{loaded.where(*place, 'objective')}: model '{model.label}': objective {spec.objective} needs an embedding with an "
-            f"output matrix, which {spec.embedding.__name__} has not; write objective: shuffle_random"
+            f"{loaded.where(*place, 'objective')}: model '{model.label}': objective {spec.objective} "
+            f"needs an embedding with an output matrix, which {spec.embedding.__name__} has not; "
+            "write objective: shuffle_random"
         )
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, TypeVar
 
+from hashbench.data.entities import LocatedLinks
 from hashbench.data.fingerprints import usable_cache_folder
 from hashbench.data.sources import AnyTask, CorpusSource, Source, locate_corpus, locate_task, open_sources
-from hashbench.data.entities import LocatedLinks
 from hashbench.data.task_data import LocatedTask
 from hashbench.data.tasks import Task, expand_tasks, under_protocol
 from hashbench.errors import InputError

@@ -100,6 +100,7 @@ def entities_spec(subject: Subject, experiment: Experiment, *, task: AnyTask, se
         {
             "kind": "entities",
             "model": subject.block,
+            "pretrain": None,
             "task": _task(task),
             "data": task.fingerprint,
             "entities": experiment.entities.model_dump(),

@@ -116,7 +116,7 @@ class EntityHead(nn.Module):
         eps: float = 1e-12,
         row_counts: NDArray[np.int64] | None = None,
     ) -> None:
-        """`row_counts` (V,): how often each row occurs in training, which ranks the rows that negatives are drawn by."""
+        """`row_counts` (V,): how often each row occurs in training; negatives are drawn by the rank of that."""
         super().__init__()
         self.objective, self.maps = objective, maps
         self.n_buckets = n_rows // maps - SPECIAL_ITEMS

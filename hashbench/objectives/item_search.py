@@ -1,4 +1,4 @@
-"""From m distributions over buckets to a ranking of items (Superbloom, section 2.5, Algorithm 1, extended to the top k).
+"""From m distributions over buckets to a ranking of items (Superbloom, Algorithm 1, extended to the top k).
 
 score(s) = sum_j l_j(h_j(s)), l_j the log-probabilities of map j's buckets; `join="min"` takes the smallest instead.
 Items are numbered by frequency, and of equal scores the lower number comes first.

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from hashbench.errors import InputError, near_match
 from hashbench.report.examples import Examples
+from hashbench.report.link_tables import has_links, link_tables
 from hashbench.report.measured import measure
 from hashbench.report.own import own_table
 from hashbench.report.papers import find_layout, load_paper
@@ -85,12 +86,14 @@ def tables(
     measured = measure(store, experiment, checkpoint=checkpoint)
     drawn = Examples(store, checkpoint) if examples else None
     found = [paper_table(measured, source, number, published=published, examples=drawn) for number in numbers]
+    if not found and has_links(measured):
+        found = link_tables(measured, store if examples else None)
     found = found or [own_table(measured, source, examples=drawn)]
     return [
         replace(
             one,
             warnings=tuple(warnings(measured, source, published=one.published)),
-            provenance=tuple(provenance(measured, source, one)),
+            provenance=tuple(provenance(measured, source, one)) if one.paper or one is found[0] else (),
         )
         for one in found
     ]

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 
-from hashbench import retrieval
 from hashbench.coders.bloom import Bloom, twins
 from hashbench.data.entities import LinkSet
 from hashbench.data.link_batches import EntityData
@@ -17,6 +16,7 @@ from hashbench.experiment.models import ResolvedModel
 from hashbench.experiment.plan import Run
 from hashbench.objectives.entities import EntityHead, entity_objective
 from hashbench.objectives.item_search import ItemSearch
+from hashbench.retrieval import PAGE, RECALLS, TENTHS, TOKENS, page_mean, per_case, recall_at, tenths
 from hashbench.store.result import Artifact, Metric, Result
 from hashbench.sweep.work import Workplace, artifact, metrics_of, predictions
 from hashbench.training.entities import Trained, output_matrix, test_entities, train_entities
@@ -58,14 +58,18 @@ def do_entities(run: Run, place: Workplace, machine: Machine) -> Result:
         *sizes(resolved, run.encoder, coder),
         *metrics_of(trained.points),
     ]
-    kept = [predictions("test", "best", outputs, targets)]
-    for checkpoint, evaluation in (("best", trained.best), ("last", trained.last)):
-        kept.append(predictions("validation", checkpoint, evaluation.outputs["validation"], data.cases["validation"].targets))
+    validation = data.cases["validation"].targets
+    kept = [
+        predictions("test", "best", outputs, targets),
+        predictions("validation", "best", trained.best.outputs["validation"], validation),
+        predictions("validation", "last", trained.last.outputs["validation"], validation),
+    ]
+    keeps = place.loaded.experiment.keep_weights != "none"
     precision = precision_found(resolved.finetune.precision, machine.device)
     return Result(
         metrics=metrics,
         predictions=kept,
-        artifacts=[] if place.loaded.experiment.keep_weights == "none" else saved(trained, coder, place.artifacts, run.id),
+        artifacts=saved(trained, coder, place.artifacts, run.id) if keeps else [],
         notes={**notes_of(links), "precision_found": precision},
     )
 
@@ -88,26 +92,26 @@ def build_parts(
 
 
 def scored(outputs: np.ndarray, targets: np.ndarray, step: int, names: tuple[str, ...]) -> list[Metric]:
-    """Every metric on the test cases; again for each tenth of the cases by frequency, and with each page counting alike."""
-    n_maps = outputs.shape[1] - retrieval.TOKENS
+    """Every metric on the test cases; recalls also for each tenth of them by frequency, and with pages alike."""
+    n_maps = outputs.shape[1] - TOKENS
     found = []
-    part, pages = retrieval.tenths(targets), outputs[:, retrieval.PAGE]
+    part, pages = tenths(targets), outputs[:, PAGE]
     for name in names:
         if name in ("token_rec@1", "certified") and not n_maps:
             continue  # a floor has neither
-        values = retrieval.per_case(name, outputs)
+        values = per_case(name, outputs)
         found.append(Metric(name, float(values.mean()), split="test", step=step))
         if not name.startswith(("rec@", "mrr")):
             continue
-        by_page = retrieval.page_mean(values, pages)
+        by_page = page_mean(values, pages)
         found.append(Metric(name, by_page, split="test", step=step, perturbation="pages alike"))
-        for tenth in range(retrieval.TENTHS):
+        for tenth in range(TENTHS):
             of_tenth = values[part == tenth]
             if len(of_tenth):
                 label = f"tenth={tenth + 1}"
                 found.append(Metric(name, float(of_tenth.mean()), split="test", step=step, perturbation=label))
     for j in range(n_maps):
-        right = float(outputs[:, retrieval.TOKENS + j].mean())
+        right = float(outputs[:, TOKENS + j].mean())
         found.append(Metric("token_rec@1", right, split="test", step=step, perturbation=f"map={j + 1}"))
     return found
 
@@ -115,9 +119,9 @@ def scored(outputs: np.ndarray, targets: np.ndarray, step: int, names: tuple[str
 def beam_metrics(under: Mapping[int, np.ndarray], step: int) -> list[Metric]:
     """Recall of the approximate search at each beam width."""
     return [
-        Metric(f"rec@{k}", float(retrieval.recall_at(k, ranks).mean()), split="test", step=step, perturbation=f"beam={beam}")
+        Metric(f"rec@{k}", float(recall_at(k, ranks).mean()), split="test", step=step, perturbation=f"beam={beam}")
         for beam, ranks in under.items()
-        for k in retrieval.RECALLS
+        for k in RECALLS
     ]
 
 
@@ -144,7 +148,8 @@ def sizes(resolved: ResolvedModel, size: str, coder: Bloom) -> list[Metric]:
 def saved(trained: Trained, coder: Bloom, root: Path, run_id: str) -> list[Artifact]:
     """Weights of model and head, and the coder's items and maps: all that a prediction needs."""
     folder = root / run_id
-    files = {"weights": folder / "weights.safetensors", "head": folder / "head.safetensors", "coder": folder / "coder.npz"}
+    names = {"weights": "weights.safetensors", "head": "head.safetensors", "coder": "coder.npz"}
+    files = {kind: folder / name for kind, name in names.items()}
     save_weights(trained.model, files["weights"])
     save_weights(trained.head, files["head"])
     half = files["coder"].with_suffix(".part")

@@ -133,7 +133,14 @@ class EntityModule(ClippedModule):
 
 
 def train_entities(
-    model: Model, head: EntityHead, data: EntityData, recipe: Finetune, *, seed: int, search: ItemSearch, machine: Machine
+    model: Model,
+    head: EntityHead,
+    data: EntityData,
+    recipe: Finetune,
+    *,
+    seed: int,
+    search: ItemSearch,
+    machine: Machine,
 ) -> Trained:
     """Trains `model` and `head` in place; they end with the weights of the best evaluation.
 

@@ -234,7 +234,7 @@ FAULTS = {
     "corpus that no source has": ("pretrain.corpora=[wikipedia]", "wikipedia"),
     "folder that is not there": ("data=nowhere", "override data=nowhere: data: no folder "),
     "own task without a folder": ("tasks=[{name: own, path: nowhere, text: t}]", "no folder"),
-    "own task named like one of the suite": ("tasks=[{name: cola, path: ., text: t}]", "this name is a task of the suite"),
+    "own task named like another": ("tasks=[{name: cola, path: ., text: t}]", "this name is a task of the suite"),
     "unknown baseline": ("baseline=bert-mln", "unknown model 'bert-mln'; did you mean 'bert-mlm'"),
 }
 
