@@ -112,7 +112,7 @@ def neighbours(
     context: Annotated[
         list[str], typer.Argument(metavar="ITEM...", help="Items that stand together, as the data name them.")
     ],
-    run: Annotated[str, typer.Option("--run", help="The training to ask: first digits of its id (see hashbench status).")],
+    run: Annotated[str, typer.Option("--run", help="The training to ask: first digits of its id.")],
     db: Database = DEFAULT_DB,
     top: Annotated[int, typer.Option(min=1, help="How many items to print.")] = 10,
     beam: Annotated[

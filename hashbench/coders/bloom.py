@@ -79,8 +79,7 @@ class Bloom(Coder):
         Raises InputError where alpha is larger than the vocabulary.
         """
         n = len(items)
-        if self.alpha > n:
-            raise InputError(f"coder bloom: alpha {self.alpha} is larger than the vocabulary of {n} items; take less")
+        self.check_size(n)
         self._blob, self._offsets, self._places = np.asarray(items.blob), np.asarray(items.offsets), None
         maps = [permutation_map(n, self.alpha, self.seed, j) for j in range(self.n_maps)]
         if self.coherent:
@@ -93,6 +92,13 @@ class Bloom(Coder):
         self.maps = np.stack(maps).astype(np.int32)  # (m, N)
         if self.distinct_pairs:
             separate(self.maps, self.seed)
+
+    def check_size(self, n_items: int) -> None:
+        """Raises InputError where so few items cannot fill a bucket."""
+        if self.alpha > n_items:
+            raise InputError(
+                f"coder bloom: alpha {self.alpha} is larger than the vocabulary of {n_items} items; take less"
+            )
 
     def codes(self) -> np.ndarray:
         """Tokens of all items (N, m) int64."""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal, TypeVar
 
-from hashbench.data.entities import LocatedLinks
+from hashbench.coders.bloom import Bloom
+from hashbench.coders.registry import make_coder
+from hashbench.data.entities import LinkSet, LocatedLinks
 from hashbench.data.fingerprints import usable_cache_folder
 from hashbench.data.sources import AnyTask, CorpusSource, Source, locate_corpus, locate_task, open_sources
-from hashbench.data.task_data import LocatedTask
+from hashbench.data.task_data import LocatedTask, TaskData
 from hashbench.data.tasks import Task, expand_tasks, under_protocol
 from hashbench.errors import InputError
 from hashbench.experiment.checks import check_devices, check_lengths, check_model, check_pairing
@@ -62,6 +64,7 @@ class Plan:
     tasks: tuple[AnyTask, ...]
     corpora: Mapping[str, CorpusSource]  # by name
     sources: tuple[str, ...]  # "hub", "builtin" or folders, in order
+    places: Mapping[str, str] = field(default_factory=dict)  # label -> file and line of the model's coder
 
     @property
     def task_names(self) -> tuple[str, ...]:
@@ -92,7 +95,8 @@ def plan(loaded: Loaded, *, data: Sequence[str] | None = None) -> Plan:
     wanted = [*models.values(), *([baseline] if loaded.experiment.efficiency else [])]
     corpora = _locate_corpora(loaded, wanted, sources)
     runs = _ordered(_Maker(loaded, located, corpora), models, baseline)
-    return Plan(runs, models, baseline, located, corpora, names)
+    places = {label: loaded.where(*model.place, "coder") for label, model in models.items()}
+    return Plan(runs, models, baseline, located, corpora, names, places)
 
 
 def find_tasks(loaded: Loaded) -> list[Task]:
@@ -112,7 +116,17 @@ def find_tasks(loaded: Loaded) -> list[Task]:
 def check_data(planned: Plan) -> None:
     """Reads every task once, so that a label that is none is found before hours of work. Raises InputError."""
     for located in planned.tasks:
-        located.load()
+        check_items(planned, located.load())
+
+
+def check_items(planned: Plan, data: TaskData | LinkSet) -> None:
+    """Raises InputError with file and line where a page-link set has too few items for a model's buckets."""
+    if isinstance(data, TaskData):
+        return
+    for label, model in planned.models.items():
+        coder = make_coder(model.spec.coder, **model.spec.coder_args)
+        assert isinstance(coder, Bloom)  # check_model has asked
+        _named(f"{planned.places[label]}: model '{label}'", partial(coder.check_size, len(data.items)))
 
 
 class _Maker:

@@ -160,6 +160,8 @@ def test_a_batch_of_special_tokens_alone_has_states(spec: ModelSpec) -> None:
 
 def test_the_count_is_what_is_stored(spec: ModelSpec) -> None:
     """`count` equals the parameters of the real modules and those of a 2-class head, d (d + 1) + 2 (d + 1)."""
+    if spec.counted is not None:
+        pytest.skip("a frame of its own is checked with its family, to the digit")
     modules, dim = assembled(spec), 16
     head = dim * (dim + 1) + 2 * (dim + 1)
     counts = count(spec, "tiny")
