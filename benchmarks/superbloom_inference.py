@@ -1,6 +1,6 @@
 """From bucket distributions to the 20 best of millions of items: Algorithm 1 against scoring every item.
 
-    python benchmarks/superbloom_inference.py                       # 5,281,889 items, 50 a bucket, two maps: the paper's
+    python benchmarks/superbloom_inference.py                # 5,281,889 items, 50 a bucket, two maps: the paper's
     python benchmarks/superbloom_inference.py --items 500000 --alpha 20 --queries 50
 
 The peer scores all items by one gather a map and takes `torch.topk`, on the same distributions and threads; it is the
@@ -59,7 +59,7 @@ def main() -> None:
     for name, times in seconds.items():
         ratio = statistics.median(a / b for a, b in zip(seconds["every item"], times, strict=True))
         same = 100 * statistics.fmean(equal[name])
-        print(f"{name:12s} {1000 * statistics.median(times):9.3f} ms   {ratio:7.1f} x   {same:5.1f} % of rankings equal")
+        print(f"{name:12s} {1000 * statistics.median(times):9.3f} ms {ratio:7.1f} x {same:6.1f} % of rankings equal")
 
 
 def compete(

@@ -89,7 +89,7 @@ def prepared(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def page_links(tmp_path_factory):
-    """A data folder with entities/links.parquet: 90 pages, each with links to half or more of the items of one topic."""
+    """A data folder with entities/links.parquet: 90 pages, each with links to half a topic's items or more."""
     folder = tmp_path_factory.mktemp("page_links")
     (folder / "entities").mkdir()
     random = np.random.RandomState(0)

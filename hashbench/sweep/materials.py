@@ -23,6 +23,7 @@ from hashbench.data.task_data import TaskData
 from hashbench.data.tasks import Task, find_task, under_protocol
 from hashbench.experiment.load import Loaded
 from hashbench.experiment.models import ResolvedModel
+from hashbench.experiment.specs import needs_corpus
 from hashbench.text.subwords import SubwordTokenizer
 from hashbench.text.tokenizers import Tokenizer, make_tokenizer
 
@@ -98,8 +99,7 @@ class Materials:
         spec = model.spec
         tokenizer = make_tokenizer(spec.tokenizer, **spec.tokenizer_args)
         coder = make_coder(spec.coder, **spec.coder_args)
-        trains = isinstance(tokenizer, SubwordTokenizer) and tokenizer.needs_training
-        if spec.objective is None and not trains and not coder.needs_fit:
+        if not needs_corpus(spec):
             return Texts(tokenizer, coder, None)
         corpus = prepare(
             model.pretrain.corpora,
