@@ -65,9 +65,9 @@ class PlainLayer(Layer):
         super().__init__(config.of_layers())
         self.activation = ACTIVATIONS[config.activation]
 
-    def forward(self, states: Tensor, mask: Tensor | None) -> Tensor:
-        """(B, L, d) -> (B, L, d)."""
-        states = self.attention_norm(states + self.dropout(self.attend(states, mask)))
+    def feed(self, states: Tensor, attended: Tensor) -> Tensor:
+        """All behind the attention, token by token: two tensors (..., d) -> (..., d)."""
+        states = self.attention_norm(states + self.dropout(attended))
         return self.norm(states + self.dropout(self.down(self.activation(self.up(states)))))
 
 
@@ -89,12 +89,25 @@ class PlainEncoder(Encoder):
 
     def forward(self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None = None) -> Tensor:
         """Vectors (B, L, d), mask (B, L) True on tokens or None without padding -> states (B, L, d)."""
-        states = self.dropout(self.norm(vectors))
-        if mask is not None and mask.device.type == "cpu" and bool(mask.all()):
-            mask = None
+        states, mask = self._before_layers(vectors, mask)
         for layer in self.layers:
             states = layer(states, mask)
         return states
+
+    def at(
+        self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None, columns: Tensor, valid: Tensor | None
+    ) -> Tensor:
+        """The states at some places alone (n, d): the last layer makes no other."""
+        states, mask = self._before_layers(vectors, mask)
+        for layer in self.layers[:-1]:
+            states = layer(states, mask)
+        return self.layers[-1].at(states, mask, columns, valid)  # type: ignore[operator]
+
+    def _before_layers(self, vectors: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
+        """What enters the first layer (B, L, d), and the mask, None where nothing is padded."""
+        if mask is not None and mask.device.type == "cpu" and bool(mask.all()):
+            mask = None
+        return self.dropout(self.norm(vectors)), mask
 
 
 ARCHITECTURES = {"plain": Architecture(PlainEncoder, SIZES)}

@@ -189,9 +189,14 @@ def predicted_states(model: Model, batch: Batch) -> tuple[Tensor, Tensor]:
     """States (K, m, d) of the items to predict, and the rows of the table they should have (K, m)."""
     assert batch.labels is not None  # (B, L, m): the loaders of page-link sets always label
     m = batch.labels.shape[2]
-    states = model(batch).unflatten(1, (-1, m))  # (B, L, m, d)
-    places = (batch.labels[..., 0] != NO_LABEL).nonzero(as_tuple=True)
-    return states[places], batch.labels[places]
+    hidden = batch.labels[..., 0] != NO_LABEL  # (B, L)
+    most = int(hidden.sum(1).max())
+    items = (~hidden).int().argsort(dim=1, stable=True)[:, :most]  # (B, M) columns of the items to predict, then others
+    valid = hidden.gather(1, items)  # (B, M)
+    columns = (items[..., None] * m + torch.arange(m, device=items.device)).flatten(1)  # (B, M m)
+    states = model.at(batch, columns, valid.repeat_interleave(m, dim=1))  # (K m, d): the last layer makes no others
+    labels = batch.labels.gather(1, items[..., None].expand(-1, -1, m))[valid]  # (K, m)
+    return states.unflatten(0, (-1, m)), labels
 
 
 def output_matrix(model: Model) -> Tensor:

@@ -16,7 +16,7 @@ from hashbench.objectives.entities import EntityHead, EntityObjective
 from hashbench.objectives.item_search import ItemSearch
 from hashbench.retrieval import CERTIFIED, PAGE, RANK, TOKENS, per_case
 from hashbench.training.checkpoints import Interrupted
-from hashbench.training.entities import ranks_in, test_entities, train_entities
+from hashbench.training.entities import predicted_states, ranks_in, test_entities, train_entities
 from hashbench.training.model import build_model
 from hashbench.training.pretraining import Machine
 from hashbench.training.recipe import inverse_sqrt, schedule_of, training_length
@@ -127,3 +127,15 @@ def test_the_schedule_by_hand():
 def test_the_length_of_a_training():
     assert training_length(Finetune(epochs=3), 7) == (21, 3)
     assert training_length(Finetune(epochs=3, steps=20), 7) == (20, 3)
+
+
+def test_the_states_to_predict_are_those_of_the_whole_model(page_links, tmp_path):
+    """In the order of rows and columns, whatever their number in each row."""
+    done, data, *_ = trained(page_links, tmp_path)
+    batch = next(iter(data.train_dataloader()))
+    batch.labels[0, 1:4] = torch.arange(6).reshape(3, 2)  # another number of items in one row
+    states, labels = predicted_states(done.model, batch)
+    places = (batch.labels[..., 0] != -100).nonzero(as_tuple=True)
+    expected = done.model(batch).unflatten(1, (-1, 2))[places]
+    torch.testing.assert_close(states, expected, atol=1e-5, rtol=1e-5)
+    assert torch.equal(labels, batch.labels[places])
