@@ -8,6 +8,9 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from hashbench.coders.base import Coder
@@ -82,3 +85,19 @@ def prepared(tmp_path_factory):
         return Prepared(spec, corpus, coder, folder)
 
     return make
+
+
+@pytest.fixture(scope="session")
+def page_links(tmp_path_factory):
+    """A data folder with entities/links.parquet: 90 pages, each with links to half a topic's items or more."""
+    folder = tmp_path_factory.mktemp("page_links")
+    (folder / "entities").mkdir()
+    random = np.random.RandomState(0)
+    pages = []
+    for number in range(90):
+        topic = number % 6
+        chosen = random.permutation(8)[: 4 + number % 4]
+        pages.append({"page": f"page {number}", "links": sorted(f"topic {topic} item {i}" for i in chosen)})
+    pages += [{"page": "lonely", "links": ["topic 0 item 0"]}, {"page": "empty", "links": []}]
+    pq.write_table(pa.Table.from_pylist(pages), folder / "entities" / "links.parquet")
+    return folder

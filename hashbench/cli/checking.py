@@ -60,7 +60,7 @@ def _summary(planned: Plan) -> str:
 
 
 def _model_row(model: ResolvedModel) -> dict[str, Value]:
-    trains = model.spec.objective is not None
+    trains = model.spec.pretrains
     rate = model.finetune.learning_rate
     return {
         "model": model.label,
@@ -70,6 +70,6 @@ def _model_row(model: ResolvedModel) -> dict[str, Value]:
         "steps": model.pretrain.steps if trains else None,
         "pretrain_lr": model.pretrain.learning_rate if trains else None,
         "warmup": model.pretrain.warmup_steps if trains else None,
-        "epochs": model.finetune.epochs,
+        "epochs": None if model.finetune.steps else model.finetune.epochs,
         "finetune_lr": rate if not isinstance(rate, tuple) else ", ".join(f"{each:g}" for each in rate),
     }

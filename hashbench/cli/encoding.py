@@ -50,6 +50,8 @@ def reader_of_model(name: str, data: Sequence[str] | None) -> Reader:
     loaded = Loaded(experiment, Path.cwd() / "encode.yaml", "--model", {})
     find_model(name)  # its message, without a file that nobody wrote
     model = model_of(loaded, name)
+    if model.spec.objective == "entities":
+        raise InputError(f"encode: codes of '{name}' are made of a page-link set; see hashbench neighbours --help")
     unfitted = replace(model.spec, objective=None)  # codes need no weights
     sources = loaded.sources(data)
     if not needs_corpus(unfitted):

@@ -141,4 +141,27 @@ def encode(
         print("\t".join(str(part) for part in (row["token"], *row["codes"], row["bits"]) if part is not None))
 
 
-COMMANDS = [params, costs, encode, models]
+def neighbours(
+    context: Annotated[
+        list[str], typer.Argument(metavar="ITEM...", help="Items that stand together, as the data name them.")
+    ],
+    run: Annotated[str, typer.Option("--run", help="The training to ask: first digits of its id.")],
+    db: Database = DEFAULT_DB,
+    top: Annotated[int, typer.Option(min=1, help="How many items to print.")] = 10,
+    beam: Annotated[
+        int | None, typer.Option(min=1, help="Look into so many buckets a map; without it the ranking is exact.")
+    ] = None,
+    style: TableFormat = Format.text,
+) -> None:
+    """The items that a model trained on page links expects beside some others: the lists of Superbloom's figure 4.
+
+    Example: hashbench neighbours --run 3fa94c11 Tunisia Thailand
+    """
+    from hashbench.cli.neighbours import COLUMNS
+    from hashbench.cli.neighbours import neighbours as find_neighbours
+    from hashbench.cli.output import print_rows
+
+    print_rows(COLUMNS, find_neighbours(db, run, context, top=top, beam=beam), style)
+
+
+COMMANDS = [params, costs, encode, models, neighbours]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 
 from hashbench.coders.base import Coder
+from hashbench.coders.bloom import Bloom
 from hashbench.coders.codepoints import CodePoints
 from hashbench.coders.lsh import LshBits, LshRows
 from hashbench.coders.md5 import Md5Bits, Md5Rows
@@ -15,7 +16,7 @@ from hashbench.errors import InputError, near_match
 
 CODERS: dict[str, type[Coder]] = {
     coder.name: coder
-    for coder in (Vocabulary, Md5Rows, Md5Bits, LshRows, LshBits, NgramPooling, Projection, CodePoints)
+    for coder in (Vocabulary, Md5Rows, Md5Bits, LshRows, LshBits, NgramPooling, Projection, CodePoints, Bloom)
 }
 
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from hashbench.data.entities import own_links
 from hashbench.data.files import FORMATS_TEXT, FileTable, check_file, find_table
 from hashbench.data.tasks import Task, known_tasks
 from hashbench.errors import InputError
@@ -32,6 +33,8 @@ def own_task(entry: TaskEntry, base: Path) -> Task:
     where = f"task {entry.name!r}"
     if entry.name in known_tasks():
         raise InputError(f"{where}: this name is a task of the suite; give your data set another one")
+    if entry.links is not None:
+        return own_links(entry, base)
     try:
         find_metric(entry.metric)
     except InputError as error:

@@ -61,7 +61,7 @@ class FileTable:
         """Rows as parquet files tell them; None for other formats."""
         if self.paths[0].suffix != ".parquet":
             return None
-        return sum(_open_parquet(path).metadata.num_rows for path in self.paths)
+        return sum(open_parquet(path).metadata.num_rows for path in self.paths)
 
     def read(self, columns: Sequence[str]) -> dict[str, Column]:
         """The columns asked for, file after file. Raises InputError where there is no row."""
@@ -112,13 +112,14 @@ def iterate_column(path: Path, column: str) -> Iterator[object]:
     if path.suffix != ".parquet":
         yield from read_columns(path, [column])[column]
         return
-    file = _open_parquet(path)
+    file = open_parquet(path)
     _check_columns(path, [column], file.schema_arrow.names)
     for batch in file.iter_batches(batch_size=ROWS_AT_ONCE, columns=[column]):
         yield from batch.column(0).to_pylist()
 
 
-def _open_parquet(path: Path) -> pq.ParquetFile:
+def open_parquet(path: Path) -> pq.ParquetFile:
+    """A parquet file, unread. Raises InputError where it is none."""
     check_file(path)
     try:
         return pq.ParquetFile(path)
@@ -127,7 +128,7 @@ def _open_parquet(path: Path) -> pq.ParquetFile:
 
 
 def _read_parquet(path: Path, columns: Sequence[str]) -> dict[str, Column]:
-    file = _open_parquet(path)
+    file = open_parquet(path)
     _check_columns(path, columns, file.schema_arrow.names)
     try:
         table = file.read(columns=list(columns))

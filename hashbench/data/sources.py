@@ -10,6 +10,7 @@ from typing import Literal, Protocol
 from hashbench.data import builtin
 from hashbench.data.classification import HOLDOUT, LABEL_NAMES, own_tables, require_train, with_splits
 from hashbench.data.documents import CorpusSource, corpus_files
+from hashbench.data.entities import FILE, LocatedLinks, locate_links
 from hashbench.data.files import FORMATS_TEXT, Table, find_table
 from hashbench.data.fingerprints import digest
 from hashbench.data.glue import GLUE_NAMES
@@ -17,6 +18,8 @@ from hashbench.data.hub import HubTable, hub_classification, hub_corpora, hub_ta
 from hashbench.data.task_data import LocatedTask, TaskData
 from hashbench.data.tasks import Task, known_tasks
 from hashbench.errors import InputError, near_match
+
+AnyTask = LocatedTask | LocatedLinks
 
 
 class Source(Protocol):
@@ -26,7 +29,7 @@ class Source(Protocol):
     def name(self) -> str:
         """What the user typed for it."""
 
-    def find_task(self, task: Task) -> LocatedTask | None:
+    def find_task(self, task: Task) -> AnyTask | None:
         """The task as it stands here."""
 
     def find_corpus(self, name: str) -> CorpusSource | None:
@@ -47,8 +50,11 @@ class Folder:
         """The folder's path."""
         return str(self.path)
 
-    def find_task(self, task: Task) -> LocatedTask | None:
-        """The task in glue/TASK or classification/TASK. Raises InputError where a split is missing."""
+    def find_task(self, task: Task) -> AnyTask | None:
+        """The task in glue/TASK or classification/TASK, or entities/links.parquet. Raises InputError where a split is
+        missing."""
+        if task.kind == "entities":
+            return locate_links(self.path / "entities", task)
         folder = self.path / task.collection / task.name
         if not folder.is_dir():
             return None
@@ -89,8 +95,10 @@ class Hub:
 
     name: str = "hub"
 
-    def find_task(self, task: Task) -> LocatedTask | None:
-        """A task under its name as a config of GLUE, or where hub.json says; the hub is not asked."""
+    def find_task(self, task: Task) -> AnyTask | None:
+        """Any task of texts, under its name as a config of GLUE or where hub.json says; the hub is not asked."""
+        if task.kind == "entities":
+            return None
         if task.collection == "classification":
             return self._find_text_task(task)
         at = hub_tasks()
@@ -125,7 +133,7 @@ class Builtin:
 
     name: str = "builtin"
 
-    def find_task(self, task: Task) -> LocatedTask | None:
+    def find_task(self, task: Task) -> AnyTask | None:
         """The generated task, if it is one of the eight."""
         if task.name not in GLUE_NAMES:
             return None
@@ -177,7 +185,7 @@ def open_sources(data: str | Sequence[str], base: Path | None = None) -> tuple[S
     return tuple(sources)
 
 
-def locate_task(task: Task, sources: Sequence[Source]) -> LocatedTask:
+def locate_task(task: Task, sources: Sequence[Source]) -> AnyTask:
     """The task in the first source that has it; an own data set in its folder.
 
     Raises:
@@ -189,14 +197,21 @@ def locate_task(task: Task, sources: Sequence[Source]) -> LocatedTask:
         if located := source.find_task(task):
             return located
     raise InputError(
-        f"task {task.name!r}: not in {_named(sources)}; a data folder holds {task.collection}/{task.name}/"
-        "train.parquet and the evaluation splits; add one: --data FOLDER"
+        f"task {task.name!r}: not in {_named(sources)}; a data folder holds {_files_of(task)}; add one: --data FOLDER"
     )
 
 
+def _files_of(task: Task) -> str:
+    if task.kind == "entities":
+        return f"entities/{FILE}.parquet"
+    return f"glue/{task.name}/train.parquet and the evaluation splits"
+
+
 def load_task(task: Task, sources: Sequence[Source]) -> TaskData:
-    """The data of a task, from the first source that has it."""
-    return locate_task(task, sources).load()
+    """The data of a task of texts, from the first source that has it."""
+    data = locate_task(task, sources).load()
+    assert isinstance(data, TaskData)  # page-link sets are located by those who know what to do with them
+    return data
 
 
 def locate_corpus(name: str, sources: Sequence[Source]) -> CorpusSource:
@@ -233,8 +248,8 @@ def _available_tasks(source: Source) -> Iterator[Available]:
         if located:
             published = task.official_rows if located.kind == "hub" else {}
             rows = {split: table.n_rows() or published.get(split) for split, table in located.tables.items()}
-            train = located.tables["train"]
-            yield Available("task", task.name, _shown(source, train), rows, _problem(train))
+            first = next(iter(located.tables.values()))
+            yield Available("task", task.name, _shown(source, first), rows, _problem(first))
 
 
 def _available_corpora(source: Source) -> Iterator[Available]:
@@ -260,7 +275,11 @@ def _problem(table: Table | None) -> str:
     return table.problem() if isinstance(table, HubTable) else ""
 
 
-def _locate_own(task: Task, folder: Path) -> LocatedTask:
+def _locate_own(task: Task, folder: Path) -> AnyTask:
+    if task.kind == "entities":
+        if (links := locate_links(folder, task, kind="own")) is None:
+            raise InputError(f"{folder}: {FILE}.parquet is gone; put it back")
+        return links
     tables = own_tables(folder, f"task {task.name!r}")
     wanted = {"train", *task.evaluation_splits} - {HOLDOUT}
     missing = [split for split in sorted(wanted) if split not in tables]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
 from hashbench.errors import InputError, near_match
-from hashbench.experiment.schema import TaskEntry
+from hashbench.experiment.schema import Entities, TaskEntry
 
-Kind = Literal["classification", "regression"]
+Kind = Literal["classification", "regression", "entities"]
 EVALUATIONS_PER_EPOCH = 5  # the rule that reproduces all eight intervals of the HashFormers paper's table 5
 
 
@@ -33,6 +33,7 @@ class Task:
     official_rows: dict[str, int] = field(default_factory=dict)  # split -> rows of the published data set
     folder: Path | None = None  # of an own data set; None: looked for in the sources
     collection: Literal["glue", "classification"] = "glue"  # the part of a data folder that holds it
+    protocol: Entities | None = None  # how a page-link set is split and tested
 
     @property
     def is_pair(self) -> bool:
@@ -62,10 +63,11 @@ class Task:
 
 def known_tasks() -> dict[str, Task]:
     """Every named task."""
+    from hashbench.data.entities import ENTITIES
     from hashbench.data.glue import EXTRA_TASKS, TASKS  # here, since these are made of Task
     from hashbench.data.text_tasks import TEXT_TASKS
 
-    return {task.name: task for task in TASKS + EXTRA_TASKS + TEXT_TASKS}
+    return {task.name: task for task in (*TASKS, *EXTRA_TASKS, *TEXT_TASKS, ENTITIES)}
 
 
 def find_task(name: str) -> Task:
@@ -79,6 +81,11 @@ def find_task(name: str) -> Task:
         hint = near_match(name, list(tasks)) or f"; known are {', '.join(tasks)}"
         raise InputError(f"unknown task {name!r}{hint} (list: hashbench data list)")
     return tasks[name]
+
+
+def under_protocol(tasks: Sequence[Task], protocol: Entities) -> list[Task]:
+    """The same tasks, page-link sets with the experiment's way to split and to test them."""
+    return [replace(task, protocol=protocol) if task.kind == "entities" else task for task in tasks]
 
 
 def expand_tasks(tasks: str | Sequence[str | TaskEntry], base: Path) -> list[Task]:

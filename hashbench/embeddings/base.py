@@ -170,7 +170,7 @@ class ModelSpec:
     coder_args: dict[str, Any] = field(default_factory=dict)
     encoder: str = "bert"  # a key of encoders.registry.ENCODERS
     encoder_args: dict[str, Any] = field(default_factory=dict)  # overrides of the size's values
-    objective: Literal["mlm", "shuffle_random"] | None = "shuffle_random"  # None: no pre-training
+    objective: Literal["mlm", "shuffle_random", "entities"] | None = "shuffle_random"  # see `pretrains`
     objective_args: dict[str, Any] = field(default_factory=dict)
     weights: str | None = None  # published ones to start from: a folder or a hub name; "random": none in their place
     pooling: Literal["first", "max", "mean"] = "first"
@@ -188,6 +188,11 @@ class ModelSpec:
     summary: str = ""  # one line for `hashbench models`
     version: int = 1  # raised when the meaning of the model changes
     small_args: dict[str, dict[str, Any]] = field(default_factory=dict)  # {"coder": {...}, "embedding": {...}}
+
+    @property
+    def pretrains(self) -> bool:
+        """Whether it is pre-trained on corpora; without an objective, or on entities, it learns its task alone."""
+        return self.objective in ("mlm", "shuffle_random")
 
     def small(self) -> ModelSpec:
         """The same model with few buckets, for tests."""

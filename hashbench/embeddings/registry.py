@@ -23,6 +23,7 @@ from hashbench.errors import InputError, near_match
 
 EXTRA_FOLDER = "HASHBENCH_EMBEDDINGS"
 NOT_FAMILIES = {"__init__", "base", "registry"}
+OF_THE_CODER = ("bits", "alpha", "maps")  # arguments of an embedding that its coder has too
 
 
 def models() -> dict[str, ModelSpec]:
@@ -97,8 +98,9 @@ def build_embedding(spec: ModelSpec, dim: int, *, vocabulary_rows: int | None = 
 
 def embedding_arguments(spec: ModelSpec, *, vocabulary_rows: int | None = None) -> dict[str, object]:
     """The arguments of a spec's embedding. The size of a code follows the coder, so that it is set in one place:
-    `num_buckets` decides the rows of a table, `bits` the length of the bit vectors. An embedding with an argument
-    `hashing` gets all arguments of the coder, to hash special tokens as types are.
+    `num_buckets` decides the rows of a table, `bits` the length of the bit vectors, `alpha` and `maps` the tokens of an
+    item and their number. An embedding with an argument `hashing` gets all arguments of the coder, to hash special
+    tokens as types are.
     """
     arguments: dict[str, object] = dict(spec.embedding_args)
     known = inspect.signature(spec.embedding).parameters
@@ -107,8 +109,9 @@ def embedding_arguments(spec: ModelSpec, *, vocabulary_rows: int | None = None) 
         arguments["num_rows"] = spec.coder_args["num_buckets"] + first
     if "num_rows" in known and vocabulary_rows is not None:
         arguments["num_rows"] = vocabulary_rows
-    if "bits" in known and "bits" in spec.coder_args:
-        arguments["bits"] = spec.coder_args["bits"]
+    for size in OF_THE_CODER:
+        if size in known and size in spec.coder_args:
+            arguments[size] = spec.coder_args[size]
     if "hashing" in known:
         arguments["hashing"] = dict(spec.coder_args)
     return arguments

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from hashbench.coders.registry import make_coder
+from hashbench.data.tasks import Task
 from hashbench.data.weights import RANDOM, locate_weights
 from hashbench.embeddings.base import Embedding, ModelSpec
 from hashbench.embeddings.registry import build_embedding, with_dim
@@ -21,6 +22,7 @@ from hashbench.experiment.load import Loaded
 from hashbench.experiment.models import ResolvedModel
 from hashbench.experiment.schema import Efficiency
 from hashbench.objectives import mlm, shuffle_random
+from hashbench.objectives.entities import entity_objective
 from hashbench.text.tokenizers import make_tokenizer
 
 OBJECTIVES: dict[str, Callable[..., Any]] = {"mlm": mlm.corrupt, "shuffle_random": shuffle_random.corrupt}
@@ -41,11 +43,36 @@ def check_model(loaded: Loaded, model: ResolvedModel) -> None:
         _check_states(spec, encoder)
     with _at(loaded.where(*place, "embedding"), model.label):
         embedding = _build(spec, encoder.config.dim)
-    if spec.objective == "mlm" and embedding.output_matrix() is None and embedding.untied_rows is None:
+    if spec.objective == "entities" and spec.coder != "bloom":
         raise InputError(
-            f"{loaded.where(*place, 'objective')}: model '{model.label}': objective mlm needs an embedding with an "
-            f"output matrix, which {spec.embedding.__name__} has not; write objective: shuffle_random"
+            f"{loaded.where(*place, 'coder')}: model '{model.label}': objective entities needs coder bloom, which "
+            f"makes tokens of items, not {spec.coder}; write coder: {{kind: bloom}}"
         )
+    untied = spec.objective == "mlm" and embedding.untied_rows is not None
+    if spec.objective in ("mlm", "entities") and embedding.output_matrix() is None and not untied:
+        raise InputError(
+            f"{loaded.where(*place, 'objective')}: model '{model.label}': objective {spec.objective} "
+            f"needs an embedding with an output matrix, which {spec.embedding.__name__} has not; "
+            "write objective: shuffle_random"
+        )
+
+
+def check_pairing(loaded: Loaded, model: ResolvedModel, tasks: Sequence[Task]) -> None:
+    """Raises InputError where a model of texts meets a page-link set, or one of items meets texts."""
+    of_items = model.spec.objective == "entities"
+    where = loaded.where(*model.place)
+    for task in tasks:
+        if of_items != (task.kind == "entities"):
+            what = ("items", "a task of texts") if of_items else ("texts", "a page-link set")
+            raise InputError(
+                f"{where}: model '{model.label}' reads {what[0]} and task '{task.name}' is {what[1]}; "
+                "put them in experiments of their own"
+            )
+    if of_items and loaded.experiment.efficiency:
+        raise InputError(f"{loaded.where('efficiency')}: efficiency times models of texts; leave it out")
+    if of_items and isinstance(model.finetune.learning_rate, tuple):
+        place = loaded.where(*loaded.place_of(model.place, "finetune", "learning_rate"))
+        raise InputError(f"{place}: a grid of learning rates needs a task of texts; give '{model.label}' one rate")
 
 
 def check_weights(loaded: Loaded, model: ResolvedModel) -> None:
@@ -85,7 +112,7 @@ def check_lengths(loaded: Loaded, model: ResolvedModel) -> None:
     if longest is None:
         return
     recipes = [("finetune", "max_length", recipe.max_length) for recipe in finetunes]
-    if model.spec.objective is not None:
+    if model.spec.pretrains:
         recipes.append(("pretrain", "sequence_length", model.pretrain.sequence_length))
         if asked := loaded.experiment.efficiency:
             timed = asked if isinstance(asked, Efficiency) else Efficiency()
@@ -120,7 +147,7 @@ def check_devices(loaded: Loaded, models: Iterable[ResolvedModel]) -> None:
             f"take at most {n_gpus}"
         )
     for model in models:
-        trained = [("pretrain", model.pretrain.batch_size)] if model.spec.objective is not None else []
+        trained = [("pretrain", model.pretrain.batch_size)] if model.spec.pretrains else []
         tuned = [("finetune", recipe.batch_size) for recipe in (model.finetune, *model.per_task.values())]
         for block, size in [*trained, *tuned]:
             if size < devices:
@@ -176,7 +203,7 @@ def _check_states(spec: ModelSpec, encoder: Encoder) -> None:
 
 def _check_encoder(model: ResolvedModel, size: str) -> Encoder:
     for key, value in model.spec.encoder_args.items():
-        if isinstance(value, bool) or not isinstance(value, int | float):
+        if isinstance(value, bool) or not isinstance(value, int | float) and key != "activation":
             raise InputError(f"encoder: {key} must be a number, not {value!r}; correct the value")
     with torch.device("meta"):
         return make_encoder(model.spec.encoder, size, **model.spec.encoder_args)
@@ -184,6 +211,9 @@ def _check_encoder(model: ResolvedModel, size: str) -> Encoder:
 
 def _check_objective(kind: str | None, arguments: Mapping[str, Any]) -> None:
     if kind is None:
+        return
+    if kind == "entities":
+        entity_objective(arguments)
         return
     defaults = {
         name: parameter.default

@@ -37,6 +37,7 @@ AS_BEFORE: dict[str, dict[str, Any]] = {
         "warmup_steps": None,
         "evaluations": None,
         "per_task": {},  # what holds for a run's own task stands in the block itself
+        "evaluation_steps": None,
     },
 }
 BLOCK_OF = {  # blocks that stand under another name

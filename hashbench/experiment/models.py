@@ -135,7 +135,7 @@ def _override(loaded: Loaded, spec: ModelSpec, entry: ModelEntry, place: KeyPath
     encoder, encoder_args = _vary(spec.encoder, spec.encoder_args, entry.encoder)
     if encoder != spec.encoder:  # a paper's frame of counting speaks of the encoder that the paper has
         spec = replace(spec, counted=None, other_frames=())
-    known = [*PRETRAIN_LEARNING_RATE, "none"]
+    known = [*PRETRAIN_LEARNING_RATE, "entities", "none"]
     if objective is not None and objective not in known:
         near = near_match(objective, known) or ";"
         where = loaded.where(*place, "objective")
@@ -196,7 +196,8 @@ def _complete(loaded: Loaded, spec: ModelSpec, entry: ModelEntry | None, place: 
     finetune = _block(loaded, Finetune, "finetune", spec.finetune, entry.finetune if entry else None, place)
     size = loaded.experiment.encoder
     spec = _with_coder_of_its_size(loaded, _with_vocabulary(loaded, spec, pretrain, place), place)
-    if spec.objective is not None:
+    if spec.pretrains:
+        assert spec.objective is not None
         pretrain = complete_pretrain(pretrain, objective=spec.objective, encoder=size)
     general = complete_finetune(finetune.model_copy(update={"per_task": {}}), encoder=size)
     per_task = {}

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal, TypeVar
 
+from hashbench.coders.bloom import Bloom
+from hashbench.coders.registry import make_coder
+from hashbench.data.entities import LinkSet, LocatedLinks
 from hashbench.data.fingerprints import usable_cache_folder
-from hashbench.data.sources import CorpusSource, LocatedTask, Source, locate_corpus, locate_task, open_sources
-from hashbench.data.tasks import Task, expand_tasks
+from hashbench.data.sources import AnyTask, CorpusSource, Source, locate_corpus, locate_task, open_sources
+from hashbench.data.task_data import LocatedTask, TaskData
+from hashbench.data.tasks import Task, expand_tasks, under_protocol
 from hashbench.errors import InputError, near_match
-from hashbench.experiment.checks import check_devices, check_lengths, check_model, check_weights
+from hashbench.experiment.checks import check_devices, check_lengths, check_model, check_pairing, check_weights
 from hashbench.experiment.identity import device_block, run_id
 from hashbench.experiment.load import KeyPath, Loaded
 from hashbench.experiment.models import ResolvedModel, resolve_baseline, resolve_models
 from hashbench.experiment.specs import (
     Subject,
     efficiency_spec,
+    entities_spec,
     finetune_spec,
     floor_spec,
     make_subject,
@@ -26,8 +31,9 @@ from hashbench.experiment.specs import (
 )
 
 Result = TypeVar("Result")
-Located = TypeVar("Located", LocatedTask, CorpusSource)
+Located = TypeVar("Located", LocatedTask, LocatedLinks, CorpusSource)
 RunKind = Literal["pretrain", "finetune", "floor", "efficiency"]
+LINK_FLOORS = ("popularity", "co-occurrence")  # of page-link sets; the others are of texts
 
 
 @dataclass(frozen=True)
@@ -55,9 +61,10 @@ class Plan:
     runs: tuple[Run, ...]
     models: Mapping[str, ResolvedModel]  # by label, in the order of the file
     baseline: ResolvedModel
-    tasks: tuple[LocatedTask, ...]
+    tasks: tuple[AnyTask, ...]
     corpora: Mapping[str, CorpusSource]  # by name
     sources: tuple[str, ...]  # "hub", "builtin" or folders, in order
+    places: Mapping[str, str] = field(default_factory=dict)  # label -> file and line of the model's coder
 
     @property
     def task_names(self) -> tuple[str, ...]:
@@ -82,6 +89,7 @@ def plan(loaded: Loaded, *, data: Sequence[str] | None = None) -> Plan:
     for model in models.values():
         _check_select_metric(loaded, model, tasks)
         _check_per_task(loaded, model, tasks)
+        check_pairing(loaded, model, tasks)
     names = loaded.sources(data)
     for model in {**models, **({baseline.label: baseline} if loaded.experiment.efficiency else {})}.values():
         check_weights(loaded, model)
@@ -90,33 +98,44 @@ def plan(loaded: Loaded, *, data: Sequence[str] | None = None) -> Plan:
     wanted = [*models.values(), *([baseline] if loaded.experiment.efficiency else [])]
     corpora = _locate_corpora(loaded, wanted, sources)
     runs = _ordered(_Maker(loaded, located, corpora), models, baseline)
-    return Plan(runs, models, baseline, located, corpora, names)
+    places = {label: loaded.where(*model.place, "coder") for label, model in models.items()}
+    return Plan(runs, models, baseline, located, corpora, names, places)
 
 
 def find_tasks(loaded: Loaded) -> list[Task]:
     """The tasks of an experiment. Raises InputError with file and line for an unknown one or an unfit metric."""
-    tasks = loaded.experiment.tasks
+    tasks, protocol = loaded.experiment.tasks, loaded.experiment.entities
     if isinstance(tasks, str):
-        return _at(loaded, ("tasks",), lambda: expand_tasks(tasks, loaded.folder))
+        return under_protocol(_at(loaded, ("tasks",), lambda: expand_tasks(tasks, loaded.folder)), protocol)
     found: list[Task] = []
     for i, entry in enumerate(tasks):
         for task in _at(loaded, ("tasks", i), partial(expand_tasks, [entry], loaded.folder)):
             if task.name in [other.name for other in found]:
                 raise InputError(f"{loaded.where('tasks', i)}: task '{task.name}' stands twice; rename one of them")
             found.append(task)
-    return found
+    return under_protocol(found, protocol)
 
 
 def check_data(planned: Plan) -> None:
     """Reads every task once, so that a label that is none is found before hours of work. Raises InputError."""
     for located in planned.tasks:
-        located.load()
+        check_items(planned, located.load())
+
+
+def check_items(planned: Plan, data: TaskData | LinkSet) -> None:
+    """Raises InputError with file and line where a page-link set has too few items for a model's buckets."""
+    if isinstance(data, TaskData):
+        return
+    for label, model in planned.models.items():
+        coder = make_coder(model.spec.coder, **model.spec.coder_args)
+        assert isinstance(coder, Bloom)  # check_model has asked
+        _named(f"{planned.places[label]}: model '{label}'", partial(coder.check_size, len(data.items)))
 
 
 class _Maker:
     """Makes the runs of an experiment whose data are known."""
 
-    def __init__(self, loaded: Loaded, tasks: tuple[LocatedTask, ...], corpora: Mapping[str, CorpusSource]) -> None:
+    def __init__(self, loaded: Loaded, tasks: tuple[AnyTask, ...], corpora: Mapping[str, CorpusSource]) -> None:
         self.experiment, self.tasks, self._corpora = loaded.experiment, tasks, corpora
         self._subjects: dict[str, Subject] = {}
         self._pretrains: dict[str, Run | None] = {}
@@ -130,22 +149,25 @@ class _Maker:
         return self._subjects[model.label]
 
     def pretrain(self, model: ResolvedModel) -> Run | None:
-        """The pre-training of a model, or None where its objective is none."""
-        if model.spec.objective is None:
+        """The pre-training of a model, or None where it has none."""
+        if not model.spec.pretrains:
             return None
         if model.label not in self._pretrains:
             spec = pretrain_spec(self.subject(model), self.experiment)
             self._pretrains[model.label] = self._run("pretrain", model.label, spec, seed=model.pretrain.seed)
         return self._pretrains[model.label]
 
-    def finetune(self, model: ResolvedModel, task: LocatedTask, seed: int) -> Run:
-        """One fine-tuning; it waits for its model's pre-training."""
+    def finetune(self, model: ResolvedModel, task: AnyTask, seed: int) -> Run:
+        """One fine-tuning, which waits for its model's pre-training, or one training on a page-link set."""
+        if task.task.kind == "entities":
+            spec = entities_spec(self.subject(model), self.experiment, task=task, seed=seed)
+            return _about(self._run("finetune", model.label, spec, seed=seed), task)
         source = self.pretrain(model)
         start = source.id if source else None
         spec = finetune_spec(self.subject(model), self.experiment, pretrain=start, task=task, seed=seed)
         return _about(self._run("finetune", model.label, spec, seed=seed, needs=(start,) if start else ()), task)
 
-    def floor(self, name: str, task: LocatedTask) -> Run:
+    def floor(self, name: str, task: AnyTask) -> Run:
         """What no representation is needed for, on one task."""
         return _about(self._run("floor", name, floor_spec(name, task)), task)
 
@@ -164,7 +186,7 @@ class _Maker:
         return Run(run_id(spec), kind, label, self.experiment.encoder, spec, **fields)
 
 
-def _about(run: Run, task: LocatedTask) -> Run:
+def _about(run: Run, task: AnyTask) -> Run:
     return replace(
         run,
         task=task.task.name,
@@ -179,7 +201,12 @@ def _ordered(maker: _Maker, models: Mapping[str, ResolvedModel], baseline: Resol
     models alike; measurements last, when the machine grows quiet. Two labels of one thing give the same id twice."""
     experiment = maker.experiment
     runs = [run for model in models.values() if (run := maker.pretrain(model))]
-    runs += [maker.floor(name, task) for task in maker.tasks for name in experiment.floors]
+    runs += [
+        maker.floor(name, task)
+        for task in maker.tasks
+        for name in experiment.floors
+        if (name in LINK_FLOORS) == (task.task.kind == "entities")
+    ]
     runs += [
         maker.finetune(model, task, seed)
         for seed in experiment.seeds
@@ -212,7 +239,7 @@ def _check_per_task(loaded: Loaded, model: ResolvedModel, tasks: Sequence[Task])
             )
 
 
-def _locate_task(loaded: Loaded, i: int, task: Task, sources: Sequence[Source]) -> LocatedTask:
+def _locate_task(loaded: Loaded, i: int, task: Task, sources: Sequence[Source]) -> AnyTask:
     place: KeyPath = ("tasks",) if isinstance(loaded.experiment.tasks, str) else ("tasks", i)
     return _at(loaded, place, lambda: _opened(locate_task(task, sources)))
 

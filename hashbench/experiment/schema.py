@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 EncoderSize = Literal["tiny", "mini", "small", "medium", "base"]
 Precision = Literal["32", "bf16"]
+Floor = Literal["majority", "bag-of-words", "popularity", "co-occurrence"]
 Seed = Annotated[int, Field(ge=0)]
 Rate = Annotated[float, Field(gt=0)]
 Beta = Annotated[float, Field(ge=0, lt=1)]
@@ -63,7 +64,7 @@ class Finetune(Strict):
     epochs: int = Field(default=5, gt=0, description="passes over the training set")
     batch_size: int = Field(default=32, gt=0, description="rows a step, over all devices")
     learning_rate: Rate | Grid | None = Field(default=None, description="peak; a list: a grid chosen on a seeded tenth of train; null: by encoder size (base: 3e-5)")
-    schedule: Literal["cosine_restarts", "linear", "constant"] = Field(default="cosine_restarts", description="of the learning rate, after the warm-up")
+    schedule: Literal["cosine_restarts", "linear", "constant", "inverse_sqrt"] = Field(default="cosine_restarts", description="of the learning rate, after the warm-up")
     restart_cycles: int = Field(default=5, gt=0, description="hard restarts of the cosine")
     warmup_fraction: float = Field(default=0.06, ge=0, le=1, description="share of the steps, floored")
     steps: int | None = Field(default=None, gt=0, description="optimizer steps, the same for every task, in place of epochs; null: epochs decide")
@@ -76,10 +77,25 @@ class Finetune(Strict):
     max_length: int = Field(default=128, ge=8, description="tokens of an input, special tokens included")
     pad_to_max: bool = Field(default=False, description="pad every batch to max_length instead of to its longest row")
     evaluations_per_epoch: int | None = Field(default=None, gt=0, description="null: the paper's rule, five an epoch and a third of that for rte, mrpc, cola, stsb")
+    evaluation_steps: int | None = Field(default=None, gt=0, description="optimizer steps between two evaluations, in place of evaluations_per_epoch")
     select_metric: str | None = Field(default=None, description="metric by which the best evaluation is chosen; null: the task's own (mnli: matched and mismatched together)")
     patience: int | None = Field(default=None, gt=0, description="evaluations without improvement after which training stops; null: never")
     precision: Precision = Field(default="32", description="bf16: autocast where the hardware has it")
     per_task: dict[str, dict[str, Any]] = Field(default={}, description="values of this block that differ on a task: {atis: {epochs: 12}}")
+
+
+class Entities(Strict):
+    """How a page-link set is split, cut into segments and evaluated; the same for all models of an experiment."""
+
+    max_items: int | None = Field(default=None, gt=0, description="keep links to the most linked items only; null: all")
+    test_share: float = Field(default=0.1, gt=0, lt=1, description="share of the pages that are held out for testing")
+    validation_share: float = Field(default=0.1, gt=0, lt=1, description="share of the remaining pages by which the best evaluation is chosen")
+    split_seed: int = Field(default=0, ge=0, description="of the held-out pages and of the contexts they are tested in")
+    segment_items: int = Field(default=32, ge=2, description="items of a segment at most, the hidden ones included")
+    segment: Literal["subset", "contiguous"] = Field(default="subset", description="how a segment is drawn from a longer page: any of its links, or neighbours (links may be sorted)")
+    validation_cases: int | None = Field(default=2048, gt=0, description="cases of an evaluation during training; null: every link of every validation page")
+    cases_per_page: int | None = Field(default=None, gt=0, description="hidden links a test page, one at a time; null: each of its links; the paper: 1")
+    beams: tuple[Annotated[int, Field(gt=0)], ...] = Field(default=(1, 5, 10, 20, 50, 100), description="beam widths whose recall is stored, beside that of the full ranking")
 
 
 class Efficiency(Strict):
@@ -105,11 +121,11 @@ class ModelEntry(Strict):
     name: str = Field(min_length=1, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", description="unique in the experiment")
     like: str | None = Field(default=None, description="the named model that this one varies")
     use: str | None = Field(default=None, description="an embedding of your own: FILE.py:Class or package.module:Class")
-    tokenizer: str | dict[str, Any] | None = Field(default=None, description="words, bpe, wordpieces, characters, or a mapping: {kind, pattern, lowercase, bpe, vocab}")
+    tokenizer: str | dict[str, Any] | None = Field(default=None, description="words, bpe, wordpieces, characters, items, or a mapping: {kind, pattern, lowercase, bpe, vocab}")
     coder: str | dict[str, Any] | None = Field(default=None, description="a coder's name, or a mapping of its arguments: {kind, num_buckets, bits, ...}")
     embedding: dict[str, Any] | None = Field(default=None, description="arguments of the embedding")
-    encoder: dict[str, Any] | None = Field(default=None, description="encoder values that differ from the size's: {layers, dropout, ...}; kind: another encoder (bert, canine)")
-    objective: str | dict[str, Any] | None = Field(default=None, description="mlm, shuffle_random, none, or a mapping: {kind, shuffle_prob, random_prob, released}")
+    encoder: dict[str, Any] | None = Field(default=None, description="encoder values that differ from the size's: {layers, dropout, ...}; kind: another encoder (bert, canine, proformer)")
+    objective: str | dict[str, Any] | None = Field(default=None, description="mlm, shuffle_random, entities, none, or a mapping: {kind, shuffle_prob, random_prob, released}")
     weights: str | None = Field(default=None, description="published weights to start from: a folder with config.json and model.safetensors or pytorch_model.bin, or a hub name; random: none in their place, which tables mark as from scratch")
     pretrain: dict[str, Any] | None = Field(default=None, description="differences from the experiment's pretrain")
     finetune: dict[str, Any] | None = Field(default=None, description="differences from the experiment's finetune")
@@ -126,7 +142,8 @@ class TaskEntry(Strict):
 
     name: str = Field(min_length=1, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", description="unique in the experiment, and no task of the suite")
     path: str = Field(description="folder with train, validation (or dev) and perhaps test, as parquet, CSV or JSONL; relative to this file")
-    text: str | tuple[str, str] = Field(description="column of the text, or two columns of a pair")
+    text: str | tuple[str, str] = Field(description="column of the text, or two columns of a pair; of a page-link set the column of the page")
+    links: str | None = Field(default=None, description="column of linked items, a list of texts a page: makes it a page-link set, a folder with links.parquet")
     label: str = Field(default="label", description="column of the label")
     metric: str = Field(default="accuracy", description="the metric to select and report by; see hashbench data list")
 
@@ -139,11 +156,12 @@ class Experiment(Strict):
     encoder: EncoderSize = Field(default="base", description="size of the encoder; base is the papers'")
     models: tuple[str | ModelEntry, ...] = Field(min_length=1, description="names, groups (hashformers), variations, own embeddings")
     baseline: str = Field(default="bert-mlm", description="the model that ratios refer to")
-    floors: tuple[Literal["majority", "bag-of-words"], ...] = Field(default=("majority", "bag-of-words"), description="scores that a model must beat, in every table")
-    tasks: str | tuple[str | TaskEntry, ...] = Field(default="glue", description="glue, or a list of task names and own data sets")
+    floors: tuple[Floor, ...] = Field(default=("majority", "bag-of-words", "popularity", "co-occurrence"), description="scores that a model must beat, in every table; the first two for texts, the others for page-link sets")
+    tasks: str | tuple[str | TaskEntry, ...] = Field(default="glue", description="glue, entities, or a list of task names and own data sets")
     seeds: tuple[Seed, ...] = Field(default=(0, 1, 2), min_length=1, description="of fine-tuning: weights of the head, dropout, order")
     pretrain: Pretrain = Field(default=Pretrain(), description="for all models; an entry of models may differ")
     finetune: Finetune = Field(default=Finetune(), description="for all models; an entry of models may differ")
+    entities: Entities = Field(default=Entities(), description="of page-link sets")
     efficiency: bool | Efficiency = Field(default=False, description="measure time and memory of each model in turn with the baseline; true, or a block of its values")
     tracking: Tracking = Field(default=Tracking(), description="watching runs from outside")
     executor: Literal["local"] = Field(default="local", description="where runs are carried out")

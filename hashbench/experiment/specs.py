@@ -9,7 +9,7 @@ from typing import Any
 
 from hashbench.coders.registry import make_coder
 from hashbench.data.classification import reports_elsewhere
-from hashbench.data.sources import LocatedTask
+from hashbench.data.sources import AnyTask
 from hashbench.data.weights import RANDOM, locate_weights
 from hashbench.embeddings.base import ModelSpec
 from hashbench.experiment.identity import model_block
@@ -37,8 +37,10 @@ class Subject:
 
 def needs_corpus(spec: ModelSpec) -> bool:
     """Whether a model learns anything from the corpora: weights, a vocabulary, or a dictionary of its coder."""
-    if spec.objective is not None:
+    if spec.pretrains:
         return True
+    if spec.objective == "entities":  # its items and maps are made of the page-link set
+        return False
     tokenizer = make_tokenizer(spec.tokenizer, **spec.tokenizer_args)
     trains = isinstance(tokenizer, PieceTokenizer) and tokenizer.needs_training
     return trains or make_coder(spec.coder, **spec.coder_args).needs_fit
@@ -82,7 +84,7 @@ def pretrain_spec(subject: Subject, experiment: Experiment) -> dict[str, Any]:
 
 
 def finetune_spec(
-    subject: Subject, experiment: Experiment, *, pretrain: str | None, task: LocatedTask, seed: int
+    subject: Subject, experiment: Experiment, *, pretrain: str | None, task: AnyTask, seed: int
 ) -> dict[str, Any]:
     """The spec of a fine-tuning; `pretrain` is the id of the pre-training it starts from."""
     return _plain(
@@ -115,9 +117,28 @@ def _settings(spec: ModelSpec) -> dict[str, Any]:
     return {"settings": {"weights": locate_weights(spec.weights).shown}}
 
 
-def floor_spec(name: str, task: LocatedTask) -> dict[str, Any]:
+def entities_spec(subject: Subject, experiment: Experiment, *, task: AnyTask, seed: int) -> dict[str, Any]:
+    """The spec of a training on a page-link set, from scratch."""
+    return _plain(
+        {
+            "kind": "entities",
+            "model": subject.block,
+            "pretrain": None,
+            "task": _task(task),
+            "data": task.fingerprint,
+            "entities": experiment.entities.model_dump(),
+            "finetune": subject.resolved.finetune.model_dump(),
+            "seed": seed,
+            "threads": experiment.threads,
+        }
+    )
+
+
+def floor_spec(name: str, task: AnyTask) -> dict[str, Any]:
     """The spec of a floor on a task."""
     spec = {"kind": "floor", "floor": name, "version": FLOOR_VERSION, "task": _task(task), "data": task.fingerprint}
+    if task.task.protocol is not None:
+        spec["entities"] = task.task.protocol.model_dump()
     learned = {"learned": "train and holdout"} if reports_elsewhere(task.task) else {}
     return _plain({**spec, **learned})
 
@@ -127,7 +148,7 @@ def efficiency_spec(
     baseline: Subject,
     experiment: Experiment,
     *,
-    tasks: Sequence[LocatedTask],
+    tasks: Sequence[AnyTask],
     device: Mapping[str, Any],
 ) -> dict[str, Any]:
     """The spec of a measurement of a model in turn with the baseline, on one device. The baseline's recipes stand in
@@ -160,7 +181,7 @@ def _measured(model: ResolvedModel) -> dict[str, dict[str, Any]]:
     }
 
 
-def _task(task: LocatedTask) -> dict[str, Any]:
+def _task(task: AnyTask) -> dict[str, Any]:
     """A task of the suite by its name; an own data set by its columns and metric too, but never by its path."""
     if not task.task.is_own:
         return {"name": task.task.name}

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from hashbench.errors import InputError, near_match
 from hashbench.report.examples import Examples
+from hashbench.report.link_tables import has_links, link_tables
 from hashbench.report.measured import Measured, measure
 from hashbench.report.own import own_table
 from hashbench.report.papers import Paper, find_layout, load_paper, papers
@@ -90,12 +91,14 @@ def tables(
         find_layout(source, number)
     drawn = Examples(store, checkpoint) if examples else None
     found = [paper_table(measured, source, number, published=published, examples=drawn) for number in numbers]
+    if not found and has_links(measured):
+        found = link_tables(measured, store if examples else None)
     found = found or [own_table(measured, source, examples=drawn, all_metrics=all_metrics)]
     return [
         replace(
             one,
             warnings=tuple(warnings(measured, source, one)),
-            provenance=tuple(provenance(measured, source, one)),
+            provenance=tuple(provenance(measured, source, one)) if one.paper or one is found[0] else (),
         )
         for one in found
     ]

@@ -9,6 +9,7 @@ from typing import Any
 
 from hashbench.report.data_origin import TaskOrigin, data_warnings, task_origins
 from hashbench.report.deviations import encoder_deviation, finetuning_deviations, plain, pretraining_deviations
+from hashbench.report.link_tables import has_links
 from hashbench.report.measured import Measured, MeasuredRun
 from hashbench.report.papers import Paper
 from hashbench.report.rows import SCORES, Table
@@ -49,8 +50,8 @@ def provenance(measured: Measured, paper: Paper, table: Table) -> Facts:
         ("encoder", _distinct(run.encoder for run in measured.runs if run.kind != "floor")),
         ("pre-training", _pretraining(measured)),
         ("fine-tuning", _finetuning(measured) if scores else ""),
-        ("checkpoint", _checkpoint(measured, table) if scores else ""),
-        ("deviations", _deviations(measured, paper)),
+        ("checkpoint", _checkpoint(measured, table) if scores and not has_links(measured) else ""),
+        ("deviations", "" if has_links(measured) else _deviations(measured, paper)),
         ("timing", _timing(measured) if facts else ""),
         ("commits", _commits(measured)),
         ("software", _software(measured)),
@@ -136,10 +137,18 @@ def _finetuning(measured: Measured) -> str:
     seeds = _distinct(sorted({run.seed for run in runs if run.seed is not None}))
     precision = _distinct(run.precision for run in runs)
     return (
-        f"epochs {_distinct(one['epochs'] for one in asked)}, batch {_distinct(one['batch_size'] for one in asked)}, "
+        f"{_length(asked)}, batch {_distinct(one['batch_size'] for one in asked)}, "
         f"{_distinct(one['max_length'] for one in asked)} tokens at most, {_rates(measured, asked)}, "
         f"seeds {seeds}, precision {precision}"
     )
+
+
+def _length(asked: Sequence[dict[str, Any]]) -> str:
+    """Epochs, or steps where these were asked for; runs stored before there was such a key have epochs."""
+    steps = [one["steps"] for one in asked if "steps" in one and one["steps"] is not None]
+    if len(steps) == len(asked):
+        return f"steps {_distinct(steps)} at most"
+    return f"epochs {_distinct(one['epochs'] for one in asked)}"
 
 
 def _rates(measured: Measured, asked: Sequence[dict[str, Any]]) -> str:

@@ -6,6 +6,7 @@ import statistics
 import time
 from collections.abc import Mapping, Sequence
 from functools import cache
+from typing import Any
 
 import torch
 
@@ -99,10 +100,16 @@ def guess(run: Run, rows: int = ROWS_OF_A_TASK) -> float | None:
         recipe = run.spec["pretrain"]
         tokens = recipe["steps"] * recipe["batch_size"] * recipe["sequence_length"]
     else:
-        recipe = run.spec["finetune"]
-        trained = recipe["steps"] * recipe["batch_size"] if recipe["steps"] else recipe["epochs"] * rows
-        tokens = trained * TOKENS_PER_ROW
+        tokens = _tokens_of_task(run.spec, rows)
     return float(6 * weights * tokens / (SHARE_OF_PEAK * operations_per_second()))
+
+
+def _tokens_of_task(spec: Mapping[str, Any], rows: int) -> int:
+    """Tokens that a training on a task reads."""
+    recipe = spec["finetune"]
+    shown = recipe["steps"] * recipe["batch_size"] if recipe.get("steps") else recipe["epochs"] * rows  # rows
+    links = spec["entities"]["segment_items"] * spec["model"]["coder"]["maps"] if "entities" in spec else None
+    return int(shown * (links or TOKENS_PER_ROW))
 
 
 @cache

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypedDict
 
@@ -12,16 +14,19 @@ import numpy as np
 from filelock import FileLock
 
 from hashbench.coders.base import Coder
+from hashbench.coders.bloom import Bloom
 from hashbench.coders.registry import make_coder
 from hashbench.coders.vocabulary import Vocabulary
 from hashbench.data.classification import own_task
 from hashbench.data.corpus import Corpus, prepare
+from hashbench.data.entities import LinkSet
 from hashbench.data.sources import locate_task, open_sources
 from hashbench.data.task_data import TaskData
-from hashbench.data.tasks import Task, find_task
+from hashbench.data.tasks import Task, find_task, under_protocol
 from hashbench.embeddings.base import Template
 from hashbench.experiment.load import Loaded
 from hashbench.experiment.models import ResolvedModel
+from hashbench.experiment.specs import needs_corpus
 from hashbench.text.pieces import PieceTokenizer
 from hashbench.text.tokenizers import Tokenizer, make_tokenizer
 
@@ -63,17 +68,37 @@ class Materials:
         self.cache = cache
         self._texts: dict[str, Texts] = {}
         self._task_data: dict[str, TaskData] = {}
+        self._links: dict[str, LinkSet] = {}
 
     def task(self, name: str) -> Task:
         """A task of the experiment by its name."""
         entry = self._loaded.task_entry(name)
-        return find_task(name) if entry is None else own_task(entry, self._loaded.folder)
+        task = find_task(name) if entry is None else own_task(entry, self._loaded.folder)
+        return under_protocol([task], self._loaded.experiment.entities)[0]
 
     def task_data(self, name: str) -> TaskData:
         """The data of a task; only the last one is kept, since runs come task by task."""
         if name not in self._task_data:
-            self._task_data = {name: locate_task(self.task(name), self._sources).load()}
+            data = locate_task(self.task(name), self._sources).load()
+            assert isinstance(data, TaskData)  # page-link sets come from `links`
+            self._task_data = {name: data}
         return self._task_data[name]
+
+    def links(self, name: str) -> LinkSet:
+        """A page-link set; only the last one is kept."""
+        if name not in self._links:
+            data = locate_task(self.task(name), self._sources).load()
+            assert isinstance(data, LinkSet)  # the plan has paired it
+            self._links = {name: data}
+        return self._links[name]
+
+    def bloom(self, model: ResolvedModel, links: LinkSet) -> Bloom:
+        """The coder of a model of items, fitted on a page-link set."""
+        coder = make_coder(model.spec.coder, **model.spec.coder_args)
+        assert isinstance(coder, Bloom)  # the plan has checked
+        identity = [coder.recipe(), links.training_fingerprint]
+        fit_once(coder, identity, lambda: coder.fit_links(links.items, links.links_of("train")), self.cache / "coders")
+        return coder
 
     def texts(self, model: ResolvedModel) -> Texts:
         """Tokenizer, coder and corpus of a model; the corpus is prepared first where none of its kind is there."""
@@ -91,8 +116,7 @@ class Materials:
         spec = model.spec
         tokenizer = make_tokenizer(spec.tokenizer, **spec.tokenizer_args)
         coder = make_coder(spec.coder, **spec.coder_args)
-        trains = isinstance(tokenizer, PieceTokenizer) and tokenizer.needs_training
-        if spec.objective is None and not trains and not coder.needs_fit:
+        if not needs_corpus(spec):
             return Texts(tokenizer, coder, None)
         corpus = prepare(
             model.pretrain.corpora,
@@ -108,21 +132,22 @@ class Materials:
             if isinstance(each, Vocabulary) and isinstance(corpus.tokenizer, PieceTokenizer):
                 each.fit_pieces(corpus.tokenizer.pieces)
             elif each is not None and each.needs_fit:
-                fit_once(each, corpus, self.cache / "coders")
+                identity = [each.recipe(), corpus.types.fingerprint]
+                fit_once(each, identity, partial(each.fit, corpus.types), self.cache / "coders")
         return Texts(corpus.tokenizer, coder, corpus, outputs)
 
 
-def fit_once(coder: Coder, corpus: Corpus, folder: Path) -> None:
-    """Fits a coder to a corpus' types, or takes up the state that an earlier fit left in `folder`."""
-    identity = json.dumps([coder.recipe(), corpus.types.fingerprint], sort_keys=True)
-    path = folder / f"{hashlib.sha256(identity.encode()).hexdigest()[:24]}.npz"
+def fit_once(coder: Coder, identity: object, fit: Callable[[], None], folder: Path) -> None:
+    """Fits a coder, or takes up the state that an earlier fit with this identity left in `folder`."""
+    text = json.dumps(identity, sort_keys=True)
+    path = folder / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.npz"
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(path.with_suffix(".lock")):
         if path.is_file():
             with np.load(path) as state:
                 coder.restore(dict(state))
             return
-        coder.fit(corpus.types)
+        fit()
         half = path.with_suffix(".part")
         with half.open("wb") as file:
             np.savez(file, **coder.state())  # type: ignore[arg-type]  # mistakes the arrays for allow_pickle

@@ -17,9 +17,10 @@ import torch
 from hashbench.errors import InputError
 from hashbench.experiment.plan import Run
 from hashbench.store.result import Result
+from hashbench.sweep.doers import do_run
 from hashbench.sweep.executors.local import Assignment
 from hashbench.sweep.materials import Materials
-from hashbench.sweep.work import Workplace, do_run
+from hashbench.sweep.work import Workplace
 from hashbench.training.checkpoints import Interrupted
 from hashbench.training.pretraining import Machine
 

@@ -19,7 +19,7 @@ import torch
 
 from hashbench.data.fingerprints import cache_folder
 from hashbench.experiment.load import Loaded
-from hashbench.experiment.plan import Plan, Run, plan
+from hashbench.experiment.plan import Plan, Run, check_items, plan
 from hashbench.store.engine import Store, open_store
 from hashbench.store.planning import RunRow, add_experiment, retry_failed
 from hashbench.store.queue import Kind, abandon, pending, running
@@ -255,6 +255,7 @@ def provenance(planned: Plan) -> dict[str, Any]:
     tasks = {}
     for located in planned.tasks:
         data = located.load()
+        check_items(planned, data)
         for note in data.notes:
             print(f"{located.task.name}: {note}", file=sys.stderr)
         tasks[located.task.name] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -56,11 +56,6 @@ class Workplace:
     def weights_of(self, run_id: str) -> Path:
         """Where the weights of a pre-training lie."""
         return self.artifacts / run_id / "weights.safetensors"
-
-
-def do_run(run: Run, place: Workplace, machine: Machine) -> Result:
-    """Carries out a run. Raises `Interrupted` when asked to stop; any other error is the run's failure."""
-    return DOERS[run.kind](run, place, machine)
 
 
 def do_pretraining(run: Run, place: Workplace, machine: Machine) -> Result:
@@ -271,14 +266,6 @@ def contender(resolved: ResolvedModel, materials: Materials) -> Contender:
         resolved.finetune,
         texts.outputs,
     )
-
-
-DOERS: dict[str, Callable[[Run, Workplace, Machine], Result]] = {
-    "pretrain": do_pretraining,
-    "finetune": do_finetuning,
-    "floor": do_floor,
-    "efficiency": do_efficiency,
-}
 
 
 def metrics_of(points: list[Point]) -> list[Metric]:

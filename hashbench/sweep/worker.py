@@ -26,13 +26,14 @@ from hashbench.store.engine import Store, open_store
 from hashbench.store.finishing import finish
 from hashbench.store.queue import Claim, LeaseLost, claim, fail, heartbeat, pending, release
 from hashbench.store.result import Result
+from hashbench.sweep.doers import do_run
 from hashbench.sweep.events import Event, RunEnded, RunProgress, RunStarted
 from hashbench.sweep.executors.local import Assignment
 from hashbench.sweep.materials import Materials
 from hashbench.sweep.processes import own_name
 from hashbench.sweep.provenance import environment
 from hashbench.sweep.ranks import run_on_devices
-from hashbench.sweep.work import Workplace, do_run
+from hashbench.sweep.work import Workplace
 from hashbench.tracking import Tracker
 from hashbench.training.checkpoints import Interrupted
 from hashbench.training.pretraining import Machine

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from hashbench.errors import InputError, near_match
 from hashbench.text.characters import CharacterTokenizer
+from hashbench.text.items import ItemTokenizer
 from hashbench.text.subwords import SubwordTokenizer
 from hashbench.text.types import Interner
 from hashbench.text.wordpieces import WordPieceTokenizer
@@ -31,12 +32,13 @@ class Tokenizer(Protocol):
         ...
 
 
-AnyTokenizer = WordTokenizer | SubwordTokenizer | WordPieceTokenizer | CharacterTokenizer
+AnyTokenizer = WordTokenizer | SubwordTokenizer | WordPieceTokenizer | CharacterTokenizer | ItemTokenizer
 TOKENIZERS: dict[str, type[AnyTokenizer]] = {
     WordTokenizer.kind: WordTokenizer,
     SubwordTokenizer.kind: SubwordTokenizer,
     WordPieceTokenizer.kind: WordPieceTokenizer,
     CharacterTokenizer.kind: CharacterTokenizer,
+    ItemTokenizer.kind: ItemTokenizer,
 }
 
 

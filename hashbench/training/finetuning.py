@@ -23,12 +23,15 @@ from hashbench.training.pretraining import Machine
 from hashbench.training.recipe import (
     ClippedModule,
     adamw,
+    evaluation_steps,
     make_trainer,
     optimizer_setup,
     pick_device,
     precision_found,
     reseed,
     schedule_of,
+    training_length,
+    warmup_length,
 )
 
 
@@ -126,8 +129,7 @@ class FinetuningModule(ClippedModule):
             eps=recipe.eps,
             weight_decay=recipe.weight_decay,
         )
-        share = int(recipe.warmup_fraction * self.total_steps)
-        warmup = share if recipe.warmup_steps is None else recipe.warmup_steps
+        warmup = warmup_length(recipe, self.total_steps)
         schedule = schedule_of(recipe.schedule, total=self.total_steps, warmup=warmup, cycles=recipe.restart_cycles)
         return optimizer_setup(optimizer, schedule)
 
@@ -175,7 +177,7 @@ def finetune(model: Model, data: FinetuningData, job: Job, *, learning_rate: flo
         precision=recipe.precision,
         clip=recipe.clip,
         max_steps=module.total_steps,
-        max_epochs=-(-module.total_steps // data.steps_per_epoch),
+        max_epochs=training_length(recipe, data.steps_per_epoch)[1],
         callbacks=[resumable],
         folder=machine.folder,
         check_interval=interval,
@@ -195,7 +197,7 @@ def _make_module(
     config, spec = model.config, job.spec
     if job.recipe.weight_decay == 0:  # decay would reach the rows of other types too
         model.embedding.narrow(torch.tensor(data.codes))
-    total_steps = training_steps(data, job.recipe)
+    total_steps, _ = training_length(job.recipe, data.steps_per_epoch)
     head = ClassificationHead(
         config.dim,
         data.data.n_outputs,
@@ -219,17 +221,10 @@ def _make_module(
     )
 
 
-def training_steps(data: FinetuningData, recipe: Finetune) -> int:
-    """Optimizer steps of the whole training: as asked for, or those of the epochs."""
-    return recipe.steps or data.steps_per_epoch * recipe.epochs
-
-
 def evaluation_interval(data: FinetuningData, recipe: Finetune) -> int:
-    """Optimizer steps between two evaluations: the paper's rule for the task, or as many as asked for."""
-    total = training_steps(data, recipe)
-    if recipe.evaluations is not None:
-        return -(-total // recipe.evaluations)
-    return min(data.data.task.evaluation_every(data.steps_per_epoch, recipe.evaluations_per_epoch), total)
+    """Optimizer steps between two evaluations: as asked for, or the paper's rule for the task."""
+    every = data.data.task.evaluation_every(data.steps_per_epoch, recipe.evaluations_per_epoch)
+    return evaluation_steps(recipe, training_length(recipe, data.steps_per_epoch)[0], every)
 
 
 def report_once(

@@ -18,6 +18,8 @@ from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 from torch.optim import AdamW, Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 
+from hashbench.experiment.schema import Finetune
+
 Schedule = Callable[[int], float]  # optimizer step -> factor of the peak learning rate
 # 64-bit odd constants of SplitMix64: distinct (seed, step, rank) must give unrelated generator states.
 _GOLDEN, _MIX, _RANK = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
@@ -80,13 +82,46 @@ def constant(warmup: int) -> Schedule:
     return lambda step: min(1.0, step / warmup) if warmup else 1.0
 
 
+def inverse_sqrt(warmup: int) -> Schedule:
+    """Linear warm-up from 0, then the peak times sqrt(warmup / step); never 0 again (Superbloom, section 3.2).
+
+    >>> schedule = inverse_sqrt(4)
+    >>> [schedule(step) for step in (0, 2, 4, 16)]
+    [0.0, 0.5, 1.0, 0.5]
+    """
+    start = max(1, warmup)
+    return lambda step: min(step / start, math.sqrt(start / step)) if step else 0.0
+
+
 def schedule_of(
-    name: Literal["cosine_restarts", "linear", "constant"], *, total: int, warmup: int, cycles: int
+    name: Literal["cosine_restarts", "linear", "constant", "inverse_sqrt"], *, total: int, warmup: int, cycles: int
 ) -> Schedule:
     """The named schedule over `total` optimizer steps."""
     if name == "cosine_restarts":
         return cosine_restarts(total, warmup, cycles)
+    if name == "inverse_sqrt":
+        return inverse_sqrt(warmup)
     return linear_decay(total, warmup) if name == "linear" else constant(warmup)
+
+
+def training_length(recipe: Finetune, steps_per_epoch: int) -> tuple[int, int]:
+    """Optimizer steps of a training on a task, and the epochs that they take."""
+    steps = recipe.steps or recipe.epochs * steps_per_epoch
+    return steps, -(-steps // steps_per_epoch)
+
+
+def warmup_length(recipe: Finetune, total_steps: int) -> int:
+    """Optimizer steps of the warm-up: as asked for, or a share of all."""
+    return int(recipe.warmup_fraction * total_steps) if recipe.warmup_steps is None else recipe.warmup_steps
+
+
+def evaluation_steps(recipe: Finetune, total_steps: int, every: int) -> int:
+    """Optimizer steps between two evaluations: as asked for by steps or by number, or `every` by the task's rule."""
+    if recipe.evaluation_steps is not None:
+        return min(recipe.evaluation_steps, total_steps)
+    if recipe.evaluations is not None:
+        return -(-total_steps // recipe.evaluations)
+    return min(every, total_steps)
 
 
 def optimizer_setup(optimizer: AdamW, schedule: Schedule) -> dict[str, object]:

@@ -100,7 +100,7 @@ FAULTS = {
     "models: [{name: m, like: bert-mlm, tokenizer: {bpe: none.json}}]": "a.yaml:8: bpe: no such file 'none.json'; "
     "it is relative to the experiment file, or a hub name",
     "models: [{name: m, like: bert-mlm, objective: shufle_random}]": "a.yaml:8: unknown objective 'shufle_random'; "
-    "did you mean 'shuffle_random'? objectives: mlm, shuffle_random, none",
+    "did you mean 'shuffle_random'? objectives: mlm, shuffle_random, entities, none",
     "models: [{name: m, use: none.py:Mine}]": "no such file; name a Python file with an embedding class",
 }
 

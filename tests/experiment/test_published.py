@@ -16,7 +16,6 @@ from hashbench.experiment.plan import Plan, plan
 from tests.published_canine import TINY, saved
 
 
-
 @pytest.fixture(scope="module")
 def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Weights of the shape of canine-c at encoder tiny, as transformers saves them."""

@@ -1,0 +1,31 @@
+"""Which function carries out which kind of run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hashbench.experiment.plan import Run
+from hashbench.store.result import Result
+from hashbench.sweep.entity_work import do_entities, do_entity_floor
+from hashbench.sweep.work import Workplace, do_efficiency, do_finetuning, do_floor, do_pretraining
+from hashbench.training.pretraining import Machine
+
+DOERS: dict[str, Callable[[Run, Workplace, Machine], Result]] = {
+    "pretrain": do_pretraining,
+    "finetune": do_finetuning,
+    "floor": do_floor,
+    "efficiency": do_efficiency,
+    "entities": do_entities,
+    "entity_floor": do_entity_floor,
+}
+
+
+def do_run(run: Run, place: Workplace, machine: Machine) -> Result:
+    """Carries out a run. Raises `Interrupted` when asked to stop; any other error is the run's failure."""
+    return DOERS[kind_of_work(run)](run, place, machine)
+
+
+def kind_of_work(run: Run) -> str:
+    """The spec's kind: a training on a page-link set is stored as a fine-tuning, so that views and reports read it."""
+    kind = str(run.spec["kind"])
+    return "entity_floor" if kind == "floor" and "entities" in run.spec else kind

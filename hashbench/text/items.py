@@ -1,0 +1,24 @@
+"""Items: a text that is one token whole, as the name of a page is."""
+
+from __future__ import annotations
+
+from hashbench.text.types import DictInterner, Interner
+from hashbench.text.unicode import well_formed
+
+
+class ItemTokenizer:
+    """One token a text, exactly as it stands; an empty text has none."""
+
+    kind = "items"
+
+    def recipe(self) -> dict[str, object]:
+        """The kind: there is nothing to choose."""
+        return {"kind": self.kind}
+
+    def tokenize(self, text: str) -> list[str]:
+        """The text itself."""
+        return [well_formed(text)] if text else []
+
+    def interner(self) -> Interner:
+        """A counter of items."""
+        return DictInterner(self.tokenize)

@@ -1,0 +1,267 @@
+"""Training on a page-link set from scratch, evaluated at intervals on held-out pages; the best weights are tested."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from hashbench import retrieval
+from hashbench.data.link_batches import EntityData
+from hashbench.embeddings.base import Batch
+from hashbench.experiment.schema import Finetune
+from hashbench.objectives.entities import NO_LABEL, EntityHead
+from hashbench.objectives.item_search import ItemSearch
+from hashbench.training.checkpoints import Resumable
+from hashbench.training.curves import Curves, Point
+from hashbench.training.evaluation import Evaluation, Progress, as_plain, from_plain
+from hashbench.training.model import Model
+from hashbench.training.pretraining import Machine
+from hashbench.training.recipe import (
+    ClippedModule,
+    adamw,
+    evaluation_steps,
+    make_trainer,
+    optimizer_setup,
+    pick_device,
+    reseed,
+    schedule_of,
+    training_length,
+    warmup_length,
+)
+
+TOP = 20  # items of a ranking where not all are ranked: the largest k of the paper's tables
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What a training leaves behind: the model and head with the weights of the best evaluation."""
+
+    model: Model
+    head: EntityHead
+    points: list[Point]
+    best: Evaluation
+    last: Evaluation
+    steps: int
+
+
+class EntityModule(ClippedModule):
+    """One model with the head of its objective under the recipe of the experiment."""
+
+    def __init__(
+        self,
+        model: Model,
+        head: EntityHead,
+        recipe: Finetune,
+        data: EntityData,
+        search: ItemSearch,
+        *,
+        seed: int,
+        total_steps: int,
+        curves: Curves,
+    ) -> None:
+        super().__init__()
+        self.model, self.head, self.curves = model, head, curves
+        self.progress = Progress()
+        self._recipe, self._data, self._search = recipe, data, search
+        self._seed, self._total_steps = seed, total_steps
+        self._collected: list[tuple[np.ndarray, np.ndarray]] = []
+        self._best_weights: dict[str, Tensor] = {}
+
+    def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
+        reseed(self._seed, self.global_step, self.global_rank)
+
+    def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
+        states, labels = predicted_states(self.model, batch)
+        loss = self.head.loss(states, labels, output_matrix(self.model))
+        self.curves.add_loss(loss, self.global_step + 1)  # not behind the step: a checkpoint would come before it
+        return loss
+
+    def on_validation_epoch_start(self) -> None:
+        self._collected = []
+
+    def validation_step(self, batch: Batch, batch_idx: int) -> None:
+        assert batch.row_ids is not None
+        rows = batch.row_ids.cpu().numpy()
+        logs, tokens = case_distributions(self.model, self.head, batch)
+        targets = self._data.cases["validation"].targets[rows]
+        self._collected.append((rows, case_outputs(self._search, logs, tokens, targets)))
+
+    def on_validation_epoch_end(self) -> None:
+        outputs = in_order(self._collected, self._data, "validation")
+        found = {name: float(retrieval.per_case(name, outputs).mean()) for name in self._data.links.task.metrics}
+        for name, value in found.items():
+            self.curves.add("validation", name, self.global_step, value)
+        metric = self._recipe.select_metric or self._data.links.task.select_metric
+        evaluation = Evaluation(self.global_step, found[metric], {"validation": outputs})
+        if self.progress.add(evaluation):
+            evaluation.weights = {
+                name: tensor.detach().to("cpu", copy=True)
+                for name, tensor in self.state_dict().items()
+                if name.startswith(("model.", "head."))
+            }
+        if self._recipe.patience is not None and self.progress.without_gain >= self._recipe.patience:
+            self.trainer.should_stop = True
+
+    def configure_optimizers(self) -> Any:
+        recipe = self._recipe
+        optimizer = adamw(
+            self,
+            learning_rate=single_rate(recipe),
+            betas=recipe.betas,
+            eps=recipe.eps,
+            weight_decay=recipe.weight_decay,
+        )
+        warmup = warmup_length(recipe, self._total_steps)
+        schedule = schedule_of(recipe.schedule, total=self._total_steps, warmup=warmup, cycles=recipe.restart_cycles)
+        return optimizer_setup(optimizer, schedule)
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        checkpoint["points"] = self.curves.plain()
+        checkpoint["progress"] = {
+            "without_gain": self.progress.without_gain,
+            "best": as_plain(self.progress.best),
+            "last": as_plain(self.progress.last),
+        }
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        self.curves.restore(checkpoint["points"])
+        kept = checkpoint["progress"]
+        self.progress = Progress(from_plain(kept["best"]), from_plain(kept["last"]), kept["without_gain"])
+
+
+def train_entities(
+    model: Model,
+    head: EntityHead,
+    data: EntityData,
+    recipe: Finetune,
+    *,
+    seed: int,
+    search: ItemSearch,
+    machine: Machine,
+) -> Trained:
+    """Trains `model` and `head` in place; they end with the weights of the best evaluation.
+
+    Continues from the checkpoint in the machine's folder, if there is one. Raises `Interrupted` when asked to stop.
+    """
+    total_steps, epochs = training_length(recipe, data.steps_per_epoch)
+    curves = Curves(total_steps, machine.watch)
+    module = EntityModule(model, head, recipe, data, search, seed=seed, total_steps=total_steps, curves=curves)
+    every = data.links.task.evaluation_every(data.steps_per_epoch, recipe.evaluations_per_epoch)
+    interval = evaluation_steps(recipe, total_steps, every)
+    resumable = Resumable(
+        machine.folder / "resume.ckpt",
+        minutes=machine.checkpoint_minutes,
+        should_stop=machine.should_stop,
+        evaluation_interval=interval,
+    )
+    trainer = make_trainer(
+        device=machine.device,
+        devices=machine.devices,
+        precision=recipe.precision,
+        clip=recipe.clip,
+        max_steps=total_steps,
+        max_epochs=epochs,
+        callbacks=[resumable],
+        folder=machine.folder,
+        check_interval=interval,
+    )
+    trainer.fit(module, datamodule=data, ckpt_path=resumable.resume_from, weights_only=True)
+    if module.progress.last is None or module.progress.last.step != trainer.global_step:
+        trainer.validate(module, datamodule=data, verbose=False)  # the end of training always counts
+    best, last = module.progress.best, module.progress.last
+    assert best is not None and last is not None and best.weights is not None  # validated above at the latest
+    for prefix, part in (("model.", model), ("head.", head)):
+        own = {name.removeprefix(prefix): each for name, each in best.weights.items() if name.startswith(prefix)}
+        part.load_state_dict(own)
+    return Trained(model.eval(), head.eval(), curves.points, best, last, trainer.global_step)
+
+
+def single_rate(recipe: Finetune) -> float:
+    """The learning rate; the plan has refused a grid."""
+    assert isinstance(recipe.learning_rate, float | int)
+    return float(recipe.learning_rate)
+
+
+def predicted_states(model: Model, batch: Batch) -> tuple[Tensor, Tensor]:
+    """States (K, m, d) of the items to predict, and the rows of the table they should have (K, m)."""
+    assert batch.labels is not None  # (B, L, m): the loaders of page-link sets always label
+    m = batch.labels.shape[2]
+    hidden = batch.labels[..., 0] != NO_LABEL  # (B, L)
+    most = int(hidden.sum(1).max())
+    items = (~hidden).int().argsort(dim=1, stable=True)[:, :most]  # (B, M) columns of the items to predict, then others
+    valid = hidden.gather(1, items)  # (B, M)
+    columns = (items[..., None] * m + torch.arange(m, device=items.device)).flatten(1)  # (B, M m)
+    states = model.at(batch, columns, valid.repeat_interleave(m, dim=1))  # (K m, d): the last layer makes no others
+    labels = batch.labels.gather(1, items[..., None].expand(-1, -1, m))[valid]  # (K, m)
+    return states.unflatten(0, (-1, m)), labels
+
+
+def output_matrix(model: Model) -> Tensor:
+    """The table that the objective scores against (V, d)."""
+    matrix = model.embedding.output_matrix()
+    assert matrix is not None  # the plan has checked
+    return matrix
+
+
+def case_distributions(model: Model, head: EntityHead, batch: Batch) -> tuple[Tensor, Tensor]:
+    """Log-probabilities (B, m, NB) at the hidden item of each case, and its true buckets (B, m)."""
+    with torch.no_grad():
+        states, labels = predicted_states(model, batch)  # one hidden item a row
+        logs = head.log_probabilities(states, output_matrix(model))
+    starts = torch.arange(head.maps, device=labels.device) * head.n_buckets
+    return logs, labels - starts
+
+
+def case_outputs(search: ItemSearch, logs: Tensor, buckets: Tensor, targets: np.ndarray) -> np.ndarray:
+    """What is stored of each case but its page (B, 3 + m) int32: 0, rank, certified, right bucket of each map.
+
+    Ranks are among all items where all can be scored, else among the first 20 and 0 beyond. Certified speaks of a beam
+    as wide as the ranking in either case.
+    """
+    wanted = torch.as_tensor(targets, device=logs.device)
+    beam = search.approximate(logs, TOP, TOP)
+    ranks = search.ranks(logs, wanted) if search.scores_all else ranks_in(search.exact(logs, TOP, TOP).items, wanted)
+    right = logs.argmax(-1) == buckets  # (B, m)
+    columns = [torch.zeros_like(ranks), ranks, beam.certified.long(), *right.long().unbind(1)]
+    return torch.stack(columns, 1).int().cpu().numpy()
+
+
+def ranks_in(items: Tensor, targets: Tensor) -> Tensor:
+    """Place (Q,) of each target in its ranking (Q, k), 1 for the first, 0 where it is not in it."""
+    hit = items == targets[:, None]
+    return torch.where(hit.any(1), hit.int().argmax(1) + 1, 0)
+
+
+def in_order(collected: Sequence[tuple[np.ndarray, np.ndarray]], data: EntityData, split: str) -> np.ndarray:
+    """Outputs of all cases of a split in their order, with their pages: (n, 3 + m) int32."""
+    cases = data.cases[split]
+    ordered = np.zeros((len(cases), collected[0][1].shape[1]), np.int32)
+    for rows, outputs in collected:
+        ordered[rows] = outputs
+    ordered[:, 0] = cases.page_rows
+    return ordered
+
+
+def test_entities(
+    trained: Trained, data: EntityData, search: ItemSearch, beams: Sequence[int], machine: Machine
+) -> tuple[np.ndarray, dict[int, np.ndarray]]:
+    """Outputs of the test cases (n, 3 + m) int32, and their ranks (n,) under each beam width (0: not found)."""
+    device = torch.device(pick_device(machine.device))
+    model, head = trained.model.to(device).eval(), trained.head.to(device).eval()
+    cases = data.cases["test"]
+    collected, under = [], {beam: np.zeros(len(cases), np.int32) for beam in beams}
+    for batch in data.case_loader("test"):
+        assert batch.row_ids is not None
+        rows = batch.row_ids.numpy()
+        logs, buckets = case_distributions(model, head, batch.to(device))
+        targets = cases.targets[rows]
+        collected.append((rows, case_outputs(search, logs, buckets, targets)))
+        for beam, ranks in under.items():
+            found = search.approximate(logs, TOP, beam)
+            ranks[rows] = ranks_in(found.items, torch.as_tensor(targets, device=device)).cpu().numpy()
+    return in_order(collected, data, "test"), under
