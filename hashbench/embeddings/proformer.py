@@ -21,6 +21,7 @@ from torch import Tensor, nn
 
 from hashbench.coders.projection import Projection as ProjectionCoder
 from hashbench.embeddings.base import END, PAD, SPECIALS, Batch, Counts, Embedding, ModelSpec, Parts, Template
+from hashbench.embeddings.eelbert import BERT
 from hashbench.embeddings.lookup import Table
 from hashbench.errors import InputError
 from hashbench.layers import draw_weights
@@ -149,13 +150,6 @@ def without_head(parts: Parts) -> Counts:
 
 # Words follow each other without a frame, since the maximum over all needs no token that stands for the whole.
 WORDS_ONLY = Template(single=("A",), pair=("A", "</s>", "B"), truncation="longest_first")
-BERTS = Template(
-    specials=("[CLS]", "[PAD]", "[SEP]", "[UNK]", "[MASK]"),
-    single=("[CLS]", "A", "[SEP]"),
-    pair=("[CLS]", "A", "[SEP]", "B", "[SEP]"),
-    segments=True,
-    truncation="longest_first",
-)
 # Section 3 of the paper: Adam, 1e-4, weight decay 0.01, linear decay, batch 256. It names no number of steps: ours.
 FROM_SCRATCH = {
     "learning_rate": 1e-4,
@@ -198,7 +192,7 @@ def _two_layer_bert(name: str, dim: int, heads: int, *, classes: int = 6) -> Mod
         name=name,
         embedding=Table,
         embedding_args={"num_rows": VOCABULARY_ROWS},
-        tokenizer="bpe",
+        tokenizer="wordpieces",
         coder="vocabulary",
         encoder="bert",
         encoder_args={
@@ -212,7 +206,7 @@ def _two_layer_bert(name: str, dim: int, heads: int, *, classes: int = 6) -> Mod
             "eps": 1e-12,
         },
         objective=None,
-        template=BERTS,
+        template=BERT,
         pretrain={"vocabulary_size": VOCABULARY_ROWS},
         finetune=FROM_SCRATCH,
         paper="proformer",
