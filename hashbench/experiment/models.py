@@ -17,7 +17,6 @@ from hashbench.experiment.recipes import PRETRAIN_LEARNING_RATE, complete_finetu
 from hashbench.experiment.schema import Finetune, ModelEntry, Pretrain
 
 FILE_KEYS = {"bpe", "lsh_bpe", "vocab"}  # arguments that name a vocabulary of subwords: a file, or one of the hub
-VOCABULARY_OF = {"bpe": "bpe", "wordpieces": "vocab"}  # the argument of a tokenizer that names its vocabulary
 OWN_CODER = "md5-bits"  # what an own embedding gets that names no coder: needs no fit, works for any text
 
 
@@ -152,6 +151,7 @@ def _override(loaded: Loaded, spec: ModelSpec, entry: ModelEntry, place: KeyPath
         objective=None if objective == "none" else objective,  # type: ignore[arg-type]  # one of known
         objective_args=objective_args,
         weights=_weights_beside(loaded, entry.weights) or spec.weights,
+        small_args={key: args for key, args in spec.small_args.items() if key != "coder" or coder == spec.coder},
     )
 
 
@@ -219,12 +219,11 @@ def _with_coder_of_its_size(loaded: Loaded, spec: ModelSpec, place: KeyPath) -> 
 
 
 def _with_vocabulary(loaded: Loaded, spec: ModelSpec, pretrain: Pretrain, place: KeyPath) -> ModelSpec:
-    """The spec with the vocabulary file of its recipe in place of a vocabulary trained on the corpora."""
-    argument = VOCABULARY_OF[spec.tokenizer] if spec.tokenizer in VOCABULARY_OF else None
-    if pretrain.vocabulary is None or argument is None or argument in spec.tokenizer_args:
+    """The spec with the word pieces of its recipe in place of a vocabulary trained on the corpora."""
+    if pretrain.vocabulary is None or spec.tokenizer != "wordpieces" or "vocab" in spec.tokenizer_args:
         return spec
     where = loaded.where(*loaded.place_of(place, "pretrain", "vocabulary"))
-    arguments = {**spec.tokenizer_args, argument: pretrain.vocabulary}
+    arguments = {**spec.tokenizer_args, "vocab": pretrain.vocabulary}
     return replace(spec, tokenizer_args=_files_beside(loaded, arguments, where))
 
 

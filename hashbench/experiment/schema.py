@@ -46,7 +46,7 @@ class Pretrain(Strict):
     max_documents: int | None = Field(default=None, gt=0, description="read only the first documents of each corpus; null: all")
     first_chunk_only: bool = Field(default=False, description="one sequence an article, its rest thrown away, as the released HashFormers code does; false: full packing")
     vocabulary_size: int = Field(default=50_265, ge=300, description="rows of a BPE or word-piece vocabulary trained on the corpora, specials included")
-    vocabulary: str | None = Field(default=None, min_length=1, description="a vocabulary file or hub name for models of subwords (bert-base-uncased, roberta-base) in place of a trained one; null: train")
+    vocabulary: str | None = Field(default=None, min_length=1, description="a vocabulary file or hub name for models of word pieces (bert-base-uncased) in place of a trained one; null: train")
     learning_rate: float | None = Field(default=None, gt=0, description="peak; null: by objective and encoder size (base: 1e-4 MLM, 5e-5 S+R)")
     warmup_steps: int | None = Field(default=None, ge=0, description="null: 10,000, at most 6 % of the steps")
     betas: tuple[Beta, Beta] = Field(default=(0.9, 0.9999), description="of AdamW")

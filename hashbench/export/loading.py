@@ -49,6 +49,7 @@ class Predictor:
         outputs = torch.from_numpy(self.outputs(texts, second))
         return torch.softmax(outputs.double(), dim=1).numpy()
 
+    @torch.inference_mode()
     def outputs(self, texts: Sequence[str], second: Sequence[str] | None = None) -> np.ndarray:
         """What the head gives, (n, n_outputs) float32. Raises InputError for a model without a head."""
         if self.head is None:
@@ -59,6 +60,7 @@ class Predictor:
             found[batch.row_ids.numpy()] = self.head(states, self.model.states_mask(batch)).numpy()
         return found
 
+    @torch.inference_mode()
     def embed(self, texts: Sequence[str], second: Sequence[str] | None = None) -> np.ndarray:
         """One vector a text (n, d): the states of the last layer, pooled as the model's head pools them."""
         found = np.empty((len(texts), self.model.config.dim), np.float32)
@@ -67,7 +69,6 @@ class Predictor:
             found[batch.row_ids.numpy()] = pool(states, self.model.states_mask(batch), self.spec.pooling).numpy()
         return found
 
-    @torch.no_grad()
     def _states(self, texts: Sequence[str], second: Sequence[str] | None) -> Iterator[tuple[Batch, torch.Tensor]]:
         """Batches and their states (B, L', d)."""
         if self.config.task is not None and self.config.is_pair != (second is not None):

@@ -47,8 +47,12 @@ def write(trained: Trained, folder: Path) -> int:
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder}: is there already; name a new folder, or empty it")
+    folder = folder.expanduser().absolute()
     part = folder.with_name(f"{folder.name}.{os.getpid()}.part")
-    part.mkdir(parents=True)
+    try:
+        part.mkdir(parents=True)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be made ({error.strerror}); name another folder") from error
     try:
         tensors = {f"model.{name}": tensor for name, tensor in load_file(trained.weights).items()}
         if trained.head is not None:

@@ -52,19 +52,19 @@ def test_the_published_vocabulary_size_is_the_models(experiment) -> None:
     assert sizes == {"eelbert-tiny": 30_522, "bert-mlm": 50_265}
 
 
-def test_a_vocabulary_for_all_subword_models(experiment) -> None:
+def test_a_vocabulary_for_all_models_of_word_pieces(experiment) -> None:
     Path("vocab.txt").write_text("[UNK]\ncat\n##s\n")
-    loaded = experiment("models: [bert-tiny, hashformer-md-proj, {name: m, like: bert-tiny, tokenizer: words}]\n",
+    loaded = experiment("models: [bert-tiny, bert-mlm, {name: m, like: bert-tiny, tokenizer: words}]\n",
                         "pretrain.vocabulary=vocab.txt")  # fmt: skip
     arguments = {name: model.spec.tokenizer_args for name, model in resolve_models(loaded).items()}
-    assert arguments == {"bert-tiny": {"vocab": str(Path("vocab.txt").resolve())}, "hashformer-md-proj": {}, "m": {}}
+    assert arguments == {"bert-tiny": {"vocab": str(Path("vocab.txt").resolve())}, "bert-mlm": {}, "m": {}}
 
 
 def test_a_vocabulary_of_another_form_is_wrong_input(experiment) -> None:
-    Path("tokenizer.json").write_text('{"model": {"type": "WordPiece", "vocab": {"[UNK]": 0}}}')
-    loaded = experiment("models: [bert-mlm]", "pretrain.vocabulary=tokenizer.json")
-    with pytest.raises(InputError, match="holds a WordPiece model; give a BPE"):
-        check_model(loaded, resolve_models(loaded)["bert-mlm"])
+    Path("tokenizer.json").write_text('{"model": {"type": "BPE", "vocab": {"[UNK]": 0}}}')
+    loaded = experiment("models: [bert-tiny]", "pretrain.vocabulary=tokenizer.json")
+    with pytest.raises(InputError, match="holds a BPE model; give word pieces"):
+        check_model(loaded, resolve_models(loaded)["bert-tiny"])
 
 
 def test_the_way_to_a_vocabulary_is_not_in_the_identity_but_its_content_is(experiment) -> None:

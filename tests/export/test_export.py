@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sqlite3
 from pathlib import Path
 
@@ -71,6 +70,14 @@ def exported(capsys: pytest.CaptureFixture[str], run_id: str, folder: Path) -> s
     code, out, err = command(capsys, "export", "--run", run_id[:10], str(folder))
     assert code == 0, err
     return out
+
+
+def copied(path: Path) -> sqlite3.Connection:
+    """A copy of the database to be changed, what is not yet in its main file included."""
+    source, target = sqlite3.connect("results.db"), sqlite3.connect(path)
+    source.backup(target)
+    source.close()
+    return target
 
 
 def rows_of(task: str) -> tuple[list[str], list[str]]:
@@ -161,9 +168,7 @@ def test_wrong_input_is_one_line_and_exit_code_2(here, tmp_path, capsys) -> None
 
 
 def test_an_unfinished_run_is_not_exported(here, tmp_path, capsys) -> None:
-    shutil.copyfile("results.db", tmp_path / "half.db")
-    run_id = run_of("finetune", "uno-eelbert", "rte")
-    connection = sqlite3.connect(tmp_path / "half.db")
+    run_id, connection = run_of("finetune", "uno-eelbert", "rte"), copied(tmp_path / "half.db")
     connection.execute("UPDATE run SET state = 'planned', finished_attempt = NULL WHERE id = ?", (run_id,))
     connection.commit()
     connection.close()
@@ -174,9 +179,7 @@ def test_an_unfinished_run_is_not_exported(here, tmp_path, capsys) -> None:
 
 
 def test_weights_that_were_not_kept(here, tmp_path, capsys) -> None:
-    shutil.copyfile("results.db", tmp_path / "bare.db")
-    run_id = run_of("finetune", "uno-eelbert", "rte")
-    connection = sqlite3.connect(tmp_path / "bare.db")
+    run_id, connection = run_of("finetune", "uno-eelbert", "rte"), copied(tmp_path / "bare.db")
     connection.execute("DELETE FROM artifact WHERE run_id = ?", (run_id,))
     connection.commit()
     connection.close()
