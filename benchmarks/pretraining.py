@@ -31,6 +31,8 @@ from hashbench.embeddings.base import SPECIALS, Batch
 from hashbench.embeddings.registry import build_embedding, find_model
 from hashbench.encoders.bert import SIZES, BertEncoder, EncoderConfig
 from hashbench.objectives import mlm, shuffle_random
+from hashbench.training.heads import make_head, objective_loss
+from hashbench.training.model import Model
 from hashbench.training.recipe import adamw
 
 VOCABULARY = 50_265
@@ -45,7 +47,7 @@ class Step:
 
     rows: Tensor  # (B, L) corrupted rows of a vocabulary, for the peer
     labels: Tensor  # (B, L) rows (MLM) or 0, 1, 2 (S+R), -100 = none
-    batch: Batch  # distinct types and positions, for ours
+    batch: Batch  # distinct types, positions and the same labels, for ours
 
 
 @dataclass
@@ -86,9 +88,11 @@ def make_steps(options: argparse.Namespace, objective: str, codes: np.ndarray) -
             codes=torch.from_numpy(codes[types[ordinary]]),
             positions=torch.from_numpy(places.reshape(ids.shape)),
             mask=torch.ones(ids.shape, dtype=torch.bool),
-        )
-        tensors = torch.from_numpy(rows).long().to(options.device), torch.from_numpy(labels).long().to(options.device)
-        steps.append(Step(*tensors, batch.to(options.device)))
+            labels=torch.from_numpy(labels).long(),
+            padded=False,
+        ).to(options.device)
+        assert batch.labels is not None
+        steps.append(Step(torch.from_numpy(rows).long().to(options.device), batch.labels, batch))
     return steps
 
 
@@ -101,24 +105,12 @@ def our_codes(name: str) -> np.ndarray:
 
 def ours(name: str, objective: str, config: EncoderConfig, options: argparse.Namespace) -> Contestant:
     """A model of the suite with its pre-training head."""
-    embedding = build_embedding(find_model(name), config.dim)
-    encoder = BertEncoder(config)
-    head: nn.Module
-    if objective == "mlm":
-        head = mlm.MaskedLanguageHead(config.dim, VOCABULARY)
-    else:
-        head = shuffle_random.TokenHead(config.dim, config.dropout)
-    module = nn.ModuleList([embedding, encoder, head]).to(options.device).train()
+    model = Model(build_embedding(find_model(name), config.dim), BertEncoder(config))
+    head = make_head(model, objective)
+    module = nn.ModuleList([model, head]).to(options.device).train()
 
     def loss(step: Step) -> Tensor:
-        mask = step.batch.mask if options.device == "cpu" else None  # None: known to be full, which saves a wait
-        states = encoder(embedding(step.batch), mask)
-        if isinstance(head, mlm.MaskedLanguageHead):
-            matrix = embedding.output_matrix()
-            assert matrix is not None
-            return head.loss(states, step.labels, matrix, logits=options.logits)
-        assert isinstance(head, shuffle_random.TokenHead)
-        return head.loss(states, step.labels)
+        return objective_loss(model, head, step.batch, options.logits)
 
     optimizer = adamw(module, learning_rate=LEARNING_RATE, betas=(0.9, 0.9999), eps=1e-8, weight_decay=0.01)
     everywhere = objective == "mlm" and options.logits == "all"

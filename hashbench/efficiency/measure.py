@@ -140,7 +140,7 @@ class PretrainingStep:
         """Forward and backward."""
         self._optimizer.zero_grad(set_to_none=True)
         with self._autocast:
-            loss = objective_loss(self._model, self._head, self._model(self.batch), self.batch, self._logits)
+            loss = objective_loss(self._model, self._head, self.batch, self._logits)
         loss.backward()
 
     def run_with_optimizer(self) -> None:
@@ -192,7 +192,7 @@ class Inference:
         with torch.inference_mode(), autocast(self._contender.finetune.precision, self._setting.device):
             for batch in batches:
                 batch = batch.to(self._setting.device)
-                self._head(self._model(batch), self._model.states_mask(batch))
+                self._head(*self._model.for_head(batch, self._head.pooling))
 
     def _batches(self, coder: Coder) -> Iterator[Batch]:
         """Batches made from the texts, nothing of them kept."""

@@ -86,7 +86,7 @@ def _measure(task: MemoryTask, sender: Connection) -> None:
     model = build_model(spec, task.size, seed=0, vocabulary_rows=task.vocabulary_rows).to(device)
     head = make_head(model, spec.objective).to(device)
     with torch.autocast(device.type, torch.bfloat16, enabled=task.bf16):
-        loss = objective_loss(model, head, model(batch), batch, task.logits)
+        loss = objective_loss(model, head, batch, task.logits)
     loss.backward()
     if device.type == "cuda":
         sender.send(torch.cuda.max_memory_allocated(device))

@@ -82,6 +82,23 @@ class Encoder(nn.Module):
         """Vectors (B, L, d), mask (B, L) True on tokens or None without padding, segments (B, L) -> (B, L', d)."""
         raise NotImplementedError
 
+    def at(
+        self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None, columns: Tensor, valid: Tensor | None
+    ) -> Tensor:
+        """The states at some places alone: `columns` (B, M) int64 of each row, `valid` (B, M) bool or None for all.
+
+        -> (n, d), the places that count in the order of rows and columns. A family may spare what no wanted state
+        needs; here all states are made.
+        """
+        states = self(vectors, mask, segments)
+        picked = take(states, columns)  # (B, M, d)
+        return picked.flatten(0, 1) if valid is None else picked[valid]
+
+
+def take(states: Tensor, columns: Tensor) -> Tensor:
+    """States (B, L, d) at columns (B, M) of their rows: (B, M, d)."""
+    return states.gather(1, columns[..., None].expand(-1, -1, states.shape[-1]))
+
 
 @dataclass(frozen=True)
 class Architecture:

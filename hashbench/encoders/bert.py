@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from torch import Tensor, nn
 
 from hashbench.encoders.attention import attention
-from hashbench.encoders.base import Architecture, Encoder
+from hashbench.encoders.base import Architecture, Encoder, take
 from hashbench.errors import InputError
 from hashbench.layers import Dropout, init_weights
 
@@ -78,9 +78,32 @@ class Layer(nn.Module):
         mixed: Tensor = self.attention_out(self.mix(self.qkv(states), mask))
         return mixed
 
+    def attend_from(self, asking: Tensor, states: Tensor, mask: Tensor | None) -> Tensor:
+        """Attention of some tokens (B, M, d) to all (B, L, d): (B, M, d)."""
+        dim = states.shape[-1]
+        query = nn.functional.linear(asking, self.qkv.weight[:dim], self.qkv.bias[:dim])  # (B, M, d)
+        both = nn.functional.linear(states, self.qkv.weight[dim:], self.qkv.bias[dim:])  # (B, L, 2 d)
+        query, key, value = (
+            part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in (query, *both.chunk(2, dim=-1))
+        )  # each (B, H, M or L, h)
+        out = attention(query, key, value, mask, self.attention_dropout if self.training else 0.0)
+        return self.attention_out(out.transpose(1, 2).flatten(2))  # (B, M, d)
+
     def forward(self, states: Tensor, mask: Tensor | None) -> Tensor:
         """(B, L, d) -> (B, L, d)."""
-        states = self.attention_norm(states + self.dropout(self.attend(states, mask)))
+        return self.feed(states, self.attend(states, mask))
+
+    def at(self, states: Tensor, mask: Tensor | None, columns: Tensor, valid: Tensor | None) -> Tensor:
+        """What `forward` gives at some places: states (B, L, d), columns (B, M), valid (B, M) or None -> (n, d)."""
+        asking = take(states, columns)
+        attended = self.attend_from(asking, states, mask)
+        if valid is None:
+            return self.feed(asking, attended).flatten(0, 1)
+        return self.feed(asking[valid], attended[valid])
+
+    def feed(self, states: Tensor, attended: Tensor) -> Tensor:
+        """All behind the attention, token by token: two tensors (..., d) -> (..., d)."""
+        states = self.attention_norm(states + self.dropout(attended))
         return self.norm(states + self.dropout(self.down(nn.functional.gelu(self.up(states)))))
 
 
@@ -113,6 +136,27 @@ class BertEncoder(Encoder):
         Padding stands behind the tokens of a row, so a token's position is its column. `mask` None says that there is
         no padding; on a GPU this opens the flash kernel without the wait that looking into the mask would cost.
         """
+        states, mask = self._before_layers(vectors, mask, segments)
+        for layer in self.layers:
+            states = layer(states, mask)
+        return states
+
+    def at(
+        self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None, columns: Tensor, valid: Tensor | None
+    ) -> Tensor:
+        """The states at some places alone (n, d): the last layer makes no other, which at two layers halves the work.
+
+        The dropout masks are others than those of `forward`, which draws them for all places.
+        """
+        states, mask = self._before_layers(vectors, mask, segments)
+        for layer in self.layers[:-1]:
+            states = layer(states, mask)
+        return self.layers[-1].at(states, mask, columns, valid)  # type: ignore[operator]
+
+    def _before_layers(
+        self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None
+    ) -> tuple[Tensor, Tensor | None]:
+        """The sum that enters the first layer (B, L, d), and the mask, None where nothing is padded."""
         length, first = vectors.shape[1], self.config.first_position
         if length > self.max_length:
             raise InputError(f"encoder: {length} tokens, positions for {self.max_length}; shorten max_length")
@@ -121,9 +165,7 @@ class BertEncoder(Encoder):
         states = self.dropout(self.norm(vectors + kinds))
         if mask is not None and mask.device.type == "cpu" and bool(mask.all()):
             mask = None
-        for layer in self.layers:
-            states = layer(states, mask)
-        return states
+        return states, mask
 
 
 ARCHITECTURES = {"bert": Architecture(BertEncoder, SIZES)}

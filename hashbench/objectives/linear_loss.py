@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import FunctionCtx, once_differentiable
 
-CPU_CHUNK = 256  # labels whose logits exist at a time: the buffer stays near the caches and is used again
+CPU_CHUNK = 640  # labels whose logits exist at a time: fewer make thin products, 640 take 129 MB for 50,265 rows
 ACCELERATOR_CHUNK = 4096  # enough rows to fill the card
 
 

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -65,18 +63,32 @@ class MaskedLanguageHead(nn.Module):
         """Logits (..., n_rows) of states (..., d) against the output matrix (n_rows, d)."""
         return nn.functional.linear(self.transform(states), matrix, self.bias)
 
-    def loss(
-        self, states: Tensor, labels: Tensor, matrix: Tensor, *, logits: Literal["labels", "all"] = "labels"
-    ) -> Tensor:
-        """Mean cross-entropy over the labelled places; 0 where there is none.
+    def loss(self, states: Tensor, labels: Tensor, matrix: Tensor) -> Tensor:
+        """Mean cross-entropy at labelled places, 0 where there is none.
 
-        states (B, L, d), labels (B, L) rows of `matrix` (n_rows, d) or -100. `logits="labels"` computes scores where a
-        label is, a chunk at a time; "all" computes them at every position, as the timing of the papers did.
+        states (n, d), labels (n,) rows of `matrix` (n_rows, d); scores exist for a chunk of labels at a time.
         """
-        if logits == "all":
-            scores = self(states, matrix).flatten(0, 1)  # (B L, n_rows)
-            targets = labels.flatten()
-            total = nn.functional.cross_entropy(scores.float(), targets, ignore_index=NO_LABEL, reduction="sum")
-            return total / (labels != NO_LABEL).sum().clamp(min=1)
-        places = (labels != NO_LABEL).nonzero(as_tuple=True)
-        return linear_cross_entropy(self.transform(states[places]), matrix, self.bias, labels[places])
+        return linear_cross_entropy(self.transform(states), matrix, self.bias, labels)
+
+    def loss_everywhere(self, states: Tensor, labels: Tensor, matrix: Tensor) -> Tensor:
+        """The same with scores at every position, labelled or not, as the timing of the papers had them.
+
+        states (B, L, d), labels (B, L) rows of `matrix` (n_rows, d) or -100.
+        """
+        scores = self(states, matrix).flatten(0, 1)  # (B L, n_rows)
+        total = nn.functional.cross_entropy(
+            scores.float(), labels.flatten(), ignore_index=NO_LABEL, reduction="sum"
+        )
+        return total / (labels != NO_LABEL).sum().clamp(min=1)
+
+
+def label_columns(labels: Tensor) -> tuple[Tensor, Tensor]:
+    """Labels (B, L) -> the columns of the labelled places, first to last, and which of them count: both (B, M).
+
+    M is the largest number of labels in a row, at least 1; rows with fewer are filled up with places that do not count.
+    """
+    labelled = labels != NO_LABEL
+    counts = labelled.sum(1)
+    most = max(1, int(counts.max()))
+    columns = labelled.to(torch.uint8).argsort(dim=1, descending=True, stable=True)[:, :most]  # (B, M)
+    return columns, torch.arange(most, device=labels.device) < counts[:, None]

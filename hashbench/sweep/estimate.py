@@ -17,6 +17,7 @@ from hashbench.store.status import done_ids, durations
 TOKENS_PER_ROW = 40  # of a fine-tuning input, about GLUE's mean over its tasks
 ROWS_OF_A_TASK = 10_000  # where nothing is known of a task
 SHARE_OF_PEAK = 0.2  # of a plain matrix product that training reaches, with everything around it
+GUESSED_ALIKE = ("pretrain", "finetune")  # by the same arithmetic
 FLOOR_S, EFFICIENCY_S = 2.0, 60.0  # sizes of what has no matrix products worth counting
 
 
@@ -50,14 +51,20 @@ class Estimate:
         return None if rough is None else rough * self._correction(run.kind)
 
     def _correction(self, kind: str) -> float:
-        """How far guesses of a kind were off on this machine so far: the median over its finished runs."""
-        ratios = []
+        """How far guesses of a kind were off on this machine so far: the median over its finished runs.
+
+        Before the first of a kind the other kind of training tells more than nothing.
+        """
+        ratios: dict[str, list[float]] = {}
         for run in self._runs:
             like = self._seen.get((run.kind, run.encoder, run.task))
-            rough = self._guess(run) if like and run.kind == kind else None
+            rough = self._guess(run) if like else None
             if like and rough:
-                ratios.append(statistics.median(like) / rough)
-        return statistics.median(ratios) if ratios else 1.0
+                ratios.setdefault(run.kind, []).append(statistics.median(like) / rough)
+        for each in (kind, *(GUESSED_ALIKE if kind in GUESSED_ALIKE else ())):
+            if each in ratios:
+                return statistics.median(ratios[each])
+        return 1.0
 
     def _guess(self, run: Run) -> float | None:
         known = run.task is not None and run.task in self._rows

@@ -94,7 +94,17 @@ def sweep(
         return DONE
     retry_failed(store, experiment_id)
     release_dead(store, experiment_id)
-    assignment = Assignment(
+    assignment = assign(loaded, planned, db=db, experiment_id=experiment_id, data=data, n_workers=n_workers)
+    work = Sweep(store, experiment_id, planned, assignment, n_workers, training_rows(found))
+    return carry_out(work, fail_fast=fail_fast)
+
+
+def assign(
+    loaded: Loaded, planned: Plan, *, db: str, experiment_id: int, data: Sequence[str] | None, n_workers: int
+) -> Assignment:
+    """What every worker of a sweep is told."""
+    experiment = loaded.experiment
+    return Assignment(
         db=db,
         experiment_id=experiment_id,
         loaded=loaded,
@@ -102,12 +112,10 @@ def sweep(
         sources=loaded.sources(data),
         cache=cache_folder(),
         threads=threads_for(loaded, n_workers),
-        max_attempts=loaded.experiment.retries + 1,
-        gpus=gpu_groups(loaded.experiment.devices) if loaded.experiment.device in ("auto", "cuda") else (),
+        max_attempts=experiment.retries + 1,
+        gpus=gpu_groups(experiment.devices) if experiment.device in ("auto", "cuda") else (),
         kinds=TRAINING,
     )
-    work = Sweep(store, experiment_id, planned, assignment, n_workers, training_rows(found))
-    return carry_out(work, fail_fast=fail_fast)
 
 
 def training_rows(found: Mapping[str, Any]) -> dict[str, int]:

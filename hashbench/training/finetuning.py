@@ -64,13 +64,14 @@ class FinetuningModule(ClippedModule):
         self.model, self.head, self.curves = model, head, curves
         self.progress = Progress()
         self._recipe, self._data = recipe, data
-        self._learning_rate, self._seed, self._total_steps = learning_rate, seed, total_steps
+        self.total_steps = total_steps
+        self._learning_rate, self._seed = learning_rate, seed
         self._keep_best_weights = keep_best_weights
         self._collected: dict[int, list[tuple[np.ndarray, np.ndarray]]] = {}
 
     def forward(self, batch: Batch) -> Tensor:
         """A batch -> outputs of the head (B, n_outputs)."""
-        outputs: Tensor = self.head(self.model(batch), self.model.states_mask(batch))  # (B, n_outputs)
+        outputs: Tensor = self.head(*self.model.for_head(batch, self.head.pooling))  # (B, n_outputs)
         return outputs
 
     def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
@@ -125,8 +126,8 @@ class FinetuningModule(ClippedModule):
             eps=recipe.eps,
             weight_decay=recipe.weight_decay,
         )
-        warmup = int(recipe.warmup_fraction * self._total_steps)
-        schedule = schedule_of(recipe.schedule, total=self._total_steps, warmup=warmup, cycles=recipe.restart_cycles)
+        warmup = int(recipe.warmup_fraction * self.total_steps)
+        schedule = schedule_of(recipe.schedule, total=self.total_steps, warmup=warmup, cycles=recipe.restart_cycles)
         return optimizer_setup(optimizer, schedule)
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
@@ -159,33 +160,7 @@ def finetune(model: Model, data: FinetuningData, job: Job, *, learning_rate: flo
     Continues from the checkpoint in the machine's folder, if there is one. Raises `Interrupted` when asked to stop.
     """
     recipe = job.recipe
-    torch.manual_seed(job.seed)
-    config = model.config
-    if recipe.weight_decay == 0:  # decay would reach the rows of other types too
-        model.embedding.narrow(torch.tensor(data.codes))
-    head = ClassificationHead(
-        config.dim,
-        data.data.n_outputs,
-        config.dropout,
-        job.spec.pooling,
-        dense=job.spec.dense_head,
-        dense_dropout=job.spec.dense_dropout,
-    )
-    if head.dense is not None and model.published_dense is not None:
-        head.dense.load_state_dict(model.published_dense)
-    total_steps = data.steps_per_epoch * recipe.epochs
-    curves = Curves(total_steps, machine.watch)
-    module = FinetuningModule(
-        model,
-        head,
-        recipe,
-        data,
-        learning_rate=learning_rate,
-        seed=job.seed,
-        total_steps=total_steps,
-        curves=curves,
-        keep_best_weights=job.keep_best_weights or bool(data.test_splits),
-    )
+    module = _make_module(model, data, job, learning_rate, machine)
     interval = evaluation_interval(data, recipe)
     resumable = Resumable(
         machine.folder / "resume.ckpt",
@@ -198,7 +173,7 @@ def finetune(model: Model, data: FinetuningData, job: Job, *, learning_rate: flo
         devices=machine.devices,
         precision=recipe.precision,
         clip=recipe.clip,
-        max_steps=total_steps,
+        max_steps=module.total_steps,
         max_epochs=recipe.epochs,
         callbacks=[resumable],
         folder=machine.folder,
@@ -209,7 +184,42 @@ def finetune(model: Model, data: FinetuningData, job: Job, *, learning_rate: flo
         trainer.validate(module, datamodule=data, verbose=False)  # the end of training always counts
     progress = module.progress
     assert progress.best is not None and progress.last is not None  # validated above at the latest
-    return Finetuned(model, head, curves.points, progress.best, progress.last, trainer.global_step)
+    return Finetuned(model, module.head, module.curves.points, progress.best, progress.last, trainer.global_step)
+
+
+def _make_module(
+    model: Model, data: FinetuningData, job: Job, learning_rate: float, machine: Machine
+) -> FinetuningModule:
+    torch.manual_seed(job.seed)
+    if job.recipe.weight_decay == 0:  # decay would reach the rows of other types too
+        model.embedding.narrow(torch.tensor(data.codes))
+    total_steps = data.steps_per_epoch * job.recipe.epochs
+    return FinetuningModule(
+        model,
+        _make_head(model, data.data.n_outputs, job.spec),
+        job.recipe,
+        data,
+        learning_rate=learning_rate,
+        seed=job.seed,
+        total_steps=total_steps,
+        curves=Curves(total_steps, machine.watch),
+        keep_best_weights=job.keep_best_weights or bool(data.test_splits),
+    )
+
+
+def _make_head(model: Model, n_outputs: int, spec: ModelSpec) -> ClassificationHead:
+    """A fresh head, but for the dense layer where the model starts from published weights that have one."""
+    head = ClassificationHead(
+        model.config.dim,
+        n_outputs,
+        model.config.dropout,
+        spec.pooling,
+        dense=spec.dense_head,
+        dense_dropout=spec.dense_dropout,
+    )
+    if head.dense is not None and model.published_dense is not None:
+        head.dense.load_state_dict(model.published_dense)
+    return head
 
 
 def evaluation_interval(data: FinetuningData, recipe: Finetune) -> int:
@@ -233,7 +243,7 @@ def report_once(
             batch = batch.to(device)
             assert batch.row_ids is not None
             with torch.inference_mode(), autocast:
-                values = head(model(batch), model.states_mask(batch)).float().cpu().numpy()  # (B, n_outputs)
+                values = head(*model.for_head(batch, head.pooling)).float().cpu().numpy()  # (B, n_outputs)
             ordered[batch.row_ids.cpu().numpy()] = values
         outputs[split] = ordered
         for name, score in scores.evaluate(data.data.task.metrics, data.targets(split), ordered).items():

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from hashbench.embeddings.base import Batch
 from hashbench.errors import InputError
-from hashbench.objectives.mlm import MaskedLanguageHead
+from hashbench.objectives.mlm import MaskedLanguageHead, label_columns
 from hashbench.objectives.shuffle_random import TokenHead
 from hashbench.training.model import Model
 
@@ -30,11 +30,19 @@ def make_head(model: Model, objective: str) -> Head:
     return MaskedLanguageHead(config.dim, matrix.shape[0], config.eps)
 
 
-def objective_loss(model: Model, head: Head, states: Tensor, batch: Batch, logits: Literal["labels", "all"]) -> Tensor:
-    """Loss of a batch's states (B, L, d) under its labels (B, L)."""
+def objective_loss(model: Model, head: Head, batch: Batch, logits: Literal["labels", "all"]) -> Tensor:
+    """Loss of a batch under its labels (B, L). States are made where the loss needs them."""
     assert batch.labels is not None  # the loader of a pre-training always labels
     if isinstance(head, TokenHead):
-        return head.loss(states, batch.labels)
+        return head.loss(model(batch), batch.labels)
+    if logits == "all":
+        return head.loss_everywhere(model(batch), batch.labels, _output_matrix(model))
+    columns, labelled = label_columns(batch.labels)
+    states = model.at(batch, columns, labelled)  # (n, d)
+    return head.loss(states, batch.labels.gather(1, columns)[labelled], _output_matrix(model))
+
+
+def _output_matrix(model: Model) -> Tensor:
     matrix = model.embedding.output_matrix()
     assert matrix is not None  # make_head has checked
-    return head.loss(states, batch.labels, matrix, logits=logits)
+    return matrix

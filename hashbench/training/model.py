@@ -14,6 +14,7 @@ from hashbench.embeddings.registry import build_embedding
 from hashbench.encoders.base import Config, Encoder
 from hashbench.encoders.registry import make_encoder
 from hashbench.errors import InputError
+from hashbench.objectives.classification import Pooling
 
 
 class Model(nn.Module):
@@ -31,6 +32,19 @@ class Model(nn.Module):
         mask = self._token_mask(batch) if batch.padded else None  # without one a GPU takes its fastest attention
         states: Tensor = self.encoder(self.embedding(batch), mask, batch.segments)
         return states
+
+    def at(self, batch: Batch, columns: Tensor, valid: Tensor | None = None) -> Tensor:
+        """States at some places alone: columns (B, M) of the states, valid (B, M) or None for all -> (n, d)."""
+        mask = self._token_mask(batch) if batch.padded else None
+        return self.encoder.at(self.embedding(batch), mask, batch.segments, columns, valid)
+
+    def for_head(self, batch: Batch, pooling: Pooling) -> tuple[Tensor, Tensor | None]:
+        """States (B, L', d) and their mask as a head with this pooling needs them: only the first (B, 1, d) for one
+        that reads no other."""
+        if pooling == "first":
+            first = torch.zeros((len(batch), 1), dtype=torch.int64, device=batch.positions.device)
+            return self.at(batch, first)[:, None], None
+        return self(batch), self.states_mask(batch)
 
     def states_mask(self, batch: Batch) -> Tensor:
         """Which of a batch's states stand for tokens: (B, L') bool."""

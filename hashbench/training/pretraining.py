@@ -58,9 +58,8 @@ class PretrainingModule(ClippedModule):
         reseed(self._recipe.seed, self.global_step, self.global_rank)
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
-        states = self.model(batch)  # (B, L, d)
         self.tokens += batch.positions.numel() * self.trainer.world_size
-        loss = objective_loss(self.model, self.head, states, batch, self._recipe.logits)
+        loss = objective_loss(self.model, self.head, batch, self._recipe.logits)
         # Here and not behind the step, where a checkpoint would be written before its loss is counted.
         self.curves.add_loss(loss, self.global_step + 1)
         return loss

@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from hashbench.encoders.base import Encoder
 from hashbench.encoders.bert import SIZES, BertEncoder, EncoderConfig
 from hashbench.errors import InputError
 
@@ -110,6 +111,43 @@ def test_gradients_equal_transformers_in_training_without_dropout() -> None:
     torch.testing.assert_close(encoder.layers[0].qkv.weight.grad[: config.dim], theirs, atol=1e-3, rtol=1e-4)
     word = model.embeddings.position_embeddings.weight.grad
     torch.testing.assert_close(encoder.positions.weight.grad, word, atol=1e-3, rtol=1e-4)
+
+
+@pytest.mark.parametrize("padded", [True, False])
+def test_states_at_some_places_are_those_of_all(padded: bool) -> None:
+    config = replace(SHAPE, dropout=0.0, attention_dropout=0.0)
+    torch.manual_seed(0)
+    encoder, other = BertEncoder(config).train(), BertEncoder(config).train()
+    other.load_state_dict(encoder.state_dict())
+    vectors, mask, segments = inputs(config)
+    columns = torch.randint(0, int(mask.sum(1).min()), (len(vectors), 3))
+    valid = torch.tensor([[True, True, False], [True, False, False]]).repeat(len(vectors), 1)[: len(vectors)]
+    seen = mask if padded else None
+    rows = torch.arange(len(vectors))[:, None]
+    for wanted in (None, valid):
+        expected = encoder(vectors, seen, segments)[rows, columns]  # (B, 3, d)
+        expected = expected.flatten(0, 1) if wanted is None else expected[wanted]
+        found = other.at(vectors, seen, segments, columns, wanted)
+        torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
+        general = Encoder.at(encoder, vectors, seen, segments, columns, wanted)
+        torch.testing.assert_close(general, expected, atol=1e-5, rtol=1e-5)
+        encoder.zero_grad()
+        other.zero_grad()
+        (expected**3).sum().backward()
+        (found**3).sum().backward()
+        for own, theirs in zip(other.parameters(), encoder.parameters(), strict=True):
+            torch.testing.assert_close(own.grad, theirs.grad, atol=1e-4, rtol=1e-3)
+
+
+def test_states_at_some_places_have_dropout_in_training() -> None:
+    encoder = BertEncoder(SHAPE).train()
+    vectors, mask, _ = inputs(SHAPE)
+    first = torch.zeros(len(vectors), 1, dtype=torch.int64)
+    torch.manual_seed(0)
+    one, two = (encoder.at(vectors, mask, None, first, None) for _ in range(2))
+    torch.manual_seed(0)
+    assert torch.equal(encoder.at(vectors, mask, None, first, None), one)
+    assert not torch.equal(one, two)
 
 
 def test_a_mask_of_none_means_no_padding() -> None:

@@ -16,7 +16,6 @@ from hashbench.experiment.plan import Plan, plan
 from tests.published_canine import TINY, saved
 
 
-
 @pytest.fixture(scope="module")
 def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Weights of the shape of canine-c at encoder tiny, as transformers saves them."""
@@ -38,7 +37,8 @@ def test_the_content_is_the_identity_and_a_path_is_not(experiment, weights: Path
 
 
 def test_what_a_table_needs_to_know_is_in_the_spec(experiment, weights: Path) -> None:
-    entries = f"models: [{{name: canine-c, weights: {weights}}}, canine-c-scratch, {{name: p, like: hashformer-md-proj}}]"
+    own = f"{{name: canine-c, weights: {weights}}}"
+    entries = f"models: [{own}, canine-c-scratch, {{name: p, like: hashformer-md-proj}}]"
     specs = {run.model: run.spec for run in plan(experiment(entries)).runs if run.kind == "finetune"}
     assert len(specs["canine-c"]["model"]["weights"]["sha256"]) == 64
     assert specs["canine-c"]["settings"] == {"weights": "canine-tiny"}
@@ -71,16 +71,16 @@ FAULTS = {
     "encoder is 3; take the encoder size of the weights, or other weights",
     "{name: c, like: canine-c, weights: WEIGHTS, embedding: {num_buckets: 99}}": "num_hash_buckets is 16384, but 99 he",
     "{name: c, like: bert-mlm, weights: WEIGHTS}": "or objective mlm: a model starts from one of them",
-    "{name: c, like: bert-mlm, objective: none, weights: WEIGHTS}": "Table reads no published weights; write weights: r",
+    "{name: c, like: bert-mlm, objective: none, weights: WEIGHTS}": "Table reads no published weights; write weights: ",
     "{name: c, like: canine-c-scratch, tokenizer: words}": "a.yaml:9: model 'c': coder codepoints can tell apart the "
     "types of tokenizer characters alone, not of words; write tokenizer: characters, or another coder",
-    "{name: c, like: canine-c-scratch, objective: shuffle_random}": "a.yaml:9: model 'c': objective shuffle_random needs"
-    " a state for each token, and encoder canine has fewer; write objective: none",
+    "{name: c, like: canine-c-scratch, objective: shuffle_random}": "a.yaml:9: model 'c': objective shuffle_random "
+    "needs a state for each token, and encoder canine has fewer; write objective: none",
     "{name: c, like: canine-c-scratch, encoder: {kind: bert}}": "a.yaml:9: model 'c': encoder: type_rows 1, but pairs "
     "of this model have two segments; write encoder: {kind: bert, type_rows: 2}",
     "{name: c, like: canine-c-scratch, encoder: {kind: brt}}": "encoder: unknown name 'brt'; did you mean 'bert'",
-    "{name: c, like: canine-c-scratch, encoder: {downsamplin: 2}}": "unknown value 'downsamplin'; did you mean 'downsam",
-    "{name: c, like: canine-c-scratch, embedding: {num_hashes: 3}}": "num_hashes 3, num_buckets 64, dim 128; take 1 to",
+    "{name: c, like: canine-c-scratch, encoder: {downsamplin: 2}}": "unknown value 'downsamplin'; did you mean 'downsa",
+    "{name: c, like: canine-c-scratch, embedding: {num_hashes: 3}}": "num_hashes 3 and dim 128; take 1 to 16 hashes",
 }
 
 
@@ -98,8 +98,8 @@ def test_without_a_network_the_model_says_what_to_do(experiment, monkeypatch: py
     with pytest.raises(InputError) as error:
         plan(experiment("models:\n  - canine-c"))
     assert str(error.value) == (
-        "a.yaml:9: model 'canine-c': weights google/canine-c: no folder of this name, and the hub is out of reach or has "
-        "no such model (ConnectionError: no network); name a folder with config.json and model.safetensors or "
+        "a.yaml:9: model 'canine-c': weights google/canine-c: no folder of this name, and the hub is out of reach or "
+        "has no such model (ConnectionError: no network); name a folder with config.json and model.safetensors or "
         "pytorch_model.bin (weights: FOLDER), or take a model that starts from random weights (canine-c-scratch)"
     )
 

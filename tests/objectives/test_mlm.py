@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import copy
-from typing import Literal
 
 import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 
-from hashbench.objectives.mlm import MaskedLanguageHead, corrupt
+from hashbench.objectives.mlm import MaskedLanguageHead, corrupt, label_columns
 from tests.oracles import corruption as oracle
 
 N_TYPES = 1000
@@ -79,11 +78,28 @@ def head_and_data(n_rows: int = 60, dim: int = 8) -> tuple[MaskedLanguageHead, n
     return head, nn.Parameter(torch.randn(n_rows, dim)), torch.randn(4, 9, dim, requires_grad=True), labels
 
 
+def loss_of(head: MaskedLanguageHead, states: Tensor, labels: Tensor, matrix: Tensor, logits: str) -> Tensor:
+    if logits == "all":
+        return head.loss_everywhere(states, labels, matrix)
+    places = labels != -100
+    return head.loss(states[places], labels[places], matrix)
+
+
+def test_label_columns_name_the_labelled_places_of_each_row() -> None:
+    labels = torch.tensor([[-100, 7, -100, 8], [-100, -100, -100, -100], [3, -100, -100, -100]])
+    columns, counted = label_columns(labels)
+    assert columns.shape == counted.shape == (3, 2)
+    assert columns[0].tolist() == [1, 3] and columns[2, 0] == 0
+    assert counted.tolist() == [[True, True], [False, False], [True, False]]
+    assert labels.gather(1, columns)[counted].tolist() == [7, 8, 3]
+    assert not label_columns(torch.full((2, 5), -100))[1].any()
+
+
 @pytest.mark.parametrize("logits", ["labels", "all"])
-def test_loss_and_gradients_equal_the_plain_form(logits: Literal["labels", "all"]) -> None:
+def test_loss_and_gradients_equal_the_plain_form(logits: str) -> None:
     head, matrix, states, labels = head_and_data()
     other, matrix2, states2 = copy.deepcopy(head), copy.deepcopy(matrix), states.detach().clone().requires_grad_()
-    loss = head.loss(states, labels, matrix, logits=logits)
+    loss = loss_of(head, states, labels, matrix, logits)
     plain = nn.functional.cross_entropy(other(states2, matrix2).flatten(0, 1), labels.flatten())
     assert loss.item() == pytest.approx(plain.item(), rel=1e-6)
     loss.backward()
@@ -94,9 +110,9 @@ def test_loss_and_gradients_equal_the_plain_form(logits: Literal["labels", "all"
 
 
 @pytest.mark.parametrize("logits", ["labels", "all"])
-def test_no_labels_give_zero_loss_and_no_nan(logits: Literal["labels", "all"]) -> None:
+def test_no_labels_give_zero_loss_and_no_nan(logits: str) -> None:
     head, matrix, states, labels = head_and_data()
-    loss = head.loss(states, torch.full_like(labels, -100), matrix, logits=logits)
+    loss = loss_of(head, states, torch.full_like(labels, -100), matrix, logits)
     loss.backward()
     assert loss.item() == 0.0 and matrix.grad is not None and not matrix.grad.any()
 

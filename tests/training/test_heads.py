@@ -1,10 +1,15 @@
 """The heads of pre-training."""
 
-import pytest
+from dataclasses import replace
 
+import pytest
+import torch
+
+from hashbench.embeddings.base import Batch
 from hashbench.embeddings.registry import find_model
 from hashbench.errors import InputError
-from hashbench.training.heads import make_head
+from hashbench.objectives.classification import ClassificationHead
+from hashbench.training.heads import make_head, objective_loss
 from hashbench.training.model import build_model, load_weights, save_weights
 
 
@@ -34,3 +39,32 @@ def test_weights_of_another_model_are_refused(tmp_path):
     save_weights(build_model(find_model("hashformer-md-add").small(), "tiny", seed=0), tmp_path / "w.safetensors")
     with pytest.raises(RuntimeError, match="size mismatch for embedding.weight"):
         load_weights(build_model(find_model("hashformer-md-proj").small(), "tiny", seed=0), tmp_path / "w.safetensors")
+
+
+def a_batch() -> Batch:
+    positions = torch.tensor([[0, 5, 6, 7, 2], [0, 8, 2, 1, 1]])
+    return Batch(codes=torch.tensor([[5], [9], [30], [12]]), positions=positions, mask=positions != 1)
+
+
+def test_the_mlm_loss_is_the_same_from_all_states_and_from_labelled_ones():
+    torch.manual_seed(0)
+    model = build_model(find_model("bert-mlm").small(), "tiny", seed=0, vocabulary_rows=40).eval()
+    head = make_head(model, "mlm").eval()
+    batch = replace(a_batch(), labels=torch.tensor([[-100, 9, -100, 31, -100], [-100, 6, -100, -100, -100]]))
+    gradients = []
+    for logits in ("labels", "all"):
+        model.zero_grad()
+        objective_loss(model, head, batch, logits).backward()
+        gradients.append({name: parameter.grad for name, parameter in model.named_parameters()})
+    for name, gradient in gradients[0].items():
+        torch.testing.assert_close(gradient, gradients[1][name], atol=1e-6, rtol=1e-5)
+
+
+@pytest.mark.parametrize("pooling", ["first", "max", "mean"])
+def test_a_head_gets_the_states_that_its_pooling_reads(pooling):
+    model = build_model(find_model("bert-mlm").small(), "tiny", seed=0, vocabulary_rows=40).eval()
+    head = ClassificationHead(model.config.dim, 3, pooling=pooling).eval()
+    batch = a_batch()
+    states, mask = model.for_head(batch, pooling)
+    assert states.shape[1] == (1 if pooling == "first" else 5)
+    torch.testing.assert_close(head(states, mask), head(model(batch), batch.mask), atol=1e-6, rtol=1e-5)
