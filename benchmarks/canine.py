@@ -57,7 +57,7 @@ def main() -> None:
         return logits
 
     def ours() -> Tensor:
-        outputs: Tensor = head(model(batch), model.states_mask(batch))
+        outputs: Tensor = head(*model.for_head(batch, head.pooling))
         return outputs
 
     with torch.inference_mode():
@@ -108,7 +108,7 @@ def our_model(peer: nn.Module, size: str, weights: str | None) -> tuple[Model, C
 
 
 def inputs(data: str, n_rows: int, length: int) -> tuple[Tensor, Tensor]:
-    """Code points (B, L) and mask: SST-2's texts one after the other, rows from 70 % of the length to all of it."""
+    """Code points (B, L) and mask: texts of SST-2 one after the other, rows from all of the length to 70 % of it."""
     texts = iter("  ".join(load_task(find_task("sst2"), open_sources(data)).splits["train"].texts[0]))
     points = torch.full((n_rows, length), PAD)
     for row in range(n_rows):

@@ -37,11 +37,11 @@ class CharacterHashes(RowTable):
     """
 
     def __init__(self, dim: int, num_hashes: int = 8, num_buckets: int = 16_384) -> None:
-        if not 1 <= num_hashes <= len(PRIMES) or num_buckets < 1 or dim % num_hashes:
-            asked = f"num_hashes {num_hashes}, num_buckets {num_buckets}, dim {dim}"
-            raise InputError(
-                f"embedding: {asked}; take 1 to {len(PRIMES)} hashes that divide the dim, and at least one bucket"
-            )
+        if not 1 <= num_hashes <= len(PRIMES) or dim % num_hashes:
+            asked = f"num_hashes {num_hashes} and dim {dim}"
+            raise InputError(f"embedding: {asked}; take 1 to {len(PRIMES)} hashes, a number that divides the dim")
+        if num_buckets < 1:
+            raise InputError(f"embedding: num_buckets {num_buckets}; take at least one")
         super().__init__(num_hashes * num_buckets, dim // num_hashes)
         self.dim, self.num_buckets = dim, num_buckets
         self.primes: Tensor

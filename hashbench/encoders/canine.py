@@ -115,6 +115,24 @@ class CanineEncoder(Encoder):
         A length that is no multiple of four is filled up, so that results never depend on the padding: only molecules
         of four real characters are seen by any other. Templates with `pad_multiple` 4 leave nothing to fill.
         """
+        molecules, mask = self._before_layers(vectors, mask, segments)
+        for layer in self.layers:
+            molecules = layer(molecules, mask)
+        return molecules
+
+    def at(
+        self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None, columns: Tensor, valid: Tensor | None
+    ) -> Tensor:
+        """Some molecules alone (n, d): the last layer makes no other."""
+        molecules, mask = self._before_layers(vectors, mask, segments)
+        for layer in self.layers[:-1]:
+            molecules = layer(molecules, mask)
+        return self.layers[-1].at(molecules, mask, columns, valid)  # type: ignore[operator]
+
+    def _before_layers(
+        self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None
+    ) -> tuple[Tensor, Tensor | None]:
+        """Molecules that enter the first deep layer (B, ceil(L / 4), d), and their mask, None where none is padded."""
         batch, length = vectors.shape[:2]
         if length > self.max_length:
             raise InputError(f"encoder: {length} characters, positions for {self.max_length}; shorten max_length")
@@ -125,10 +143,7 @@ class CanineEncoder(Encoder):
         if mask is not None and mask.device.type == "cpu" and bool(mask.all()):
             mask = None
         molecules = self._molecules(self._characters(vectors, mask, segments))  # (B, L / 4, d)
-        molecule_mask = None if mask is None else self.states_mask(mask)
-        for layer in self.layers:
-            molecules = layer(molecules, molecule_mask)
-        return molecules
+        return molecules, None if mask is None else self.states_mask(mask)
 
     def _characters(self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None) -> Tensor:
         """(B, L, d) -> (B, L, d): positions, segments, and the attention of neighbours."""

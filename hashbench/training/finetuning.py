@@ -194,23 +194,12 @@ def _make_module(
     model: Model, data: FinetuningData, job: Job, learning_rate: float, machine: Machine
 ) -> FinetuningModule:
     torch.manual_seed(job.seed)
-    config, spec = model.config, job.spec
     if job.recipe.weight_decay == 0:  # decay would reach the rows of other types too
         model.embedding.narrow(torch.tensor(data.codes))
     total_steps, _ = training_length(job.recipe, data.steps_per_epoch)
-    head = ClassificationHead(
-        config.dim,
-        data.data.n_outputs,
-        config.dropout,
-        spec.pooling,
-        dense=spec.dense_head,
-        dense_dropout=spec.dense_dropout,
-    )
-    if head.dense is not None and model.published_dense is not None:
-        head.dense.load_state_dict(model.published_dense)
     return FinetuningModule(
         model,
-        head,
+        _make_head(model, data.data.n_outputs, job.spec),
         job.recipe,
         data,
         learning_rate=learning_rate,
@@ -219,6 +208,21 @@ def _make_module(
         curves=Curves(total_steps, machine.watch),
         keep_best_weights=job.keep_best_weights or bool(data.test_splits),
     )
+
+
+def _make_head(model: Model, n_outputs: int, spec: ModelSpec) -> ClassificationHead:
+    """A fresh head, but for the dense layer where the model starts from published weights that have one."""
+    head = ClassificationHead(
+        model.config.dim,
+        n_outputs,
+        model.config.dropout,
+        spec.pooling,
+        dense=spec.dense_head,
+        dense_dropout=spec.dense_dropout,
+    )
+    if head.dense is not None and model.published_dense is not None:
+        head.dense.load_state_dict(model.published_dense)
+    return head
 
 
 def evaluation_interval(data: FinetuningData, recipe: Finetune) -> int:

@@ -107,10 +107,15 @@ def test_narrowed_it_gives_the_same_vectors_and_gets_its_rows_back() -> None:
     assert torch.equal(embedding.weight, torch.where(touched[:, None], whole + 1.0, whole))
 
 
-@pytest.mark.parametrize("arguments", [{"num_hashes": 17}, {"num_hashes": 0}, {"num_buckets": 0}, {"num_hashes": 3}])
-def test_sizes_that_cannot_be(arguments: dict[str, int]) -> None:
-    with pytest.raises(InputError, match="take 1 to 16 hashes that divide the dim, and at least one bucket"):
-        CharacterHashes(16, **arguments)
+@pytest.mark.parametrize("num_hashes", [0, 3, 17])
+def test_hashes_that_cannot_be(num_hashes: int) -> None:
+    with pytest.raises(InputError, match=f"num_hashes {num_hashes} and dim 16; take 1 to 16 hashes, a number that di"):
+        CharacterHashes(16, num_hashes=num_hashes)
+
+
+def test_no_buckets() -> None:
+    with pytest.raises(InputError, match="embedding: num_buckets 0; take at least one"):
+        CharacterHashes(16, num_buckets=0)
 
 
 def test_published_tables_of_another_size_are_refused() -> None:

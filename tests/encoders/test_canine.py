@@ -97,6 +97,18 @@ def test_gradients_equal_transformers_in_training_without_dropout() -> None:
     torch.testing.assert_close(ours.embedding.weight.grad, torch.cat(tables), atol=1e-5, rtol=1e-4)
 
 
+def test_single_states_equal_those_of_all() -> None:
+    ours = Ours(classifier(**SMALL), CONFIG, 512).eval()
+    points, mask, segments = inputs([40, 21], 40)
+    vectors = ours.embedding.embed_types(points.flatten()[:, None]).unflatten(0, points.shape)
+    columns, valid = torch.tensor([[0, 7], [3, 0]]), torch.tensor([[True, True], [True, False]])
+    states = ours.encoder(vectors, mask, segments)
+    wanted = torch.stack([states[0, 0], states[0, 7], states[1, 3]])
+    torch.testing.assert_close(ours.encoder.at(vectors, mask, segments, columns, valid), wanted, atol=1e-5, rtol=1e-5)
+    both = ours.encoder.at(vectors, mask, segments, columns[:, :1], None)
+    torch.testing.assert_close(both, torch.stack([states[0, 0], states[1, 3]]), atol=1e-5, rtol=1e-5)
+
+
 def test_segments_count() -> None:
     ours = Ours(classifier(**SMALL), CONFIG, 512).eval()
     points, mask, segments = inputs([24], 24)

@@ -37,8 +37,8 @@ def test_the_content_is_the_identity_and_a_path_is_not(experiment, weights: Path
 
 
 def test_what_a_table_needs_to_know_is_in_the_spec(experiment, weights: Path) -> None:
-    own = "{name: p, like: hashformer-md-proj}"
-    entries = f"models: [{{name: canine-c, weights: {weights}}}, canine-c-scratch, {own}]"
+    own = f"{{name: canine-c, weights: {weights}}}"
+    entries = f"models: [{own}, canine-c-scratch, {{name: p, like: hashformer-md-proj}}]"
     specs = {run.model: run.spec for run in plan(experiment(entries)).runs if run.kind == "finetune"}
     assert len(specs["canine-c"]["model"]["weights"]["sha256"]) == 64
     assert specs["canine-c"]["settings"] == {"weights": "canine-tiny"}
@@ -79,8 +79,8 @@ FAULTS = {
     "{name: c, like: canine-c-scratch, encoder: {kind: bert}}": "a.yaml:9: model 'c': encoder: type_rows 1, but pairs "
     "of this model have two segments; write encoder: {kind: bert, type_rows: 2}",
     "{name: c, like: canine-c-scratch, encoder: {kind: brt}}": "encoder: unknown name 'brt'; did you mean 'bert'",
-    "{name: c, like: canine-c-scratch, encoder: {downsamplin: 2}}": "unknown value 'downsamplin'; did you mean 'do",
-    "{name: c, like: canine-c-scratch, embedding: {num_hashes: 3}}": "num_hashes 3, num_buckets 64, dim 128; take 1 to",
+    "{name: c, like: canine-c-scratch, encoder: {downsamplin: 2}}": "unknown value 'downsamplin'; did you mean 'downsa",
+    "{name: c, like: canine-c-scratch, embedding: {num_hashes: 3}}": "num_hashes 3 and dim 128; take 1 to 16 hashes",
 }
 
 

@@ -66,7 +66,7 @@ def test_logits_on_a_tasks_batches_equal_transformers(weights: Path, tmp_path: P
     data = data_of_mrpc(tmp_path)
     for batch in data.evaluation_loader("validation"):
         with torch.inference_mode():
-            ours = head(model(batch), model.states_mask(batch))
+            ours = head(*model.for_head(batch, head.pooling))
             table = torch.cat([model.embedding.special_points, batch.codes])[:, 0]
             given = {"attention_mask": batch.mask.long(), "token_type_ids": batch.segments}
             expected = theirs(table[batch.positions], **given).logits
