@@ -34,6 +34,7 @@ class Section(Block):
     quoted: tuple[str, ...] = ()  # systems that the paper quotes and that nothing here trains
     tasks: dict[str, str] = {}  # of a table of data sets: the paper's name -> ours
     printed: bool = True  # whether the paper's table has these rows
+    ours: bool = False  # further sizes and variations of the suite's: rows only where the experiment has them
 
 
 class Variant(Block):

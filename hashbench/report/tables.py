@@ -155,6 +155,8 @@ def _model_rows(model: str, section: Section, printed: Printed, views: Sequence[
     entries = [entry for entry in measured.entries if entry.model == model and entry.kind == "model"]
     if entries:
         return [row for view in views for entry in entries for row in _entry_row(entry, section, printed, view)]
+    if section.ours:
+        return []
     rows = []
     for variant in dict.fromkeys(view.variant for view in views):
         cells = printed.row(model + variant.key, views[0].columns, section)
@@ -168,7 +170,7 @@ def _model_rows(model: str, section: Section, printed: Printed, views: Sequence[
 def _entry_row(entry: Entry, section: Section, printed: Printed, view: View) -> list[Row]:
     """The row of an entry in one view. A floor has rows only where a metric of the view was stored for it."""
     key = entry.model + view.variant.key
-    listed = section.printed and section.title not in (OTHERS, FLOORS)
+    listed = section.printed and not section.ours and section.title not in (OTHERS, FLOORS)
     cells: dict[str, Cell] = {}
     for column in view.columns:
         beside = printed.cell(key, column, listed=listed)

@@ -120,6 +120,12 @@ def test_a_model_of_the_text_alone_is_not_said_to_stand_in_the_table(eelbert: di
     assert gain is not None and gain.value == 1.6
 
 
+def test_sizes_of_ours_have_rows_only_where_they_were_run(tmp_path: Path) -> None:
+    runs = [HandRun("bert-tiny", "sst2", 0, {("accuracy", DEV, ""): 0.8}, own=("accuracy", DEV))]
+    titles = [row.title for row in tables(build(tmp_path / "r.db", runs), paper="eelbert", table="4")[0].rows]
+    assert "bert-tiny" in titles and "bert-tiny-hash-init" not in titles
+
+
 @pytest.fixture(scope="module")
 def proformer(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Table]:
     runs = [
