@@ -33,17 +33,17 @@ def check_model(loaded: Loaded, model: ResolvedModel) -> None:
         make_tokenizer(spec.tokenizer, **spec.tokenizer_args)
     with _at(loaded.where(*place, "coder"), model.label):
         make_coder(spec.coder, **spec.coder_args)
+    if spec.objective == "entities" and spec.coder != "bloom":
+        raise InputError(
+            f"{loaded.where(*place, 'coder')}: model '{model.label}': objective entities needs coder bloom, which "
+            f"makes tokens of items, not {spec.coder}; write coder: {{kind: bloom}}"
+        )
     with _at(loaded.where(*place, "encoder"), model.label):
         _check_encoder(model, loaded.experiment.encoder)
     with _at(loaded.where(*place, "objective"), model.label):
         _check_objective(spec.objective, spec.objective_args)
     with _at(loaded.where(*place, "embedding"), model.label):
         embedding = _build(spec, encoder_config(spec.encoder, loaded.experiment.encoder, **spec.encoder_args).dim)
-    if spec.objective == "entities" and spec.coder != "bloom":
-        raise InputError(
-            f"{loaded.where(*place, 'coder')}: model '{model.label}': objective entities needs coder bloom, which "
-            f"makes tokens of items, not {spec.coder}; write coder: {{kind: bloom}}"
-        )
     if spec.objective in ("mlm", "entities") and embedding.output_matrix() is None:
         raise InputError(
             f"{loaded.where(*place, 'objective')}: model '{model.label}': objective {spec.objective} "
