@@ -45,9 +45,9 @@ def item_vectors(links: TokenizedTexts, n_items: int, dim: int = DIMENSIONS) -> 
         start = np.random.RandomState(START_SEED).uniform(size=n_items)
         left, values, _ = svds(information, k=dim, v0=start)
     vectors = left[:, : len(values)] * np.sqrt(values)  # (N, dim)
+    vectors[np.diff(information.indptr) == 0] = 0.0  # else the rounding of an item without neighbours would count
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    used = norms > 1e-9 * max(1.0, float(norms.max(initial=0)))
-    return np.where(used, vectors / np.where(used, norms, 1.0), 0.0).astype(np.float32)
+    return (vectors / np.where(norms > 0, norms, 1.0)).astype(np.float32)
 
 
 def coherent_map(vectors: np.ndarray, alpha: int, before: np.ndarray | None = None) -> tuple[np.ndarray, int]:

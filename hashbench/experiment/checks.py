@@ -35,6 +35,11 @@ def check_model(loaded: Loaded, model: ResolvedModel) -> None:
         make_tokenizer(spec.tokenizer, **spec.tokenizer_args)
     with _at(loaded.where(*place, "coder"), model.label):
         _check_coder(spec)
+    if spec.objective == "entities" and spec.coder != "bloom":
+        raise InputError(
+            f"{loaded.where(*place, 'coder')}: model '{model.label}': objective entities needs coder bloom, which "
+            f"makes tokens of items, not {spec.coder}; write coder: {{kind: bloom}}"
+        )
     with _at(loaded.where(*place, "encoder"), model.label):
         encoder = _check_encoder(model, loaded.experiment.encoder)
         _check_segments(spec, encoder)
@@ -43,11 +48,6 @@ def check_model(loaded: Loaded, model: ResolvedModel) -> None:
         _check_states(spec, encoder)
     with _at(loaded.where(*place, "embedding"), model.label):
         embedding = _build(spec, encoder.config.dim)
-    if spec.objective == "entities" and spec.coder != "bloom":
-        raise InputError(
-            f"{loaded.where(*place, 'coder')}: model '{model.label}': objective entities needs coder bloom, which "
-            f"makes tokens of items, not {spec.coder}; write coder: {{kind: bloom}}"
-        )
     untied = spec.objective == "mlm" and embedding.untied_rows is not None
     if spec.objective in ("mlm", "entities") and embedding.output_matrix() is None and not untied:
         raise InputError(

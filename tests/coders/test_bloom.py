@@ -108,7 +108,7 @@ def test_distinct_pairs_separates_all_and_keeps_the_sizes(alpha: int) -> None:
 
 
 def test_where_buckets_must_share_the_rounds_end() -> None:
-    """Two buckets of two in each map: of four items in four pairs of buckets all may differ; of one bucket none can."""
+    """Six items in one bucket of each map can never be told apart."""
     maps = np.zeros((2, 6), np.int32)
     assert separate(maps, seed=0) == 5 and ROUNDS >= 1
 
