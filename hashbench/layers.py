@@ -7,11 +7,14 @@ torch draws CPU dropout masks one number at a time, which costs more than the ma
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 INIT_STD = 0.02  # released code of HashFormers: a normal distribution cut at two standard deviations
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": nn.functional.relu, "gelu": nn.functional.gelu}
 LEVELS = 1 << 16  # a probability is rounded to a multiple of 1/65536: 0.1 becomes 0.100006
 
 

@@ -16,9 +16,7 @@ from hashbench.encoders.base import Architecture, Encoder
 from hashbench.encoders.bert import SIZES as BERT_SIZES
 from hashbench.encoders.bert import EncoderConfig, Layer
 from hashbench.errors import InputError
-from hashbench.layers import Dropout, init_weights
-
-ACTIVATIONS = {"relu": nn.functional.relu, "gelu": nn.functional.gelu}
+from hashbench.layers import ACTIVATIONS, Dropout, init_weights
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from hashbench.errors import InputError, near_match
-from hashbench.layers import init_weights
+from hashbench.layers import ACTIVATIONS, init_weights
 from hashbench.objectives.linear_loss import linear_cross_entropy
 from hashbench.objectives.randomness import integers, random_bits, uniforms
 
@@ -29,7 +29,6 @@ MASK_ID = -1 - 4  # special tokens are negative ids, -1 - row; <mask> is row 4
 CHOICE, KIND, RANDOM_ITEM = 21, 22, 23  # streams of random numbers
 SPECIAL_ITEMS = 3
 ROWS_AT_ONCE = 512  # predictions whose sampled logits exist at a time: 256 MB beside 128K negatives
-ACTIVATIONS = {"relu": nn.functional.relu, "gelu": nn.functional.gelu}
 
 
 @dataclass(frozen=True)
