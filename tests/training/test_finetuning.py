@@ -18,11 +18,11 @@ from hashbench.training.finetuning import (
     finetune,
     report_once,
     restore_best,
-    training_steps,
 )
 from hashbench.training.grid import best_learning_rate
 from hashbench.training.model import build_model
 from hashbench.training.pretraining import Machine
+from hashbench.training.recipe import training_length
 
 
 def taken(*selections):
@@ -65,8 +65,9 @@ def test_evaluations_follow_the_papers_rule(prepared, task, rows, expected):
 
 def test_steps_take_the_place_of_epochs(prepared):
     data = prepared("hashformer-md-proj").finetuning("cola", rows=40)  # five batches of eight an epoch
-    assert training_steps(data, Finetune(epochs=3)) == 15
-    assert training_steps(data, Finetune(epochs=3, steps=7)) == 7
+    assert training_length(Finetune(epochs=3), data.steps_per_epoch) == (15, 3)
+    assert training_length(Finetune(epochs=3, steps=7), data.steps_per_epoch) == (7, 2)
+    assert evaluation_interval(data, Finetune(steps=7, evaluation_steps=3, evaluations=2)) == 3
     assert evaluation_interval(data, Finetune(epochs=3, steps=7, evaluations=2)) == 4
     assert evaluation_interval(data, Finetune(epochs=3, evaluations=5)) == 3
     assert evaluation_interval(data, Finetune(steps=2, evaluations_per_epoch=1)) == 2
