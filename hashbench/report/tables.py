@@ -100,7 +100,7 @@ def _with_reading(column: Column, readings: Mapping[str, tuple[str, str]]) -> Co
     """A column of scores with the metric and split that the paper reads, and the metric as its heading."""
     if column.measure != "score":
         return column
-    if not column.metric and column.task in readings:
+    if not column.metric and column.task is not None and column.task in readings:
         metric, split = readings[column.task]
         column = replace(column, metric=metric, split=split)
     return replace(column, subtitle=column.subtitle or column.metric.removeprefix(column.title))
