@@ -138,9 +138,8 @@ class Measured:
 
     def read(self, entry: Entry, task: str, metric: str, split: str) -> list[Seeded]:
         """The scores of one metric on one split, one a finished run."""
-        kinds = (self.scores, self.perturbed)
         keys = [(run.model, run.run_id) for run in entry.of_task(task)]
-        scores = [score for key in keys for kind in kinds if key in kind for score in kind[key]]
+        scores = [one for key in keys for kind in (self.scores, self.perturbed) if key in kind for one in kind[key]]
         return [score for score in scores if (score.metric, score.split) == (metric, split)]
 
     def _of(self, run: MeasuredRun) -> tuple[Seeded, ...]:
