@@ -85,7 +85,9 @@ def _nearest(
     if before is None:
         best = np.argpartition(-nearness, wanted - 1)[:wanted]
         return rest[best], 0
-    taken, chosen, refused = {int(before[opener])}, [], []
+    taken = {int(before[opener])}
+    chosen: list[int] = []
+    refused: list[int] = []
     for place in np.argsort(-nearness, kind="stable"):
         if len(chosen) == wanted or nearness[place] == -np.inf:
             break

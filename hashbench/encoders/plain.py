@@ -7,6 +7,7 @@ Superbloom's entity models are; biases and the LayerNorm behind the embedding ar
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,7 +19,7 @@ from hashbench.encoders.bert import EncoderConfig, Layer
 from hashbench.errors import InputError
 from hashbench.layers import Dropout, init_weights
 
-ACTIVATIONS = {"relu": nn.functional.relu, "gelu": nn.functional.gelu}
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": nn.functional.relu, "gelu": nn.functional.gelu}
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from hashbench.experiment.specs import (
 )
 
 Result = TypeVar("Result")
-Located = TypeVar("Located", LocatedTask, LocatedLinks, CorpusSource)
+Located = TypeVar("Located", LocatedTask, LocatedLinks, AnyTask, CorpusSource)
 RunKind = Literal["pretrain", "finetune", "floor", "efficiency"]
 LINK_FLOORS = ("popularity", "co-occurrence")  # of page-link sets; the others are of texts
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -29,7 +29,7 @@ MASK_ID = -1 - 4  # special tokens are negative ids, -1 - row; <mask> is row 4
 CHOICE, KIND, RANDOM_ITEM = 21, 22, 23  # streams of random numbers
 SPECIAL_ITEMS = 3
 ROWS_AT_ONCE = 512  # predictions whose sampled logits exist at a time: 256 MB beside 128K negatives
-ACTIVATIONS = {"relu": nn.functional.relu, "gelu": nn.functional.gelu}
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": nn.functional.relu, "gelu": nn.functional.gelu}
 
 
 @dataclass(frozen=True)

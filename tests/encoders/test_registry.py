@@ -32,7 +32,7 @@ def test_overrides_replace_single_values() -> None:
 @pytest.mark.parametrize(
     ("name", "size", "overrides", "text"),
     [
-        ("brt", "tiny", {}, r"^encoder: unknown name 'brt'; did you mean 'bert'\?; encoders: bert$"),
+        ("brt", "tiny", {}, r"^encoder: unknown name 'brt'; did you mean 'bert'\?; encoders: bert"),
         (
             "bert",
             "bases",

@@ -17,7 +17,7 @@ from hashbench.store.engine import open_store
 from hashbench.store.results import results
 from hashbench.store.status import artifacts, counts, experiments, predictions, runs
 
-SHAPE = "encoder: {layers: 1, heads: 2, dim: 16, feed_forward: 32}"
+SHAPE = "encoder: {layers: 1, heads: 2, dim: 32, feed_forward: 64, dropout: 0, attention_dropout: 0}"
 EXPERIMENT = f"""\
 name: links
 data: DATA
@@ -29,7 +29,7 @@ baseline: hashed
 tasks: [entities]
 seeds: [0]
 entities: {{segment_items: 6, validation_cases: 40, beams: [1, 12]}}
-finetune: {{steps: 120, batch_size: 16, learning_rate: 5e-3, warmup_fraction: 0.05, evaluation_steps: 40}}
+finetune: {{steps: 240, batch_size: 16, learning_rate: 1e-2, warmup_fraction: 0.05, evaluation_steps: 40}}
 threads: 1
 """
 
