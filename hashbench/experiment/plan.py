@@ -87,8 +87,8 @@ def plan(loaded: Loaded, *, data: Sequence[str] | None = None) -> Plan:
     usable_cache_folder()
     tasks = find_tasks(loaded)
     for model in models.values():
-        _check_select_metric(loaded, model, tasks)
         check_pairing(loaded, model, tasks)
+        _check_select_metric(loaded, model, tasks)
     names = loaded.sources(data)
     sources = _named("--data" if data else loaded.where("data"), lambda: open_sources(names))
     located = tuple(_locate_task(loaded, i, task, sources) for i, task in enumerate(tasks))

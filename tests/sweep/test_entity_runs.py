@@ -150,7 +150,7 @@ WRONG = {
     ),
     "a model of texts": ("[entities]", "[cola]", "model 'hashed' reads items and task 'cola' is a task of texts"),
     "efficiency": ("threads: 1", "efficiency: true", "efficiency times models of texts; leave it out"),
-    "a grid": ("5e-3", "[1e-3, 5e-3]", "a grid of learning rates needs a task of texts; give 'hashed' one rate"),
+    "a grid": ("1e-2", "[1e-3, 1e-2]", "a grid of learning rates needs a task of texts; give 'hashed' one rate"),
     "another coder": ("coder: {alpha: 4}", "coder: {kind: md5-rows}", "objective entities needs coder bloom"),
     "an unknown choice": ("{negatives: 12}", "{negatves: 12}", "unknown argument 'negatves'; did you mean 'negatives'"),
     "an unknown metric": ("evaluation_steps: 40", "select_metric: rec@2", "metric 'rec@2' does not fit task"),

@@ -68,7 +68,7 @@ def trained(page_links, folder, recipe=RECIPE, stops=(), alpha=4, maps=2, **choi
     raise AssertionError("never finished")
 
 
-@pytest.mark.parametrize("choices", [{}, {"softmax": "own"}, {"negatives": 12}])
+@pytest.mark.parametrize("choices", [{}, {"softmax": "own"}, {"negatives": 28}])
 def test_training_learns_the_topics(page_links, tmp_path, choices):
     recipe = RECIPE.model_copy(update={"steps": 240, "evaluation_steps": 80, "learning_rate": 1e-2})
     done, data, search, machine = trained(page_links, tmp_path, recipe, **choices)
