@@ -22,7 +22,7 @@ def fitted(name: str) -> Coder:
 
 
 def test_names() -> None:
-    assert list(CODERS) == ["vocabulary", "md5-rows", "md5-bits", "lsh-rows", "lsh-bits"]
+    assert list(CODERS) == ["vocabulary", "md5-rows", "md5-bits", "lsh-rows", "lsh-bits", "bloom"]
 
 
 @pytest.mark.parametrize("name", CODERS)
