@@ -46,7 +46,7 @@ def reciprocal(ranks: np.ndarray) -> np.ndarray:
 def per_case(metric: str, outputs: np.ndarray) -> np.ndarray:
     """A metric of each case (n,), whose mean is the metric: rec@K, mrr, token_rec@1 (mean over maps), certified.
 
-    >>> per_case("rec@1", np.array([[0, 1, 1, 1], [0, 2, 1, 0]])).mean()
+    >>> float(per_case("rec@1", np.array([[0, 1, 1, 1], [0, 2, 1, 0]])).mean())
     0.5
     """
     if metric.startswith("rec@"):

@@ -33,11 +33,12 @@ class Bloom(Coder):
     needs_fit = True
 
     def __init__(
-        self, alpha: int = 50, maps: int = 2, seed: int = 0, coherent: int = 0, distinct_pairs: bool = False
+        self, alpha: int = 1, maps: int = 2, seed: int = 0, coherent: int = 0, distinct_pairs: bool = False
     ) -> None:
-        """`coherent`: the last so many maps put items together that occur together (appendix C); the others are random.
+        """`alpha`: items of a bucket; 1: none is shared. `distinct_pairs`: no two items share all their tokens.
 
-        `distinct_pairs`: no two items share all their tokens. Raises InputError for values that make no maps.
+        `coherent`: the last so many maps join items that occur together (appendix C), the others are random. Raises
+        InputError for values that make no maps.
         """
         for key, value, least in (("alpha", alpha, 1), ("maps", maps, 1), ("seed", seed, 0), ("coherent", coherent, 0)):
             if isinstance(value, bool) or not isinstance(value, int) or value < least:

@@ -120,6 +120,7 @@ class PretrainingStep:
 
     def __init__(self, contender: Contender, setting: Setting) -> None:
         assert contender.corpus is not None and contender.spec.objective is not None  # measure() has asked
+        assert contender.spec.objective != "entities"  # the plan refuses to time models of items
         data = PretrainingData(
             contender.corpus,
             type_codes(contender.coder, contender.corpus.types, setting.cache / "codes"),

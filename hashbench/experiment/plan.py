@@ -31,7 +31,7 @@ from hashbench.experiment.specs import (
 )
 
 Result = TypeVar("Result")
-Located = TypeVar("Located", LocatedTask, LocatedLinks, CorpusSource)
+Located = TypeVar("Located", LocatedTask, LocatedLinks, AnyTask, CorpusSource)
 RunKind = Literal["pretrain", "finetune", "floor", "efficiency"]
 LINK_FLOORS = ("popularity", "co-occurrence")  # of page-link sets; the others are of texts
 
@@ -87,9 +87,9 @@ def plan(loaded: Loaded, *, data: Sequence[str] | None = None) -> Plan:
     usable_cache_folder()
     tasks = find_tasks(loaded)
     for model in models.values():
-        _check_select_metric(loaded, model, tasks)
         _check_per_task(loaded, model, tasks)
         check_pairing(loaded, model, tasks)
+        _check_select_metric(loaded, model, tasks)
     names = loaded.sources(data)
     for model in {**models, **({baseline.label: baseline} if loaded.experiment.efficiency else {})}.values():
         check_weights(loaded, model)

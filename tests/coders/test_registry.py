@@ -22,8 +22,17 @@ def fitted(name: str) -> Coder:
 
 
 def test_names() -> None:
-    names = ["vocabulary", "md5-rows", "md5-bits", "lsh-rows", "lsh-bits", "ngram-pooling", "projection"]
-    assert list(CODERS) == names
+    assert list(CODERS) == [
+        "vocabulary",
+        "md5-rows",
+        "md5-bits",
+        "lsh-rows",
+        "lsh-bits",
+        "codepoints",
+        "bloom",
+        "ngram-pooling",
+        "projection",
+    ]
 
 
 @pytest.mark.parametrize("name", CODERS)

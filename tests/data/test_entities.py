@@ -169,4 +169,4 @@ def test_another_format(tmp_path: Path) -> None:
 )
 def test_wrong_entries(tmp_path: Path, changes: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        own_links(entry(written(tmp_path, some_pages()), **changes), tmp_path)
+        own_links(entry(**{"path": written(tmp_path, some_pages()), **changes}), tmp_path)

@@ -17,7 +17,7 @@ from hashbench.store.engine import open_store
 from hashbench.store.results import results
 from hashbench.store.status import artifacts, counts, experiments, predictions, runs
 
-SHAPE = "encoder: {layers: 1, heads: 2, dim: 16, feed_forward: 32}"
+SHAPE = "encoder: {layers: 1, heads: 2, dim: 32, feed_forward: 64, dropout: 0, attention_dropout: 0}"
 EXPERIMENT = f"""\
 name: links
 data: DATA
@@ -29,7 +29,7 @@ baseline: hashed
 tasks: [entities]
 seeds: [0]
 entities: {{segment_items: 6, validation_cases: 40, beams: [1, 12]}}
-finetune: {{steps: 120, batch_size: 16, learning_rate: 5e-3, warmup_fraction: 0.05, evaluation_steps: 40}}
+finetune: {{steps: 240, batch_size: 16, learning_rate: 1e-2, warmup_fraction: 0.05, evaluation_steps: 40}}
 threads: 1
 """
 
@@ -150,7 +150,7 @@ WRONG = {
     ),
     "a model of texts": ("[entities]", "[cola]", "model 'hashed' reads items and task 'cola' is a task of texts"),
     "efficiency": ("threads: 1", "efficiency: true", "efficiency times models of texts; leave it out"),
-    "a grid": ("5e-3", "[1e-3, 5e-3]", "a grid of learning rates needs a task of texts; give 'hashed' one rate"),
+    "a grid": ("1e-2", "[1e-3, 1e-2]", "a grid of learning rates needs a task of texts; give 'hashed' one rate"),
     "another coder": ("coder: {alpha: 4}", "coder: {kind: md5-rows}", "objective entities needs coder bloom"),
     "an unknown choice": ("{negatives: 12}", "{negatves: 12}", "unknown argument 'negatves'; did you mean 'negatives'"),
     "an unknown metric": ("evaluation_steps: 40", "select_metric: rec@2", "metric 'rec@2' does not fit task"),

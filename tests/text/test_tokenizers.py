@@ -9,7 +9,7 @@ from hashbench.text.tokenizers import TOKENIZERS, make_tokenizer
 
 
 def test_every_kind_is_made_by_its_name() -> None:
-    assert list(TOKENIZERS) == ["words", "bpe", "wordpieces", "characters"]
+    assert list(TOKENIZERS) == ["words", "bpe", "wordpieces", "characters", "items"]
     for kind in TOKENIZERS:
         tokenizer = make_tokenizer(kind)
         assert tokenizer.kind == kind
