@@ -201,7 +201,7 @@ def reference(column: str) -> dict[str, int]:
     """Exact counts of the reference data by model, of the models that this release has."""
     text = (files("hashbench.report") / "published/hashformers.csv").read_text()
     rows = [row for row in csv.DictReader(io.StringIO(text)) if row["column"] == column]
-    return {row["model"]: int(row["value"]) for row in rows if re.match("hashformer|bert", row["model"])}
+    return {row["model"]: int(row["value"]) for row in rows if re.match("hashformer|bert|canine", row["model"])}
 
 
 def test_params_equal_the_published_counts_to_the_digit(run: Run) -> None:
@@ -215,13 +215,24 @@ def test_params_equal_the_published_counts_to_the_digit(run: Run) -> None:
         "published_total",
         "published_emb",
     ]
-    found = {row["model"]: row for row in rows}
+    found = {row["model"]: row for row in reversed(rows)}  # the first of a model is in the frame of its paper
     totals, embeddings = reference("total_params_exact"), reference("emb_params_exact")
-    assert len(totals) == len(embeddings) == 16
+    assert len(totals) == len(embeddings) == 17
     assert {name: int(found[name]["total_params"]) for name in totals} == totals
     assert {name: int(found[name]["emb_params"]) for name in embeddings} == embeddings
     proj = found["hashformer-md-proj"]
     assert (proj["published_total"], proj["published_emb"]) == ("86100000", "99100")  # printed as 86.1M and 99.1K
+
+
+def test_params_of_a_model_with_two_frames(run: Run) -> None:
+    """The second is the one nearest to what the paper printed."""
+    rows = json.loads(run("params", "canine-c", "--format", "json").out)
+    assert [(row["total_params"], row["emb_params"]) for row in rows] == [
+        (132_084_482, 12_582_912),
+        (reference("total_params_published_frame")["canine-c"], reference("emb_params_published_frame")["canine-c"]),
+    ]
+    assert [row["published_total"] for row in rows] == [121_000_000] * 2
+    assert "2,048 positions that were trained" in rows[1]["frame"]
 
 
 def test_params_of_a_group_without_the_ordinary_token_row(run: Run) -> None:

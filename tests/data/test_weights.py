@@ -77,7 +77,7 @@ class Payload:
         return print, ("this must not be printed",)
 
 
-@pytest.mark.parametrize("content", [b"", b"no pickle", pickle.dumps(Payload())])
+@pytest.mark.parametrize("content", [b"", b"no pickle", pickle.dumps(Payload(), protocol=2)])
 def test_a_file_that_holds_no_weights(tmp_path: Path, content: bytes, capsys: pytest.CaptureFixture[str]) -> None:
     (folder(tmp_path / "x", pickled=True) / "pytorch_model.bin").write_bytes(content)
     with pytest.raises(InputError, match=r"x: pytorch_model.bin holds no weights \(.*\); name a folder") as error:
