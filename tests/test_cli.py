@@ -115,8 +115,7 @@ def test_the_proof_of_lightness_can_fail() -> None:
 def test_the_commands_are_those_of_the_design() -> None:
     assert sorted(commands()) == [
         "check", "costs", "data list", "data prepare", "db export", "db merge", "db upgrade", "db void", "encode",
-        "models",
-        "params", "report", "schema", "status", "sweep",
+        "export", "models", "neighbours", "params", "predict", "report", "schema", "status", "sweep",
     ]  # fmt: skip
 
 
@@ -442,7 +441,7 @@ def test_encode_of_a_run_looks_where_its_sweep_had_the_data(run: Run, monkeypatc
     rows = [row_of(each) for each in plan(loaded).runs]
     finetune = next(row.id for row in rows if row.kind == "finetune")
     used: list[tuple[str, ...]] = []
-    monkeypatch.setattr(encoding, "_reader", lambda loaded, model, sources: used.append(tuple(sources)))
+    monkeypatch.setattr(encoding, "fitted_reader", lambda loaded, model, sources: used.append(tuple(sources)))
     store = open_store("results.db")
     for extra in ({}, {"provenance": {"sources": ["/far/data", "hub"], "tasks": {}}}):
         add_experiment(store, "small", loaded.experiment.model_dump(mode="json") | extra, rows, baseline="bert-mlm")

@@ -131,7 +131,7 @@ def _numbers(reader: Reader, codes: np.ndarray) -> list[list[int]] | list[list[f
     embedding = build_embedding(reader.model.spec, dim=1)
     codewords = getattr(embedding, "codewords", None)  # an embedding that sees whole bits has none
     if codewords is None:
-        return [[] for _ in codes]
+        return [list[int]() for _ in codes]
     bits = torch.from_numpy(np.unpackbits(codes, axis=1)).float()  # (n, T)
     found: list[list[int]] = codewords(bits).tolist()
     return found

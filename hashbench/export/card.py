@@ -28,7 +28,7 @@ def model_card(config: Config, spec: ModelSpec, facts: Facts, sizes: Sizes) -> s
         f"# {config.name}" + (f" on {config.task}" if config.task else ""),
         spec.summary[:1].upper() + spec.summary[1:] + "." if spec.summary else "",
         _usage(config),
-        "## Size\n\n" + _sizes(spec, sizes),
+        "## Size\n\n" + _sizes(config, spec, sizes),
         "## Training\n\n" + "\n".join(_training(config, facts)),
     ]
     if facts.scores:
@@ -43,13 +43,13 @@ def _usage(config: Config) -> str:
     return f"    import hashbench\n    hashbench.load(FOLDER).{call}({arguments})"
 
 
-def _sizes(spec: ModelSpec, sizes: Sizes) -> str:
+def _sizes(config: Config, spec: ModelSpec, sizes: Sizes) -> str:
     frame = spec.frame or "encoder, embedding and head"
     rows = [
         "| frame | parameters | of these in the embedding |",
         "|---|---:|---:|",
         f"| {frame} | {sizes.in_paper.total:,} | {sizes.in_paper.embedding:,} |",
-        f"| as deployed, with its head | {sizes.deployed.total:,} | {sizes.deployed.embedding:,} |",
+        f"| as deployed, with a head of {config.n_outputs or spec.counted_classes} outputs | {sizes.deployed.total:,} | {sizes.deployed.embedding:,} |",
     ]
     return "\n".join(rows) + f"\n\nWeights: {sizes.weight_bytes:,} bytes."
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 from hashbench.coders.base import Coder
@@ -99,7 +100,7 @@ def load(folder: str | Path) -> Predictor:
             if part is not None:
                 own = {name.removeprefix(prefix): each for name, each in tensors.items() if name.startswith(prefix)}
                 part.load_state_dict(own)
-    except (OSError, RuntimeError) as error:
+    except (OSError, RuntimeError, SafetensorError) as error:
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise InputError(f"{place / WEIGHTS}: not the weights of this model ({reason}); export it again") from error
     return Predictor(config, spec, _tokenizer(spec, place), _coder(spec, place), model, head)

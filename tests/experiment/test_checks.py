@@ -14,7 +14,7 @@ FAULTS = {
     "coder: {md_keyy: x}": "model 'm': coder md5-bits: unknown argument 'md_keyy'; did you mean 'md_key'?",
     "coder: md6-bits": "unknown name 'md6-bits'; did you mean 'md5-bits'",
     "coder: md5-rows": "Projection does not work with coder md5-rows, which gives 1 values of int64 a type",
-    "tokenizer: wordss": "model 'm': tokenizer: unknown kind 'wordss'; did you mean 'words'?",
+    "tokenizer: wordss": "model 'm': tokenizer: unknown kind 'wordss'; did you mean 'words' or 'wordpieces'?",
     "tokenizer: {lowercas: false}": "tokenizer words: unknown argument 'lowercas'; did you mean 'lowercase'?",
     "objective: mlm": "objective mlm needs an embedding with an output matrix, which Projection has not; "
     "write objective: shuffle_random",

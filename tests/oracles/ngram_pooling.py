@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 MODULUS = 1_000_000_007
 
 
@@ -31,11 +29,11 @@ def column_sums(token: str, h: list[int], parts: list[int], modulus: int = MODUL
     sums: list[int] = []
     first = 0
     for order, size in enumerate(parts, start=1):
-        ngrams = [token[i : i + order] for i in range(len(token) - order + 1)]
-        for j in range(first, first + size):
+        signatures = [signature(token[i : i + order], modulus) for i in range(len(token) - order + 1)]
+        for seed in h[first : first + size]:
             total = 0
-            for ngram in ngrams:
-                product = signature(ngram, modulus) * h[j] % modulus
+            for s in signatures:
+                product = s * seed % modulus
                 total += product - modulus if 2 * product > modulus else product
             sums.append(total)
         first += size
@@ -43,11 +41,11 @@ def column_sums(token: str, h: list[int], parts: list[int], modulus: int = MODUL
 
 
 def vector(token: str, h: list[int], parts: list[int], modulus: int = MODULUS) -> list[float]:
-    """e = 2 S / (k B), each entry the nearest float64 to the exact fraction; 0 where there is no i-gram."""
+    """e = 2 S / (k B), 0 where there is no i-gram. Python divides integers exactly, then rounds once to float64."""
     found: list[float] = []
     sums, first = column_sums(token, h, parts, modulus), 0
     for order, size in enumerate(parts, start=1):
         k = max(len(token) - order + 1, 0)
-        found += [float(Fraction(2 * s, k * modulus)) if k else 0.0 for s in sums[first : first + size]]
+        found += [2 * s / (k * modulus) if k else 0.0 for s in sums[first : first + size]]
         first += size
     return found
