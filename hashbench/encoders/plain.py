@@ -7,7 +7,6 @@ Superbloom's entity models are; biases and the LayerNorm behind the embedding ar
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 

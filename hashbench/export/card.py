@@ -45,11 +45,12 @@ def _usage(config: Config) -> str:
 
 def _sizes(config: Config, spec: ModelSpec, sizes: Sizes) -> str:
     frame = spec.frame or "encoder, embedding and head"
+    deployed = f"as deployed, with a head of {config.n_outputs or spec.counted_classes} outputs"
     rows = [
         "| frame | parameters | of these in the embedding |",
         "|---|---:|---:|",
         f"| {frame} | {sizes.in_paper.total:,} | {sizes.in_paper.embedding:,} |",
-        f"| as deployed, with a head of {config.n_outputs or spec.counted_classes} outputs | {sizes.deployed.total:,} | {sizes.deployed.embedding:,} |",
+        f"| {deployed} | {sizes.deployed.total:,} | {sizes.deployed.embedding:,} |",
     ]
     return "\n".join(rows) + f"\n\nWeights: {sizes.weight_bytes:,} bytes."
 

@@ -28,10 +28,10 @@ def test_names() -> None:
         "md5-bits",
         "lsh-rows",
         "lsh-bits",
-        "codepoints",
-        "bloom",
         "ngram-pooling",
         "projection",
+        "codepoints",
+        "bloom",
     ]
 
 
