@@ -64,5 +64,6 @@ def test_without_weights_and_network_nothing_starts(tmp_path: Path) -> None:
     done = sweep(tmp_path)
     assert done.returncode == 2 and not (tmp_path / "r.db").exists()
     assert len(done.stderr.strip().splitlines()) == 1
-    assert "published.yaml:4: model 'canine-c': weights google/canine-c: no folder of this name, and the hub is" in done.stderr
+    where = "published.yaml:4: model 'canine-c': weights google/canine-c:"
+    assert f"{where} no folder of this name, and the hub is" in done.stderr
     assert "(weights: FOLDER), or take a model that starts from random weights (canine-c-scratch)" in done.stderr
