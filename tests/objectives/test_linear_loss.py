@@ -10,19 +10,25 @@ from hashbench.objectives import linear_loss
 from hashbench.objectives.linear_loss import linear_cross_entropy
 
 
-def drawn(n: int, rows: int = 300, dim: int = 16) -> tuple[list[Tensor], Tensor]:
-    """States (n, d), matrix (V, d), bias (V,) with gradients, labels (n,)."""
+def drawn(n: int, rows: int = 300, dim: int = 16, scale: float = 1.0) -> tuple[list[Tensor], Tensor]:
+    """States (n, d) of a scale, matrix (V, d), bias (V,) with gradients, labels (n,)."""
     generator = torch.Generator().manual_seed(n)
     shapes = ((n, dim), (rows, dim), (rows,))
-    tensors = [torch.randn(shape, generator=generator).requires_grad_() for shape in shapes]
+    tensors = [torch.randn(shape, generator=generator) for shape in shapes]
+    tensors = [(tensors[0] * scale).requires_grad_(), *(tensor.requires_grad_() for tensor in tensors[1:])]
     return tensors, torch.randint(0, rows, (n,), generator=generator)
 
 
 @pytest.mark.parametrize("n", [1, 7, 8, 9, 25])
 @pytest.mark.parametrize("factor", [1.0, 0.25])
-def test_equals_torch_over_chunks_of_eight(n: int, factor: float, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("scale", [1.0, 10.0])  # the second could overflow
+def test_equals_torch_over_chunks_of_eight_and_tiles_of_seventy(
+    n: int, factor: float, scale: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(linear_loss, "CPU_CHUNK", 8)
-    ours, labels = drawn(n)
+    monkeypatch.setattr(linear_loss, "CPU_TILE", 70)
+    ours, labels = drawn(n, scale=scale)
+    assert linear_loss.small_scores(*ours) == (scale == 1.0)
     theirs = [tensor.detach().clone().requires_grad_() for tensor in ours]
     loss = linear_cross_entropy(*ours, labels) * factor
     expected = torch.nn.functional.cross_entropy(theirs[0] @ theirs[1].T + theirs[2], labels) * factor
@@ -38,6 +44,14 @@ def test_large_logits_do_not_overflow() -> None:
     loss = linear_cross_entropy(states * 1000, matrix, bias, labels)
     expected = torch.nn.functional.cross_entropy(states * 1000 @ matrix.T + bias, labels)
     assert loss.item() == pytest.approx(expected.item(), rel=1e-5)
+
+
+def test_no_labels_give_no_loss_and_no_slopes() -> None:
+    ours, labels = drawn(0)
+    loss = linear_cross_entropy(*ours, labels)
+    loss.backward()
+    assert loss.item() == 0
+    assert all(tensor.grad is not None and not tensor.grad.any() for tensor in ours)
 
 
 def test_without_gradients_only_the_loss_is_made() -> None:
