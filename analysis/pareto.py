@@ -98,7 +98,8 @@ def draw(table: Table, cost: Cost, folder: Path, *, format: str) -> Path | None:
     figure = plt.figure(figsize=SIZE)
     top = head(figure, f"{table.experiment}: average score and {cost.title}", table.warnings)
     average = next(column for column in table.columns if column.name == "average")
-    bottom = foot(figure, table, also=[f"average over {', '.join(average.tasks)}", "bars: sd over seeds"])
+    tasks = ", ".join(one if isinstance(one, str) else " and ".join(one) for one in average.tasks)
+    bottom = foot(figure, table, also=[f"average over {tasks}", "bars: sd over seeds"])
     under = 0.6 / SIZE[1]  # of the axis and its label
     axes = figure.add_axes((0.1, bottom + under, 0.88, top - bottom - under - 0.02))
     _points(axes, points)

@@ -225,7 +225,7 @@ def test_params_equal_the_published_counts_to_the_digit(run: Run) -> None:
 
 def test_params_of_a_model_with_two_frames(run: Run) -> None:
     """The second is the one nearest to what the paper printed."""
-    rows = json.loads(run("params", "canine-c", "--format", "json").out)
+    rows = json.loads(run("params", "canine-c", "--all-frames", "--format", "json").out)
     assert [(row["total_params"], row["emb_params"]) for row in rows] == [
         (132_084_482, 12_582_912),
         (reference("total_params_published_frame")["canine-c"], reference("emb_params_published_frame")["canine-c"]),
@@ -300,11 +300,11 @@ def test_models(run: Run) -> None:
 def test_models_for_people_stand_under_their_papers(run: Run) -> None:
     lines = run("models").out.splitlines()
     head = next(i for i, line in enumerate(lines) if line.startswith("Xue and Aletras"))
-    assert lines[head + 1].startswith("groups: hashformers, hashformers-bpe, baselines")
+    assert lines[head + 1].startswith("groups: canine, hashformers, hashformers-bpe, baselines")
     row = next(line for line in lines[head:] if line.startswith("hashformer-md-emb-1k "))
     assert row.split()[1:6] == ["words", "md5-rows", "1033", "86.8M", "797.2K"]
     assert row.endswith("corpus (shuffle + random)")
-    assert max(map(len, lines)) <= 100
+    assert max(map(len, lines)) <= 110
 
 
 def test_params_of_a_paper_are_its_models(run: Run) -> None:

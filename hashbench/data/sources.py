@@ -204,7 +204,8 @@ def locate_task(task: Task, sources: Sequence[Source]) -> AnyTask:
 def _files_of(task: Task) -> str:
     if task.kind == "entities":
         return f"entities/{FILE}.parquet"
-    return f"glue/{task.name}/train.parquet and the evaluation splits"
+    folder = "glue" if task.name in GLUE_NAMES else "classification"
+    return f"{folder}/{task.name}/train.parquet and the evaluation splits"
 
 
 def load_task(task: Task, sources: Sequence[Source]) -> TaskData:

@@ -209,8 +209,12 @@ def _complete(loaded: Loaded, spec: ModelSpec, entry: ModelEntry | None, place: 
 
 def _with_coder_of_its_size(loaded: Loaded, spec: ModelSpec, place: KeyPath) -> ModelSpec:
     """The spec with its coder's `dim`, where it has one, set to the encoder's."""
-    pinned = "dim" in spec.encoder_args
-    dim = spec.encoder_args["dim"] if pinned else encoder_config(spec.encoder, loaded.experiment.encoder).dim
+    dim = spec.encoder_args.get("dim")
+    if dim is None:
+        try:
+            dim = encoder_config(spec.encoder, loaded.experiment.encoder).dim
+        except InputError as error:
+            raise InputError(f"{loaded.where(*place, 'encoder')}: model '{spec.name}': {error}") from None
     fitted = with_dim(spec, dim)
     if fitted is not spec and "dim" in spec.coder_args and spec.coder_args["dim"] != dim:
         given = f"dim {spec.coder_args['dim']!r}, but the encoder of '{spec.name}' has {dim}"

@@ -36,11 +36,8 @@ UNREGISTERED = {
     "eelbert": set(),
     "proformer": set(),
     "superbloom": {
-        "superbloom-baseline", "superbloom-sampled-softmax", "superbloom-a50", "superbloom-baseline-l1",
-        "superbloom-baseline-l12", "superbloom-d256l1", "superbloom-d384l1", "superbloom-d256l12",
-        "superbloom-text-baseline-h64", "superbloom-text-baseline-h256", "superbloom-text-hash40-h512",
-        "superbloom-text-hash20-h1024",
-        *(f"superbloom-hash{alpha}-{maps}" for alpha in (10, 20) for maps in ("00", "01", "11")),
+        "superbloom-text-baseline-h64", "superbloom-text-baseline-h256", "superbloom-text-hash20-h1024",
+        "superbloom-text-hash40-h512",
     },
 }  # fmt: skip
 HERE = [row for row in EXACT if row[1] in models()]

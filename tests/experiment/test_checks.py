@@ -70,7 +70,7 @@ def test_a_fixed_length_that_groups_of_neighbours_do_not_divide(experiment) -> N
     lines = "models: [proformer-k4]\nfinetune:\n  pad_to_max: true\n  max_length: 30\n"
     loaded = experiment(lines)
     message = (
-        r"^a\.yaml:12: finetune\.max_length: the encoder of 'proformer-k4' joins 4 neighbours, which do not divide "
+        r"^a\.yaml:11: finetune\.max_length: the encoder of 'proformer-k4' joins 4 neighbours, which do not divide "
         r"30 tokens; take 32, or pad_to_max: false$"
     )
     with pytest.raises(InputError, match=message):

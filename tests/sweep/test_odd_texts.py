@@ -56,7 +56,7 @@ def test_odd_texts_train_through(odd_task, tmp_path, name):
     if isinstance(coder, Vocabulary):
         coder.fit_pieces(corpus.tokenizer.pieces)
     else:
-        fit_once(coder, corpus, tmp_path / "coders")
+        fit_once(coder, name, lambda: coder.fit(corpus.types), tmp_path / "coders")
     data = FinetuningData(
         odd_task,
         corpus.tokenizer,
