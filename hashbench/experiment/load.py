@@ -76,7 +76,7 @@ def load_experiment(path: str | Path, overrides: Sequence[str] = ()) -> Loaded:
     overridden: dict[KeyPath, str] = {}
     for override in overrides:
         keys, value = _parse_override(override)
-        _assign(values, keys, value)
+        _assign(values, keys, _named_in_file(values, keys, value))
         overridden[keys] = override
         lines = {place: line for place, line in lines.items() if place[: len(keys)] != keys}  # what stood there is gone
     draft = Loaded(Experiment.model_construct(), Path(path).resolve(), shown, values, lines, overridden)
@@ -213,6 +213,16 @@ def _assign(values: dict[str, Any], keys: tuple[str, ...], value: Any) -> None:
             values[key] = {}  # an absent block, or `efficiency: true`
         values = values[key]
     values[keys[-1]] = value
+
+
+def _named_in_file(values: Mapping[str, Any], keys: tuple[str, ...], value: Any) -> Any:
+    """`models=[NAME]` or `tasks=[NAME]` with the file's own entry where the name is one of the file's entries."""
+    listed = values.get(keys[0])
+    if keys not in (("models",), ("tasks",)) or not isinstance(value, list) or not isinstance(listed, list):
+        return value
+    entries = [entry for entry in listed if isinstance(entry, dict) and isinstance(entry.get("name"), str)]
+    own = {entry["name"]: entry for entry in entries}
+    return [own.get(entry, entry) if isinstance(entry, str) else entry for entry in value]
 
 
 def _check_names(loaded: Loaded) -> None:

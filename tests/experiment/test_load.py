@@ -153,6 +153,16 @@ def test_an_override_wins_over_the_file(load) -> None:
     assert load(BASE + "pretrain: {steps: 3}\n", "pretrain.steps=7").experiment.pretrain.steps == 7
 
 
+def test_an_override_picks_entries_of_the_file_by_their_names(load) -> None:
+    """`models=[NAME]` runs a part of an experiment whose models are variations of its own."""
+    text = "name: x\nmodels: [{name: a, like: bert-mlm, encoder: {layers: 3}}, {name: b, like: bert-sr}, 7]\n"
+    text += "tasks: [cola, {name: mine, path: p, text: t, label: l, metric: f1}]\n"
+    experiment = load(text, "models=[a, bert-sr]", "tasks=[mine]").experiment
+    first, second = experiment.models
+    assert (first.name, first.like, first.encoder, second) == ("a", "bert-mlm", {"layers": 3}, "bert-sr")
+    assert [task.path for task in experiment.tasks] == ["p"]
+
+
 def test_yaml_1_2_numbers(load) -> None:
     """`1e-4` is a number, `500_000` and `1e5` are whole ones, and `no` is text."""
     pretrain = load(
