@@ -17,7 +17,8 @@ from hashbench.store.status import done_ids, durations
 
 TOKENS_PER_ROW = 40  # of a fine-tuning input, about GLUE's mean over its tasks
 ROWS_OF_A_TASK = 10_000  # where nothing is known of a task
-SHARE_OF_PEAK = 0.2  # of a plain matrix product that training reaches, with everything around it
+SHARE_OF_PEAK = 0.2  # of a plain matrix product that training reaches at dim 128, with everything around it
+MOST_OF_PEAK = 0.5  # what wide encoders reach: measured 0.5 at dim 768
 GUESSED_ALIKE = ("pretrain", "finetune")  # by the same arithmetic
 FLOOR_S, EFFICIENCY_S = 2.0, 60.0  # sizes of what has no matrix products worth counting
 
@@ -101,7 +102,7 @@ def guess(run: Run, rows: int = ROWS_OF_A_TASK) -> float | None:
         tokens = recipe["steps"] * recipe["batch_size"] * recipe["sequence_length"]
     else:
         tokens = _tokens_of_task(run.spec, rows)
-    return float(6 * weights * tokens / (SHARE_OF_PEAK * operations_per_second()))
+    return float(6 * weights * tokens / (min(MOST_OF_PEAK, SHARE_OF_PEAK * config.dim / 128) * operations_per_second()))
 
 
 def _tokens_of_task(spec: Mapping[str, Any], rows: int) -> int:
