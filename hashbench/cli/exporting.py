@@ -34,7 +34,8 @@ def export_run(db: str, prefix: str, folder: Path, data: Sequence[str] | None) -
     run_id = find_run(store, prefix)
     spec = run_spec(store, run_id)
     if spec["kind"] not in ("pretrain", "finetune"):
-        raise InputError(f"--run {prefix}: a {spec['kind']} has no model; name a pre-training or a fine-tuning")
+        kind = spec["kind"]
+        raise InputError(f"--run {prefix}: {kind} runs have no model to export; name a pre-training or a fine-tuning")
     if not done_ids(store, [run_id]):
         raise InputError(f"--run {prefix}: is not finished; go on with its sweep first (see hashbench status)")
     weights = _weights(store, run_id, prefix, with_head=spec["kind"] == "finetune")
