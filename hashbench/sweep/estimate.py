@@ -102,7 +102,8 @@ def guess(run: Run, rows: int = ROWS_OF_A_TASK) -> float | None:
         tokens = recipe["steps"] * recipe["batch_size"] * recipe["sequence_length"]
     else:
         tokens = _tokens_of_task(run.spec, rows)
-    return float(6 * weights * tokens / (min(MOST_OF_PEAK, SHARE_OF_PEAK * max(1.0, config.dim / 128)) * operations_per_second()))
+    share = min(MOST_OF_PEAK, SHARE_OF_PEAK * max(1.0, config.dim / 128))
+    return float(6 * weights * tokens / (share * operations_per_second()))
 
 
 def _tokens_of_task(spec: Mapping[str, Any], rows: int) -> int:
