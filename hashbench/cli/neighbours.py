@@ -13,7 +13,7 @@ from hashbench.cli.output import Value
 from hashbench.coders.bloom import Bloom
 from hashbench.coders.registry import make_coder
 from hashbench.data.fingerprints import cache_folder
-from hashbench.data.link_batches import frame
+from hashbench.data.item_batches import frame
 from hashbench.embeddings.base import Batch, Template
 from hashbench.embeddings.superbloom import Superbloom
 from hashbench.encoders.registry import make_encoder

@@ -8,9 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from hashbench.coders.coherent import co_occurrence
-from hashbench.data.entities import LinkSet
+from hashbench.data.entities import LinkSet, links_protocol
 from hashbench.data.link_batches import Cases
-from hashbench.experiment.schema import Entities
 
 CELLS = 1 << 24  # scores that exist at a time
 OUTPUTS = 3  # page, rank, certified
@@ -18,7 +17,7 @@ OUTPUTS = 3  # page, rank, certified
 
 def link_floor(name: str, links: LinkSet, split: str = "test") -> tuple[np.ndarray, Cases]:
     """Outputs (n, 3) int32 of a floor (page, rank, 0) on the cases of a split, and these cases."""
-    cases = Cases(links.links_of(split), links.splits[split], links.task.protocol or Entities())
+    cases = Cases(links.links_of(split), links.splits[split], links_protocol(links.task))
     outputs = np.zeros((len(cases), OUTPUTS), np.int32)
     outputs[:, 0], outputs[:, 1] = cases.page_rows, FLOORS[name](links, cases)
     return outputs, cases

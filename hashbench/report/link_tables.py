@@ -34,8 +34,8 @@ Values = dict[tuple[str, str, str], float]  # by (run id, metric, condition)
 
 
 def has_links(measured: Measured) -> bool:
-    """Whether the experiment is one on page-link sets."""
-    return any("entities" in run.spec for run in measured.runs)
+    """Whether the experiment is one on hidden items."""
+    return any(kind in run.spec for run in measured.runs for kind in ("entities", "phrases"))
 
 
 def link_tables(measured: Measured, store: Store | None = None) -> list[Table]:
