@@ -62,6 +62,8 @@ class Cases:
 class EntityData(ItemData):
     """Training segments and cases of a page-link set."""
 
+    cases: dict[str, Cases]
+
     def __init__(self, links: LinkSet, codes: np.ndarray, **settings: Unpack[Settings]) -> None:
         """`codes` (N, m): the tokens of each item."""
         super().__init__(links.task, codes, **settings)

@@ -93,12 +93,19 @@ def find_task(name: str) -> Task:
 def under_protocol(tasks: Sequence[Task], experiment: Experiment, base: Path) -> list[Task]:
     """The same tasks, those of items with the experiment's way to split and to test them.
 
-    `base` is the folder of the experiment file, from which the path of a vocabulary is read.
+    `base` is the folder of the experiment file, from which the path of a vocabulary is read. Raises InputError for a
+    missing one, before the hub is asked for it.
     """
-    phrases = experiment.phrases
-    if phrases.vocabulary is not None and (path := base / Path(phrases.vocabulary).expanduser()).exists():
-        phrases = phrases.model_copy(update={"vocabulary": str(path)})
-    protocols = {"entities": experiment.entities, "phrases": phrases}
+    phrases, name = experiment.phrases, experiment.phrases.vocabulary
+    if name is not None and any(task.kind == "phrases" for task in tasks):
+        path = base / Path(name).expanduser()
+        if path.exists():
+            phrases = phrases.model_copy(update={"vocabulary": str(path)})
+        elif path.suffix or name.startswith((".", "/", "~")):
+            raise InputError(
+                f"phrases.vocabulary: no such file {name!r}; it is relative to the experiment file, or a hub name"
+            )
+    protocols: dict[str, Entities | Phrases] = {"entities": experiment.entities, "phrases": phrases}
     return [replace(task, protocol=protocols[task.kind]) if task.of_items else task for task in tasks]
 
 

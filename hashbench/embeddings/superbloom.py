@@ -121,7 +121,7 @@ def counted(parts: Parts) -> Counts:
 
 def counted_with_pooler(parts: Parts) -> Counts:
     """As above (positions and segments are the embedding's), with pooler (d^2 + d) and next-sentence head (2 d + 2)."""
-    counts, dim = counted(parts), parts.encoder.config.dim  # type: ignore[union-attr]  # an Encoder has one
+    counts, (_, dim) = counted(parts), parts.embedding.output_matrix().shape  # type: ignore[union-attr]  # as above
     return Counts(counts.total + dim * dim + dim + 2 * dim + 2, counts.embedding)
 
 

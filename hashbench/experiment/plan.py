@@ -109,16 +109,17 @@ def plan(loaded: Loaded, *, data: Sequence[str] | None = None) -> Plan:
 
 def find_tasks(loaded: Loaded) -> list[Task]:
     """The tasks of an experiment. Raises InputError with file and line for an unknown one or an unfit metric."""
-    tasks, protocol = loaded.experiment.tasks, (loaded.experiment, loaded.folder)
-    if isinstance(tasks, str):
-        return under_protocol(_at(loaded, ("tasks",), lambda: expand_tasks(tasks, loaded.folder)), *protocol)
+    tasks = loaded.experiment.tasks
     found: list[Task] = []
-    for i, entry in enumerate(tasks):
-        for task in _at(loaded, ("tasks", i), partial(expand_tasks, [entry], loaded.folder)):
-            if task.name in [other.name for other in found]:
-                raise InputError(f"{loaded.where('tasks', i)}: task '{task.name}' stands twice; rename one of them")
-            found.append(task)
-    return under_protocol(found, *protocol)
+    if isinstance(tasks, str):
+        found = _at(loaded, ("tasks",), lambda: expand_tasks(tasks, loaded.folder))
+    else:
+        for i, entry in enumerate(tasks):
+            for task in _at(loaded, ("tasks", i), partial(expand_tasks, [entry], loaded.folder)):
+                if task.name in [other.name for other in found]:
+                    raise InputError(f"{loaded.where('tasks', i)}: task '{task.name}' stands twice; rename one of them")
+                found.append(task)
+    return _at(loaded, ("phrases",), lambda: under_protocol(found, loaded.experiment, loaded.folder))
 
 
 def check_data(planned: Plan) -> None:
