@@ -9,11 +9,13 @@ import pytest
 
 from hashbench.data.entities import LinkSet
 from hashbench.data.item_batches import PADDING
+from hashbench.data.link_floors import link_floor
 from hashbench.data.phrase_batches import HiddenPhrases, PhraseData, frame_pairs, sequences
 from hashbench.data.phrases import PHRASES
 from hashbench.embeddings.base import PAD, SPECIALS, Template
 from hashbench.experiment.schema import Phrases
 from hashbench.objectives.entities import MASK_ID, NO_LABEL, EntityObjective
+from hashbench.retrieval import PAGE, RANK
 from hashbench.text.types import TokenizedTexts, TypeTable
 from tests.oracles.superbloom import predicted
 
@@ -146,6 +148,15 @@ def test_cases_do_not_depend_on_the_model_or_its_seed() -> None:
     data = documents()
     one, other = data_of(data), data_of(data, seed=5, objective=EntityObjective(predict_share=0.5))
     assert np.array_equal(one.cases["test"].targets, other.cases["test"].targets)
+
+
+def test_the_floor_is_tested_on_the_cases_of_the_models() -> None:
+    data = documents(test_sequences=5)
+    outputs, cases = link_floor("popularity", data)
+    expected = data_of(data).cases["test"]
+    assert np.array_equal(cases.targets, expected.targets)
+    assert np.array_equal(outputs[:, PAGE], expected.page_rows)
+    assert np.array_equal(outputs[:, RANK], expected.targets + 1)  # items are numbered by training frequency
 
 
 def test_a_limit_takes_some_sequences_whole() -> None:
