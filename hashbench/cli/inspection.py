@@ -153,7 +153,8 @@ def neighbours(
     ] = None,
     style: TableFormat = Format.text,
 ) -> None:
-    """The items that a model trained on page links expects beside some others: the lists of Superbloom's figure 4.
+    """The items that a model trained on page links expects beside some others, or one trained on text in the place of
+    [MASK]: the lists of Superbloom's figures 4 and 5.
 
     Example: hashbench neighbours --run 3fa94c11 Tunisia Thailand
     """

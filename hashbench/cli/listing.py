@@ -53,6 +53,8 @@ def _needs(spec: ModelSpec) -> str:
     weights = getattr(spec, "weights", None)  # only families that begin with published weights name some
     if weights not in (None, "random"):
         return "published weights"
+    if spec.needs:
+        return spec.needs
     if spec.objective is not None:
         return TRAINED_ON[spec.objective]
     return "corpus (vocabulary)" if needs_corpus(spec) else "the task alone"

@@ -18,7 +18,7 @@ from hashbench.errors import InputError
 from hashbench.splitmix import GAMMA, mix
 from hashbench.text.types import TokenizedTexts, TypeTable
 
-SPECIAL_ITEMS = 3  # [CLS], [MASK], [SEP], each with m tokens of its own
+SPECIAL_ITEMS = 3  # [CLS], [MASK], [SEP], each with m tokens of its own; more are reserved, the first of them for [UNK]
 ROUNDS = 100  # of `separate`; where two buckets must share an item, no number of rounds helps
 
 
@@ -33,14 +33,23 @@ class Bloom(Coder):
     needs_fit = True
 
     def __init__(
-        self, alpha: int = 1, maps: int = 2, seed: int = 0, coherent: int = 0, distinct_pairs: bool = False
+        self,
+        alpha: int = 1,
+        maps: int = 2,
+        seed: int = 0,
+        coherent: int = 0,
+        distinct_pairs: bool = False,
+        special_items: int = SPECIAL_ITEMS,
     ) -> None:
         """`alpha`: items of a bucket; 1: none is shared. `distinct_pairs`: no two items share all their tokens.
 
-        `coherent`: the last so many maps join items that occur together (appendix C), the others are random. Raises
-        InputError for values that make no maps.
+        `coherent`: the last so many maps join items that occur together (appendix C), the others are random.
+        `special_items`: how many have m rows of their own behind the maps. Raises InputError for values that make no
+        maps.
         """
-        for key, value, least in (("alpha", alpha, 1), ("maps", maps, 1), ("seed", seed, 0), ("coherent", coherent, 0)):
+        at_least = {"alpha": (alpha, 1), "maps": (maps, 1), "seed": (seed, 0), "coherent": (coherent, 0)}
+        at_least["special_items"] = (special_items, SPECIAL_ITEMS)
+        for key, (value, least) in at_least.items():
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise InputError(f"coder bloom: {key} {value!r}; give an integer of at least {least}")
         if coherent > maps:
@@ -48,7 +57,7 @@ class Bloom(Coder):
         if not isinstance(distinct_pairs, bool):
             raise InputError(f"coder bloom: distinct_pairs {distinct_pairs!r}; give true or false")
         self.alpha, self.n_maps, self.seed, self.coherent = alpha, maps, seed, coherent
-        self.distinct_pairs = distinct_pairs
+        self.distinct_pairs, self.special_items = distinct_pairs, special_items
         self.width = maps
         self.maps = np.zeros((maps, 0), np.int32)  # (m, N): bucket of each item in each map
         self.violations = 0  # items that the constraint between coherent maps left no better place
@@ -68,7 +77,7 @@ class Bloom(Coder):
     @property
     def num_rows(self) -> int:
         """V: rows of the table, those of the special items included."""
-        return self.n_maps * (self.n_buckets + SPECIAL_ITEMS)
+        return self.n_maps * (self.n_buckets + self.special_items)
 
     def fit(self, types: TypeTable) -> None:
         """Items without links between them, which coherent maps would need."""
@@ -143,6 +152,7 @@ class Bloom(Coder):
             "seed": self.seed,
             "coherent": self.coherent,
             "distinct_pairs": self.distinct_pairs,
+            "special_items": self.special_items,
         }
 
     def state(self) -> dict[str, np.ndarray]:

@@ -21,7 +21,7 @@ from hashbench.data.files import ROWS_AT_ONCE, FileTable, find_table, open_parqu
 from hashbench.data.fingerprints import digest
 from hashbench.data.tasks import Task
 from hashbench.errors import InputError, near_match
-from hashbench.experiment.schema import Entities, TaskEntry
+from hashbench.experiment.schema import Entities, Phrases, TaskEntry
 from hashbench.text.types import TokenizedTexts, TypeTable
 from hashbench.text.unicode import pack
 
@@ -47,11 +47,11 @@ ENTITIES = Task(
 
 @dataclass(frozen=True)
 class LinkSet:
-    """A page-link set, read and split."""
+    """A page-link set, read and split; or documents as items, which are then its pages."""
 
     task: Task
     items: TypeTable  # all linked items, ids by (links on training pages descending, string)
-    pages: TokenizedTexts  # item ids of each page, without repetition
+    pages: TokenizedTexts  # item ids of each page, without repetition; of a document in their order
     splits: dict[str, np.ndarray]  # split -> pages (n,) int64, ascending
     fingerprint: str  # SHA-256 of the file
     origin: str
@@ -98,7 +98,7 @@ class LocatedLinks:
         Raises:
             InputError: a file that is no page-link set, or one with too few pages for a split.
         """
-        protocol = self.task.protocol or Entities()
+        protocol = links_protocol(self.task)
         items, pages, notes = read_links(self.table, self.task.text[0], self.task.label, protocol.max_items)
         kept = np.flatnonzero(np.diff(pages.offsets) >= LEAST)
         if len(kept) < len(pages):
@@ -115,6 +115,11 @@ class LocatedLinks:
             self.kind,
             tuple(notes),
         )
+
+
+def links_protocol(task: Task) -> Entities:
+    """How a page-link set is split and tested: as the experiment says, or by default."""
+    return task.protocol if isinstance(task.protocol, Entities) else Entities()
 
 
 def locate_links(folder: Path, task: Task, *, kind: SourceKind = "folder") -> LocatedLinks | None:
@@ -194,7 +199,7 @@ def number_items(items: list[str], pages: TokenizedTexts, train: np.ndarray) -> 
     return table, rank[pages.ids]
 
 
-def split_pages(pages: np.ndarray, protocol: Entities, where: str) -> dict[str, np.ndarray]:
+def split_pages(pages: np.ndarray, protocol: Entities | Phrases, where: str) -> dict[str, np.ndarray]:
     """Train, validation and test pages (ascending), a function of the number of pages and the seed alone."""
     order = pages[np.random.RandomState([protocol.split_seed, SPLIT]).permutation(len(pages))]
     n_test = max(1, int(protocol.test_share * len(pages)))

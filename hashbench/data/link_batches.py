@@ -5,22 +5,22 @@ Every draw is a function of (seed, epoch, page) or of (seed, case) alone.
 
 from __future__ import annotations
 
-import numpy as np
-from lightning.pytorch import LightningDataModule
+from typing import Unpack
 
-from hashbench.data.batching import Collator, count_batches, epoch_batches, pad_id, ranges, share, special_id
-from hashbench.data.entities import LinkSet
-from hashbench.data.loader import BatchLoader, EvaluationLoader, Make
-from hashbench.embeddings.base import Batch, Template
+import numpy as np
+
+from hashbench.data.batching import Collator, ranges
+from hashbench.data.entities import LinkSet, links_protocol
+from hashbench.data.item_batches import CASES_AT_ONCE, PADDING, ItemData, Settings, aligned, frame
+from hashbench.data.loader import Make
+from hashbench.embeddings.base import Batch
 from hashbench.experiment.schema import Entities
-from hashbench.objectives.entities import MASK_ID, NO_LABEL, EntityObjective, corrupt
+from hashbench.objectives.entities import MASK_ID, NO_LABEL, corrupt
 from hashbench.objectives.randomness import random_bits
 from hashbench.text.types import TokenizedTexts
 
 SEGMENT, START, HIDDEN, CONTEXT = 31, 32, 33, 34  # streams of random numbers
-CASES_AT_ONCE = 512  # of an evaluation batch: it keeps nothing for a backward pass
 LAST = np.uint64(2**64 - 1)
-PADDING = -2  # the id of <pad>
 
 
 class Cases:
@@ -59,61 +59,33 @@ class Cases:
         return ids
 
 
-class EntityData(LightningDataModule):
-    """Training segments and cases of a page-link set. `batch_size` is over all processes."""
+class EntityData(ItemData):
+    """Training segments and cases of a page-link set."""
 
-    def __init__(
-        self,
-        links: LinkSet,
-        codes: np.ndarray,
-        *,
-        objective: EntityObjective,
-        template: Template,
-        batch_size: int,
-        seed: int,
-        rank: int = 0,
-        world_size: int = 1,
-        prefetch: int = 2,
-    ) -> None:
+    cases: dict[str, Cases]
+
+    def __init__(self, links: LinkSet, codes: np.ndarray, **settings: Unpack[Settings]) -> None:
         """`codes` (N, m): the tokens of each item."""
-        super().__init__()
-        self.links, self.codes, self.objective, self.template = links, codes, objective, template
-        self.protocol = links.task.protocol or Entities()
-        self.batch_size, self.seed, self.prefetch = batch_size, seed, prefetch
-        self._rank, self._world_size = rank, world_size
+        super().__init__(links.task, codes, **settings)
+        self.links, self.protocol = links, links_protocol(links.task)
         self.train = links.links_of("train")
-        assert pad_id(template) == PADDING
         limits = {"validation": self.protocol.validation_cases, "test": None}
         self.cases = {
             split: Cases(links.links_of(split), links.splits[split], self.protocol, limit=limit)
             for split, limit in limits.items()
         }
 
-    @property
-    def steps_per_epoch(self) -> int:
-        """Training batches of an epoch, in which each page gives one segment."""
-        return count_batches(len(self.train), self.batch_size, self._world_size)
+    def row_lengths(self) -> np.ndarray:
+        """Items of each training page's segment (n,)."""
+        return np.minimum(np.diff(self.train.offsets), self.protocol.segment_items)
 
-    def train_dataloader(self) -> BatchLoader:
-        """Batches whose order, segments and corruption are functions of (seed, epoch, page) alone."""
-        return BatchLoader(self._plan, self._training_maker(), self.steps_per_epoch, self.prefetch)
-
-    def val_dataloader(self) -> EvaluationLoader:
-        """The cases by which the best evaluation is chosen, all of them in every process."""
-        return self.case_loader("validation")
-
-    def case_loader(self, split: str) -> EvaluationLoader:
-        """The cases of a split; `row_ids` number them."""
+    def case_batches(self, split: str) -> list[np.ndarray]:
+        """Numbers of the cases of each batch."""
         n = len(self.cases[split])
-        batches = [np.arange(start, min(start + CASES_AT_ONCE, n)) for start in range(0, n, CASES_AT_ONCE)]
-        return EvaluationLoader(batches, self._case_maker(split), self.prefetch)
+        return [np.arange(start, min(start + CASES_AT_ONCE, n)) for start in range(0, n, CASES_AT_ONCE)]
 
-    def _plan(self, epoch: int) -> list[np.ndarray]:
-        lengths = np.minimum(np.diff(self.train.offsets), self.protocol.segment_items)
-        rank = self._rank if self.trainer is None else self.trainer.global_rank
-        return share(epoch_batches(lengths, self.batch_size, seed=self.seed, epoch=epoch), rank, self._world_size)
-
-    def _training_maker(self) -> Make:
+    def training_maker(self) -> Make:
+        """Pages of an epoch -> a batch of segments."""
         collate = Collator(self.codes, self.template)
 
         def make(rows: np.ndarray, epoch: int) -> Batch:
@@ -123,11 +95,12 @@ class EntityData(LightningDataModule):
                 ids, rows, seed=self.seed, epoch=epoch, n_items=n_items, objective=self.objective
             )
             framed = frame(ids, self.template)
-            return collate(framed, row_ids=rows, labels=self._tokens(_aligned(labels, framed.shape[1])))
+            return collate(framed, row_ids=rows, labels=self.tokens(aligned(labels, framed.shape[1])))
 
         return make
 
-    def _case_maker(self, split: str) -> Make:
+    def case_maker(self, split: str) -> Make:
+        """Cases -> a batch with one hidden item a row."""
         collate, cases = Collator(self.codes, self.template), self.cases[split]
 
         def make(rows: np.ndarray, epoch: int) -> Batch:
@@ -135,16 +108,9 @@ class EntityData(LightningDataModule):
             labels = np.full(ids.shape, NO_LABEL, np.int32)
             labels[:, 0] = cases.targets[rows]
             framed = frame(ids, self.template)
-            return collate(framed, row_ids=rows, labels=self._tokens(_aligned(labels, framed.shape[1])))
+            return collate(framed, row_ids=rows, labels=self.tokens(aligned(labels, framed.shape[1])))
 
         return make
-
-    def _tokens(self, labels: np.ndarray) -> np.ndarray:
-        """Items to predict (B, L) -> their tokens (B, L, m) int64, -100 where nothing is predicted."""
-        found = np.full((*labels.shape, self.codes.shape[1]), NO_LABEL, np.int64)
-        labelled = labels != NO_LABEL
-        found[labelled] = self.codes[labels[labelled]]
-        return found
 
 
 def segments(pages: TokenizedTexts, rows: np.ndarray, protocol: Entities, *, seed: int, epoch: int) -> np.ndarray:
@@ -168,23 +134,6 @@ def segments(pages: TokenizedTexts, rows: np.ndarray, protocol: Entities, *, see
         chosen = _lowest(np.where(inside, keys, LAST), longest)  # (B, L)
         places, kept = starts[:, None] + chosen, np.take_along_axis(inside, chosen, axis=1)
     return np.where(kept, pages.ids[np.minimum(places, len(pages.ids) - 1)], np.int32(PADDING))
-
-
-def frame(ids: np.ndarray, template: Template) -> np.ndarray:
-    """[CLS] before the items and [SEP] behind the last of each row: (B, L) with -2 at the end -> (B, L + 2) int32."""
-    lengths = (ids != PADDING).sum(axis=1)
-    framed = np.full((len(ids), int(lengths.max()) + 2), PADDING, np.int32)
-    framed[:, 0] = special_id(template, template.single[0])
-    framed[:, 1:-1] = ids[:, : framed.shape[1] - 2]
-    framed[np.arange(len(ids)), lengths + 1] = special_id(template, template.single[-1])
-    return framed
-
-
-def _aligned(labels: np.ndarray, width: int) -> np.ndarray:
-    """Labels (B, L) moved behind [CLS] and cut or filled up to the framed width."""
-    framed = np.full((len(labels), width), NO_LABEL, labels.dtype)
-    framed[:, 1:-1] = labels[:, : width - 2]
-    return framed
 
 
 def _lowest(keys: np.ndarray, n: int) -> np.ndarray:

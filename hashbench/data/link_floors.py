@@ -1,4 +1,4 @@
-"""Floors of page-link sets: what needs no training. The most linked items, and the items nearest to the context."""
+"""Floors of hidden items: what needs no training. The most linked items, and the items nearest to the context."""
 
 from __future__ import annotations
 
@@ -8,23 +8,34 @@ import numpy as np
 from scipy import sparse
 
 from hashbench.coders.coherent import co_occurrence
-from hashbench.data.entities import LinkSet
+from hashbench.data.entities import LinkSet, links_protocol
+from hashbench.data.item_batches import HiddenItems
 from hashbench.data.link_batches import Cases
-from hashbench.experiment.schema import Entities
+from hashbench.data.phrase_batches import HiddenPhrases
+from hashbench.experiment.schema import Phrases
 
 CELLS = 1 << 24  # scores that exist at a time
 OUTPUTS = 3  # page, rank, certified
 
 
-def link_floor(name: str, links: LinkSet, split: str = "test") -> tuple[np.ndarray, Cases]:
-    """Outputs (n, 3) int32 of a floor (page, rank, 0) on the cases of a split, and these cases."""
-    cases = Cases(links.links_of(split), links.splits[split], links.task.protocol or Entities())
+def link_floor(name: str, links: LinkSet, split: str = "test") -> tuple[np.ndarray, HiddenItems]:
+    """Outputs (n, 3) int32 of a floor (page, rank, 0) on the cases of a split, which are those of models; the cases."""
+    protocol = links.task.protocol
+    if isinstance(protocol, Phrases):
+        limit = protocol.test_sequences if split == "test" else protocol.validation_sequences
+        phrases = HiddenPhrases(links, split, protocol, limit)
+        return _outputs(phrases, popularity(phrases)), phrases
+    cases = Cases(links.links_of(split), links.splits[split], links_protocol(links.task))
+    return _outputs(cases, FLOORS[name](links, cases)), cases
+
+
+def _outputs(cases: HiddenItems, ranks: np.ndarray) -> np.ndarray:
     outputs = np.zeros((len(cases), OUTPUTS), np.int32)
-    outputs[:, 0], outputs[:, 1] = cases.page_rows, FLOORS[name](links, cases)
-    return outputs, cases
+    outputs[:, 0], outputs[:, 1] = cases.page_rows, ranks
+    return outputs
 
 
-def popularity(links: LinkSet, cases: Cases) -> np.ndarray:
+def popularity(cases: HiddenItems) -> np.ndarray:
     """Ranks (n,) where all contexts get the same answer: items by links on training pages, which is their number."""
     return cases.targets + 1
 
@@ -61,4 +72,7 @@ def ranks_of(scores: np.ndarray, targets: np.ndarray) -> np.ndarray:
     return 1 + ((scores > own) | ((scores == own) & earlier)).sum(axis=1)
 
 
-FLOORS: dict[str, Callable[[LinkSet, Cases], np.ndarray]] = {"popularity": popularity, "co-occurrence": nearest}
+FLOORS: dict[str, Callable[[LinkSet, Cases], np.ndarray]] = {
+    "popularity": lambda links, cases: popularity(cases),
+    "co-occurrence": nearest,
+}

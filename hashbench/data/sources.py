@@ -15,11 +15,14 @@ from hashbench.data.files import FORMATS_TEXT, Table, find_table
 from hashbench.data.fingerprints import digest
 from hashbench.data.glue import GLUE_NAMES
 from hashbench.data.hub import HubTable, hub_classification, hub_corpora, hub_tasks
+from hashbench.data.phrases import LocatedPhrases
 from hashbench.data.task_data import LocatedTask, TaskData
 from hashbench.data.tasks import Task, known_tasks
 from hashbench.errors import InputError, near_match
+from hashbench.experiment.schema import Phrases
 
-AnyTask = LocatedTask | LocatedLinks
+InFiles = LocatedTask | LocatedLinks
+AnyTask = InFiles | LocatedPhrases
 
 
 class Source(Protocol):
@@ -29,7 +32,7 @@ class Source(Protocol):
     def name(self) -> str:
         """What the user typed for it."""
 
-    def find_task(self, task: Task) -> AnyTask | None:
+    def find_task(self, task: Task) -> InFiles | None:
         """The task as it stands here."""
 
     def find_corpus(self, name: str) -> CorpusSource | None:
@@ -50,7 +53,7 @@ class Folder:
         """The folder's path."""
         return str(self.path)
 
-    def find_task(self, task: Task) -> AnyTask | None:
+    def find_task(self, task: Task) -> InFiles | None:
         """The task in glue/TASK or classification/TASK, or entities/links.parquet. Raises InputError where a split is
         missing."""
         if task.kind == "entities":
@@ -95,9 +98,9 @@ class Hub:
 
     name: str = "hub"
 
-    def find_task(self, task: Task) -> AnyTask | None:
+    def find_task(self, task: Task) -> InFiles | None:
         """Any task of texts, under its name as a config of GLUE or where hub.json says; the hub is not asked."""
-        if task.kind == "entities":
+        if task.of_items:
             return None
         if task.collection == "classification":
             return self._find_text_task(task)
@@ -133,7 +136,7 @@ class Builtin:
 
     name: str = "builtin"
 
-    def find_task(self, task: Task) -> AnyTask | None:
+    def find_task(self, task: Task) -> InFiles | None:
         """The generated task, if it is one of the eight."""
         if task.name not in GLUE_NAMES:
             return None
@@ -193,6 +196,8 @@ def locate_task(task: Task, sources: Sequence[Source]) -> AnyTask:
     """
     if task.folder is not None:
         return _locate_own(task, task.folder)
+    if isinstance(task.protocol, Phrases):
+        return LocatedPhrases(task, tuple(locate_corpus(name, sources) for name in task.protocol.corpora))
     for source in sources:
         if located := source.find_task(task):
             return located

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Literal
 
 from hashbench.errors import InputError, near_match
-from hashbench.experiment.schema import Entities, TaskEntry
+from hashbench.experiment.schema import Entities, Experiment, Phrases, TaskEntry
 
-Kind = Literal["classification", "regression", "entities"]
+Kind = Literal["classification", "regression", "entities", "phrases"]
+OF_ITEMS = ("entities", "phrases")  # kinds whose items are hidden and predicted
 EVALUATIONS_PER_EPOCH = 5  # the rule that reproduces all eight intervals of the HashFormers paper's table 5
 
 
@@ -33,12 +34,17 @@ class Task:
     official_rows: dict[str, int] = field(default_factory=dict)  # split -> rows of the published data set
     folder: Path | None = None  # of an own data set; None: looked for in the sources
     collection: Literal["glue", "classification"] = "glue"  # the part of a data folder that holds it
-    protocol: Entities | None = None  # how a page-link set is split and tested
+    protocol: Entities | Phrases | None = None  # how a page-link set, or a corpus of items, is split and tested
 
     @property
     def is_pair(self) -> bool:
         """Whether a text is a pair of two columns."""
         return len(self.text) == 2
+
+    @property
+    def of_items(self) -> bool:
+        """Whether items are predicted, of page links or of a corpus."""
+        return self.kind in OF_ITEMS
 
     @property
     def is_own(self) -> bool:
@@ -65,9 +71,10 @@ def known_tasks() -> dict[str, Task]:
     """Every named task."""
     from hashbench.data.entities import ENTITIES
     from hashbench.data.glue import EXTRA_TASKS, TASKS  # here, since these are made of Task
+    from hashbench.data.phrases import PHRASES
     from hashbench.data.text_tasks import TEXT_TASKS
 
-    return {task.name: task for task in (*TASKS, *EXTRA_TASKS, *TEXT_TASKS, ENTITIES)}
+    return {task.name: task for task in (*TASKS, *EXTRA_TASKS, *TEXT_TASKS, ENTITIES, PHRASES)}
 
 
 def find_task(name: str) -> Task:
@@ -83,9 +90,23 @@ def find_task(name: str) -> Task:
     return tasks[name]
 
 
-def under_protocol(tasks: Sequence[Task], protocol: Entities) -> list[Task]:
-    """The same tasks, page-link sets with the experiment's way to split and to test them."""
-    return [replace(task, protocol=protocol) if task.kind == "entities" else task for task in tasks]
+def under_protocol(tasks: Sequence[Task], experiment: Experiment, base: Path) -> list[Task]:
+    """The same tasks, those of items with the experiment's way to split and to test them.
+
+    `base` is the folder of the experiment file, from which the path of a vocabulary is read. Raises InputError for a
+    missing one, before the hub is asked for it.
+    """
+    phrases, name = experiment.phrases, experiment.phrases.vocabulary
+    if name is not None and any(task.kind == "phrases" for task in tasks):
+        path = base / Path(name).expanduser()
+        if path.exists():
+            phrases = phrases.model_copy(update={"vocabulary": str(path)})
+        elif path.suffix or name.startswith((".", "/", "~")):
+            raise InputError(
+                f"phrases.vocabulary: no such file {name!r}; it is relative to the experiment file, or a hub name"
+            )
+    protocols: dict[str, Entities | Phrases] = {"entities": experiment.entities, "phrases": phrases}
+    return [replace(task, protocol=protocols[task.kind]) if task.of_items else task for task in tasks]
 
 
 def expand_tasks(tasks: str | Sequence[str | TaskEntry], base: Path) -> list[Task]:

@@ -29,6 +29,7 @@ class Batch:
     segments: Tensor | None = None  # (B, L) int64, or None where a model has one segment
     labels: Tensor | None = None  # objective's own: (B, L) with -100 = no label, or (B,)
     row_ids: Tensor | None = None  # (B,) int64: rows of the data set, to put predictions back in order
+    follows: Tensor | None = None  # (B,) int64, 1 where segment 1 followed segment 0 in its text, else 0
     padded: bool = True  # False: `mask` is True everywhere, known without looking into it on a device
 
     def to(self, device: torch.device | str, non_blocking: bool = False) -> Batch:
@@ -64,6 +65,7 @@ class Embedding(nn.Module):
     """From codes to vectors. A family implements `embed_types` and `special_rows`; some override `forward`."""
 
     tokens_per_item = 1  # m: Superbloom makes several tokens of an item
+    max_items: int | None = None  # the longest sequence (B, L), where the embedding itself has positions
     untied_rows: int | None = None  # rows of an output matrix that the head of a vocabulary objective has for its own
 
     def embed_types(self, codes: Tensor) -> Tensor:
@@ -186,6 +188,7 @@ class ModelSpec:
     other_frames: tuple[Frame, ...] = ()  # printed beside it by `hashbench params`
     groups: tuple[str, ...] = ()  # names under which an experiment may ask for several models
     summary: str = ""  # one line for `hashbench models`
+    needs: str = ""  # what it is trained on, where its objective does not say that
     version: int = 1  # raised when the meaning of the model changes
     small_args: dict[str, dict[str, Any]] = field(default_factory=dict)  # {"coder": {...}, "embedding": {...}}
 

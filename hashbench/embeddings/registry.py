@@ -23,7 +23,7 @@ from hashbench.errors import InputError, near_match
 
 EXTRA_FOLDER = "HASHBENCH_EMBEDDINGS"
 NOT_FAMILIES = {"__init__", "base", "registry"}
-OF_THE_CODER = ("bits", "alpha", "maps")  # arguments of an embedding that its coder has too
+OF_THE_CODER = ("bits", "alpha", "maps", "special_items")  # arguments of an embedding that its coder has too
 
 
 def models() -> dict[str, ModelSpec]:

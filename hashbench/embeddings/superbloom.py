@@ -1,14 +1,17 @@
 """Superbloom: m tokens an item, attention instead of a sum (Anderson, Huang, Krichene, Rendle, Zhang 2020; section 2).
 
 An item stands in the sequence as the m tokens that its maps give it (coders/bloom.py); each has a row of one table,
-which is the output matrix too. The named models are the rows of tables 1, 3 and 7 on page-link sets.
+which is the output matrix too. The named models are the rows of tables 1, 3 and 7 on page-link sets, and those of
+table 4 on text, where the m tokens of an item share its position.
 
 Counts are in the frame that gives the printed ones: table, output bias, LayerNorm behind the embedding, layers with
-biases, dense layer and LayerNorm before the output; no positions. The paper's M and G are 2^20 and 2^30.
+biases, dense layer and LayerNorm before the output; no positions. On text also 512 positions, 2 segments, a pooler and
+the head of next-sentence prediction. The paper's M and G are 2^20 and 2^30.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -20,7 +23,10 @@ from hashbench.layers import draw_weights
 SPECIAL_ITEMS = 3  # [CLS], [MASK], [SEP], behind the hashed rows
 CLS, MASK, SEP = range(SPECIAL_ITEMS)
 ROWS_OF_SPECIALS = (CLS, SEP, SEP, MASK, MASK)  # of <s>, <pad>, </s>, <unk>, <mask>: no row of its own for padding
+UNKNOWN, SPELLED = 3, 3  # <unk> is item 3 of the special ones where there are more than three, and name 3 of the five
+POSITIONS, SEGMENTS = 512, 2  # BERT's; their rows are needed for the counts of table 4
 WIKIPEDIA, TOP_PAGES = 5_281_889, 500_000  # entities of tables 1 and 3
+PHRASES = 1_000_000  # unigrams, bigrams and word pieces of table 4
 
 
 class Superbloom(Embedding):
@@ -30,23 +36,31 @@ class Superbloom(Embedding):
     """
 
     def __init__(
-        self, dim: int, items: int = WIKIPEDIA, alpha: int = 50, maps: int = 2, num_rows: int | None = None
+        self,
+        dim: int,
+        items: int = WIKIPEDIA,
+        alpha: int = 50,
+        maps: int = 2,
+        special_items: int = SPECIAL_ITEMS,
+        num_rows: int | None = None,
     ) -> None:
         """`items` / `alpha` decide the rows, or `num_rows` where they are known from the data."""
         super().__init__()
-        self.tokens_per_item = maps
-        rows = num_rows if num_rows is not None else maps * (-(-items // alpha) + SPECIAL_ITEMS)
+        self.tokens_per_item, self.special_items = maps, special_items
+        rows = num_rows if num_rows is not None else maps * (-(-items // alpha) + special_items)
         self.weight = nn.Parameter(draw_weights(torch.empty(rows, dim)))  # E (V, d)
 
     @property
     def n_buckets(self) -> int:
         """NB, rows of the range of one map."""
-        return self.weight.shape[0] // self.tokens_per_item - SPECIAL_ITEMS
+        return self.weight.shape[0] // self.tokens_per_item - self.special_items
 
     def special_codes(self) -> Tensor:
         """Rows of the special tokens (5, m), in the order of the template's `specials`."""
         m = self.tokens_per_item
         kinds = torch.tensor(ROWS_OF_SPECIALS, device=self.weight.device)
+        if self.special_items > UNKNOWN:
+            kinds[SPELLED] = UNKNOWN
         return m * (self.n_buckets + kinds[:, None]) + torch.arange(m, device=self.weight.device)  # (5, m)
 
     def embed_types(self, codes: Tensor) -> Tensor:
@@ -71,11 +85,44 @@ class Superbloom(Embedding):
         return self.weight
 
 
+class SuperbloomText(Superbloom):
+    """The same with positions and segments, which an item's tokens share (section 4: samples as in BERT)."""
+
+    max_items = POSITIONS
+
+    def __init__(
+        self,
+        dim: int,
+        items: int = PHRASES,
+        alpha: int = 40,
+        maps: int = 2,
+        special_items: int = SPECIAL_ITEMS,
+        num_rows: int | None = None,
+    ) -> None:
+        """As above."""
+        super().__init__(dim, items, alpha, maps, special_items, num_rows)
+        self.positions = nn.Parameter(draw_weights(torch.empty(POSITIONS, dim)))  # (512, d)
+        self.segments = nn.Parameter(draw_weights(torch.empty(SEGMENTS, dim)))  # (2, d)
+
+    def forward(self, batch: Batch) -> Tensor:
+        """A batch -> token vectors (B, L m, d): row of the table + position of the item + its segment."""
+        length = batch.positions.shape[1]
+        where = self.positions[:length].expand(len(batch), -1, -1)  # (B, L, d)
+        kinds = self.segments[0] if batch.segments is None else self.segments[batch.segments]  # (d,) or (B, L, d)
+        return super().forward(batch) + (where + kinds).repeat_interleave(self.tokens_per_item, dim=1)
+
+
 def counted(parts: Parts) -> Counts:
     """Embedding, encoder, output bias (V), and the dense layer and LayerNorm before the output (d^2 + 3 d)."""
     rows, dim = parts.embedding.output_matrix().shape  # type: ignore[union-attr]  # a Superbloom has one
     inner = sum(each.numel() for part in (parts.embedding, parts.encoder) for each in part.parameters())
     return Counts(inner + rows + dim * dim + 3 * dim, parts.embedding.embedding_parameters())
+
+
+def counted_with_pooler(parts: Parts) -> Counts:
+    """As above (positions and segments are the embedding's), with pooler (d^2 + d) and next-sentence head (2 d + 2)."""
+    counts, (_, dim) = counted(parts), parts.embedding.output_matrix().shape  # type: ignore[union-attr]  # as above
+    return Counts(counts.total + dim * dim + dim + 2 * dim + 2, counts.embedding)
 
 
 # Adam and 1/sqrt decay are the paper's (section 3.2); the warm-up of 10,000 steps, as a share of 1 M, is ours.
@@ -88,6 +135,7 @@ RECIPE: dict[str, Any] = {
 }
 LARGE = {**RECIPE, "batch_size": 1024, "learning_rate": 1e-4}  # all of Wikipedia
 SMALL = {**RECIPE, "batch_size": 4096, "learning_rate": 2e-4}  # its 500,000 most linked pages
+TEXT = {**RECIPE, "batch_size": 1024, "learning_rate": 1e-4}  # not stated for text; ours: that of the million-row set
 
 
 def _model(
@@ -135,6 +183,20 @@ def _table_7(alpha: int, coherent: int) -> ModelSpec:
     )
 
 
+def _of_text(name: str, summary: str, *, shape: tuple[int, int, int, int], alpha: int = 1) -> ModelSpec:
+    """A row of table 4."""
+    return replace(
+        _model(name, summary, shape=shape, items=PHRASES, alpha=alpha),
+        embedding=SuperbloomText,
+        finetune=TEXT,
+        frame="tied table with output bias, 512 positions, 2 segments, encoder, output transform, pooler, "
+        "next-sentence head; 3 special items",
+        counted=counted_with_pooler,
+        groups=("superbloom-text",),
+        needs="corpus (masked items)",
+    )
+
+
 MODELS = [
     _model("superbloom-baseline", "a row a page, all of Wikipedia", shape=(48, 4, 1024, 12), items=WIKIPEDIA),
     _model(
@@ -151,4 +213,8 @@ MODELS = [
     _model("superbloom-d384l1", "20 a bucket, one wider layer", shape=(384, 1, 1536, 1), items=TOP_PAGES, alpha=20),
     _model("superbloom-d256l12", "20 a bucket, twelve layers", shape=(256, 8, 1024, 12), items=TOP_PAGES, alpha=20),
     *(_table_7(alpha, coherent) for alpha in (10, 20) for coherent in (0, 1, 2)),
+    _of_text("superbloom-text-baseline-h64", "a row a word piece, word or pair of words", shape=(64, 4, 256, 12)),
+    _of_text("superbloom-text-baseline-h256", "the same, wider", shape=(256, 8, 1024, 12)),
+    _of_text("superbloom-text-hash40-h512", "40 of them a bucket, 2 maps", shape=(512, 8, 2048, 12), alpha=40),
+    _of_text("superbloom-text-hash20-h1024", "20 of them a bucket, 2 maps", shape=(1024, 16, 4096, 12), alpha=20),
 ]

@@ -58,21 +58,42 @@ def check_model(loaded: Loaded, model: ResolvedModel) -> None:
 
 
 def check_pairing(loaded: Loaded, model: ResolvedModel, tasks: Sequence[Task]) -> None:
-    """Raises InputError where a model of texts meets a page-link set, or one of items meets texts."""
+    """Raises InputError where a model of texts meets hidden items, or one of items meets texts it cannot hold."""
     of_items = model.spec.objective == "entities"
     where = loaded.where(*model.place)
     for task in tasks:
-        if of_items != (task.kind == "entities"):
-            what = ("items", "a task of texts") if of_items else ("texts", "a page-link set")
+        if of_items != task.of_items:
+            of_links = "a page-link set" if task.kind == "entities" else "a task of hidden items"
+            what = ("items", "a task of texts") if of_items else ("texts", of_links)
             raise InputError(
                 f"{where}: model '{model.label}' reads {what[0]} and task '{task.name}' is {what[1]}; "
                 "put them in experiments of their own"
             )
+        if of_items:
+            _check_positions(loaded, model, task)
     if of_items and loaded.experiment.efficiency:
         raise InputError(f"{loaded.where('efficiency')}: efficiency times models of texts; leave it out")
     if of_items and isinstance(model.finetune.learning_rate, tuple):
         place = loaded.where(*loaded.place_of(model.place, "finetune", "learning_rate"))
         raise InputError(f"{place}: a grid of learning rates needs a task of texts; give '{model.label}' one rate")
+
+
+def _check_positions(loaded: Loaded, model: ResolvedModel, task: Task) -> None:
+    """Raises InputError for rows of items that are longer than the positions of the embedding, or maps of no use."""
+    if task.kind == "phrases":
+        phrases = loaded.experiment.phrases
+        place, items, specials = ("phrases", "sequence_items"), phrases.sequence_items, 2 + phrases.next_sentence
+        if "coherent" in model.spec.coder_args and model.spec.coder_args["coherent"]:
+            where = loaded.where(*model.place, "coder")
+            raise InputError(f"{where}: model '{model.label}': coherent maps are made of page links; write coherent: 0")
+    else:
+        place, items, specials = ("entities", "segment_items"), loaded.experiment.entities.segment_items, 2
+    longest = model.spec.embedding.max_items
+    if longest is not None and items + specials > longest:
+        raise InputError(
+            f"{loaded.where(*place)}: {'.'.join(place)}: {items} items and {specials} special ones, but "
+            f"'{model.label}' has {longest} positions; take at most {longest - specials}"
+        )
 
 
 def check_weights(loaded: Loaded, model: ResolvedModel) -> None:

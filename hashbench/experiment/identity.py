@@ -26,6 +26,7 @@ from hashbench.embeddings.registry import embedding_arguments
 AS_BEFORE: dict[str, dict[str, Any]] = {
     "model": {"code": None, "pooling": "first", "dense_head": True, "dense_dropout": True, "weights": None},
     "template": {"pad_multiple": 1},
+    "coder": {"special_items": 3},
     "corpus": {"max_documents": None, "first_chunk_only": False},
     "pretrain": {"logits": "labels"},
     "finetune": {

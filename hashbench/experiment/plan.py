@@ -11,6 +11,7 @@ from hashbench.coders.bloom import Bloom
 from hashbench.coders.registry import make_coder
 from hashbench.data.entities import LinkSet, LocatedLinks
 from hashbench.data.fingerprints import usable_cache_folder
+from hashbench.data.phrases import LocatedPhrases
 from hashbench.data.sources import AnyTask, CorpusSource, Source, locate_corpus, locate_task, open_sources
 from hashbench.data.task_data import LocatedTask, TaskData
 from hashbench.data.tasks import Task, expand_tasks, under_protocol
@@ -31,9 +32,13 @@ from hashbench.experiment.specs import (
 )
 
 Result = TypeVar("Result")
-Located = TypeVar("Located", LocatedTask, LocatedLinks, AnyTask, CorpusSource)
+Located = TypeVar("Located", LocatedTask, LocatedLinks, LocatedPhrases, AnyTask, CorpusSource)
 RunKind = Literal["pretrain", "finetune", "floor", "efficiency"]
-LINK_FLOORS = ("popularity", "co-occurrence")  # of page-link sets; the others are of texts
+FLOORS_OF = {  # by the kind of a task; the others are of texts
+    "entities": ("popularity", "co-occurrence"),
+    "phrases": ("popularity",),
+}
+TEXT_FLOORS = ("majority", "bag-of-words")
 
 
 @dataclass(frozen=True)
@@ -104,32 +109,39 @@ def plan(loaded: Loaded, *, data: Sequence[str] | None = None) -> Plan:
 
 def find_tasks(loaded: Loaded) -> list[Task]:
     """The tasks of an experiment. Raises InputError with file and line for an unknown one or an unfit metric."""
-    tasks, protocol = loaded.experiment.tasks, loaded.experiment.entities
-    if isinstance(tasks, str):
-        return under_protocol(_at(loaded, ("tasks",), lambda: expand_tasks(tasks, loaded.folder)), protocol)
+    tasks = loaded.experiment.tasks
     found: list[Task] = []
-    for i, entry in enumerate(tasks):
-        for task in _at(loaded, ("tasks", i), partial(expand_tasks, [entry], loaded.folder)):
-            if task.name in [other.name for other in found]:
-                raise InputError(f"{loaded.where('tasks', i)}: task '{task.name}' stands twice; rename one of them")
-            found.append(task)
-    return under_protocol(found, protocol)
+    if isinstance(tasks, str):
+        found = _at(loaded, ("tasks",), lambda: expand_tasks(tasks, loaded.folder))
+    else:
+        for i, entry in enumerate(tasks):
+            for task in _at(loaded, ("tasks", i), partial(expand_tasks, [entry], loaded.folder)):
+                if task.name in [other.name for other in found]:
+                    raise InputError(f"{loaded.where('tasks', i)}: task '{task.name}' stands twice; rename one of them")
+                found.append(task)
+    return _at(loaded, ("phrases",), lambda: under_protocol(found, loaded.experiment, loaded.folder))
 
 
 def check_data(planned: Plan) -> None:
     """Reads every task once, so that a label that is none is found before hours of work. Raises InputError."""
     for located in planned.tasks:
-        check_items(planned, located.load())
+        if isinstance(located, LocatedPhrases):  # no labels, and reading it whole is work of a run
+            _check_buckets(planned, located.protocol.items)
+        else:
+            check_items(planned, located.load())
 
 
 def check_items(planned: Plan, data: TaskData | LinkSet) -> None:
-    """Raises InputError with file and line where a page-link set has too few items for a model's buckets."""
-    if isinstance(data, TaskData):
-        return
+    """Raises InputError with file and line where there are too few items for a model's buckets."""
+    if isinstance(data, LinkSet):
+        _check_buckets(planned, len(data.items))
+
+
+def _check_buckets(planned: Plan, n_items: int) -> None:
     for label, model in planned.models.items():
         coder = make_coder(model.spec.coder, **model.spec.coder_args)
         assert isinstance(coder, Bloom)  # check_model has asked
-        _named(f"{planned.places[label]}: model '{label}'", partial(coder.check_size, len(data.items)))
+        _named(f"{planned.places[label]}: model '{label}'", partial(coder.check_size, n_items))
 
 
 class _Maker:
@@ -158,8 +170,8 @@ class _Maker:
         return self._pretrains[model.label]
 
     def finetune(self, model: ResolvedModel, task: AnyTask, seed: int) -> Run:
-        """One fine-tuning, which waits for its model's pre-training, or one training on a page-link set."""
-        if task.task.kind == "entities":
+        """One fine-tuning, which waits for its model's pre-training, or one training on hidden items."""
+        if task.task.of_items:
             spec = entities_spec(self.subject(model), self.experiment, task=task, seed=seed)
             return _about(self._run("finetune", model.label, spec, seed=seed), task)
         source = self.pretrain(model)
@@ -205,7 +217,7 @@ def _ordered(maker: _Maker, models: Mapping[str, ResolvedModel], baseline: Resol
         maker.floor(name, task)
         for task in maker.tasks
         for name in experiment.floors
-        if (name in LINK_FLOORS) == (task.task.kind == "entities")
+        if name in (FLOORS_OF[task.task.kind] if task.task.of_items else TEXT_FLOORS)
     ]
     runs += [
         maker.finetune(model, task, seed)

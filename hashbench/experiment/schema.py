@@ -98,6 +98,24 @@ class Entities(Strict):
     beams: tuple[Annotated[int, Field(gt=0)], ...] = Field(default=(1, 5, 10, 20, 50, 100), description="beam widths whose recall is stored, beside that of the full ranking")
 
 
+class Phrases(Strict):
+    """How a corpus becomes items (word pieces, words, pairs of words) that are hidden and predicted; the same for all models of an experiment."""
+
+    corpora: tuple[str, ...] = Field(default=("wikipedia", "bookcorpus"), min_length=1, description="names of corpora, read in this order")
+    max_documents: int | None = Field(default=None, gt=0, description="read only the first documents of each corpus; null: all")
+    vocabulary: str | None = Field(default=None, min_length=1, description="word pieces of a vocabulary file or hub name (bert-base-uncased); null: trained on the training documents")
+    vocabulary_size: int = Field(default=30_522, ge=300, description="rows of a trained vocabulary of word pieces, specials included")
+    items: int = Field(default=1_000_000, gt=0, description="items in all: every word piece, then the most frequent words and pairs of words from one list")
+    sequence_items: int = Field(default=128, ge=4, description="items of a sequence at most, special ones not counted")
+    next_sentence: bool = Field(default=True, description="sequences in two segments, the second one followed the first or is of another document, and a head that tells which, as in BERT; false: one segment")
+    test_share: float = Field(default=0.1, gt=0, lt=1, description="share of the documents that are held out for testing")
+    validation_share: float = Field(default=0.1, gt=0, lt=1, description="share of the remaining documents by which the best evaluation is chosen")
+    split_seed: int = Field(default=0, ge=0, description="of the held-out documents and of what is hidden in them")
+    validation_sequences: int | None = Field(default=100, gt=0, description="sequences of an evaluation during training, each with all its hidden items; null: all of validation")
+    test_sequences: int | None = Field(default=2_000, gt=0, description="sequences of the test, each with all its hidden items; null: all")
+    beams: tuple[Annotated[int, Field(gt=0)], ...] = Field(default=(1, 5, 10, 20, 50, 100), description="beam widths whose recall is stored, beside that of the full ranking")
+
+
 class Efficiency(Strict):
     """What an efficiency run measures, model and baseline in turn."""
 
@@ -156,12 +174,13 @@ class Experiment(Strict):
     encoder: EncoderSize = Field(default="base", description="size of the encoder; base is the papers'")
     models: tuple[str | ModelEntry, ...] = Field(min_length=1, description="names, groups (hashformers), variations, own embeddings")
     baseline: str = Field(default="bert-mlm", description="the model that ratios refer to")
-    floors: tuple[Floor, ...] = Field(default=("majority", "bag-of-words", "popularity", "co-occurrence"), description="scores that a model must beat, in every table; the first two for texts, the others for page-link sets")
-    tasks: str | tuple[str | TaskEntry, ...] = Field(default="glue", description="glue, entities, or a list of task names and own data sets")
+    floors: tuple[Floor, ...] = Field(default=("majority", "bag-of-words", "popularity", "co-occurrence"), description="scores that a model must beat, in every table; the first two for texts, the others for page-link sets, popularity for phrases too")
+    tasks: str | tuple[str | TaskEntry, ...] = Field(default="glue", description="glue, entities, phrases, or a list of task names and own data sets")
     seeds: tuple[Seed, ...] = Field(default=(0, 1, 2), min_length=1, description="of fine-tuning: weights of the head, dropout, order")
     pretrain: Pretrain = Field(default=Pretrain(), description="for all models; an entry of models may differ")
     finetune: Finetune = Field(default=Finetune(), description="for all models; an entry of models may differ")
     entities: Entities = Field(default=Entities(), description="of page-link sets")
+    phrases: Phrases = Field(default=Phrases(), description="of the task phrases: masked items of corpora")
     efficiency: bool | Efficiency = Field(default=False, description="measure time and memory of each model in turn with the baseline; true, or a block of its values")
     tracking: Tracking = Field(default=Tracking(), description="watching runs from outside")
     executor: Literal["local"] = Field(default="local", description="where runs are carried out")

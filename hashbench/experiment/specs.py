@@ -118,7 +118,7 @@ def _settings(spec: ModelSpec) -> dict[str, Any]:
 
 
 def entities_spec(subject: Subject, experiment: Experiment, *, task: AnyTask, seed: int) -> dict[str, Any]:
-    """The spec of a training on a page-link set, from scratch."""
+    """The spec of a training on hidden items, from scratch."""
     return _plain(
         {
             "kind": "entities",
@@ -126,7 +126,7 @@ def entities_spec(subject: Subject, experiment: Experiment, *, task: AnyTask, se
             "pretrain": None,
             "task": _task(task),
             "data": task.fingerprint,
-            "entities": experiment.entities.model_dump(),
+            **_protocol(task),
             "finetune": subject.resolved.finetune.model_dump(),
             "seed": seed,
             "threads": experiment.threads,
@@ -134,11 +134,16 @@ def entities_spec(subject: Subject, experiment: Experiment, *, task: AnyTask, se
     )
 
 
+def _protocol(task: AnyTask) -> dict[str, Any]:
+    """How items are split, hidden and tested; a vocabulary file is in the fingerprint of the data by its content."""
+    protocol = task.task.protocol
+    return {} if protocol is None else {task.task.kind: protocol.model_dump(exclude={"vocabulary"})}
+
+
 def floor_spec(name: str, task: AnyTask) -> dict[str, Any]:
     """The spec of a floor on a task."""
     spec = {"kind": "floor", "floor": name, "version": FLOOR_VERSION, "task": _task(task), "data": task.fingerprint}
-    if task.task.protocol is not None:
-        spec["entities"] = task.task.protocol.model_dump()
+    spec |= _protocol(task)
     learned = {"learned": "train and holdout"} if reports_elsewhere(task.task) else {}
     return _plain({**spec, **learned})
 

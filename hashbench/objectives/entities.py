@@ -1,4 +1,4 @@
-"""Masked entity prediction (Superbloom, sections 2.3 and 3.1): which items does a page link to that are hidden here?
+"""Masked item prediction (Superbloom, sections 2.3, 3.1 and 4): which items of a page or a text are hidden here?
 
 15 % of the items of a segment are predicted, at least one; of these 80 % become [MASK], 10 % a random item, 10 % stay,
 an item's m tokens together. The output at token j of an item predicts the item's token j, against the whole table or
@@ -113,16 +113,22 @@ class EntityHead(nn.Module):
         objective: EntityObjective,
         *,
         eps: float = 1e-12,
+        special_items: int = SPECIAL_ITEMS,
+        next_sentence: bool = False,
         row_counts: NDArray[np.int64] | None = None,
     ) -> None:
-        """`row_counts` (V,): how often each row occurs in training; negatives are drawn by the rank of that."""
+        """`row_counts` (V,): how often each row occurs in training; negatives are drawn by the rank of that.
+
+        `next_sentence`: with a pooler and a head that tell whether a second segment followed the first.
+        """
         super().__init__()
         self.objective, self.maps = objective, maps
-        self.n_buckets = n_rows // maps - SPECIAL_ITEMS
+        self.n_buckets = n_rows // maps - special_items
         self.activation = ACTIVATIONS[objective.activation]
         self.dense = nn.Linear(dim, dim) if objective.transform else None
         self.norm = nn.LayerNorm(dim, eps) if objective.transform else None
         self.bias = nn.Parameter(torch.zeros(n_rows))  # (V,)
+        self.next_sentence = NextSentence(dim) if next_sentence else None
         counts = np.zeros(n_rows, np.int64) if row_counts is None else row_counts
         by_rank = np.argsort(-counts, kind="stable")  # (V,)
         self.by_rank: Tensor
@@ -192,6 +198,20 @@ def _sampled_sum(hidden: Tensor, rows: Tensor, bias: Tensor, own: Tensor, accide
     others = nn.functional.linear(hidden, rows, bias).float().masked_fill(accidental, -torch.inf)  # (k, n)
     together = torch.cat([own.float()[:, None], others], 1).logsumexp(1)
     return (together - own.float()).sum()
+
+
+class NextSentence(nn.Module):
+    """Whether segment 1 followed segment 0: BERT's pooler on the first token, and a linear map to two scores."""
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.pooler = nn.Linear(dim, dim)
+        self.scores = nn.Linear(dim, 2)
+
+    def loss(self, first: Tensor, follows: Tensor) -> Tensor:
+        """Mean cross-entropy: states (B, d) of the first token of [CLS], true answers (B,) -> scalar."""
+        scores = self.scores(torch.tanh(self.pooler(first)))  # (B, 2)
+        return nn.functional.cross_entropy(scores.float(), follows)
 
 
 def draw_log_uniform(n_rows: int, wanted: int, *, device: torch.device | str = "cpu") -> tuple[Tensor, int]:

@@ -1,4 +1,4 @@
-"""Tables of an experiment on page-link sets: recall and ranks of every model, by beam width, and by frequency.
+"""Tables of an experiment on hidden items: recall and ranks of every model, by beam width, and by frequency.
 
 Spreads in parentheses are over training seeds; intervals resample the test pages, the same pages for every model.
 """
@@ -22,6 +22,14 @@ from hashbench.store.status import predictions
 SPLIT = "test"
 METRICS = {"rec@1": "rec@1", "rec@10": "rec@10", "rec@20": "rec@20", "mrr": "MRR", "token_rec@1": "token rec@1"}
 SHARES = {"certified": "certified"}
+OF_LINKS = (
+    "A case is one link of a test page, hidden; its context is drawn from the page's other links. All links of all "
+    "test pages are cases, unless cases_per_page says otherwise."
+)
+OF_TEXT = (
+    "A case is one hidden item (a word piece, a word or a pair of words) of a test document; 15 % of a sequence are "
+    "hidden together, all of them by [MASK], the same for every model. Pages are documents."
+)
 FACTS = """
 SELECT f.run_id, m.name, m.value FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id
 WHERE f.experiment_id = :experiment AND f.kind = 'finetune' AND m.split = '' AND m.step = 0
@@ -34,8 +42,8 @@ Values = dict[tuple[str, str, str], float]  # by (run id, metric, condition)
 
 
 def has_links(measured: Measured) -> bool:
-    """Whether the experiment is one on page-link sets."""
-    return any("entities" in run.spec for run in measured.runs)
+    """Whether the experiment is one on hidden items."""
+    return any(kind in run.spec for run in measured.runs for kind in ("entities", "phrases"))
 
 
 def link_tables(measured: Measured, store: Store | None = None) -> list[Table]:
@@ -67,13 +75,13 @@ def main_table(measured: Measured, task: str, store: Store | None) -> Table:
         for entry in _entries(measured, task)
     ]
     table = _table(measured, f"Experiment {measured.experiment.name}: {task}", columns, filled)
-    return replace(table, notes=tuple(_notes(store is not None)))
+    of_text = any(run.task == task and "phrases" in run.spec for run in measured.runs)
+    return replace(table, notes=tuple(_notes(OF_TEXT if of_text else OF_LINKS, store is not None)))
 
 
-def _notes(intervals: bool) -> list[str]:
+def _notes(cases: str, intervals: bool) -> list[str]:
     notes = [
-        "A case is one link of a test page, hidden; its context is drawn from the page's other links. All links of all "
-        "test pages are cases, unless cases_per_page says otherwise.",
+        cases,
         "The best evaluation is chosen on cases of validation pages; the test pages are read once.",
         "ceiling: share of the cases whose item does not share all its buckets with a more frequent one; certified: "
         "rankings of 20 that a beam of 20 proves complete.",

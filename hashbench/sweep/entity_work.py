@@ -1,4 +1,4 @@
-"""Runs on page-link sets: training from scratch with the entity objective, and floors."""
+"""Runs on hidden items, of page-link sets or corpora: training from scratch with the entity objective, and floors."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ import numpy as np
 
 from hashbench.coders.bloom import Bloom, twins
 from hashbench.data.entities import LinkSet
+from hashbench.data.item_batches import ItemData
 from hashbench.data.link_batches import EntityData
 from hashbench.data.link_floors import link_floor
+from hashbench.data.phrase_batches import PhraseData
 from hashbench.efficiency.parameters import count
 from hashbench.experiment.models import ResolvedModel
 from hashbench.experiment.plan import Run
+from hashbench.experiment.schema import Phrases
 from hashbench.objectives.entities import EntityHead, entity_objective
 from hashbench.objectives.item_search import ItemSearch
 from hashbench.retrieval import PAGE, RECALLS, TENTHS, TOKENS, page_mean, per_case, recall_at, tenths
@@ -28,33 +31,24 @@ COUNTED = ("total_params", "emb_params")
 
 
 def do_entities(run: Run, place: Workplace, machine: Machine) -> Result:
-    """Trains a model on a page-link set, tests the best weights, and stores ranks and right tokens of every case."""
+    """Trains a model on hidden items, tests the best weights, and stores ranks and right tokens of every case."""
     resolved, links = place.model(run.model), place.materials.links(str(run.task))
     coder = place.materials.bloom(resolved, links)
     seed = int(run.seed or 0)
     model, head = build_parts(resolved, run.encoder, coder, links, seed)
-    data = EntityData(
-        links,
-        coder.codes(),
-        objective=head.objective,
-        template=resolved.spec.template,
-        batch_size=resolved.finetune.batch_size,
-        seed=seed,
-        rank=machine.rank,
-        world_size=machine.devices,
-    )
+    data = item_data(links, coder, head, resolved, seed, machine)
     search = ItemSearch(coder.maps, coder.alpha, device=pick_device(machine.device))
     trained = train_entities(model, head, data, resolved.finetune, seed=seed, search=search, machine=machine)
     if machine.rank > 0:
         return Result()
-    protocol = place.loaded.experiment.entities
-    outputs, under = test_entities(trained, data, search, protocol.beams, machine)
+    assert links.task.protocol is not None  # `links` has asked for it
+    outputs, under = test_entities(trained, data, search, links.task.protocol.beams, machine)
     targets = data.cases["test"].targets
     step = trained.best.step
     metrics = [
         *scored(outputs, targets, step, links.task.metrics),
         *beam_metrics(under, step),
-        *facts_of(trained, coder, targets, len(data.train)),
+        *facts_of(trained, coder, targets, data.n_train),
         *sizes(resolved, run.encoder, coder),
         *metrics_of(trained.points),
     ]
@@ -86,9 +80,28 @@ def build_parts(
         coder.n_maps,
         entity_objective(resolved.spec.objective_args),
         eps=config.eps,
+        special_items=coder.special_items,
+        next_sentence=isinstance(links.task.protocol, Phrases) and links.task.protocol.next_sentence,
         row_counts=coder.token_counts(links.items.counts),
     )
     return model, head
+
+
+def item_data(
+    links: LinkSet, coder: Bloom, head: EntityHead, resolved: ResolvedModel, seed: int, machine: Machine
+) -> ItemData:
+    """Batches of a page-link set, or of a corpus as items."""
+    kind = PhraseData if links.task.kind == "phrases" else EntityData
+    return kind(
+        links,
+        coder.codes(),
+        objective=head.objective,
+        template=resolved.spec.template,
+        batch_size=resolved.finetune.batch_size,
+        seed=seed,
+        rank=machine.rank,
+        world_size=machine.devices,
+    )
 
 
 def scored(outputs: np.ndarray, targets: np.ndarray, step: int, names: tuple[str, ...]) -> list[Metric]:

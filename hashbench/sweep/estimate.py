@@ -110,8 +110,12 @@ def _tokens_of_task(spec: Mapping[str, Any], rows: int) -> int:
     """Tokens that a training on a task reads."""
     recipe = spec["finetune"]
     shown = recipe["steps"] * recipe["batch_size"] if recipe.get("steps") else recipe["epochs"] * rows  # rows
-    links = spec["entities"]["segment_items"] * spec["model"]["coder"]["maps"] if "entities" in spec else None
-    return int(shown * (links or TOKENS_PER_ROW))
+    maps = spec["model"]["coder"]["maps"] if "maps" in spec["model"]["coder"] else 1
+    if "entities" in spec:
+        return int(shown * spec["entities"]["segment_items"] * maps)
+    if "phrases" in spec:
+        return int(shown * spec["phrases"]["sequence_items"] * maps)
+    return int(shown * TOKENS_PER_ROW)
 
 
 @cache

@@ -74,7 +74,7 @@ class Materials:
         """A task of the experiment by its name."""
         entry = self._loaded.task_entry(name)
         task = find_task(name) if entry is None else own_task(entry, self._loaded.folder)
-        return under_protocol([task], self._loaded.experiment.entities)[0]
+        return under_protocol([task], self._loaded.experiment, self._loaded.folder)[0]
 
     def task_data(self, name: str) -> TaskData:
         """The data of a task; only the last one is kept, since runs come task by task."""
@@ -85,7 +85,7 @@ class Materials:
         return self._task_data[name]
 
     def links(self, name: str) -> LinkSet:
-        """A page-link set; only the last one is kept."""
+        """A page-link set, or a corpus as items; only the last one is kept."""
         if name not in self._links:
             data = locate_task(self.task(name), self._sources).load()
             assert isinstance(data, LinkSet)  # the plan has paired it
@@ -97,7 +97,8 @@ class Materials:
         coder = make_coder(model.spec.coder, **model.spec.coder_args)
         assert isinstance(coder, Bloom)  # the plan has checked
         identity = [coder.recipe(), links.training_fingerprint]
-        fit_once(coder, identity, lambda: coder.fit_links(links.items, links.links_of("train")), self.cache / "coders")
+        pages = links.links_of("train") if links.task.kind == "entities" else None  # coherent maps are for links alone
+        fit_once(coder, identity, lambda: coder.fit_links(links.items, pages), self.cache / "coders")
         return coder
 
     def texts(self, model: ResolvedModel) -> Texts:

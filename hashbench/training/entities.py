@@ -1,4 +1,4 @@
-"""Training on a page-link set from scratch, evaluated at intervals on held-out pages; the best weights are tested."""
+"""Training on hidden items from scratch, evaluated at intervals on held-out pages; the best weights are tested."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from hashbench import retrieval
-from hashbench.data.link_batches import EntityData
+from hashbench.data.item_batches import ItemData
 from hashbench.embeddings.base import Batch
 from hashbench.experiment.schema import Finetune
 from hashbench.objectives.entities import NO_LABEL, EntityHead
@@ -57,7 +57,7 @@ class EntityModule(ClippedModule):
         model: Model,
         head: EntityHead,
         recipe: Finetune,
-        data: EntityData,
+        data: ItemData,
         search: ItemSearch,
         *,
         seed: int,
@@ -76,8 +76,7 @@ class EntityModule(ClippedModule):
         reseed(self._seed, self.global_step, self.global_rank)
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
-        states, labels = predicted_states(self.model, batch)
-        loss = self.head.loss(states, labels, output_matrix(self.model))
+        loss = loss_of(self.model, self.head, batch)
         self.curves.add_loss(loss, self.global_step + 1)  # not behind the step: a checkpoint would come before it
         return loss
 
@@ -93,10 +92,10 @@ class EntityModule(ClippedModule):
 
     def on_validation_epoch_end(self) -> None:
         outputs = in_order(self._collected, self._data, "validation")
-        found = {name: float(retrieval.per_case(name, outputs).mean()) for name in self._data.links.task.metrics}
+        found = {name: float(retrieval.per_case(name, outputs).mean()) for name in self._data.task.metrics}
         for name, value in found.items():
             self.curves.add("validation", name, self.global_step, value)
-        metric = self._recipe.select_metric or self._data.links.task.select_metric
+        metric = self._recipe.select_metric or self._data.task.select_metric
         evaluation = Evaluation(self.global_step, found[metric], {"validation": outputs})
         if self.progress.add(evaluation):
             evaluation.weights = {
@@ -137,7 +136,7 @@ class EntityModule(ClippedModule):
 def train_entities(
     model: Model,
     head: EntityHead,
-    data: EntityData,
+    data: ItemData,
     recipe: Finetune,
     *,
     seed: int,
@@ -151,7 +150,7 @@ def train_entities(
     total_steps, epochs = training_length(recipe, data.steps_per_epoch)
     curves = Curves(total_steps, machine.watch)
     module = EntityModule(model, head, recipe, data, search, seed=seed, total_steps=total_steps, curves=curves)
-    every = data.links.task.evaluation_every(data.steps_per_epoch, recipe.evaluations_per_epoch)
+    every = data.task.evaluation_every(data.steps_per_epoch, recipe.evaluations_per_epoch)
     interval = evaluation_steps(recipe, total_steps, every)
     resumable = Resumable(
         machine.folder / "resume.ckpt",
@@ -187,18 +186,39 @@ def single_rate(recipe: Finetune) -> float:
     return float(recipe.learning_rate)
 
 
+def loss_of(model: Model, head: EntityHead, batch: Batch) -> Tensor:
+    """The loss of a training batch: of its hidden items, and of the order of its segments where that is asked for."""
+    matrix = output_matrix(model)
+    if batch.follows is None or head.next_sentence is None:
+        states, labels = predicted_states(model, batch)
+        return head.loss(states, labels, matrix)
+    columns, valid, labels = _predicted_columns(batch)
+    start = columns.new_zeros(len(batch), 1)
+    every = torch.cat([torch.ones_like(start, dtype=torch.bool), valid], 1)  # (B, 1 + M m)
+    states = model.at(batch, torch.cat([start, columns], 1), every)  # (B + K m, d)
+    first = torch.zeros_like(every).index_fill_(1, start.new_zeros(1), True)[every]  # (B + K m,)
+    items = states[~first].unflatten(0, (-1, labels.shape[1]))  # (K, m, d)
+    return head.loss(items, labels, matrix) + head.next_sentence.loss(states[first], batch.follows)
+
+
 def predicted_states(model: Model, batch: Batch) -> tuple[Tensor, Tensor]:
     """States (K, m, d) of the items to predict, and the rows of the table they should have (K, m)."""
-    assert batch.labels is not None  # (B, L, m): the loaders of page-link sets always label
+    columns, valid, labels = _predicted_columns(batch)
+    states = model.at(batch, columns, valid)  # (K m, d): the last layer makes no others
+    return states.unflatten(0, (-1, labels.shape[1])), labels
+
+
+def _predicted_columns(batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
+    """Columns (B, M m) of the tokens to predict, which of them count (B, M m), and their rows of the table (K, m)."""
+    assert batch.labels is not None  # (B, L, m): the loaders of items always label
     m = batch.labels.shape[2]
     hidden = batch.labels[..., 0] != NO_LABEL  # (B, L)
     most = int(hidden.sum(1).max())
     items = (~hidden).int().argsort(dim=1, stable=True)[:, :most]  # (B, M) columns of the items to predict, then others
     valid = hidden.gather(1, items)  # (B, M)
     columns = (items[..., None] * m + torch.arange(m, device=items.device)).flatten(1)  # (B, M m)
-    states = model.at(batch, columns, valid.repeat_interleave(m, dim=1))  # (K m, d): the last layer makes no others
     labels = batch.labels.gather(1, items[..., None].expand(-1, -1, m))[valid]  # (K, m)
-    return states.unflatten(0, (-1, m)), labels
+    return columns, valid.repeat_interleave(m, dim=1), labels
 
 
 def output_matrix(model: Model) -> Tensor:
@@ -209,9 +229,12 @@ def output_matrix(model: Model) -> Tensor:
 
 
 def case_distributions(model: Model, head: EntityHead, batch: Batch) -> tuple[Tensor, Tensor]:
-    """Log-probabilities (B, m, NB) at the hidden item of each case, and its true buckets (B, m)."""
+    """Log-probabilities (K, m, NB) at the hidden item of each case, and its true buckets (K, m).
+
+    A row may hide several items; its cases follow each other in the order of columns.
+    """
     with torch.no_grad():
-        states, labels = predicted_states(model, batch)  # one hidden item a row
+        states, labels = predicted_states(model, batch)
         logs = head.log_probabilities(states, output_matrix(model))
     starts = torch.arange(head.maps, device=labels.device) * head.n_buckets
     return logs, labels - starts
@@ -237,7 +260,7 @@ def ranks_in(items: Tensor, targets: Tensor) -> Tensor:
     return torch.where(hit.any(1), hit.int().argmax(1) + 1, 0)
 
 
-def in_order(collected: Sequence[tuple[np.ndarray, np.ndarray]], data: EntityData, split: str) -> np.ndarray:
+def in_order(collected: Sequence[tuple[np.ndarray, np.ndarray]], data: ItemData, split: str) -> np.ndarray:
     """Outputs of all cases of a split in their order, with their pages: (n, 3 + m) int32."""
     cases = data.cases[split]
     ordered = np.zeros((len(cases), collected[0][1].shape[1]), np.int32)
@@ -248,7 +271,7 @@ def in_order(collected: Sequence[tuple[np.ndarray, np.ndarray]], data: EntityDat
 
 
 def test_entities(
-    trained: Trained, data: EntityData, search: ItemSearch, beams: Sequence[int], machine: Machine
+    trained: Trained, data: ItemData, search: ItemSearch, beams: Sequence[int], machine: Machine
 ) -> tuple[np.ndarray, dict[int, np.ndarray]]:
     """Outputs of the test cases (n, 3 + m) int32, and their ranks (n,) under each beam width (0: not found)."""
     device = torch.device(pick_device(machine.device))

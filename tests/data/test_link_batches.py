@@ -11,7 +11,8 @@ import torch
 
 from hashbench.coders.bloom import Bloom
 from hashbench.data.entities import ENTITIES, LinkSet, locate_links
-from hashbench.data.link_batches import PADDING, Cases, EntityData, frame, segments
+from hashbench.data.item_batches import PADDING, frame
+from hashbench.data.link_batches import Cases, EntityData, segments
 from hashbench.embeddings.base import Template
 from hashbench.experiment.schema import Entities
 from hashbench.objectives.entities import MASK_ID, EntityObjective

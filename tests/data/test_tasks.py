@@ -45,7 +45,7 @@ def test_paper_metric_is_the_one_to_select_by(name: str) -> None:
 
 @pytest.mark.parametrize("task", known_tasks().values(), ids=lambda task: task.name)
 def test_every_metric_of_a_task_exists(task) -> None:
-    assert set(task.metrics) <= (set(LINK_METRICS) if task.kind == "entities" else set(METRICS))
+    assert set(task.metrics) <= (set(LINK_METRICS) if task.of_items else set(METRICS))
     assert task.select_metric in task.metrics
 
 

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from hashbench.data.glue import GLUE_NAMES
+from hashbench.efficiency.parameters import count
+from hashbench.embeddings.registry import groups
 from hashbench.experiment.load import load_experiment
 from hashbench.experiment.models import resolve_models
 from hashbench.experiment.plan import plan
@@ -48,6 +50,25 @@ def test_proformer_is_the_papers_scale() -> None:
         recipe = models[name].recipe("mrda")
         assert (recipe.learning_rate, recipe.batch_size, recipe.betas) == (1e-4, 256, (0.9, 0.999))
         assert (recipe.weight_decay, recipe.warmup_steps, recipe.schedule) == (0.01, 10_000, "linear")
+
+
+def test_the_pair_of_superbloom_on_text_has_one_size() -> None:
+    """Of 50,000 items: 2 x (5,000 + 3) rows of 128 numbers beside 50,003 of 34."""
+    loaded = load_experiment(FOLDER / "superbloom_text_tiny.yaml")
+    rows = {"text-a10-d128": 2 * 5_003, "text-plain-d34": 50_003}
+    found = {
+        label: count(model.spec, loaded.experiment.encoder, vocabulary_rows=rows[label]).total
+        for label, model in resolve_models(loaded).items()
+    }
+    assert loaded.experiment.phrases.items == 50_000
+    assert found == {"text-a10-d128": 1_786_904, "text-plain-d34": 1_798_795}
+
+
+def test_superbloom_on_text_is_the_papers_scale() -> None:
+    """Table 4: a million items; the four models as they are named."""
+    loaded = load_experiment(FOLDER / "superbloom_text.yaml")
+    assert loaded.experiment.phrases.items == 1_000_000 and loaded.experiment.phrases.sequence_items == 128
+    assert set(resolve_models(loaded)) == set(groups()["superbloom-text"])
 
 
 def test_the_quickstart_plans_without_a_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

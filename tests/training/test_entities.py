@@ -10,13 +10,14 @@ import torch
 from hashbench.coders.bloom import Bloom
 from hashbench.data.entities import ENTITIES, locate_links
 from hashbench.data.link_batches import EntityData
+from hashbench.embeddings.base import Batch
 from hashbench.embeddings.registry import find_model
 from hashbench.experiment.schema import Entities, Finetune
 from hashbench.objectives.entities import EntityHead, EntityObjective
 from hashbench.objectives.item_search import ItemSearch
 from hashbench.retrieval import CERTIFIED, PAGE, RANK, TOKENS, per_case
 from hashbench.training.checkpoints import Interrupted
-from hashbench.training.entities import predicted_states, ranks_in, test_entities, train_entities
+from hashbench.training.entities import loss_of, predicted_states, ranks_in, test_entities, train_entities
 from hashbench.training.model import build_model
 from hashbench.training.pretraining import Machine
 from hashbench.training.recipe import inverse_sqrt, schedule_of, training_length
@@ -139,3 +140,27 @@ def test_the_states_to_predict_are_those_of_the_whole_model(page_links, tmp_path
     expected = done.model(batch).unflatten(1, (-1, 2))[places]
     torch.testing.assert_close(states, expected, atol=1e-5, rtol=1e-5)
     assert torch.equal(labels, batch.labels[places])
+
+
+def test_the_loss_of_two_segments_is_both_losses_at_the_whole_models_states():
+    """Masked items, and BERT's next sentence at the first token of [CLS]."""
+    torch.manual_seed(0)
+    spec = replace(find_model("superbloom-text-hash40-h512").small(), encoder_args=SHAPE)
+    model, head = build_model(spec, "tiny", seed=0), EntityHead(32, 70, 2, EntityObjective(), next_sentence=True)
+    codes = torch.tensor([[3, 40], [5, 41], [6, 33]])
+    positions = torch.tensor([[0, 5, 4, 2, 6, 2], [0, 4, 2, 7, 2, 1]])
+    labels = torch.full((2, 6, 2), -100)
+    labels[0, 2], labels[1, 1] = torch.tensor([7, 50]), torch.tensor([9, 36])
+    segments = torch.tensor([[0, 0, 0, 0, 1, 1], [0, 0, 0, 1, 1, 0]])
+    batch = Batch(codes, positions, positions != 1, segments, labels, follows=torch.tensor([1, 0]))
+    model.eval()
+    states, matrix = model(batch).unflatten(1, (-1, 2)), model.embedding.output_matrix()
+    scores = head.next_sentence.scores(torch.tanh(head.next_sentence.pooler(states[:, 0, 0])))
+    order = torch.nn.functional.cross_entropy(scores, batch.follows)
+    items = head.loss(torch.stack([states[0, 2], states[1, 1]]), torch.stack([labels[0, 2], labels[1, 1]]), matrix)
+    loss = loss_of(model, head, batch)
+    torch.testing.assert_close(loss, items + order)
+    loss.backward()
+    assert all(p.grad is not None and bool(p.grad.any()) for p in head.next_sentence.parameters())
+    batch.follows = None
+    torch.testing.assert_close(loss_of(model, head, batch), items)
