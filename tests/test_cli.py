@@ -168,7 +168,7 @@ WRONG_FILES = {
     "data list --data nowhere": "no folder",
     "status --watch --format json": "status: --watch prints text; leave out --watch or --format json",
     "check small.yaml finetune.learning_rate=[1e-3,0.001]": "finetune.learning_rate: rate 0.001 stands twice",
-    "db export out.db --db small.yaml": "db export: only --example is offered",
+    "db export small.yaml --db small.yaml": "small.yaml",
     "db upgrade --db nowhere/r.db": "nowhere",
 }
 

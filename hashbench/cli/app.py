@@ -97,6 +97,7 @@ def _usage(error: Exception) -> str:
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "hashbench"
     message = error.format_message() if hasattr(error, "format_message") else str(error)
+    message = message.replace("Value error, ", "")  # pydantic's word for what a type refuses
     return f"{message.rstrip('.')}; see: {path} --help"
 
 

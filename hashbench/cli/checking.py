@@ -25,7 +25,6 @@ def check_experiment(file: Path, overrides: Sequence[str], data: Sequence[str] |
     print(f"{file}: valid, encoder {loaded.experiment.encoder}, {_summary(planned)}\n")
     rows = [_model_row(model) for model in planned.models.values()]
     print_rows(list(rows[0]), rows, Format.text)
-    print()
     tasks = [
         {
             "task": found.task.name,
@@ -35,7 +34,9 @@ def check_experiment(file: Path, overrides: Sequence[str], data: Sequence[str] |
         }
         for found in planned.tasks
     ]
-    print_rows(list(tasks[0]), tasks, Format.text)
+    if tasks:  # pre-training alone has none
+        print()
+        print_rows(list(tasks[0]), tasks, Format.text)
     for name, corpus in planned.corpora.items():
         print(f"\ncorpus {name}: {corpus.origin}")
 

@@ -37,23 +37,21 @@ def export(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The new database.")],
     db: Database = DEFAULT_DB,
     example: Annotated[
-        bool, typer.Option("--example", help="Without host names, paths, diffs, texts, predictions.")
-    ] = False,
+        bool,
+        typer.Option("--example", help="Without host names, paths, diffs, texts, predictions: the one form there is."),
+    ] = True,
+    replace: Annotated[bool, typer.Option("--replace", help="Write in place of a store of this name.")] = False,
     experiments: Annotated[list[str] | None, typer.Option("--experiment", help="Only these; repeat it.")] = None,
 ) -> None:
-    """Write a copy that can be given away.
+    """Write a copy that can be given away: for a full one copy the file, or use db merge.
 
     Example: hashbench db export --example results.db.example
     """
-    from hashbench.errors import InputError
     from hashbench.store.engine import open_store
     from hashbench.store.export import export_example
 
-    if not example:
-        raise InputError(
-            "db export: only --example is offered; a full copy is a copy of the file, or hashbench db merge"
-        )
-    export_example(open_store(db, create=False, read_only=True), file, tuple(experiments or ()))
+    store = open_store(db, create=False, read_only=True)
+    export_example(store, file, tuple(experiments or ()), replace=replace)
     print(f"{db} -> {file}")
 
 

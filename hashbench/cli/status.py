@@ -34,7 +34,7 @@ def print_status(store: Store, name: str | None, *, as_json: bool) -> None:
         print(json.dumps(found, indent=2))
         return
     print(headline(experiment.name, store.name, state))
-    columns = ["run", "kind", "model", "task", "seed", "state", "tries", "seconds", "reason"]
+    columns = ["run", "kind", "model", "task", "seed", "state", "attempts", "seconds", "reason"]
     print_rows(columns, [_row(row) for row in rows], Format.text)
 
 
@@ -118,7 +118,7 @@ def _row(row: RunStatus) -> dict[str, str | int | float | None]:
         "task": row.task,
         "seed": row.seed,
         "state": row.state,
-        "tries": row.tries,
+        "attempts": row.attempts,
         "seconds": None if row.seconds is None else round(row.seconds, 1),
         "reason": " ".join((row.reason or "").split()),
     }

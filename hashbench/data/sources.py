@@ -16,7 +16,7 @@ from hashbench.data.fingerprints import digest
 from hashbench.data.glue import GLUE_NAMES
 from hashbench.data.hub import HubTable, hub_classification, hub_corpora, hub_tasks
 from hashbench.data.phrases import LocatedPhrases
-from hashbench.data.task_data import LocatedTask, TaskData
+from hashbench.data.task_data import LocatedTask, TaskData, sample_note
 from hashbench.data.tasks import Task, known_tasks
 from hashbench.errors import InputError, near_match
 from hashbench.experiment.schema import Phrases
@@ -160,7 +160,7 @@ class Available:
     name: str
     source: str  # of the hub: repository and revision
     rows: dict[str, int | None]  # split -> rows, None where only reading would tell
-    note: str = ""  # what is wrong with it
+    note: str = ""  # what is wrong with it, or that it is a sample
 
 
 def open_sources(data: str | Sequence[str], base: Path | None = None) -> tuple[Source, ...]:
@@ -255,7 +255,8 @@ def _available_tasks(source: Source) -> Iterator[Available]:
             published = task.official_rows if located.kind == "hub" else {}
             rows = {split: table.n_rows() or published.get(split) for split, table in located.tables.items()}
             first = next(iter(located.tables.values()))
-            yield Available("task", task.name, _shown(source, first), rows, _problem(first))
+            note = _problem(first) or ("" if located.kind == "builtin" else sample_note(located.task, rows))
+            yield Available("task", task.name, _shown(source, first), rows, note)
 
 
 def _available_corpora(source: Source) -> Iterator[Available]:

@@ -111,17 +111,22 @@ class LocatedTask:
 
     def _notes(self, splits: Mapping[str, Split]) -> tuple[str, ...]:
         notes = [BUILTIN_NOTE] if self.kind == "builtin" else []
-        official = {} if self.kind == "builtin" else self.task.official_rows
-        sampled = [
-            f"{split} {len(splits[split]):,} of {rows:,} rows"
-            for split, rows in official.items()
-            if split in splits and len(splits[split]) != rows
-        ]
-        notes += [f"sample: {', '.join(sampled)}"] if sampled else []
+        note = sample_note(self.task, {name: len(split) for name, split in splits.items()})
+        notes += [note] if note and self.kind != "builtin" else []
         if HOLDOUT in self.task.evaluation_splits:
             n_held = max(1, len(splits["train"]) // HOLDOUT_SHARE)
             notes.append(f"no validation split: selected on a seeded tenth of train ({n_held:,} rows)")
         return (*notes, *_unseen_labels(self.task, splits))
+
+
+def sample_note(task: Task, rows: Mapping[str, int | None]) -> str:
+    """Which splits hold fewer rows than the published data set, "" where none does; None: only reading would tell."""
+    sampled = [
+        f"{split} {n:,} of {official:,} rows"
+        for split, official in task.official_rows.items()
+        if (n := rows.get(split)) is not None and n != official
+    ]
+    return f"sample: {', '.join(sampled)}" if sampled else ""
 
 
 def hold_out(train: Split, seed: int = 0) -> tuple[Split, Split]:

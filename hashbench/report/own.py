@@ -76,7 +76,9 @@ def _columns(
     """Tasks, average, sizes and times; sizes and times only where one was measured."""
     columns = [column for task in tasks for column in _task_columns(measured, paper, task, all_metrics)]
     if shared:
-        of = f"{len(shared)} tasks" if len(shared) == len(tasks) else f"{len(shared)} of {len(tasks)}"
+        of = f"{len(shared)} of {len(tasks)}"
+        if len(shared) == len(tasks):
+            of = f"{len(shared)} task{'s' if len(shared) > 1 else ''}"
         average = Column("average", "percent", "average", "Average", better="high", subtitle=of, tasks=tuple(shared))
         columns.append(average)
     known = {name for (_, _, name), fact in measured.facts.items() if fact.value is not None}

@@ -77,13 +77,19 @@ def _experiment(measured: Measured) -> str:
     ids = {run.run_id for run in measured.runs}
     finished = sorted(run.origin.finished_at for run in done if run.origin.finished_at)
     dates = list(dict.fromkeys(datetime.fromtimestamp(moment, UTC).date().isoformat() for moment in finished))
-    when = f", {dates[0]}" + (f" to {dates[-1]}" if len(dates) > 1 else "") if dates else ""
-    return f"{measured.experiment.name}: {len({run.run_id for run in done})} of {len(ids)} runs finished{when} (UTC)"
+    when = f", {dates[0]}" + (f" to {dates[-1]}" if len(dates) > 1 else "") + " (UTC)" if dates else ""
+    return f"{measured.experiment.name}: {len({run.run_id for run in done})} of {len(ids)} runs finished{when}"
 
 
 def _data(origins: dict[str, TaskOrigin]) -> str:
     """Origin, notes, reported examples and fingerprint of every task; what all tasks share stands once, in front."""
-    said = {task: list(dict.fromkeys([*origin.origins, *origin.notes])) for task, origin in origins.items()}
+    said = {
+        task: [
+            *(place for place in dict.fromkeys(origin.origins) if not any(n.startswith(place) for n in origin.notes)),
+            *dict.fromkeys(origin.notes),
+        ]
+        for task, origin in origins.items()
+    }
     shared = [text for text in next(iter(said.values()), []) if all(text in texts for texts in said.values())]
     parts = []
     for task, origin in origins.items():

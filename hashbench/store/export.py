@@ -29,8 +29,14 @@ NO_PATHS = ("hub", "builtin")  # values of them that are none
 PATH = re.compile(r"(?:(?<![^\s\"'(=,\[{])|(?<=:)(?=/[^/]))(?:(?:~\w*|\.{1,2})?/|[A-Za-z]:[\\/])[^\s\"',;)]+")
 
 
-def export_example(store: Store, file: Path, experiments: Sequence[str] = ()) -> None:
-    """Write the finished runs of some experiments (none named: of all) to a SQLite file, in place of an older one."""
+def export_example(store: Store, file: Path, experiments: Sequence[str] = (), *, replace: bool = False) -> None:
+    """Write the finished runs of some experiments (none named: of all) to a new SQLite file.
+
+    Raises:
+        InputError: an unknown experiment, a missing folder, or something in the file's place that is no store; a
+            store only where it may not be replaced.
+    """
+    _check_place(file, replace)
     missing = sorted(set(experiments) - {row["name"] for row in store.query("SELECT name FROM experiment")})
     if missing:
         raise InputError(f"{store.name}: no experiment {missing[0]!r} to export")
@@ -42,6 +48,15 @@ def export_example(store: Store, file: Path, experiments: Sequence[str] = ()) ->
     example.close()
     _seal(half)
     half.replace(file)
+
+
+def _check_place(file: Path, replace: bool) -> None:
+    if not file.parent.is_dir():
+        raise InputError(f"{file}: no folder '{file.parent}'; make it, or write to another one")
+    if file.exists():
+        if not replace:
+            raise InputError(f"{file}: is there already; name a new file, or add --replace")
+        open_store(file, create=False, read_only=True).close()  # says so where it is no store
 
 
 def scrub(value: Any, hosts: frozenset[str], *, places: Sequence[str] = (), key: str = "") -> Any:

@@ -106,13 +106,25 @@ def test_only_the_experiments_that_are_named(store: Store, lab: Lab, tmp_path: P
     copy = open_store(tmp_path / "out.db", read_only=True)
     assert [row["id"] for row in copy.query("SELECT id FROM run")] == [lab.id("z")]
     copy.close()
-    export_example(store, tmp_path / "out.db", ["glue"])  # in place of the older file
+    with pytest.raises(InputError, match="out.db: is there already; name a new file, or add --replace"):
+        export_example(store, tmp_path / "out.db", ["glue"])
+    export_example(store, tmp_path / "out.db", ["glue"], replace=True)
     copy = open_store(tmp_path / "out.db", read_only=True)
     assert [row["name"] for row in copy.query("SELECT name FROM experiment")] == ["glue"]
     copy.close()
     with pytest.raises(InputError, match="no experiment 'no' to export"):
         export_example(store, tmp_path / "none.db", ["no"])
     assert not (tmp_path / "none.db").exists()
+
+
+def test_nothing_but_a_store_is_replaced(store: Store, lab: Lab, tmp_path: Path) -> None:
+    fill(store, lab)
+    (tmp_path / "notes.txt").write_text("keep me")
+    with pytest.raises(InputError, match="notes.txt"):
+        export_example(store, tmp_path / "notes.txt", replace=True)
+    assert (tmp_path / "notes.txt").read_text() == "keep me"
+    with pytest.raises(InputError, match="no folder '.*nowhere'; make it"):
+        export_example(store, tmp_path / "nowhere" / "out.db")
 
 
 @pytest.mark.parametrize(
