@@ -110,11 +110,9 @@ def _tokens_of_task(spec: Mapping[str, Any], rows: int) -> int:
     """Tokens that a training on a task reads."""
     recipe = spec["finetune"]
     shown = recipe["steps"] * recipe["batch_size"] if recipe.get("steps") else recipe["epochs"] * rows  # rows
-    maps = spec["model"]["coder"]["maps"] if "maps" in spec["model"]["coder"] else 1
-    if "entities" in spec:
-        return int(shown * spec["entities"]["segment_items"] * maps)
-    if "phrases" in spec:
-        return int(shown * spec["phrases"]["sequence_items"] * maps)
+    for items, length in (("entities", "segment_items"), ("phrases", "sequence_items")):
+        if items in spec:
+            return int(shown * spec[items][length] * spec["model"]["coder"].get("maps", 1))
     return int(shown * TOKENS_PER_ROW)
 
 

@@ -146,4 +146,4 @@ def test_a_release_is_named_in_full() -> None:
 def test_what_all_tasks_share_is_said_once(tmp_path: Path) -> None:
     notes = {task: {"origin": "built-in data", "data": "built-in data: generated"} for task in ("cola", "rte")}
     table = _table(tmp_path, World(tasks=("cola", "rte"), seeds=(0,), notes=notes), None)
-    assert _facts(table)["data"] == "built-in data, built-in data: generated: cola (data data-col); rte (data data-rte)"
+    assert _facts(table)["data"] == "built-in data: generated: cola (data data-col); rte (data data-rte)"
