@@ -8,7 +8,7 @@ import torch
 
 from hashbench.coders.bloom import permutation_map
 from hashbench.objectives import item_search
-from hashbench.objectives.item_search import ItemSearch
+from hashbench.objectives.item_search import ItemSearch, top_buckets
 from tests.oracles.superbloom import beam_search, ranking
 
 
@@ -131,3 +131,14 @@ def test_queries_are_cut_to_fit_into_memory(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(item_search, "CELLS", 100)
     cut = search.exhaustive(logs, 5).items, search.approximate(logs, 5, 2).items, search.ranks(logs, targets)
     assert all(torch.equal(one, other) for one, other in zip(whole, cut, strict=True))
+
+
+@pytest.mark.parametrize("n", [100, 4 * 5 * 64 - 1, 4 * 5 * 64, 4 * 5 * 64 + 63, 3000])
+@pytest.mark.parametrize("levels", [7, 10**9])  # many equal values, or none
+def test_the_highest_buckets_are_those_of_a_sort(n: int, levels: int) -> None:
+    logs = torch.randint(0, levels, (3, 2, n), generator=torch.Generator().manual_seed(n)).float()
+    logs[0, 0, -1] = levels + 1  # behind the last whole block
+    values, places = top_buckets(logs, 5)
+    assert torch.equal(values, logs.sort(dim=-1, descending=True).values[..., :5])
+    assert torch.equal(logs.gather(-1, places), values)
+    assert all(len(row.unique()) == 5 for row in places.flatten(0, 1))
