@@ -59,7 +59,7 @@ def paper_table(
     views = _views(measured, paper, layout, examples)
     columns = views[0].columns
     rows = mark_best(_rows(Printed(paper, number, layout), views), columns)
-    rows, footnotes = _footnoted(rows, number, paper, published)
+    rows, footnotes, remarks = _footnoted(rows, number, paper, published)
     if not published:
         rows = [row for row in rows if row.encoder or row.measured()]
     return Table(
@@ -70,7 +70,7 @@ def paper_table(
         columns=columns,
         rows=tuple(rows),
         footnotes=tuple(footnotes),
-        notes=layout.notes,
+        notes=(*remarks, *layout.notes),
         missing=tuple(missing_lines(rows, columns)),
         published=published,
         readings=tuple(dict.fromkeys(reading for view in views for reading in _readings(view.columns))),
@@ -225,18 +225,29 @@ def _mean_cell(cells: Sequence[Cell]) -> Cell:
     return replace(known[0], value=sum(lows) / len(lows), value_high=high)
 
 
-def _footnoted(rows: Sequence[Row], number: str, paper: Paper, published: bool) -> tuple[list[Row], list[str]]:
-    """The same rows with footnote numbers on their cells, and the texts; they speak of published numbers only."""
-    marked, texts = [dict(row.cells) for row in rows], []
+def _footnoted(
+    rows: Sequence[Row], number: str, paper: Paper, published: bool
+) -> tuple[list[Row], list[str], list[str]]:
+    """The same rows with footnote numbers on their cells, the texts, and remarks that belong to no cell of these.
+
+    They speak of published numbers only.
+    """
+    marked = [dict(row.cells) for row in rows]
+    texts: list[str] = []
+    remarks: list[str] = []
     for note in paper.footnotes if published else ():
         if number not in note.tables:
             continue
-        texts.append(note.text)
-        for model, column in note.cells:
-            for row, cells in zip(rows, marked, strict=True):
-                if model in (row.model, row.key) and column in cells and cells[column].published is not None:
-                    cells[column] = replace(cells[column], marks=(*cells[column].marks, len(texts)))
-    return [replace(row, cells=cells) for row, cells in zip(rows, marked, strict=True)], texts
+        places = [
+            (cells, column)
+            for model, column in note.cells
+            for row, cells in zip(rows, marked, strict=True)
+            if model in (row.model, row.key) and column in cells and cells[column].published is not None
+        ]
+        (texts if places else remarks).append(note.text)
+        for cells, column in places:
+            cells[column] = replace(cells[column], marks=(*cells[column].marks, len(texts)))
+    return [replace(row, cells=cells) for row, cells in zip(rows, marked, strict=True)], texts, remarks
 
 
 def printed_number(paper: Paper, key: str, column: str) -> Published | None:

@@ -72,6 +72,13 @@ def test_footnotes_mark_their_cells(filled: dict[str, Table]) -> None:
     ]
 
 
+def test_a_number_stands_before_no_note_that_marks_no_cell(filled: dict[str, Table]) -> None:
+    for table in filled.values():
+        used = {mark for row in table.rows for cell in row.cells.values() for mark in cell.marks}
+        assert used == set(range(1, len(table.footnotes) + 1))
+    assert any(note.startswith("Section 5.2 of the paper speaks of PRR drops") for note in filled["2"].notes)
+
+
 def test_models_that_were_not_run_stay_with_their_published_values_or_leave(paper_store: Store) -> None:
     with_published = tables(paper_store, table="1")[0]
     assert _row(with_published, "canine-c").cells["cola"].value is None
