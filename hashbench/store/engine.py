@@ -7,8 +7,10 @@ that says IMMEDIATE blocks every writer.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
+import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -48,6 +50,8 @@ class Store:
             self._writer = self._reader if read_only else _sqlite_engine(url, "BEGIN IMMEDIATE")
         else:
             self._reader = self._writer = sa.create_engine(url, pool_pre_ping=True)
+        # The last connection that is closed brings the write-ahead log into the database: a copy of the file is whole.
+        self._closed = weakref.finalize(self, _let_go, os.getpid(), self._reader, self._writer)
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
@@ -72,9 +76,15 @@ class Store:
         return dialect.insert(table).on_conflict_do_nothing()
 
     def close(self) -> None:
-        """Let go of all connections."""
-        self._reader.dispose()
-        self._writer.dispose()
+        """Let go of all connections; without it that is done at the end of the program."""
+        self._closed()
+
+
+def _let_go(owner: int, *engines: Engine) -> None:
+    """Closes the connections, in the process that opened them alone: a fork must not touch its parent's."""
+    if os.getpid() == owner:
+        for engine in engines:
+            engine.dispose()
 
 
 def open_store(where: str | Path, *, create: bool = True, read_only: bool = False) -> Store:

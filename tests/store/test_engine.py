@@ -223,3 +223,22 @@ def test_opening_is_quick_and_loads_neither_alembic_nor_torch(tmp_path: Path) ->
         open_store(path).close()
         times.append(time.perf_counter() - start)
     assert min(times) < 0.05  # measured: 4 ms
+
+
+def test_a_program_that_ends_leaves_one_whole_file(tmp_path: Path) -> None:
+    """What stands in the write-ahead log alone would be missing from a copy of the file."""
+    program = (
+        "from hashbench.store.engine import open_store\n"
+        "import sqlalchemy as sa\n"
+        "from hashbench.store.schema import setting\n"
+        "store = open_store('r.db')\n"
+        "with store.write() as connection:\n"
+        "    connection.execute(sa.insert(setting), {'key': 'mine', 'value': 'kept'})\n"
+        "store.query('SELECT 1')\n"
+        "store.itself = store\n"  # nothing lets go of it by itself
+        "import gc; gc.disable(); gc.freeze()\n"
+    )
+    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["r.db"]
+    with sqlite3.connect(tmp_path / "r.db") as connection:
+        assert connection.execute("SELECT value FROM setting WHERE key = 'mine'").fetchone() == ("kept",)
