@@ -128,7 +128,11 @@ def parse(where: str | Path) -> tuple[URL, str]:
 
 def schema_of(connection: Connection) -> str | None:
     """The schema of an open database; None where there are no tables of ours."""
-    if not sa.inspect(connection).has_table("alembic_version"):
+    return _schema_among(connection, sa.inspect(connection).get_table_names())
+
+
+def _schema_among(connection: Connection, tables: Sequence[str]) -> str | None:
+    if alembic_version.name not in tables:
         return None
     return connection.execute(sa.select(alembic_version.c.version_num)).scalar()
 
@@ -142,8 +146,9 @@ def _connect(url: URL, name: str, read_only: bool) -> Store:
 
 def _make_or_check(store: Store, *, create: bool) -> None:
     with store.read() as connection:
-        schema = schema_of(connection)
-        foreign = schema is None and bool(sa.inspect(connection).get_table_names())
+        tables = sa.inspect(connection).get_table_names()  # once: another process may be making them
+        schema = _schema_among(connection, tables)
+        foreign = schema is None and bool(tables)
         stale = schema == SCHEMA and not views.are_current(connection)
     if schema is None:
         if foreign:
