@@ -168,7 +168,8 @@ WRONG_FILES = {
     "data list --data nowhere": "no folder",
     "status --watch --format json": "status: --watch prints text; leave out --watch or --format json",
     "check small.yaml finetune.learning_rate=[1e-3,0.001]": "finetune.learning_rate: rate 0.001 stands twice",
-    "db export small.yaml --db small.yaml": "small.yaml",
+    "db export out.db --db small.yaml": "db export: add --example, the one form there is",
+    "db export --example out.db --db small.yaml": "small.yaml",
     "db upgrade --db nowhere/r.db": "nowhere",
 }
 

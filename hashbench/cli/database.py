@@ -38,8 +38,8 @@ def export(
     db: Database = DEFAULT_DB,
     example: Annotated[
         bool,
-        typer.Option("--example", help="Without host names, paths, diffs, texts, predictions: the one form there is."),
-    ] = True,
+        typer.Option("--example", help="Without host names, paths, diffs, texts, predictions. Needed: no other form."),
+    ] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Write in place of a store of this name.")] = False,
     experiments: Annotated[list[str] | None, typer.Option("--experiment", help="Only these; repeat it.")] = None,
 ) -> None:
@@ -47,9 +47,12 @@ def export(
 
     Example: hashbench db export --example results.db.example
     """
+    from hashbench.errors import InputError
     from hashbench.store.engine import open_store
     from hashbench.store.export import export_example
 
+    if not example:
+        raise InputError("db export: add --example, the one form there is; a full copy is a copy of the file")
     store = open_store(db, create=False, read_only=True)
     export_example(store, file, tuple(experiments or ()), replace=replace)
     print(f"{db} -> {file}")
