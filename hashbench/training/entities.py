@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -18,20 +17,15 @@ from hashbench.objectives.entities import NO_LABEL, EntityHead
 from hashbench.objectives.item_search import ItemSearch
 from hashbench.training.checkpoints import Resumable
 from hashbench.training.curves import Curves, Point
-from hashbench.training.evaluation import Evaluation, Progress, as_plain, from_plain
+from hashbench.training.evaluated import EvaluatedModule
+from hashbench.training.evaluation import Evaluation
 from hashbench.training.model import Model
 from hashbench.training.pretraining import Machine
 from hashbench.training.recipe import (
-    ClippedModule,
-    adamw,
     evaluation_steps,
     make_trainer,
-    optimizer_setup,
     pick_device,
-    reseed,
-    schedule_of,
     training_length,
-    warmup_length,
 )
 
 TOP = 20  # items of a ranking where not all are ranked: the largest k of the paper's tables
@@ -49,7 +43,7 @@ class Trained:
     steps: int
 
 
-class EntityModule(ClippedModule):
+class EntityModule(EvaluatedModule):
     """One model with the head of its objective under the recipe of the experiment."""
 
     def __init__(
@@ -64,16 +58,12 @@ class EntityModule(ClippedModule):
         total_steps: int,
         curves: Curves,
     ) -> None:
-        super().__init__()
-        self.model, self.head, self.curves = model, head, curves
-        self.progress = Progress()
-        self._recipe, self._data, self._search = recipe, data, search
-        self._seed, self._total_steps = seed, total_steps
+        super().__init__(
+            recipe, learning_rate=single_rate(recipe), seed=seed, total_steps=total_steps, curves=curves
+        )
+        self.model, self.head = model, head
+        self._data, self._search = data, search
         self._collected: list[tuple[np.ndarray, np.ndarray]] = []
-        self._best_weights: dict[str, Tensor] = {}
-
-    def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
-        reseed(self._seed, self.global_step, self.global_rank)
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         loss = loss_of(self.model, self.head, batch)
@@ -96,41 +86,7 @@ class EntityModule(ClippedModule):
         for name, value in found.items():
             self.curves.add("validation", name, self.global_step, value)
         metric = self._recipe.select_metric or self._data.task.select_metric
-        evaluation = Evaluation(self.global_step, found[metric], {"validation": outputs})
-        if self.progress.add(evaluation):
-            evaluation.weights = {
-                name: tensor.detach().to("cpu", copy=True)
-                for name, tensor in self.state_dict().items()
-                if name.startswith(("model.", "head."))
-            }
-        if self._recipe.patience is not None and self.progress.without_gain >= self._recipe.patience:
-            self.trainer.should_stop = True
-
-    def configure_optimizers(self) -> Any:
-        recipe = self._recipe
-        optimizer = adamw(
-            self,
-            learning_rate=single_rate(recipe),
-            betas=recipe.betas,
-            eps=recipe.eps,
-            weight_decay=recipe.weight_decay,
-        )
-        warmup = warmup_length(recipe, self._total_steps)
-        schedule = schedule_of(recipe.schedule, total=self._total_steps, warmup=warmup, cycles=recipe.restart_cycles)
-        return optimizer_setup(optimizer, schedule)
-
-    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        checkpoint["points"] = self.curves.plain()
-        checkpoint["progress"] = {
-            "without_gain": self.progress.without_gain,
-            "best": as_plain(self.progress.best),
-            "last": as_plain(self.progress.last),
-        }
-
-    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        self.curves.restore(checkpoint["points"])
-        kept = checkpoint["progress"]
-        self.progress = Progress(from_plain(kept["best"]), from_plain(kept["last"]), kept["without_gain"])
+        self.take_in(Evaluation(self.global_step, found[metric], {"validation": outputs}), keep_weights=True)
 
 
 def train_entities(

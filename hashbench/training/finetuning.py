@@ -17,21 +17,16 @@ from hashbench.experiment.schema import Finetune, Precision
 from hashbench.objectives.classification import ClassificationHead
 from hashbench.training.checkpoints import Resumable
 from hashbench.training.curves import Curves, Point
-from hashbench.training.evaluation import Evaluation, Outputs, Progress, as_plain, from_plain, score_splits
+from hashbench.training.evaluated import EvaluatedModule
+from hashbench.training.evaluation import Evaluation, Outputs, score_splits
 from hashbench.training.model import Model
 from hashbench.training.pretraining import Machine
 from hashbench.training.recipe import (
-    ClippedModule,
-    adamw,
     evaluation_steps,
     make_trainer,
-    optimizer_setup,
     pick_device,
     precision_found,
-    reseed,
-    schedule_of,
     training_length,
-    warmup_length,
 )
 
 
@@ -47,7 +42,7 @@ class Finetuned:
     steps: int
 
 
-class FinetuningModule(ClippedModule):
+class FinetuningModule(EvaluatedModule):
     """One model with a fresh head under the recipe of the experiment."""
 
     def __init__(
@@ -63,12 +58,10 @@ class FinetuningModule(ClippedModule):
         curves: Curves,
         keep_best_weights: bool,
     ) -> None:
-        super().__init__()
-        self.model, self.head, self.curves = model, head, curves
-        self.progress = Progress()
-        self._recipe, self._data = recipe, data
-        self.total_steps = total_steps
-        self._learning_rate, self._seed = learning_rate, seed
+        super().__init__(
+            recipe, learning_rate=learning_rate, seed=seed, total_steps=total_steps, curves=curves
+        )
+        self.model, self.head, self._data = model, head, data
         self._keep_best_weights = keep_best_weights
         self._collected: dict[int, list[tuple[np.ndarray, np.ndarray]]] = {}
 
@@ -76,9 +69,6 @@ class FinetuningModule(ClippedModule):
         """A batch -> outputs of the head (B, n_outputs)."""
         outputs: Tensor = self.head(*self.model.for_head(batch, self.head.pooling))  # (B, n_outputs)
         return outputs
-
-    def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
-        reseed(self._seed, self.global_step, self.global_rank)
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         assert batch.labels is not None  # the loader always labels
@@ -98,15 +88,7 @@ class FinetuningModule(ClippedModule):
         splits = self._data.select_splits
         outputs = {split: self._gather(self._collected[index], split) for index, split in enumerate(splits)}
         selection = score_splits(self._data, outputs, self.curves, self.global_step, self._recipe.select_metric)
-        evaluation = Evaluation(self.global_step, selection, outputs)
-        if self.progress.add(evaluation) and self._keep_best_weights:
-            evaluation.weights = {
-                name: tensor.detach().to("cpu", copy=True)
-                for name, tensor in self.state_dict().items()
-                if name.startswith(("model.", "head."))
-            }
-        if self._recipe.patience is not None and self.progress.without_gain >= self._recipe.patience:
-            self.trainer.should_stop = True
+        self.take_in(Evaluation(self.global_step, selection, outputs), keep_weights=self._keep_best_weights)
 
     def _gather(self, collected: list[tuple[np.ndarray, np.ndarray]], split: str) -> np.ndarray:
         """Outputs of all devices in the order of the rows (n, n_outputs); a row that came twice counts once."""
@@ -119,32 +101,6 @@ class FinetuningModule(ClippedModule):
         ordered = np.empty((len(self._data.targets(split)), values.shape[1]), np.float32)  # (n, n_outputs)
         ordered[rows] = values
         return ordered
-
-    def configure_optimizers(self) -> Any:
-        recipe = self._recipe
-        optimizer = adamw(
-            self,
-            learning_rate=self._learning_rate,
-            betas=recipe.betas,
-            eps=recipe.eps,
-            weight_decay=recipe.weight_decay,
-        )
-        warmup = warmup_length(recipe, self.total_steps)
-        schedule = schedule_of(recipe.schedule, total=self.total_steps, warmup=warmup, cycles=recipe.restart_cycles)
-        return optimizer_setup(optimizer, schedule)
-
-    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        checkpoint["points"] = self.curves.plain()
-        checkpoint["progress"] = {
-            "without_gain": self.progress.without_gain,
-            "best": as_plain(self.progress.best),
-            "last": as_plain(self.progress.last),
-        }
-
-    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        self.curves.restore(checkpoint["points"])
-        kept = checkpoint["progress"]
-        self.progress = Progress(from_plain(kept["best"]), from_plain(kept["last"]), kept["without_gain"])
 
 
 @dataclass(frozen=True)
