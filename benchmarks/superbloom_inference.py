@@ -5,7 +5,8 @@
 
 The peer scores all items by one gather a map and takes `torch.topk`, on the same distributions and threads; it is the
 plain form, without the suite's rule for ties. Contestants take turns, query by query; medians over queries are printed,
-ratios are medians of the ratios of a query. `exact` includes the certificate and the wider search where it fails.
+ratios are medians of the ratios of a query. `exact` includes the proof that no other item can enter. With
+`--keep-memory` the process keeps freed memory, as the suite's workers do: the peer saves the page faults of its scores.
 Distributions are softmaxes of normal scores times `--scale`, 3 by default: a best bucket of some percent, as trained
 models have; flatter ones are harder for `exact`.
 """
@@ -21,6 +22,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from hashbench.allocator import keep_freed_memory
 from hashbench.coders.bloom import permutation_map
 from hashbench.objectives.item_search import ItemSearch
 
@@ -37,8 +39,11 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=30)
     parser.add_argument("--scale", type=float, default=3.0)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--keep-memory", action="store_true")
     asked = parser.parse_args()
     torch.set_num_threads(asked.threads)
+    if asked.keep_memory:
+        keep_freed_memory()
     maps = np.stack([permutation_map(asked.items, asked.alpha, 0, j) for j in range(asked.maps)])
     search = ItemSearch(maps, asked.alpha)
     tables = torch.from_numpy(maps)  # (m, N) int64, as index_select likes them best

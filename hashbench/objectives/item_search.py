@@ -6,19 +6,24 @@ Items are numbered by frequency, and of equal scores the lower number comes firs
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import reduce
+from itertools import permutations
 from typing import Literal
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from hashbench.objectives.item_search_kernel import rank_items
+from hashbench.text.compiled import use_numba
+
 EXHAUSTIVE_BELOW = 30_000  # items: below, scoring all of them is faster than looking for candidates
 CELLS = 1 << 24  # scores that exist at a time: 64 MB in float32
 BLOCK = 64  # neighbouring buckets of which the highest is found first
-WIDER = 16  # times as many buckets are looked at, where those at hand do not certify
+WIDER = 8  # times as many buckets are put in order, where those at hand do not certify
 NOBODY = -1  # fills up a ranking with fewer items than were asked for
+Order = tuple[Tensor, Tensor]  # the best buckets of each map, best first: their logs and numbers, both (q, m, width)
 
 
 @dataclass(frozen=True)
@@ -41,9 +46,17 @@ class ItemSearch:
         self.alpha, self.n_buckets = alpha, -(-self.n_items // alpha)
         self._join = torch.add if join == "sum" else torch.minimum
         self.maps = torch.from_numpy(maps.astype(np.int32)).to(device)  # (m, N)
-        filled = np.full((m, self.n_buckets * alpha), NOBODY, np.int32)
+        places = self.n_buckets * alpha  # of members in a map; the last ones of the last bucket may be empty
+        filled = np.full((m, places), NOBODY, np.int32)
         filled[:, : self.n_items] = np.argsort(maps, axis=1, kind="stable")
-        self.members = torch.from_numpy(filled.reshape(m, self.n_buckets, alpha)).to(device)
+        # A member's buckets in the other maps stand beside those of its bucket's other members: a bucket is scored
+        # from neighbouring memory, where looking each member up in the maps would go all over it.
+        elsewhere = np.zeros((m, places, m - 1), np.int32)
+        for j, i in permutations(range(m), 2):
+            elsewhere[j, : self.n_items, i - (i > j)] = maps[i][filled[j, : self.n_items]]
+        self._members = torch.from_numpy(filled.reshape(m, self.n_buckets, alpha)).to(device)
+        self._elsewhere = torch.from_numpy(elsewhere.reshape(m, self.n_buckets, alpha, m - 1)).to(device)
+        self._slots = torch.arange(alpha, device=device)
 
     @property
     def scores_all(self) -> bool:
@@ -64,23 +77,35 @@ class ItemSearch:
         Certified (the paper's certificate with the tighter values at beam + 1) are rankings that no other item can
         enter: outside, every l_j is at most the best bucket outside.
         """
-        k = min(k, self.n_items)
-        parts = [self._candidates(part, beam) for part in logs.split(self._rows(beam))]
-        ranked = [_first(candidates, scores, k) for candidates, scores, _ in parts]
-        items, scores = (torch.cat(each) for each in zip(*ranked, strict=True))
-        bound = torch.cat([bound for _, _, bound in parts])  # (Q,)
-        return Found(items, scores, scores[:, -1] >= bound)
+        k, width = min(k, self.n_items), min(beam + 1, self.n_buckets)
+        return _joined([self._look(part, top_buckets(part, width), k, beam) for part in logs.split(self._rows(beam))])
 
     def exact(self, logs: Tensor, k: int, beam: int) -> Found:
-        """The k best of all items (up to ties), looking at as few as the certificate allows. `logs` (Q, m, NB)."""
-        found = self.approximate(logs, k, beam)
-        for row in (~found.certified).nonzero()[:, 0].tolist():
-            one = logs[row : row + 1]
-            wider = self._sufficient(one[0], found.scores[row, -1], beam)
-            every = wider * self.alpha * len(self.maps) >= self.n_items
-            again = self.exhaustive(one, k) if every else self.approximate(one, k, wider)
-            found.items[row], found.scores[row] = again.items[0], again.scores[0]
-        return Found(found.items, found.scores, torch.ones_like(found.certified))
+        """The k best of all items (up to ties), looking at as few as the certificate allows. `logs` (Q, m, NB).
+
+        Compiled on a CPU; elsewhere by beams, of which `beam` is the first.
+        """
+        if logs.device.type != "cpu" or logs.dtype != torch.float32 or not use_numba():
+            return self.exact_by_beams(logs, k, beam)
+        members, elsewhere, by_sum = self._members.numpy(), self._elsewhere.numpy(), self._join is torch.add
+        values = logs.detach().contiguous().numpy()
+        items, scores = rank_items(values, elsewhere, members, self.n_items, by_sum, min(k, self.n_items))
+        items[scores == -np.inf] = NOBODY
+        return Found(torch.from_numpy(items), torch.from_numpy(scores), torch.ones(len(logs), dtype=torch.bool))
+
+    def exact_by_beams(self, logs: Tensor, k: int, beam: int) -> Found:
+        """`exact` from tensor operations alone: by beam, and in a wider one where that certifies no ranking."""
+        k, width = min(k, self.n_items), min(WIDER * beam, self.n_buckets)
+        parts = []
+        for part in logs.split(self._rows(width)):
+            order = top_buckets(part, width)  # once, as wide as most second looks need
+            found = self._look(part, order, k, beam)
+            for row in (~found.certified).nonzero()[:, 0].tolist():
+                one = slice(row, row + 1)
+                again = self._second_look(part[one], (order[0][one], order[1][one]), found.scores[row, -1], k, beam)
+                found.items[row], found.scores[row] = again.items[0], again.scores[0]
+            parts.append(Found(found.items, found.scores, torch.ones_like(found.certified)))
+        return _joined(parts)
 
     def best(self, logs: Tensor, k: int, beam: int) -> Found:
         """The k best items, all scored where they are few, else by `exact`."""
@@ -104,38 +129,61 @@ class ItemSearch:
         """Queries whose candidates fit into memory together."""
         return max(1, CELLS // (len(self.maps) * (self.n_buckets + beam * self.alpha)))
 
-    def _candidates(self, logs: Tensor, beam: int) -> tuple[Tensor, Tensor, Tensor]:
-        """Items (q, m beam alpha) and their scores, each once (others -1 and -inf), and the bound (q,) of the rest."""
+    def _look(self, logs: Tensor, order: Order, k: int, beam: int) -> Found:
+        """The k best of the items in the `beam` best buckets; `order` holds one more of each map, or all."""
         beam = min(beam, self.n_buckets)
-        values, best = top_buckets(logs, min(beam + 1, self.n_buckets))  # (q, m, beam + 1)
-        inside = torch.zeros(logs.shape, dtype=torch.bool, device=logs.device)
-        inside.scatter_(2, best[..., :beam], True)  # (q, m, NB)
-        items, scores = [], []
-        for j, members in enumerate(self.members):
-            here = members[best[:, j, :beam]].flatten(1).long()  # (q, beam alpha)
-            valid = here >= 0
-            buckets = [each[here.clamp(min=0)].long() for each in self.maps]
-            for earlier in range(j):  # counted in that list already
-                valid &= ~inside[:, earlier].gather(1, buckets[earlier])
-            joined = reduce(self._join, (logs[:, i].gather(1, bucket) for i, bucket in enumerate(buckets)))
-            items.append(here.masked_fill(~valid, NOBODY))
-            scores.append(joined.masked_fill(~valid, -torch.inf))
+        places, scores = self._candidates(logs, order[0][..., :beam], order[1][..., :beam])
+        if places.shape[1] > k:  # items are read where they can be among the k best, ties at the edge included
+            edge = scores.topk(k, dim=1).values[:, -1:]
+            scores, chosen = scores.topk(int((scores >= edge).sum(1).max()), dim=1)
+            places = places.gather(1, chosen)
+        items, scores = _first(self._members.flatten()[places].long(), scores, k)
         if beam == self.n_buckets:
-            bound = torch.full_like(logs[:, 0, 0], -torch.inf)
-        else:
-            bound = reduce(self._join, (values[:, j, beam] for j in range(len(self.maps))))
-        return torch.cat(items, 1), torch.cat(scores, 1), bound
+            return Found(items, scores, torch.ones(len(logs), dtype=torch.bool, device=logs.device))
+        bound = reduce(self._join, order[0][..., beam].unbind(1))  # (q,): what is outside is at most that
+        return Found(items, scores, scores[:, -1] >= bound)
 
-    def _sufficient(self, logs: Tensor, worst: Tensor, beam: int) -> int:
-        """The smallest beam, at least `beam`, outside of which no item scores above `worst`. `logs` (m, NB)."""
-        width = beam
-        while True:  # few of many buckets are better, so they are not all sorted
-            width = min(WIDER * width, self.n_buckets)
-            ordered, _ = top_buckets(logs, width)
-            bounds = reduce(self._join, ordered.unbind())  # (width,): of what is outside a beam of 0, 1, ...
-            above = int((bounds > worst).sum())
+    def _candidates(self, logs: Tensor, values: Tensor, best: Tensor) -> tuple[Tensor, Tensor]:
+        """Places of the members of buckets `best` (q, m, beam), with logs `values`, and their scores (q, m beam alpha).
+
+        An item's score stands at its first place; at others, and where there is no item, it is -inf.
+        """
+        inside = torch.zeros(logs.shape, dtype=torch.bool, device=logs.device)
+        inside.scatter_(2, best, True)  # (q, m, NB)
+        places, scores = [], []
+        for j in range(len(self.maps)):
+            parts, twice = [], []
+            for i in range(len(self.maps)):  # in this order, as all scores are joined: equal to the last bit
+                if i == j:
+                    parts.append(values[:, j, :, None].expand(-1, -1, self.alpha).flatten(1))
+                    continue
+                buckets = self._elsewhere[j, :, :, i - (i > j)][best[:, j]].flatten(1).long()  # (q, beam alpha)
+                parts.append(logs[:, i].gather(1, buckets))
+                if i < j:  # counted in that list already
+                    twice.append(inside[:, i].gather(1, buckets))
+            here = (best[:, j, :, None] * self.alpha + self._slots).flatten(1)  # (q, beam alpha)
+            left_out = reduce(torch.logical_or, twice, here >= self.n_items)
+            scores.append(reduce(self._join, parts).masked_fill(left_out, -torch.inf))
+            places.append(here + j * self.n_buckets * self.alpha)
+        return torch.cat(places, 1), torch.cat(scores, 1)
+
+    def _second_look(self, logs: Tensor, order: Order, worst: Tensor, k: int, beam: int) -> Found:
+        """The k best of one query's items, in the smallest beam outside of which none scores above `worst`."""
+        while True:
+            bounds = reduce(self._join, order[0][0].unbind())  # (width,): of what is outside a beam of 0, 1, ...
+            above, width = int((bounds > worst).sum()), len(bounds)
             if above < width or width == self.n_buckets:
-                return max(beam, above)
+                break
+            order = top_buckets(logs, min(WIDER * width, self.n_buckets))
+        wider = max(beam, above)
+        if wider * self.alpha * len(self.maps) >= self.n_items:
+            return self.exhaustive(logs, k)
+        return self._look(logs, order, k, wider)
+
+
+def _joined(parts: list[Found]) -> Found:
+    """The rankings of all parts, in their order."""
+    return Found(*(torch.cat([getattr(part, field.name) for part in parts]) for field in fields(Found)))
 
 
 def top_buckets(logs: Tensor, k: int) -> tuple[Tensor, Tensor]:
@@ -172,10 +220,6 @@ def _best(scores: Tensor, k: int) -> tuple[Tensor, Tensor]:
 
 def _first(items: Tensor, scores: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """The k best candidates (q, c), of equal ones the lower number, filled up with -1: items and scores (q, k)."""
-    if items.shape[1] > k:  # what cannot be among the k best, ties at the edge included, is not sorted
-        edge = scores.topk(k, dim=1).values[:, -1:]
-        scores, order = scores.topk(int((scores >= edge).sum(1).max()), dim=1)
-        items = items.gather(1, order)
     by_item = items.argsort(dim=1)
     scores, order = scores.gather(1, by_item).sort(dim=1, descending=True, stable=True)
     items = items.gather(1, by_item).gather(1, order)

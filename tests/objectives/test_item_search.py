@@ -22,6 +22,7 @@ def logs_of(search: ItemSearch, queries: int, seed: int = 0, scale: float = 1.0)
     return (scale * torch.randn(shape, generator=random)).log_softmax(-1)
 
 
+EXACT = ["exact", "exact_by_beams"]  # compiled, and from tensor operations
 SHAPES = [(60, 5, 2), (61, 7, 3), (40, 40, 2), (25, 1, 1)]  # short last bucket; one bucket; no sharing
 
 
@@ -52,21 +53,32 @@ def test_the_beam_equals_algorithm_1(n: int, alpha: int, m: int, beam: int) -> N
 @pytest.mark.parametrize(("n", "alpha", "m"), SHAPES)
 @pytest.mark.parametrize("join", ["sum", "min"])
 @pytest.mark.parametrize("beam", [1, 3, 1000])
-def test_exact_equals_exhaustive(n: int, alpha: int, m: int, join: str, beam: int) -> None:
+@pytest.mark.parametrize("form", EXACT)
+def test_exact_equals_exhaustive(n: int, alpha: int, m: int, join: str, beam: int, form: str) -> None:
     search = searcher(n, alpha, m, join)
     logs = logs_of(search, 40, seed=beam)
-    exact, all_scored = search.exact(logs, 8, beam), search.exhaustive(logs, 8)
+    exact, all_scored = getattr(search, form)(logs, 8, beam), search.exhaustive(logs, 8)
     assert torch.equal(exact.scores, all_scored.scores) and bool(exact.certified.all())
     if join == "sum":  # `min` has ties
         assert torch.equal(exact.items, all_scored.items)
 
 
+@pytest.mark.parametrize("form", EXACT)
+def test_exact_finds_all_items_even_with_a_share_of_no_probability(form: str) -> None:
+    search = searcher(61, 7, 2)
+    logs = logs_of(search, 5)
+    logs[:, 0, 2:6] = -torch.inf
+    exact, all_scored = getattr(search, form)(logs, 61, 3), search.exhaustive(logs, 61)
+    assert torch.equal(exact.scores, all_scored.scores) and torch.equal(exact.items, all_scored.items)
+
+
+@pytest.mark.parametrize("form", EXACT)
 @pytest.mark.parametrize("m", [2, 3])
-def test_exact_equals_exhaustive_on_a_large_vocabulary(m: int) -> None:
-    """1,000 random queries over 100,000 items, twenty a bucket."""
+def test_exact_equals_exhaustive_on_a_large_vocabulary(m: int, form: str) -> None:
+    """1,000 random queries over 100,000 items, twenty a bucket; the slower form on fewer."""
     search = searcher(100_000, 20, m)
-    logs = logs_of(search, 1000, scale=3.0)
-    exact, all_scored = search.exact(logs, 10, 10), search.exhaustive(logs, 10)
+    logs = logs_of(search, 1000 if form == "exact" else 100, scale=3.0)
+    exact, all_scored = getattr(search, form)(logs, 10, 10), search.exhaustive(logs, 10)
     assert torch.equal(exact.scores, all_scored.scores) and torch.equal(exact.items, all_scored.items)
 
 
