@@ -248,6 +248,7 @@ MODELS = [
         name="proformer-glue",
         encoder_args={},  # two layers of the experiment's width, as its neighbours in the table
         dense_head=True,
+        dense_dropout=False,  # BERT's pooler: dropout stands before the classifier alone
         finetune=HASHFORMERS_RECIPE,
         paper="hashformers",
         frame="2-class fine-tuning model: as proformer with a pooler",
