@@ -1,7 +1,9 @@
 """A small copy of the database to publish: the numbers, without where and by whom they were made.
 
-Left out: host and worker names, paths, commands, uncommitted changes, logs, predictions (they carry the labels of data
-sets that may not be passed on) and artifacts. Kept: scores, facts, curves, commits, package versions, machine models.
+Left out: host and worker names, paths, commands, uncommitted changes, logs and artifacts. Kept: scores, facts, curves,
+commits, package versions, machine models, and of the predictions what intervals and comparisons need: those of the best
+checkpoint on the split that is reported, classes in place of logits, ordered by their targets. So they do not say which
+example has which label: data sets may not be passed on, and counts of labels are all that is left of them.
 """
 
 from __future__ import annotations
@@ -12,14 +14,26 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, RowMapping
 
 from hashbench.errors import InputError
+from hashbench.scores import METRIC_KINDS, predicted_classes
 from hashbench.store.engine import Store, open_store
 from hashbench.store.merge import copy_attempt
 from hashbench.store.queue import Environment, as_json
-from hashbench.store.schema import attempt, dependency, environment, experiment, experiment_run, metric, run
+from hashbench.store.result import by_target, pack, unpack
+from hashbench.store.schema import (
+    attempt,
+    dependency,
+    environment,
+    experiment,
+    experiment_run,
+    metric,
+    predictions,
+    run,
+)
 
 LEFT_OUT = "(left out)"
 PLACES = ("path", "data", "sources", "use")  # keys of an experiment whose values may be paths of any form
@@ -115,7 +129,29 @@ def _copy_run(source: Connection, target: Connection, example: Store, run_id: st
     found = source.execute(counted).mappings().one()
     place = _copy_environment(source, target, example, found, hosts)
     new_id = copy_attempt(source, target, found, environment_id=place, change=_without(hosts), tables=(metric,))
+    _copy_predictions(source, target, found["id"], new_id)
     target.execute(sa.update(run).where(run.c.id == run_id).values(finished_attempt=new_id))
+
+
+def _copy_predictions(source: Connection, target: Connection, attempt_id: int, new_id: int) -> None:
+    """Those of the best checkpoint on the split that is reported: the test set where there is one, else all."""
+    names = source.execute(sa.select(metric.c.name).where(metric.c.attempt_id == attempt_id).distinct()).scalars()
+    classes = "classification" in {METRIC_KINDS.get(name) for name in names}
+    wanted = sa.select(predictions).where(predictions.c.attempt_id == attempt_id, predictions.c.checkpoint == "best")
+    rows = [dict(row) for row in source.execute(wanted).mappings()]
+    tested = [row for row in rows if row["split"] == "test"]
+    for row in tested or rows:
+        outputs, targets = unpack(row["outputs"]), unpack(row["targets"])
+        if classes and len(targets):
+            outputs = _small(predicted_classes(outputs))
+        ordered, targets, fingerprint = by_target(outputs, targets, row["index_fingerprint"])
+        values = {"attempt_id": new_id, "outputs": pack(ordered), "targets": pack(targets)}
+        target.execute(sa.insert(predictions).values({**row, **values, "index_fingerprint": fingerprint}))
+
+
+def _small(classes: np.ndarray) -> np.ndarray:
+    """Class ids in the smallest integers that hold them."""
+    return classes.astype(np.min_scalar_type(int(classes.max())))
 
 
 def _without(hosts: frozenset[str]) -> Callable[[dict[str, Any]], dict[str, Any]]:

@@ -19,7 +19,7 @@ from hashbench.store.merge import merge
 from hashbench.store.planning import add_experiment
 from hashbench.store.queue import Environment, claim, fail
 from hashbench.store.result import Artifact, Metric, Predictions, Result
-from hashbench.store.status import counts, find_experiment, run_spec
+from hashbench.store.status import counts, find_experiment, predictions, run_spec
 
 if TYPE_CHECKING:
     from tests.store.conftest import Lab
@@ -76,7 +76,28 @@ def test_every_view_shows_what_it_showed(example: Path, store: Store) -> None:
     found = find_experiment(copy)
     assert found.config["data"] == [LEFT_OUT, LEFT_OUT, "hub"]
     assert (found.name, found.command, counts(copy, found.id)["done"]) == ("glue", "", 3)
-    assert copy.query("SELECT COUNT(*) AS n FROM predictions")[0]["n"] == 0
+    copy.close()
+
+
+def test_predictions_are_classes_in_the_order_of_their_targets(store: Store, lab: Lab, tmp_path: Path) -> None:
+    runs = [lab.run("a"), lab.run("b")]
+    experiment_id = add_experiment(store, "glue", {"seeds": [0]}, runs, baseline="a", command="")
+    logits = np.array([[0.2, 0.1], [0.3, 0.9], [0.5, 0.4], [0.1, 0.2]], np.float32)
+    for outputs in (logits, logits[[1, 0, 2, 3]]):
+        held = claim(store, experiment_id, worker="w", lease_s=60, max_attempts=2)
+        kept = [
+            Predictions(split, checkpoint, outputs, np.array([1, 0, 1, 0]), "x")
+            for split, checkpoint in (("validation", "best"), ("test", "best"), ("test", "last"))
+        ]
+        finish(store, held, Result(metrics=lab.score("accuracy", 0.5), predictions=kept))
+    export_example(store, tmp_path / "copy.db")
+    copy = open_store(tmp_path / "copy.db", read_only=True)
+    found = [predictions(copy, row["run_id"], "test", "best") for row in copy.query("SELECT id AS run_id FROM run")]
+    assert sorted(one.outputs.tolist() for one in found) == [[0, 1, 1, 0], [1, 1, 0, 0]]
+    assert {(one.outputs.dtype.name, one.index_fingerprint, *one.targets.tolist()) for one in found} == {
+        ("uint8", "by target: x", 0, 0, 1, 1)
+    }
+    assert {(row["split"], row["checkpoint"]) for row in copy.query("SELECT * FROM predictions")} == {("test", "best")}
     copy.close()
 
 
