@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import queue
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +20,7 @@ FINISH_TIMEOUT_S = 60.0  # an upload of the tail may take a while; the database 
 
 
 def wandb_id(run_id: str) -> str:
-    """The id of a run at W&B: the same one whenever and wherever the run is shown, so that it never stands there twice."""
+    """The id of a run at W&B: wherever and whenever it is shown the same, so that it never stands there twice."""
     return run_id[:32]
 
 
@@ -163,6 +164,8 @@ def _start_run(
     except ImportError as error:
         raise RuntimeError("wandb is not installed; pip install 'hashbench[wandb]'") from error
 
+    for name in ("WANDB_SWEEP_ID", "WANDB_RUN_ID", "WANDB_SWEEP_PARAM_PATH"):
+        os.environ.pop(name, None)  # an agent's: wandb would put the pre-training and the fine-tuning under its one id
     folder.mkdir(parents=True, exist_ok=True)
     run = wandb.init(
         mode="online" if mode == "online" else "offline",

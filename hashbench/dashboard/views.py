@@ -95,8 +95,9 @@ def _speed_up(shown: Shown) -> Block:
 def _bars(title: str, metric: str) -> Any:
     import wandb_workspaces.reports.v2 as wr
 
+    by_model = wr.Config("model_name")
     return wr.BarPlot(
-        title=title, metrics=[metric], groupby=wr.Config("model_name"), max_bars_to_show=MAX_RUNS, max_runs_to_show=MAX_RUNS
+        title=title, metrics=[metric], groupby=by_model, max_bars_to_show=MAX_RUNS, max_runs_to_show=MAX_RUNS
     )
 
 
@@ -126,7 +127,8 @@ def _curves_of(shown: Shown, kind: str, task: str | None, title: str) -> Block:
         )
         for name in sorted(names, key=lambda name: (not name.startswith("train/"), name))
     ]
-    return Block(title, "A line is a model: the mean over seeds, with the lowest and highest.", kind, tuple(panels), task)
+    said = "A line is a model: the mean over seeds, with the lowest and highest."
+    return Block(title, said, kind, tuple(panels), task)
 
 
 def workspace(shown: Shown, *, project: str, entity: str) -> ws.Workspace:
