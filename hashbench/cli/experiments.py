@@ -56,7 +56,7 @@ def sweep(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the runs, their order and estimated time.")] = False,
     fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Stop at the first failed run.")] = False,
     export_wandb: Annotated[
-        Path | None, typer.Option(help="Write a sweep of Weights & Biases that does the same to this file; run nothing.")
+        Path | None, typer.Option(help="Write a W&B sweep that does the same to this file; run nothing.")
     ] = None,
 ) -> None:
     """Do all runs of an experiment that are not done yet, then print its table.

@@ -6,6 +6,7 @@ The folder keeps everything, so whatever fails here is done by the same command 
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import os
 import signal
@@ -112,14 +113,19 @@ def _forget_other_server(folder: Folder, target: str) -> None:
 
 def _sync(folder: Folder, *, project: str, entity: str) -> None:
     """`wandb sync` of the runs without a mark, in a process that is ended when nothing moves any more."""
-    waiting = [run for run in folder.run_folders() if not any(run.glob("*.synced"))]
+    waiting = [run.resolve() for run in folder.run_folders() if not any(run.glob("*.synced"))]
     if not waiting:
         return
     command = [sys.executable, "-m", "wandb", "sync", "-p", project, "-e", entity, *map(str, waiting)]
     log = folder.path / "sync.log"
     with log.open("wb") as output:
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            env={**os.environ, "WANDB_DIR": str(folder.path)},  # its own logs go there, not to the working folder
         )
         try:
             _wait(process, log, waiting)
@@ -149,16 +155,12 @@ def _wait(process: subprocess.Popen[bytes], log: Path, waiting: list[Path]) -> N
 
 def _save_workspace(shown: Shown, server: str, project: str, entity: str) -> str:
     """One view of that name stands in the project: it is written over if it is there already."""
-    import wandb
     import wandb_workspaces.workspaces as ws
 
     view = views.workspace(shown, project=project, entity=entity)
     address = f"{server}/{entity}/{project}?nw={views.view_name(shown)}"
-    try:
+    with contextlib.suppress(ValueError):  # not there yet
         view._internal_id = ws.Workspace.from_url(address)._internal_id
-    except ValueError:
-        pass  # not there yet
-    wandb.setup().settings.silent = True
     return str(view.save().url)
 
 

@@ -20,7 +20,7 @@ KEY = "a" * 40  # of the form that wandb asks for
 
 @pytest.fixture
 def command(store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
-    """A function from arguments to (exit code, stdout, stderr) in an empty folder, logged in to a server of the test's."""
+    """A function from arguments to (exit code, stdout, stderr), in an empty folder and with an API key."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("WANDB_API_KEY", KEY)
 

@@ -26,6 +26,8 @@ time.sleep({sleep})
 
 @dataclass
 class Sent:
+    """The commands that were called."""
+
     commands: list[list[str]] = field(default_factory=list)
 
 

@@ -32,9 +32,7 @@ def panels(node) -> list[dict]:
 
 @pytest.fixture
 def whole(store):
-    found = shown(store)
-    # every model has an average in this world only without the task that is undefined for one
-    return found
+    return shown(store)
 
 
 def test_the_promised_blocks_are_there(whole) -> None:

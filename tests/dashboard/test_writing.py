@@ -46,7 +46,8 @@ def test_the_files_hold_every_run_once_with_name_group_kind_and_config(store, wr
 
 
 def test_tables_are_files_beside_the_runs(written) -> None:
-    tables = {path.name.split("_")[0]: json.loads(path.read_text()) for path in written.path.rglob("media/table/*.json")}
+    files = written.path.rglob("media/table/*.json")
+    tables = {path.name.split("_")[0]: json.loads(path.read_text()) for path in files}
     assert set(tables) == {"scores", "sizes"}
     assert tables["sizes"]["columns"][:3] == ["model", "encoder", "total_params"] and len(tables["sizes"]["data"]) == 2
     staged = list((written.path / "data").rglob("tmp*"))
