@@ -21,6 +21,7 @@ from hashbench.store.result import Metric
 from hashbench.tracking import final_values, metric_name, run_config, run_label, wandb_id
 
 PERCENT = 100.0  # of the report's tables
+TAG_LETTERS = 64  # W&B refuses a longer tag
 MODEL, EXPERIMENT = "model", "experiment"  # kinds of W&B runs beside those of hashbench's runs
 SIZES_OF_A_MODEL = {  # name at W&B -> column or stored fact of the report, and which end of its range
     "total_params": ("total_params", "low"),
@@ -142,7 +143,8 @@ def _finished(measured: Measured, run: MeasuredRun, metrics: Sequence[Metric], t
         "notes": dict(run.origin.notes),
     }
     label = run_label(run.model, run.kind, run.task, run.seed)
-    return ShownRun(wandb_id(run.run_id), label, run.kind, name, tuple(tags), config, _curves(metrics), summary)
+    marks = tuple(map(tag, tags)) + ((task_tag(run.task),) if run.task else ())
+    return ShownRun(wandb_id(run.run_id), label, run.kind, name, marks, config, _curves(metrics), summary)
 
 
 def _curves(metrics: Sequence[Metric]) -> tuple[tuple[int, Mapping[str, float]], ...]:
@@ -170,7 +172,7 @@ def _model(measured: Measured, entry: Entry, row: Row, table: Table, ratio: Rati
         "baseline": measured.experiment.baseline,
     }  # fmt: skip
     label = entry.model + (f" ({entry.settings})" if entry.settings else "")
-    return ShownRun(_derived(MODEL, name, entry.encoder, label), label, MODEL, name, (name,), config, (), summary)
+    return ShownRun(_derived(MODEL, name, entry.encoder, label), label, MODEL, name, (tag(name),), config, (), summary)
 
 
 def _sizes(measured: Measured, entry: Entry) -> dict[str, float]:
@@ -191,7 +193,7 @@ def _experiment(measured: Measured, table: Table, said: Sequence[str]) -> ShownR
         "model_name": None, "task_name": None,
     }  # fmt: skip
     grids = {"scores": scores_grid(table), "sizes": sizes_grid(measured)}
-    return ShownRun(_derived(EXPERIMENT, name), name, EXPERIMENT, name, (name,), config, tables=grids)
+    return ShownRun(_derived(EXPERIMENT, name), name, EXPERIMENT, name, (tag(name),), config, tables=grids)
 
 
 def scores_grid(table: Table) -> Grid:
@@ -211,6 +213,16 @@ def sizes_grid(measured: Measured) -> Grid:
     names = [name for name in SIZES_OF_A_MODEL if any(name in sizes for _, sizes in models)]
     rows = [(entry.model, entry.encoder, *(sizes.get(name) for name in names)) for entry, sizes in models]
     return Grid(("model", "encoder", *names), tuple(rows))
+
+
+def tag(experiment: str) -> str:
+    """By which all runs of an experiment are found, those that others have too."""
+    return experiment[:TAG_LETTERS]
+
+
+def task_tag(task: str) -> str:
+    """By which runs of a task are found."""
+    return f"task {task}"[:TAG_LETTERS]
 
 
 def _derived(*parts: str) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hashbench.dashboard.runs import EXPERIMENT, MODEL, Shown
+from hashbench.dashboard.runs import EXPERIMENT, MODEL, Shown, tag, task_tag
 from hashbench.report.render import render
 
 if TYPE_CHECKING:
@@ -207,10 +207,13 @@ def _laid_out(panels: Iterable[Any]) -> Iterable[Any]:
 
 
 def _filter(shown: Shown, *, kind: str | None = None, task: str | None = None) -> str:
-    """The runs of the experiment (shared ones carry the tags of all that have them), of a kind and a task."""
-    parts = [f"Tags() in [{shown.measured.experiment.name!r}]"]
-    parts += [f"Config('kind') = {kind!r}"] if kind else []
-    parts += [f"Config('task_name') = {task!r}"] if task else []
+    """The runs of the experiment (shared ones carry the tags of all that have them), of a kind and a task.
+
+    By tags and job type, not by config: names of config keys are written in several ways in filters of W&B.
+    """
+    parts = [f"Tags() in [{tag(shown.measured.experiment.name)!r}]"]
+    parts += [f"Metric('JobType') = {kind!r}"] if kind else []
+    parts += [f"Tags() in [{task_tag(task)!r}]"] if task else []
     return " and ".join(parts)
 
 

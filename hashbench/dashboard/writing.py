@@ -69,7 +69,7 @@ def write_runs(runs: Sequence[ShownRun], path: Path, *, project: str, entity: st
                 now[run.id] = before[run.id]
                 continue
             folder = _write(run, path, project=project, entity=entity)
-            now[run.id] = Written(run.name, run.kind, mark, folder.relative_to(path).as_posix())
+            now[run.id] = Written(run.name, run.kind, mark, folder.relative_to(path.resolve()).as_posix())
             _remove_others(path, run.id, keep=folder)
             n_new += 1
             _save(path, {**before, **now})  # a call that is interrupted here goes on where it was
@@ -101,7 +101,8 @@ def _write(run: ShownRun, path: Path, *, project: str, entity: str | None) -> Pa
     live.define_metric("step")
     live.define_metric("*", step_metric="step")
     for step, values in run.history:
-        live.log({**values, "step": step}, step=step)
+        # Without `commit` the last row would be written at the end, and its values over those of the summary.
+        live.log({**values, "step": step}, step=step, commit=True)
     for name, grid in run.tables.items():
         live.log({name: wandb.Table(columns=list(grid.columns), data=[list(row) for row in grid.rows])})
     live.summary.update(dict(run.summary))  # after the curves, whose last points would stand there otherwise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -61,7 +62,8 @@ def test_the_config_has_the_spec_and_the_names(store) -> None:
     run = of(shown(store), "finetune", "bert-mlm", "sst2", 1)
     row = store.query("SELECT spec FROM run WHERE id = :id", id=run.config["run_id"])[0]
     assert run.config["encoder"] == "tiny" and run.config["seed"] == 1 and run.name == "bert-mlm sst2 seed 1"
-    assert f'"learning_rate": {run.config["finetune"]["learning_rate"]}' in row["spec"]
+    spec = json.loads(row["spec"])
+    assert {key: run.config[key] for key in spec} == spec and spec["finetune"]["learning_rate"] == 3e-5
     assert "secret-host" not in str(run.config)
 
 
@@ -89,8 +91,8 @@ def test_the_tables_are_the_reports(store) -> None:
 def test_a_run_of_two_experiments_carries_both_names(tmp_path) -> None:
     build(tmp_path / "two.db", world(seeds=(0,), name="first"))
     two = build(tmp_path / "two.db", world(name="second"))
-    assert of(shown(two, "second"), "finetune", "bert-mlm", "sst2", 0).tags == ("first", "second")
-    assert of(shown(two, "second"), "finetune", "bert-mlm", "sst2", 1).tags == ("second",)
+    assert of(shown(two, "second"), "finetune", "bert-mlm", "sst2", 0).tags == ("first", "second", "task sst2")
+    assert of(shown(two, "second"), "finetune", "bert-mlm", "sst2", 1).tags == ("second", "task sst2")
 
 
 def test_a_fingerprint_tells_runs_apart_by_what_they_show(store) -> None:

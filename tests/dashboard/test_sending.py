@@ -75,7 +75,7 @@ def test_for_another_server_all_are_sent_anew(folder) -> None:
     assert not mark.exists()
 
 
-def test_workspace_and_report_are_renewed_where_they_stand_already(store, monkeypatch) -> None:
+def test_workspace_and_report_are_renewed_where_they_stand_already(store, folder, monkeypatch) -> None:
     """The queries that reach the server: an id only where a view of that name or title is there."""
     import wandb
     import wandb_workspaces.reports.v2.interface as reports
@@ -110,7 +110,7 @@ def test_workspace_and_report_are_renewed_where_they_stand_already(store, monkey
     monkeypatch.setattr(sending, "_sync", lambda *_, **__: None)
     monkeypatch.setattr(sending, "_forget_other_server", lambda *_: None)
     for Api.there in (False, True):
-        assert sending.send(shown(store), None, "http://s", project="p", entity="e") == ("http://s/view",) * 2
+        assert sending.send(shown(store), folder, "http://s", project="p", entity="e") == ("http://s/view",) * 2
     assert saved == ["", "", "known", "known"]
 
 

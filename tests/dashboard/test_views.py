@@ -54,11 +54,11 @@ def test_the_report_filters_each_block(whole) -> None:
     data = as_data(views.report(whole, project="p", entity=""))
     grids = [block for block in data["spec"]["blocks"] if block["type"] == "panel-grid"]
     filters = [
-        {one["key"]["name"]: one["value"] for one in grid["metadata"]["runSets"][0]["filters"]["filters"]}
+        [(one["key"]["name"], one["value"]) for one in grid["metadata"]["runSets"][0]["filters"]["filters"]]
         for grid in grids
     ]
-    assert filters[0] == {"tags": ["made-up"], "kind.value": "model"}
-    assert filters[-1] == {"tags": ["made-up"], "kind.value": "finetune", "task_name.value": "sst2"}
+    assert filters[0] == [("tags", ["made-up"]), ("jobType", "model")]
+    assert filters[-1] == [("tags", ["made-up"]), ("jobType", "finetune"), ("tags", ["task sst2"])]
     assert len(grids) == len(HEADINGS)
     assert "hashformer-lsh-proj" in json.dumps(data["spec"]["blocks"][-5:])  # the table as it is printed
 
