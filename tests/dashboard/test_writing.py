@@ -32,7 +32,8 @@ def test_history_and_summary_equal_the_databases_numbers(store, written) -> None
             n_points += 1
         if row["split"] != "train" and row["step"] in (0, best.get(row["id"])):
             assert read[key].summary[name] == row["value"]
-    assert n_points == sum(len(row) - 1 for rows in curves.values() for row in rows.values()) > 40
+    points = [row for key, rows in curves.items() if read[key].kind != "experiment" for row in rows.values()]
+    assert n_points == sum(len(row) - 1 for row in points) > 40  # and there are no others
     assert all(run.ended for run in read.values())
 
 

@@ -58,7 +58,10 @@ def test_other_overrides_stay_and_those_of_the_axes_become_values(experiment) ->
     assert values == {"models": ["[proj-64]"], "tasks": ["[cola]", "[stsb]"], "seeds": ["[3]", "[4]"]}
 
 
-def test_an_own_data_set_is_named_on_its_axis(experiment) -> None:
+def test_an_own_data_set_is_named_on_its_axis(experiment, tmp_path: Path) -> None:
+    (tmp_path / "d").mkdir()
+    for split in ("train", "validation"):
+        (tmp_path / "d" / f"{split}.csv").write_text("sentence,label\na,0\nb,1\n")
     own = "{name: mine, path: d, text: sentence}"
     sweep = wandb_sweep(experiment("models: [bert-mlm]\n", f"tasks=[cola,{own}]"))
     assert sweep["parameters"]["tasks"]["values"] == ["[cola]", "[mine]"]
