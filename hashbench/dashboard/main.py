@@ -44,12 +44,11 @@ def dashboard(
     Raises InputError: no such experiment, wandb not installed, not logged in, a server that does not answer.
     """
     _check_packages()
-    server = None
+    server = own = None
     if not offline:  # before minutes of work
         from hashbench.dashboard.sending import check_server
 
         server, own = check_server()
-        entity = entity or own
     found = shown(store, experiment)
     name = found.measured.experiment.name
     project = project or _project(found)
@@ -58,12 +57,13 @@ def dashboard(
     path = output or Path(FOLDER) / name
     note(f"{name}: {len(found.runs)} W&B runs into {path}")
     folder = write_runs(found.runs, path, project=project, entity=entity)
-    workspace, report = _write_views(found, path, project=project, entity=entity or "")
+    target = entity or own or ""  # not in the files unless it was given: those written offline serve as well
+    workspace, report = _write_views(found, path, project=project, entity=target)
     if server is not None:
         from hashbench.dashboard.sending import send
 
         note(f"{name}: sending to {server}")
-        workspace, report = send(found, folder, server, project=project, entity=entity or "")
+        workspace, report = send(found, folder, server, project=project, entity=target)
     return Made(path, len(folder.runs), folder.n_new, found.n_open, workspace, report)
 
 
