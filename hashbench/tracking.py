@@ -3,17 +3,65 @@
 from __future__ import annotations
 
 import logging
+import os
 import queue
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
+
+from hashbench.store.result import Metric
 
 log = logging.getLogger(__name__)
 
 Mode = Literal["off", "offline", "online"]
 START_TIMEOUT_S = 30.0  # online without a network, wandb's own init blocks for 100 s
 FINISH_TIMEOUT_S = 60.0  # an upload of the tail may take a while; the database has the numbers already
+
+
+def wandb_id(run_id: str) -> str:
+    """The id of a run at W&B: wherever and whenever it is shown the same, so that it never stands there twice."""
+    return run_id[:32]
+
+
+def run_label(model: str, kind: str, task: str | None, seed: int | None) -> str:
+    """A run as lines of progress and W&B name it.
+
+    >>> run_label("bert-mlm", "finetune", "cola", 1), run_label("bert-mlm", "pretrain", None, 0)
+    ('bert-mlm cola seed 1', 'bert-mlm pretrain')
+    """
+    parts = [model, task or kind]
+    return " ".join([*parts, f"seed {seed}"] if kind == "finetune" else parts)
+
+
+def metric_name(split: str, name: str, perturbation: str = "") -> str:
+    """A stored metric as W&B shows it; its sections are the splits.
+
+    >>> metric_name("validation", "accuracy"), metric_name("", "total_params"), metric_name("test", "rec@1", "beam=10")
+    ('validation/accuracy', 'total_params', 'test/rec@1 beam=10')
+    """
+    return (f"{split}/{name}" if split else name) + (f" {perturbation}" if perturbation else "")
+
+
+def final_values(metrics: Sequence[Metric]) -> dict[str, float | None]:
+    """The summary of a run: every metric at the evaluation that is reported (`best_step`), else at its last one.
+
+    Losses of training are curves alone. None: undefined there.
+    """
+    best = next((metric.value for metric in metrics if (metric.split, metric.name) == ("", "best_step")), None)
+    reported = [metric for metric in metrics if best is None or not metric.split or metric.step <= best]
+    return {
+        metric_name(metric.split, metric.name, metric.perturbation): metric.value
+        for metric in sorted(reported, key=lambda metric: metric.step)
+        if metric.split != "train"
+    }
+
+
+def run_config(
+    spec: Mapping[str, object], *, model: str, task: str | None, encoder: str, experiment: str
+) -> dict[str, object]:
+    """What W&B can group and filter runs by: the run's spec, and the names that the experiment gives its parts."""
+    return {**spec, "model_name": model, "task_name": task, "encoder": encoder, "experiment": experiment}
 
 
 class Tracker:
@@ -116,6 +164,8 @@ def _start_run(
     except ImportError as error:
         raise RuntimeError("wandb is not installed; pip install 'hashbench[wandb]'") from error
 
+    for name in ("WANDB_SWEEP_ID", "WANDB_RUN_ID", "WANDB_SWEEP_PARAM_PATH"):
+        os.environ.pop(name, None)  # an agent's: wandb would put the pre-training and the fine-tuning under its one id
     folder.mkdir(parents=True, exist_ok=True)
     run = wandb.init(
         mode="online" if mode == "online" else "offline",

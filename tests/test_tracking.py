@@ -6,6 +6,7 @@ import time
 import pytest
 
 from hashbench import tracking
+from hashbench.store.result import Metric
 from hashbench.tracking import Tracker
 
 
@@ -86,3 +87,23 @@ def test_a_hanging_end_is_given_up(tmp_path, monkeypatch, caplog):
     with caplog.at_level(logging.WARNING):
         tracker.finish({})
     assert "not finished within 0.2 s" in caplog.text
+
+
+def test_the_summary_is_of_the_reported_evaluation():
+    metrics = [
+        Metric("accuracy", 0.9, "validation", 200), Metric("accuracy", 0.8, "validation", 300),
+        Metric("accuracy", 0.1, "validation", 100), Metric("loss", 2.0, "train", 100), Metric("best_step", 200),
+        Metric("f1", None, "validation", 200, reason="nan"), Metric("accuracy", 0.5, "validation", 200, "swap 0.1"),
+    ]  # fmt: skip
+    assert tracking.final_values(metrics) == {
+        "validation/accuracy": 0.9, "validation/accuracy swap 0.1": 0.5, "validation/f1": None, "best_step": 200,
+    }  # fmt: skip
+    assert tracking.final_values(metrics[:3])["validation/accuracy"] == 0.8  # without a best step the last one
+
+
+def test_a_sweep_agents_id_does_not_take_the_place_of_ours(tmp_path, monkeypatch):
+    pytest.importorskip("wandb", reason="wandb is an extra")
+    monkeypatch.setenv("WANDB_SWEEP_ID", "s1")
+    monkeypatch.setenv("WANDB_RUN_ID", "theirs")
+    make("offline", tmp_path).finish({})
+    assert [path.name for path in tmp_path.rglob("run-*.wandb")] == ["run-r1.wandb"]

@@ -30,6 +30,7 @@ class Loaded:
     values: Mapping[str, Any]  # the file's own keys with the overrides, before defaults
     lines: Mapping[KeyPath, int] = field(default_factory=dict)  # 1 for the first line
     overrides: Mapping[KeyPath, str] = field(default_factory=dict)  # key path -> the override as typed
+    entries: Mapping[str, Any] = field(default_factory=dict)  # the file's own models by name, left out ones too
 
     @property
     def folder(self) -> Path:
@@ -73,6 +74,7 @@ def load_experiment(path: str | Path, overrides: Sequence[str] = ()) -> Loaded:
     """The experiment of a YAML file with `key=value` overrides. Raises InputError, one line with file and line."""
     shown = str(path)
     values, lines = _parse(_read(Path(path)), shown)
+    entries = _own_entries(values.get("models"))
     overridden: dict[KeyPath, str] = {}
     for override in overrides:
         keys, value = _parse_override(override)
@@ -81,7 +83,7 @@ def load_experiment(path: str | Path, overrides: Sequence[str] = ()) -> Loaded:
         lines = {place: line for place, line in lines.items() if place[: len(keys)] != keys}  # what stood there is gone
     draft = Loaded(Experiment.model_construct(), Path(path).resolve(), shown, values, lines, overridden)
     experiment = validate(Experiment, values, draft)
-    loaded = Loaded(experiment, draft.path, shown, values, lines, overridden)
+    loaded = Loaded(experiment, draft.path, shown, values, lines, overridden, entries)
     _check_names(loaded)
     return loaded
 
@@ -220,9 +222,14 @@ def _named_in_file(values: Mapping[str, Any], keys: tuple[str, ...], value: Any)
     listed = values.get(keys[0])
     if keys not in (("models",), ("tasks",)) or not isinstance(value, list) or not isinstance(listed, list):
         return value
-    entries = [entry for entry in listed if isinstance(entry, dict) and isinstance(entry.get("name"), str)]
-    own = {entry["name"]: entry for entry in entries}
+    own = _own_entries(listed)
     return [own.get(entry, entry) if isinstance(entry, str) else entry for entry in value]
+
+
+def _own_entries(listed: Any) -> dict[str, Any]:
+    """The blocks of a list of models or tasks by their names."""
+    blocks = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
+    return {entry["name"]: entry for entry in blocks if isinstance(entry.get("name"), str)}
 
 
 def _check_names(loaded: Loaded) -> None:

@@ -52,10 +52,13 @@ def resolve_models(loaded: Loaded) -> dict[str, ResolvedModel]:
 
 
 def resolve_baseline(loaded: Loaded, resolved: Mapping[str, ResolvedModel]) -> ResolvedModel:
-    """The model that ratios refer to; it need not be among the models of the experiment."""
-    name = loaded.experiment.baseline
+    """The model that ratios refer to; it need not be among the models that an override left."""
+    name, place = loaded.experiment.baseline, ("baseline",)
     if name in resolved:
         return resolved[name]
+    if name in loaded.entries:
+        entry = validate(ModelEntry, loaded.entries[name], loaded, *place)
+        return _complete(loaded, _from_entry(loaded, entry, place), entry, place)
     return _complete(loaded, _named(loaded, name, ("baseline",), list(resolved)), None, ("baseline",))
 
 

@@ -34,7 +34,7 @@ from hashbench.sweep.processes import own_name
 from hashbench.sweep.provenance import environment
 from hashbench.sweep.ranks import run_on_devices
 from hashbench.sweep.work import Workplace
-from hashbench.tracking import Tracker
+from hashbench.tracking import Tracker, final_values, run_config, run_label, wandb_id
 from hashbench.training.checkpoints import Interrupted
 from hashbench.training.pretraining import Machine
 from hashbench.training.recipe import quieten
@@ -167,7 +167,7 @@ class Worker:
             fail(self._store, held, reason, f"{log()}\n{traceback.format_exc()}"[-LOG_LIMIT:])
             return "failed", reason
         else:
-            final = {final_name(metric): metric.value for metric in result.metrics if metric.split != "train"}
+            final = final_values(result.metrics)
             return "done", headline(run, result)
         finally:
             tracker.finish(final)
@@ -194,10 +194,12 @@ class Worker:
             experiment.tracking.wandb if run.kind in ("pretrain", "finetune") else "off",
             project=experiment.tracking.project,
             group=experiment.name,
-            run_id=run.id[:32],
+            run_id=wandb_id(run.id),
             name=label_of(run),
             kind=run.kind,
-            config=run.spec,
+            config=run_config(
+                run.spec, model=run.model, task=run.task, encoder=run.encoder, experiment=experiment.name
+            ),
             folder=self._assignment.cache,
         )
 
@@ -223,14 +225,7 @@ def captured_log() -> Iterator[Callable[[], str]]:
 
 def label_of(run: Run) -> str:
     """A run as a line of the progress names it."""
-    parts = [run.model, run.task or run.kind]
-    return " ".join([*parts, f"seed {run.seed}"] if run.kind == "finetune" else parts)
-
-
-def final_name(metric: object) -> str:
-    """The name of a stored metric in a W&B summary."""
-    split, name = metric.split, metric.name  # type: ignore[attr-defined]
-    return f"{split}/{name}" if split else str(name)
+    return run_label(run.model, run.kind, run.task, run.seed)
 
 
 def headline(run: Run, result: Result) -> str:

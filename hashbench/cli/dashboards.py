@@ -1,0 +1,49 @@
+"""Commands that show results elsewhere: dashboard."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hashbench.cli.options import DEFAULT_DB, Database
+
+
+def dashboard(
+    experiment: Annotated[str | None, typer.Argument(help="Its name; the last one swept if not given.")] = None,
+    db: Database = DEFAULT_DB,
+    project: Annotated[
+        str | None, typer.Option(help="Of Weights & Biases; the experiment's tracking.project if not given.")
+    ] = None,
+    entity: Annotated[str | None, typer.Option(help="A user or team of W&B; your default if not given.")] = None,
+    offline: Annotated[bool, typer.Option("--offline", help="Write files, send nothing.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The folder of the files; dashboard/NAME if not given.")
+    ] = None,
+) -> None:
+    """Rebuild an experiment at Weights & Biases from the database: runs, a workspace and a report.
+
+    Again and again without doubles. Needs pip install "hashbench[wandb]".
+
+    Example: hashbench dashboard glue_tiny --db results.db.example --offline
+    """
+    from hashbench.cli.output import note
+    from hashbench.dashboard.main import dashboard as make_dashboard
+    from hashbench.store.engine import open_store
+
+    store = open_store(db, create=False, read_only=True)
+    made = make_dashboard(
+        store, experiment, project=project, entity=entity, offline=offline, output=output, note=note
+    )
+    left = f", {made.n_open} of the experiment are not finished" if made.n_open else ""
+    print(f"runs: {made.n_runs}, of these written now: {made.n_new}{left}")
+    print(f"workspace: {made.workspace}\nreport: {made.report}")
+    if offline:
+        note(
+            f"send the runs:          wandb sync {made.folder / 'wandb'}\n"
+            "send everything:        the same command without --offline"
+        )
+
+
+COMMANDS = [dashboard]

@@ -1,0 +1,94 @@
+"""`hashbench dashboard`: an experiment's runs, a workspace and a report for W&B, as files or sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from hashbench.dashboard.runs import Shown, shown
+from hashbench.errors import InputError
+from hashbench.store.engine import Store
+
+PROJECT = "hashbench"  # where the experiment names none; the default of tracking.project
+FOLDER = "dashboard"  # in the working folder, with a folder for each experiment
+
+
+@dataclass(frozen=True)
+class Made:
+    """What became of an experiment."""
+
+    folder: Path
+    n_runs: int
+    n_new: int  # written or written anew; the others were there
+    n_open: int  # runs of the experiment that are not finished
+    workspace: str  # its file, or its address
+    report: str
+
+
+def dashboard(
+    store: Store,
+    experiment: str | None = None,
+    *,
+    project: str | None = None,
+    entity: str | None = None,
+    offline: bool = False,
+    output: Path | None = None,
+    note: Callable[[str], None] = lambda _: None,
+) -> Made:
+    """Writes the dashboard of an experiment (None: the last that was swept) to a folder, and sends it unless `offline`.
+
+    Any number of times: ids depend on the runs alone. `note` is told what goes on.
+
+    Raises InputError: no such experiment, wandb not installed, not logged in, a server that does not answer.
+    """
+    _check_packages()
+    server = own = None
+    if not offline:  # before minutes of work
+        from hashbench.dashboard.sending import check_server
+
+        server, own = check_server()
+    found = shown(store, experiment)
+    name = found.measured.experiment.name
+    project = project or _project(found)
+    from hashbench.dashboard.writing import write_runs
+
+    path = output or Path(FOLDER) / name
+    note(f"{name}: {len(found.runs)} W&B runs into {path}")
+    folder = write_runs(found.runs, path, project=project, entity=entity)
+    target = entity or own or ""  # not in the files unless it was given: those written offline serve as well
+    workspace, report = _write_views(found, path, project=project, entity=target)
+    if server is not None:
+        from hashbench.dashboard.sending import send
+
+        note(f"{name}: sending to {server}")
+        workspace, report = send(found, folder, server, project=project, entity=target)
+    return Made(path, len(folder.runs), folder.n_new, found.n_open, workspace, report)
+
+
+def _check_packages() -> None:
+    missing = [name for name in ("wandb", "wandb_workspaces") if find_spec(name) is None]
+    if missing:
+        packages = " and ".join(name.replace("_", "-") for name in missing)
+        raise InputError(f"dashboard: {packages} not installed; pip install 'hashbench[wandb]'")
+
+
+def _project(found: Shown) -> str:
+    config = found.measured.experiment.config
+    return str(config["tracking"]["project"]) if "project" in config.get("tracking", {}) else PROJECT
+
+
+def _write_views(found: Shown, path: Path, *, project: str, entity: str) -> tuple[str, str]:
+    """What will be made at the server, as JSON; gives back the two files."""
+    from hashbench.dashboard import views
+
+    files = path / "workspace.json", path / "report.json"
+    made = (
+        views.workspace(found, project=project, entity=entity),
+        # with an entity the library asks the server for the project of each block
+        views.report(found, project=project, entity=""),
+    )
+    for file, view in zip(files, made, strict=True):
+        file.write_text(views.as_json(view), encoding="utf-8")
+    return str(files[0]), str(files[1])

@@ -1,0 +1,230 @@
+"""What W&B is to show, made from the database alone: a W&B run for each finished run, each model and the experiment.
+
+Ids are functions of what a run is, so that the same database makes the same set of W&B runs wherever and however often.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hashbench.report.main import paper_of
+from hashbench.report.measured import Entry, Measured, MeasuredRun, Ratio, measure
+from hashbench.report.own import own_table
+from hashbench.report.provenance import provenance, warnings
+from hashbench.report.rows import SIZES, Row, Table
+from hashbench.store.engine import Store
+from hashbench.store.result import Metric
+from hashbench.tracking import final_values, metric_name, run_config, run_label, wandb_id
+
+PERCENT = 100.0  # of the report's tables
+TAG_LETTERS = 64  # W&B refuses a longer tag
+MODEL, EXPERIMENT = "model", "experiment"  # kinds of W&B runs beside those of hashbench's runs
+SIZES_OF_A_MODEL = {  # name at W&B -> column or stored fact of the report, and which end of its range
+    "total_params": ("total_params", "low"),
+    "emb_params": ("emb_params", "low"),
+    "weight_bytes": ("weight_bytes", "low"),
+    "peak_bytes": ("peak_bytes", "low"),
+    "pcr/all": ("pcr_all", "low"),
+    "pcr/embedding": ("pcr_emb", "low"),
+    "poep": ("poep", "low"),
+    "speed_up/pretrain": ("pt_speedup", "low"),
+    "speed_up/infer": ("infer_speedup", "low"),
+    "speed_up/infer_high": ("infer_speedup", "high"),
+    "ms/pretrain": ("pt_ms", "low"),
+    "ms/infer": ("infer_ms", "low"),
+    "ms/infer_high": ("infer_ms", "high"),
+}
+POINTS = """
+SELECT f.run_id, m.split, m.name, m.step, m.perturbation, m.value, m.reason
+FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id
+WHERE f.experiment_id = :experiment
+ORDER BY m.step, m.split, m.name, m.perturbation
+"""
+MEMBERS = """
+SELECT DISTINCT mine.run_id, e.name
+FROM experiment_run mine JOIN experiment_run other ON other.run_id = mine.run_id
+JOIN experiment e ON e.id = other.experiment_id
+WHERE mine.experiment_id = :experiment ORDER BY mine.run_id, e.name
+"""
+
+Cells = tuple[str | float | None, ...]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table as W&B shows it: names of columns, and rows of text and numbers."""
+
+    columns: tuple[str, ...]
+    rows: tuple[Cells, ...]
+
+
+@dataclass(frozen=True)
+class ShownRun:
+    """One W&B run."""
+
+    id: str
+    name: str
+    kind: str
+    group: str
+    tags: tuple[str, ...]
+    config: Mapping[str, Any]
+    history: tuple[tuple[int, Mapping[str, float]], ...] = ()  # (optimizer step, values by name), steps rising
+    summary: Mapping[str, str | float] = field(default_factory=dict)
+    tables: Mapping[str, Grid] = field(default_factory=dict)
+
+    def fingerprint(self) -> str:
+        """Equal for runs that show the same, sha256."""
+        parts = (self.id, self.name, self.kind, self.group, self.tags, self.config, self.history, self.summary)
+        tables = {name: (grid.columns, grid.rows) for name, grid in self.tables.items()}
+        return hashlib.sha256(json.dumps((*parts, tables), sort_keys=True, default=str).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Shown:
+    """An experiment as W&B is to show it."""
+
+    measured: Measured
+    table: Table  # the experiment's own
+    runs: tuple[ShownRun, ...]
+    n_open: int  # runs that are not finished and therefore not shown
+
+
+def shown(store: Store, experiment: str | None = None) -> Shown:
+    """Everything of the experiment of that name (None: the last that was swept), in the order of its plan."""
+    measured = measure(store, experiment)
+    paper = paper_of(measured)
+    table = own_table(measured, paper)
+    points: dict[str, list[Metric]] = {}
+    for row in store.query(POINTS, experiment=measured.experiment.id):
+        metric = Metric(row["name"], row["value"], row["split"], row["step"], row["perturbation"], row["reason"])
+        points.setdefault(row["run_id"], []).append(metric)
+    tags: dict[str, list[str]] = {}
+    for row in store.query(MEMBERS, experiment=measured.experiment.id):
+        tags.setdefault(row["run_id"], []).append(row["name"])
+    by_id: dict[str, MeasuredRun] = {}
+    for run in measured.runs:  # a run under two labels is shown once, under the first
+        by_id.setdefault(run.run_id, run)
+    done = [run for run in by_id.values() if run.state == "done"]
+    found = [_finished(measured, run, points[run.run_id], tags[run.run_id]) for run in done]
+    ratios = {key[:2]: ratio for key, ratio in measured.ratios("own").items() if key[2] == "average"}
+    for entry, row in zip(measured.entries, table.rows, strict=True):
+        ratio = ratios.get((entry.model, entry.encoder)) if measured.has_one_entry(entry.model) else None
+        found.append(_model(measured, entry, row, table, ratio))
+    origins = [f"{what}: {value}" for what, value in provenance(measured, paper, table)]
+    said = (*warnings(measured, paper, table), *origins)
+    found.append(_experiment(measured, table, said))
+    return Shown(measured, table, tuple(found), len(by_id) - len(done))
+
+
+def _finished(measured: Measured, run: MeasuredRun, metrics: Sequence[Metric], tags: Sequence[str]) -> ShownRun:
+    """A finished run: curves, final metrics, and `score`, the one number that the experiment reads of it."""
+    summary: dict[str, str | float] = {
+        name: value for name, value in final_values(metrics).items() if value is not None
+    }
+    key = (run.model, run.run_id)
+    for score in measured.scores[key] if key in measured.scores else ():
+        if score.own and score.value is not None:
+            summary["score"] = score.value
+    missing = [f"{metric_name(one.split, one.name, one.perturbation)}: {one.reason}" for one in metrics if one.reason]
+    if missing:
+        summary["missing"] = "; ".join(dict.fromkeys(missing))
+    summary["seconds"] = run.origin.seconds
+    name = measured.experiment.name
+    config = run_config(run.spec, model=run.model, task=run.task, encoder=run.encoder, experiment=name) | {
+        "run_id": run.run_id,
+        "data_fingerprint": run.fingerprint,
+        "git_commit": run.origin.git_commit,
+        "hardware": run.origin.hardware,
+        "packages": dict(run.origin.packages),
+        "notes": dict(run.origin.notes),
+    }
+    label = run_label(run.model, run.kind, run.task, run.seed)
+    marks = tuple(map(tag, tags)) + ((task_tag(run.task),) if run.task else ())
+    return ShownRun(wandb_id(run.run_id), label, run.kind, name, marks, config, _curves(metrics), summary)
+
+
+def _curves(metrics: Sequence[Metric]) -> tuple[tuple[int, Mapping[str, float]], ...]:
+    """Points by step. What has no step, and what was measured in another way than the curve, is no point of one."""
+    steps: dict[int, dict[str, float]] = {}
+    for metric in metrics:
+        if metric.split and metric.step > 0 and not metric.perturbation and metric.value is not None:
+            steps.setdefault(metric.step, {})[metric_name(metric.split, metric.name)] = metric.value
+    return tuple(sorted(steps.items()))
+
+
+def _model(measured: Measured, entry: Entry, row: Row, table: Table, ratio: Ratio | None) -> ShownRun:
+    """What only all runs of a model say together: means over seeds, the average, sizes, ratios to the baseline."""
+    name = measured.experiment.name
+    summary: dict[str, str | float] = dict(_sizes(measured, entry))
+    for column in table.columns:
+        value = row.cells[column.name].value
+        if value is not None and column.measure in ("score", "average"):
+            summary["average" if column.measure == "average" else f"score/{column.name}"] = value / PERCENT
+    if ratio is not None and ratio.value is not None and entry.kind == "model":
+        summary["prr"], summary["prr_tasks"] = ratio.value, ratio.n_tasks
+    config = {
+        "kind": MODEL, "model_name": entry.model, "task_name": None, "encoder": entry.encoder,
+        "settings": entry.settings, "floor": entry.kind == "floor", "experiment": name,
+        "baseline": measured.experiment.baseline,
+    }  # fmt: skip
+    label = entry.model + (f" ({entry.settings})" if entry.settings else "")
+    return ShownRun(_derived(MODEL, name, entry.encoder, label), label, MODEL, name, (tag(name),), config, (), summary)
+
+
+def _sizes(measured: Measured, entry: Entry) -> dict[str, float]:
+    """Sizes, times and ratios of a model in their natural range, those that were measured."""
+    found: dict[str, float] = {}
+    for title, (name, end) in SIZES_OF_A_MODEL.items():
+        fact = measured.fact(entry, name) if entry.kind == "model" else None
+        if fact is not None and fact.value is not None:
+            found[title] = fact.value if end == "low" or fact.value_high is None else fact.value_high
+    return found
+
+
+def _experiment(measured: Measured, table: Table, said: Sequence[str]) -> ShownRun:
+    """The experiment as a whole: its table of scores, the table of sizes and speed, and what the numbers stand on."""
+    name = measured.experiment.name
+    config = {
+        "kind": EXPERIMENT, "experiment": name, "baseline": measured.experiment.baseline, "said": list(said),
+        "model_name": None, "task_name": None,
+    }  # fmt: skip
+    grids = {"scores": scores_grid(table), "sizes": sizes_grid(measured)}
+    return ShownRun(_derived(EXPERIMENT, name), name, EXPERIMENT, name, (tag(name),), config, tables=grids)
+
+
+def scores_grid(table: Table) -> Grid:
+    """The experiment's own table in numbers, as printed: percent, counts whole, ms a sample, minutes."""
+    columns = [" ".join(filter(None, (column.title, column.subtitle))) for column in table.columns]
+    rows = []
+    for row in table.rows:
+        cells = [row.cells[column.name] for column in table.columns]
+        values = [None if cell.value is None else cell.value * SIZES.get(cell.unit, 1.0) for cell in cells]
+        rows.append((row.title.strip(), row.kind, row.encoder, row.settings, *values))
+    return Grid(("model", "kind", "encoder", "settings", *columns), tuple(rows))
+
+
+def sizes_grid(measured: Measured) -> Grid:
+    """Parameters, bytes, times and ratios of each model in their natural range; empty where not measured."""
+    models = [(entry, _sizes(measured, entry)) for entry in measured.entries if entry.kind == "model"]
+    names = [name for name in SIZES_OF_A_MODEL if any(name in sizes for _, sizes in models)]
+    rows = [(entry.model, entry.encoder, *(sizes.get(name) for name in names)) for entry, sizes in models]
+    return Grid(("model", "encoder", *names), tuple(rows))
+
+
+def tag(experiment: str) -> str:
+    """By which all runs of an experiment are found, those that others have too."""
+    return experiment[:TAG_LETTERS]
+
+
+def task_tag(task: str) -> str:
+    """By which runs of a task are found."""
+    return f"task {task}"[:TAG_LETTERS]
+
+
+def _derived(*parts: str) -> str:
+    """The W&B id of something that is no run of the suite's."""
+    return wandb_id(hashlib.sha256(json.dumps(parts).encode()).hexdigest())

@@ -1,0 +1,64 @@
+"""An experiment as a sweep of Weights & Biases: its agents then call hashbench with one model, task and seed each."""
+
+from __future__ import annotations
+
+import io
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from hashbench.errors import InputError
+from hashbench.experiment.load import Loaded
+from hashbench.experiment.models import resolve_baseline, resolve_models
+from hashbench.experiment.plan import find_tasks
+
+AXES = ("models", "tasks", "seeds")
+
+
+def wandb_sweep(loaded: Loaded, options: Sequence[str] = ()) -> dict[str, Any]:
+    """A grid over models, tasks and seeds whose points together are the runs of the experiment.
+
+    Values are what stands behind `models=` on hashbench's command line: lists of one. `options`: of hashbench sweep.
+    """
+    models = resolve_models(loaded)
+    resolve_baseline(loaded, models)
+    values = {
+        "models": list(models),
+        "tasks": [task.name for task in find_tasks(loaded)],
+        "seeds": list(loaded.experiment.seeds),
+    }
+    kept = [override for keys, override in loaded.overrides.items() if keys[0] not in AXES]
+    return {
+        "program": "hashbench",
+        "project": loaded.experiment.tracking.project,
+        "name": loaded.experiment.name,
+        "method": "grid",
+        "parameters": {axis: {"values": [f"[{value}]" for value in values[axis]]} for axis in AXES},
+        "command": ["${program}", "sweep", loaded.shown, *kept, *options, "${args_no_hyphens}"],
+    }
+
+
+def write_wandb_sweep(loaded: Loaded, path: Path, options: Sequence[str] = ()) -> int:
+    """Writes it as YAML and gives back the number of its points. Raises InputError where the file cannot be written."""
+    from ruamel.yaml import YAML
+
+    sweep = wandb_sweep(loaded, options)
+    text = io.StringIO()
+    yaml = YAML()
+    yaml.width = 1_000  # one value a line
+    yaml.dump(sweep, text)
+    whole = shlex.join(("hashbench", "sweep", loaded.shown, *loaded.overrides.values(), *options))
+    head = (
+        f"# {loaded.experiment.name}: a grid of calls of hashbench, which share what is done already in one database.\n"
+        f"# wandb sweep {path.name}; then wandb agent in the folder where hashbench sweep would be called.\n"
+        f"# The table of all of them, and what no grid has: {whole}\n"
+    )
+    try:
+        path.write_text(head + text.getvalue(), encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"--export-wandb {path}: {error.strerror}; give a file in a folder that exists") from error
+    n = 1
+    for axis in AXES:
+        n *= len(sweep["parameters"][axis]["values"])
+    return n
