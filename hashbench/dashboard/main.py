@@ -84,11 +84,8 @@ def _write_views(found: Shown, path: Path, *, project: str, entity: str) -> tupl
     from hashbench.dashboard import views
 
     files = path / "workspace.json", path / "report.json"
-    made = (
-        views.workspace(found, project=project, entity=entity),
-        # with an entity the library asks the server for the project of each block
-        views.report(found, project=project, entity=""),
-    )
-    for file, view in zip(files, made, strict=True):
-        file.write_text(views.as_json(view), encoding="utf-8")
+    workspace = views.workspace(found, project=project, entity=entity)
+    files[0].write_text(views.as_json(workspace), encoding="utf-8")
+    # With an entity the library asks the server for the project of each block.
+    files[1].write_text(views.as_json(views.report(found, project=project, entity="")), encoding="utf-8")
     return str(files[0]), str(files[1])

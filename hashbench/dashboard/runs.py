@@ -111,9 +111,9 @@ def shown(store: Store, experiment: str | None = None) -> Shown:
     done = [run for run in by_id.values() if run.state == "done"]
     found = [_finished(measured, run, points[run.run_id], tags[run.run_id]) for run in done]
     ratios = {key[:2]: ratio for key, ratio in measured.ratios("own").items() if key[2] == "average"}
-    for entry, row in zip(measured.entries, table.rows, strict=True):
+    for entry, line in zip(measured.entries, table.rows, strict=True):
         ratio = ratios.get((entry.model, entry.encoder)) if measured.has_one_entry(entry.model) else None
-        found.append(_model(measured, entry, row, table, ratio))
+        found.append(_model(measured, entry, line, table, ratio))
     origins = [f"{what}: {value}" for what, value in provenance(measured, paper, table)]
     said = (*warnings(measured, paper, table), *origins)
     found.append(_experiment(measured, table, said))

@@ -139,13 +139,13 @@ def workspace(shown: Shown, *, project: str, entity: str) -> ws.Workspace:
 
     found = blocks(shown)
     names = dict.fromkeys(panel.y[0] for block in found if block.kind != MODEL for panel in block.panels)
-    lines = [wr.LinePlot(title=str(name), x="step", y=[name], max_runs_to_show=MAX_RUNS) for name in names]
+    lines: list[Any] = [wr.LinePlot(title=str(name), x="step", y=[name], max_runs_to_show=MAX_RUNS) for name in names]
     sections = [
         ws.Section(name=block.title, panels=list(block.panels), is_open=True) for block in found if block.kind == MODEL
     ]
-    if lines:
+    if names:
         sections.append(ws.Section(name="Curves by model (a line is a kind of run, a task and a model)", panels=lines))
-    tables = [wr.WeavePanelSummaryTable(table_name=name) for name in ("scores", "sizes")]
+    tables: list[Any] = [wr.WeavePanelSummaryTable(table_name=name) for name in ("scores", "sizes")]
     sections.append(ws.Section(name="Tables", panels=tables, is_open=True))
     view = ws.Workspace(
         entity=entity,

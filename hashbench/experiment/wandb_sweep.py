@@ -23,7 +23,7 @@ def wandb_sweep(loaded: Loaded, options: Sequence[str] = ()) -> dict[str, Any]:
     """
     models = resolve_models(loaded)
     resolve_baseline(loaded, models)
-    values = {
+    values: dict[str, list[object]] = {
         "models": list(models),
         "tasks": [task.name for task in find_tasks(loaded)],
         "seeds": list(loaded.experiment.seeds),
