@@ -59,14 +59,7 @@ class Evidence:
 
     def drawn(self, sample: Sample) -> dict[Seed, np.ndarray]:
         """The metric in each draw (draws,), by seed."""
-        missing = [seed for seed in sample.stored if self._key(sample, seed) not in self._drawn]
-        if missing:
-            outputs = [sample.stored[seed].outputs for seed in missing]
-            found = drawn(
-                sample.metric, sample.targets, outputs, draws=self.draws, seed=draw_seed(sample.task),
-                units=sample.units,
-            )  # fmt: skip
-            self._drawn.update({self._key(sample, seed): row for seed, row in zip(missing, found, strict=True)})
+        draw_together([sample])
         return {seed: self._drawn[self._key(sample, seed)] for seed in sample.stored}
 
     def _key(self, sample: Sample, seed: Seed) -> tuple[str, str, str]:
@@ -146,6 +139,28 @@ class Sample:
     def outputs(self, seed: Seed) -> np.ndarray:
         """The stored outputs of one seed, row by row of `targets`."""
         return self.stored[seed].outputs
+
+
+def draw_together(samples: Sequence[Sample]) -> None:
+    """Draws what the samples have not drawn yet, all that speak of the same examples at once: counting costs most.
+
+    Not needed for the result: draws made one by one are the same.
+    """
+    groups: dict[tuple[object, ...], list[tuple[Sample, Seed]]] = {}
+    for sample in samples:
+        of = sample.evidence
+        for seed, stored in sample.stored.items():
+            if of._key(sample, seed) not in of._drawn:
+                key = (sample.task, sample.metric, sample.split, stored.index_fingerprint, of.draws)
+                groups.setdefault(key, []).append((sample, seed))
+    for members in groups.values():
+        first, seed = members[0]
+        found = drawn(
+            first.metric, first.stored[seed].targets, [sample.outputs(its) for sample, its in members],
+            draws=first.evidence.draws, seed=draw_seed(first.task), units=first.units,
+        )  # fmt: skip
+        for (sample, its), row in zip(members, found, strict=True):
+            sample.evidence._drawn[sample.evidence._key(sample, its)] = row
 
 
 def draw_seed(task: str) -> int:
