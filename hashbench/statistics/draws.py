@@ -50,7 +50,7 @@ def drawn(
 
     Raises ValueError for a metric that cannot be drawn.
     """
-    if not outputs:
+    if not len(outputs):
         return np.empty((0, draws))
     if metric == "spearman":
         if units is not None:
