@@ -86,11 +86,15 @@ class Sample:
 
         Raises InputError where predictions are missing.
         """
+        return self.by_seed_and_draw(seeds).mean(axis=0)
+
+    def by_seed_and_draw(self, seeds: Sequence[Seed] | None = None) -> np.ndarray:
+        """The metric of each seed in each draw, all seeds on the same examples: (seeds, draws). Raises as `by_draw`."""
         wanted = list(self.by_seed()) if seeds is None else list(seeds)
         if why := self.missing(wanted):
             raise InputError(why)
         found = self.evidence.drawn(self)
-        return np.mean([found[seed] for seed in wanted], axis=0)
+        return np.stack([found[seed] for seed in wanted])
 
     def missing(self, seeds: Sequence[Seed] | None = None) -> str:
         """Why there are no draws, or nothing."""

@@ -7,7 +7,8 @@ varies, and both together a noise of their own; so the true value of a metric is
 model its mean over the seeds' normal distribution.
 
 `examples`: one seed, the truth is that of these two trained models. `seeds`: runs measured without error, the truth is
-that of the models. `both`: the truth is that of the models, on other examples and with other seeds.
+that of the models. `both`: the truth is that of the models, on other examples and with other seeds; deviations add in
+quadrature. `once`: the same, but what seeds and examples vary only together is counted once.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import numpy as np
 from scipy import stats
 
 from hashbench.statistics.draws import SUMMED, drawn
-from hashbench.statistics.estimates import combine
+from hashbench.statistics.estimates import combine, example_share
 from hashbench.statistics.ranks import Ranked, spearman
 
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(60)  # of a mean over a normal distribution
@@ -113,6 +114,10 @@ def covered(world: World, experiments: int, seed_counts: Sequence[int], seed: in
                 d = values[0, :count] - values[1, :count]
                 found = combine(float(d.mean()), list(d), by_draw)
                 hits.setdefault(name, []).append(found.low <= truth <= found.high)
+                if by_draw is not None:
+                    share = example_share(draws[0, :count] - draws[1, :count])
+                    once = combine(float(d.mean()), list(d), by_draw, example_share=share)
+                    hits.setdefault(f"once, {count} seeds", []).append(once.low <= truth <= once.high)
     return {name: float(np.mean(values)) for name, values in hits.items()}
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hashbench.statistics import estimates
-from hashbench.statistics.estimates import combine, percentile_interval, t_interval
+from hashbench.statistics.estimates import combine, example_share, percentile_interval, t_interval
 
 T_2, T_4 = 4.302653, 2.776445  # 97.5 % points with 2 and 4 degrees of freedom, from the printed table
 DRAWS = np.linspace(-1.0, 3.0, 4_001)  # percentiles 2.5 and 97.5 are -0.9 and 2.9
@@ -62,3 +62,19 @@ def test_draws_without_a_value_are_left_out() -> None:
 
 def test_the_confidence_is_a_choice() -> None:
     assert combine(1.0, None, DRAWS, confidence=0.5).high == pytest.approx(2.0)
+
+
+def test_only_the_examples_own_share_is_added_to_that_of_seeds() -> None:
+    half = T_2 / math.sqrt(3)
+    found = combine(0.0, [-1.0, 0.0, 1.0], DRAWS, example_share=0.25)
+    assert found.high == pytest.approx(math.hypot(half, 2.9 / 2), abs=1e-5)
+    assert combine(0.0, [0.0], DRAWS, example_share=0.25).high == pytest.approx(2.9)  # one seed: no other interval
+
+
+def test_the_share_of_examples_is_that_of_a_known_sum() -> None:
+    """Draws of variance 4 that all five seeds share and 5 of each seed's own: E / (E + J / n) = 4 / (4 + 1)."""
+    random = np.random.default_rng(0)
+    draws = 2 * random.standard_normal(20_000) + math.sqrt(5) * random.standard_normal((5, 20_000))
+    assert example_share(draws) == pytest.approx(0.8, abs=0.02)
+    assert example_share(draws[:1]) == 1.0
+    assert example_share(np.full((3, 4), np.nan)) == 1.0
