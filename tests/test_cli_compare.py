@@ -67,7 +67,7 @@ def test_the_same_model_in_two_databases(command) -> None:
     ("arguments", "message"),
     [
         (["bert-mlm"], "name two models or experiments, or give --db twice"),
-        (["bert-mlm", "bert-sr", "--db", "other.db"], "no stored predictions on validation (an export has none)"),
+        (["bert-mlm", "bert-sr", "--db", "other.db"], "no stored predictions on validation"),
         (["bert-mlm", "bert-srr"], "did you mean 'bert-sr'"),
         (["a", "b", "--experiment", "on"], "no experiment 'on'; did you mean 'one'?"),
         (["bert-mlm", "--db", "a", "--db", "b", "--db", "c"], "--db is given 3 times"),

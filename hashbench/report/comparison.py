@@ -17,7 +17,7 @@ from hashbench.report.measured import Entry, measure
 from hashbench.retrieval import per_case
 from hashbench.scores import METRIC_KINDS, predicted_classes
 from hashbench.statistics.draws import DRAWS
-from hashbench.statistics.estimates import Estimate, combine
+from hashbench.statistics.estimates import Estimate, combine, example_share
 from hashbench.store.engine import Store
 from hashbench.store.result import Checkpoint
 from hashbench.store.status import experiments
@@ -73,7 +73,7 @@ class Paired:
 
     line: Line
     by_seed: dict[Seed, float]
-    by_draw: np.ndarray
+    by_draw: np.ndarray  # (seeds, draws), in the order of by_seed
     own: bool
 
 
@@ -188,7 +188,12 @@ def _lines(one: Side, other: Side, a: Entry, b: Entry, model: str) -> tuple[list
                 pairs.append(_paired(x, y, model, own=x is samples[0]))
     own = [pair for pair in pairs if pair.own]
     lines = [pair.line for pair in pairs]
-    return lines + ([_average(own, model)] if len(own) > 1 else []), skipped
+    seeds = [seed for seed in (own[0].by_seed if own else ()) if all(seed in pair.by_seed for pair in own)]
+    if len(own) > 1 and seeds:
+        lines.append(_average(own, seeds, model))
+    elif len(own) > 1:
+        skipped.append(f"average of {names}: no seed that all tasks have")
+    return lines, skipped
 
 
 def _samples(evidence: Evidence, entry: Entry, task: str) -> list[Sample]:
@@ -251,17 +256,24 @@ def _paired(x: Sample, y: Sample, model: str, *, own: bool) -> Paired:
     ours, theirs = _seeds_of(x, seeds), _seeds_of(y, seeds)
     first, second = ([sample.by_seed()[seed] for seed in named] for sample, named in ((x, ours), (y, theirs)))
     by_seed = {seed: a - b for seed, a, b in zip(seeds, first, second, strict=True)}
-    by_draw = x.by_draw(ours) - y.by_draw(theirs)
+    by_draw = x.by_seed_and_draw(ours) - y.by_seed_and_draw(theirs)  # (seeds, draws)
     rights = [(right_ones(x, a), right_ones(y, b)) for a, b in zip(ours, theirs, strict=True)]
     only = [(float((a & ~b).mean()), float((b & ~a).mean())) for a, b in rights if a is not None and b is not None]
-    value = float(np.mean(list(by_seed.values())))
     line = Line(
         model, x.task, x.metric, x.split, float(np.mean(first)), float(np.mean(second)),
-        combine(value, list(by_seed.values()), by_draw, n_examples=x.n), tuple(seeds),
+        _estimate(list(by_seed.values()), by_draw, x.n), tuple(seeds),
         float(np.mean([a for a, _ in only])) if only else None,
         float(np.mean([b for _, b in only])) if only else None,
     )  # fmt: skip
     return Paired(line, by_seed, by_draw, own)
+
+
+def _estimate(by_seed: Sequence[float], by_seed_and_draw: np.ndarray, n_examples: int) -> Estimate:
+    """The mean difference with an interval that counts once what seeds and examples vary only together."""
+    return combine(
+        float(np.mean(by_seed)), by_seed, by_seed_and_draw.mean(axis=0), n_examples=n_examples,
+        example_share=example_share(by_seed_and_draw),
+    )  # fmt: skip
 
 
 def right_ones(sample: Sample, seed: Seed) -> np.ndarray | None:
@@ -274,14 +286,11 @@ def right_ones(sample: Sample, seed: Seed) -> np.ndarray | None:
     return None
 
 
-def _average(pairs: Sequence[Paired], model: str) -> Line:
-    """The unweighted mean over tasks, taken within each seed and within each draw."""
-    seeds = [seed for seed in pairs[0].by_seed if all(seed in pair.by_seed for pair in pairs)]
+def _average(pairs: Sequence[Paired], seeds: Sequence[Seed], model: str) -> Line:
+    """The unweighted mean over tasks, taken within each seed that all have and within each draw."""
     by_seed = [float(np.mean([pair.by_seed[seed] for pair in pairs])) for seed in seeds]
+    by_draw = np.mean([pair.by_draw[[list(pair.by_seed).index(seed) for seed in seeds]] for pair in pairs], axis=0)
     lines = [pair.line for pair in pairs]
-    difference = combine(
-        float(np.mean([line.difference.value for line in lines])), by_seed,
-        np.mean([pair.by_draw for pair in pairs], axis=0), n_examples=sum(line.difference.n_examples for line in lines),
-    )  # fmt: skip
+    difference = _estimate(by_seed, by_draw, sum(line.difference.n_examples for line in lines))
     first, second = (float(np.mean([getattr(line, side) for line in lines])) for side in ("first", "second"))
     return Line(model, AVERAGE, f"{len(lines)} tasks", "", first, second, difference, tuple(seeds))

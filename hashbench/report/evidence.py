@@ -54,7 +54,9 @@ class Evidence:
         """The predictions of a finished run, or None."""
         key = (run_id, split)
         if key not in self._stored:
-            self._stored[key] = predictions(self.store, run_id, split, self.checkpoint)
+            found = predictions(self.store, run_id, split, self.checkpoint)
+            # In the order of an export, so that what was exported compares with what was not.
+            self._stored[key] = None if found is None else found.in_order_of_targets()
         return self._stored[key]
 
     def drawn(self, sample: Sample) -> dict[Seed, np.ndarray]:
@@ -103,7 +105,7 @@ class Sample:
         if not wanted:
             return f"{name}: no score of {self.metric} on {self.split}"
         if any(seed not in self.stored for seed in wanted):
-            return f"{name}: no stored predictions on {self.split} (an export has none); read the sweep's database"
+            return f"{name}: no stored predictions on {self.split}; read the sweep's own database"
         if len({self.stored[seed].index_fingerprint for seed in wanted}) > 1:
             return f"{name}: its seeds were measured on different examples"
         return ""

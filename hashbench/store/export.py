@@ -23,7 +23,7 @@ from hashbench.scores import METRIC_KINDS, predicted_classes
 from hashbench.store.engine import Store, open_store
 from hashbench.store.merge import copy_attempt
 from hashbench.store.queue import Environment, as_json
-from hashbench.store.result import by_target, pack, unpack
+from hashbench.store.result import Predictions, pack, unpack
 from hashbench.store.schema import (
     attempt,
     dependency,
@@ -144,9 +144,9 @@ def _copy_predictions(source: Connection, target: Connection, attempt_id: int, n
         outputs, targets = unpack(row["outputs"]), unpack(row["targets"])
         if classes and len(targets):
             outputs = _small(predicted_classes(outputs))
-        ordered, targets, fingerprint = by_target(outputs, targets, row["index_fingerprint"])
-        values = {"attempt_id": new_id, "outputs": pack(ordered), "targets": pack(targets)}
-        target.execute(sa.insert(predictions).values({**row, **values, "index_fingerprint": fingerprint}))
+        kept = Predictions(row["split"], "best", outputs, targets, row["index_fingerprint"]).in_order_of_targets()
+        values = {"outputs": pack(kept.outputs), "targets": pack(kept.targets), "attempt_id": new_id}
+        target.execute(sa.insert(predictions).values({**row, **values, "index_fingerprint": kept.index_fingerprint}))
 
 
 def _small(classes: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ import io
 import math
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -55,6 +55,16 @@ class Predictions:
         if len(self.outputs) != len(self.targets):
             raise ValueError(f"{self.split}: {len(self.outputs)} outputs but {len(self.targets)} targets")
 
+    def in_order_of_targets(self) -> Predictions:
+        """The same rows in the order of their targets, equal ones as they stood, and a fingerprint that says so.
+
+        Rows of two models on the same examples stay rows of the same example. What is in this order stays as it is.
+        """
+        if self.index_fingerprint.startswith(BY_TARGET):
+            return self
+        order, fingerprint = np.argsort(self.targets, kind="stable"), BY_TARGET + self.index_fingerprint
+        return replace(self, outputs=self.outputs[order], targets=self.targets[order], index_fingerprint=fingerprint)
+
 
 @dataclass(frozen=True)
 class Artifact:
@@ -76,20 +86,6 @@ class Result:
     log: str = ""
     seconds: float | None = None
     notes: Mapping[str, str] = field(default_factory=dict)
-
-
-def by_target(outputs: np.ndarray, targets: np.ndarray, fingerprint: str) -> tuple[np.ndarray, np.ndarray, str]:
-    """Rows in the order of their targets, equal ones as they stood, and a fingerprint that says so.
-
-    Rows of two models on the same examples stay rows of the same example. What is in this order already stays as it is.
-
-    >>> by_target(np.array([7, 8, 9]), np.array([1, 0, 1]), "x")
-    (array([8, 7, 9]), array([0, 1, 1]), 'by target: x')
-    """
-    if fingerprint.startswith(BY_TARGET):
-        return outputs, targets, fingerprint
-    order = np.argsort(targets, kind="stable")
-    return outputs[order], targets[order], BY_TARGET + fingerprint
 
 
 def pack(array: np.ndarray) -> bytes:

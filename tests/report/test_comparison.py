@@ -47,15 +47,20 @@ def test_matched_seeds_alone_count(tmp_path: Path) -> None:
     seeds = 4.302653 * (1 / 40) / 3**0.5
     assert line.difference.spread == "seeds and examples"
     assert line.difference.value - line.difference.low > seeds
-    # means over seeds: three examples differ by 2/3, three by 1/3, the others not at all
-    examples = 1.96 * (((3 * 4 / 9 + 3 * 1 / 9) / 40 - (3 / 40) ** 2) / 40) ** 0.5
+    differs = np.zeros((3, 40))
+    for seed, examples_that_differ in enumerate(([4, 5, 6, 7], [0, 4, 5], [0, 1])):
+        differs[seed, examples_that_differ] = 1
+    of_mean, of_one = differs.mean(axis=0).var() / 40, differs.var(axis=1).mean() / 40
+    examples = 1.96 * (of_mean - (of_one - of_mean) / 2) ** 0.5  # without what more seeds would take away
     assert line.difference.value - line.difference.low == pytest.approx(np.hypot(seeds, examples), rel=0.1)
 
 
 def test_the_metric_is_computed_anew_in_each_draw(tmp_path: Path) -> None:
     a, b = (replace(one, metric="matthews", task="cola") for one in (A, B))
     (line,) = _compare(tmp_path, [a, b]).lines
-    both = drawn("matthews", TARGETS, [a.splits()[DEV], b.splits()[DEV]], draws=DRAWS, seed=draw_seed("cola"))
+    order = np.argsort(TARGETS, kind="stable")  # in which examples are drawn
+    outputs = [one.splits()[DEV][order] for one in (a, b)]
+    both = drawn("matthews", TARGETS[order], outputs, draws=DRAWS, seed=draw_seed("cola"))
     low, high = np.quantile(both[0] - both[1], [0.025, 0.975])
     assert (line.difference.low, line.difference.high) == pytest.approx((low, high))
 
