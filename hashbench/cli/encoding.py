@@ -50,13 +50,14 @@ def reader_of_model(name: str, data: Sequence[str] | None) -> Reader:
     loaded = Loaded(experiment, Path.cwd() / "encode.yaml", "--model", {})
     find_model(name)  # its message, without a file that nobody wrote
     model = model_of(loaded, name)
-    if model.spec.objective == "entities":
-        raise InputError(f"encode: codes of '{name}' are made of a page-link set; see hashbench neighbours --help")
-    unfitted = replace(model.spec, objective=None)  # codes need no weights
     sources = loaded.sources(data)
+    opened = open_sources(sources)  # a missing folder is said even where nothing is read of it
+    if model.spec.objective == "entities":
+        raise InputError(f"encode: '{name}' has codes of items, not of words; see hashbench neighbours --help")
+    unfitted = replace(model.spec, objective=None)  # codes need no weights
     if not needs_corpus(unfitted):
         return fitted_reader(loaded, replace(model, spec=unfitted), sources)
-    corpora = [found.name for found in available(open_sources(sources)) if found.kind == "corpus"]
+    corpora = [found.name for found in available(opened) if found.kind == "corpus"]
     if not corpora:
         raise InputError(
             f"--data {' '.join(sources)}: no corpus to fit the dictionary of '{name}' on; name a folder with corpora/"

@@ -82,7 +82,7 @@ def _weights(store: Store, run_id: str, prefix: str, *, with_head: bool) -> tupl
     wanted = ("weights", "head") if with_head else ("weights",)
     for kind in wanted:
         if kind not in files:
-            again = f"hashbench db void {prefix} --reason export, then sweep with keep_weights=best"
+            again = f"hashbench db void {prefix} --db {store.name} --reason export, then sweep with keep_weights=best"
             raise InputError(f"--run {prefix}: its weights were not kept; {again}")
         if not files[kind].is_file():
             raise InputError(f"--run {prefix}: {files[kind]} is gone; set HASHBENCH_CACHE to where it was swept")

@@ -64,12 +64,13 @@ def _find(db: str, run: str) -> tuple[Mapping[str, Any], Path]:
     run_id = find_run(store, run)
     spec = run_spec(store, run_id)
     if spec["kind"] != "entities":
-        raise InputError(f"--run {run}: is a {spec['kind']} run; name a training on a page-link set")
+        raise InputError(f"--run {run}: predicts no hidden items; name a training on a page-link set or on phrases")
     folder = cache_folder() / "artifacts" / run_id
     if not (folder / "coder.npz").is_file():
-        raise InputError(
-            f"--run {run}: no weights in {folder}; it is not finished, or was kept without: keep_weights: best"
-        )
+        state = store.query("SELECT state FROM run WHERE id = :id", id=run_id)[0]["state"]
+        if state != "done":
+            raise InputError(f"--run {run}: is {state}, not done; finish it with hashbench sweep")
+        raise InputError(f"--run {run}: no weights in {folder}; sweep it with keep_weights: best")
     return spec, folder
 
 

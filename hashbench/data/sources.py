@@ -231,7 +231,7 @@ def locate_corpus(name: str, sources: Sequence[Source]) -> CorpusSource:
             return found
     known = [corpus for source in sources for corpus in source.corpora()]
     hint = near_match(name, known) or f"; there: {', '.join(known) or 'no corpus'}"
-    raise InputError(f"corpus {name!r}: not in {_named(sources)}{hint} (set pretrain.corpora, or --data)")
+    raise InputError(f"corpus {name!r}: not in {_named(sources)}{hint} (set corpora of pretrain or phrases, or --data)")
 
 
 def corpora_fingerprint(names: Sequence[str], sources: Sequence[Source]) -> str:

@@ -67,7 +67,9 @@ def find_model(name: str) -> ModelSpec:
     """The spec of a name. Raises InputError with the nearest names."""
     known = models()
     if name not in known:
-        near = near_match(name, [*known, *groups()])
+        if name in groups():
+            raise InputError(f"{name!r} is a group; name one of its models: {', '.join(groups()[name])}")
+        near = near_match(name, list(known))
         raise InputError(f"unknown model {name!r}{near} (list: hashbench models)")
     return known[name]
 

@@ -106,7 +106,10 @@ def tables(
 
 def paper_of(measured: Measured) -> Paper:
     """The paper in whose tables most models of an experiment stand; of several the first in `papers`."""
-    labels = measured.labels()
+    config = measured.experiment.config
+    # A variation stands for the model that it is like.
+    like = {entry["like"] for entry in config.get("models", []) if isinstance(entry, dict) and entry.get("like")}
+    labels = measured.labels() | like
 
     def known(paper: Paper) -> int:
         return len({model for _, model, _ in paper.numbers} & labels)

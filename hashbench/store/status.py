@@ -155,7 +155,7 @@ def find_run(store: Store, prefix: str) -> str:
     with store.read() as connection:
         found = connection.execute(rows).scalars().all()
     if not found:
-        raise InputError(f"{store.name}: no run {prefix!r} (list: hashbench status)")
+        raise InputError(f"{store.name}: no run {prefix!r} (list: hashbench status --db {store.name})")
     if len(found) > 1:
         raise InputError(f"{store.name}: several runs begin with {prefix!r}; give more letters")
     return found[0]

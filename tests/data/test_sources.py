@@ -120,7 +120,7 @@ def test_text_files_are_documents(tmp_path: Path) -> None:
 
 def test_a_corpus_that_no_source_has(tmp_path: Path) -> None:
     sources = open_sources([str(data_folder(tmp_path)), "builtin"])
-    there = r"there: books, wikipedia, builtin \(set pretrain\.corpora, or --data\)"
+    there = r"there: books, wikipedia, builtin \(set corpora of pretrain or phrases, or --data\)"
     with pytest.raises(InputError, match=rf"corpus 'openwebtext': not in .* or builtin; {there}"):
         locate_corpus("openwebtext", sources)
 
