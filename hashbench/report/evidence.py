@@ -7,7 +7,7 @@ draw by draw is paired.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -59,15 +59,28 @@ class Evidence:
 
     def drawn(self, sample: Sample) -> dict[Seed, np.ndarray]:
         """The metric in each draw (draws,), by seed."""
-        missing = [seed for seed in sample.stored if self._key(sample, seed) not in self._drawn]
-        if missing:
-            outputs = [sample.stored[seed].outputs for seed in missing]
-            found = drawn(
-                sample.metric, sample.targets, outputs, draws=self.draws, seed=draw_seed(sample.task),
-                units=sample.units,
-            )  # fmt: skip
-            self._drawn.update({self._key(sample, seed): row for seed, row in zip(missing, found, strict=True)})
+        self.draw_together([sample])
         return {seed: self._drawn[self._key(sample, seed)] for seed in sample.stored}
+
+    def draw_together(self, samples: Iterable[Sample]) -> None:
+        """Draws many models at once: of one task, metric and set of examples the draws are made once for all."""
+        groups: dict[tuple[str, str, str, str], list[Sample]] = {}
+        for sample in samples:
+            groups.setdefault((sample.task, sample.metric, sample.split, sample.fingerprint), []).append(sample)
+        for members in groups.values():
+            outputs = {
+                self._key(sample, seed): one.outputs
+                for sample in members
+                for seed, one in sample.stored.items()
+                if self._key(sample, seed) not in self._drawn
+            }
+            if outputs:
+                first = members[0]
+                found = drawn(
+                    first.metric, first.targets, list(outputs.values()), draws=self.draws, seed=draw_seed(first.task),
+                    units=first.units,
+                )  # fmt: skip
+                self._drawn.update(zip(outputs, found, strict=True))
 
     def _key(self, sample: Sample, seed: Seed) -> tuple[str, str, str]:
         return (sample.scores[seed].run.run_id, sample.split, sample.metric)

@@ -24,9 +24,11 @@ TIMES: dict[str, tuple[str, bool]] = {
 }  # fmt: skip
 LATENCY_RATIO = "latency_ratio"  # the time over that of the plain model of the size
 COSTS = ("attention_scores", "multiply_adds")
-SIZES = ("total_params", "emb_params", "weight_bytes", "peak_bytes")
 SHARES = ("pcr_all", "pcr_emb", "poep", "rec@1_ceiling")  # stored as shares, said in percent
-FACT_UNITS = {**dict.fromkeys(SIZES[:2], "count"), **dict.fromkeys(SIZES[2:], "bytes"), **dict.fromkeys(SHARES, "percent")}
+FACT_UNITS = {
+    "total_params": "count", "emb_params": "count", "weight_bytes": "bytes", "peak_bytes": "bytes",
+    **dict.fromkeys(SHARES, "percent"),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,8 +19,10 @@ from hashbench.statistics.estimates import Estimate, combine
 LENGTHS = (16, 32, 64, 128, 256, 512)  # of inputs whose operations are counted
 ONE_SEED = "one seed: examples only"
 SEEDS_ONLY = "seeds only: no predictions to draw from"
-ONE_RUN = "one timed run"
+ONE_RUN = "one timed run: repeated ones decide"
+NO_SPREAD = "one seed and no predictions to draw from"
 AT_FLOOR = "at the floor"
+QUOTED = "[quoted] as the paper prints it: "
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,7 @@ class Decision:
     tasks: tuple[str, ...] = ()
     marks: tuple[str, ...] = ()  # how the verdict is to be read
     missing: tuple[str, ...] = ()  # why there is none
+    timed: bool = False  # `seeds` are then repeated runs
 
     @property
     def exact(self) -> bool:
@@ -50,7 +53,6 @@ class Decided:
 
     claim: Claim
     parts: tuple[Decision, ...]
-    remarks: tuple[str, ...] = field(default=())
 
     @property
     def outcome(self) -> Outcome:
@@ -70,7 +72,10 @@ class Decided:
     @property
     def marks(self) -> tuple[str, ...]:
         """How the verdict is to be read, of all parts."""
-        return tuple(dict.fromkeys(mark for part in self.parts for mark in part.marks))
+        found = dict.fromkeys(mark for part in self.parts for mark in part.marks)
+        quoted = [mark.removeprefix(QUOTED) for mark in found if mark.startswith(QUOTED)]
+        together = (QUOTED + ", ".join(quoted),) if quoted else ()
+        return tuple(mark for mark in found if not mark.startswith(QUOTED)) + together
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -147,7 +152,7 @@ def _decided(claim: Claim, part: Part, results: Results, words: str) -> Decision
         decision = replace(decision, outcome="undecided", marks=(*decision.marks, why))
     quoted = [slug for slug in _slugs(part) if results.is_quoted(slug)]
     if quoted:
-        decision = replace(decision, marks=(*decision.marks, f"quoted constant: {', '.join(quoted)}"))
+        decision = replace(decision, marks=(*decision.marks, QUOTED + ", ".join(quoted)))
     return decision
 
 
@@ -176,6 +181,7 @@ def _from_interval(claim: Claim, part: Part, quantity: Quantity, words: str, *, 
         n,
         tuple(quantity.n_examples),
         tuple(marks),
+        timed=timed,
     )
 
 
@@ -187,9 +193,9 @@ def _exponential(estimate: Estimate) -> Estimate:
 
 def _marks(n_seeds: int, quantity: Quantity, timed: bool) -> list[str]:
     if timed:
-        return [ONE_RUN] if n_seeds < 2 else [f"{n_seeds} timed runs"]
+        return [ONE_RUN] if n_seeds < 2 else []
     if quantity.by_draw is None:
-        return [SEEDS_ONLY if n_seeds > 1 else "one seed and no predictions to draw from"]
+        return [SEEDS_ONLY if n_seeds > 1 else NO_SPREAD]
     return [ONE_SEED] if n_seeds < 2 else []
 
 

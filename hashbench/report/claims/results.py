@@ -6,8 +6,20 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from hashbench.report.cells import CENTRES, PERCENT
-from hashbench.report.claims.columns import COSTS, PRR, SHARES, Absent, Counted, Meaning, Reading, Scored, Timed, meaning
+from hashbench.report.claims.columns import (
+    COSTS,
+    PRR,
+    SHARES,
+    Absent,
+    Counted,
+    Meaning,
+    Reading,
+    Scored,
+    Timed,
+    meaning,
+)
 from hashbench.report.claims.expressions import Score, mean, over
+from hashbench.report.claims.grammar import Claim
 from hashbench.report.claims.published import exact_value, published_value
 from hashbench.report.claims.quantities import Quantity, apply, constant
 from hashbench.report.claims.quoted import other_test_set, quoted_systems
@@ -37,6 +49,10 @@ class Results:
     costs: Costs | None = None
     exact: bool = False  # sizes from the exact counts of the paper's models, not from the runs
     length: int = 0  # of an input whose operations are counted
+
+    def for_claim(self, claim: Claim, *, of_paper: bool) -> Results:
+        """The same for one claim: a paper's own claims on counts take the exact ones of its models."""
+        return replace(self, exact=of_paper and claim.counts_only)
 
     def meaning(self, score: Score) -> Meaning:
         """What a column reads. Raises Missing."""
@@ -112,7 +128,8 @@ class Results:
         label, suffix = self.variant(slug)
         samples = [self.sample(self.entry(label), reading, suffix) for reading in found.readings]
         if found.over_baseline:
-            samples += self.samples(self.measured.experiment.baseline, replace(score, name=score.name.removeprefix(PRR)))
+            plain = replace(score, name=score.name.removeprefix(PRR))
+            samples += self.samples(self.measured.experiment.baseline, plain)
         return samples
 
     def _score(self, slug: str, found: Scored, seeds: Seeds) -> Quantity:
