@@ -85,7 +85,9 @@ def claim_sections(
     _check_own(own, measured)
     evidence, times = Evidence(store, measured, draws=draws), Times(measured)
     asked = [(source, claims_of(source.name))] if source else _about(measured)
-    results = [(each, Results(measured, each, evidence, times, costs), claims) for each, claims in asked]
+    results: list[tuple[Paper | None, Results, list[Claim]]] = [
+        (each, Results(measured, each, evidence, times, costs), claims) for each, claims in asked
+    ]
     for each in dict.fromkeys(claim.paper for claim in own):
         known = load_paper(each) if each else None
         results.append((None, Results(measured, known, evidence, times), [one for one in own if one.paper == each]))
