@@ -149,7 +149,8 @@ def _decided(claim: Claim, part: Part, results: Results, words: str) -> Decision
         outcome = of_point(part.kind, value, claim.bound)
         return Decision(words, outcome, value if part.kind != "count" else shown)
     decision = _from_interval(claim, part, quantity, words, timed=_is_timed(part, results))
-    if comes_free(part.kind, claim.bound) and (why := _at_floor(part, results, seeds)):
+    decidable = decision.low is not None
+    if decidable and comes_free(part.kind, claim.bound) and (why := _at_floor(part, results, seeds)):
         decision = replace(decision, outcome="undecided", marks=(*decision.marks, why))
     quoted = [slug for slug in _slugs(part) if results.is_quoted(slug)]
     if quoted:
