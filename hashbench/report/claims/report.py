@@ -17,7 +17,7 @@ from hashbench.report.claims.published import claims_of
 from hashbench.report.claims.render import FORMATS, Format, Section, render
 from hashbench.report.claims.results import Costs, Missing, Results, drawable
 from hashbench.report.claims.times import Times
-from hashbench.report.evidence import Evidence, Sample
+from hashbench.report.evidence import Evidence, Sample, draw_together
 from hashbench.report.main import WIDTH, paper_of, write
 from hashbench.report.measured import Measured, measure
 from hashbench.report.papers import Paper, load_paper, papers
@@ -94,7 +94,7 @@ def claim_sections(
     if not any(claims for _, _, claims in results):
         raise InputError(f"{store.name}: no claim names a model of {measured.experiment.name}; "
                          "give --paper, or claims of your own with --claims-file FILE.csv")  # fmt: skip
-    evidence.draw_together(_all_samples([(result, claims) for _, result, claims in results]))
+    draw_together(_all_samples([(result, claims) for _, result, claims in results]))
     sections = [_section(each, result, claims) for each, result, claims in results]
     _refuse_undecidable(store, measured, [one for section in sections for one in section.decided])
     return sections
