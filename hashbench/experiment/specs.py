@@ -23,6 +23,7 @@ FLOOR_VERSION = 1  # raised when the meaning of a floor changes
 # Keys of schema.Pretrain that stand elsewhere in the spec: in the corpus, the tokenizer and the seed.
 PRETRAIN_ELSEWHERE = {"corpora", "max_documents", "first_chunk_only", "vocabulary_size", "vocabulary", "seed"}
 OF_THE_HEAD = {"pooling", "dense_head", "dense_dropout"}  # values of a model that its pre-training does not know
+OF_WORDS = {"max_documents", "first_chunk_only"}  # what of the corpora counts as seen
 # What of the recipes a measurement depends on.
 MEASURED = {"pretrain": {"logits", "precision"}, "finetune": {"max_length", "pad_to_max", "precision"}}
 
@@ -171,7 +172,7 @@ def robustness_spec(
                 "seed": asked.seed,
                 "version": PERTURBATION_VERSION,
             },
-            "words": {"corpora": corpora, "max_documents": experiment.pretrain.max_documents} if words else None,
+            "words": {"corpora": corpora, **experiment.pretrain.model_dump(include=OF_WORDS)} if words else None,
             "seed": seed,
             "threads": experiment.threads,
         }

@@ -223,8 +223,8 @@ def captured_log() -> Iterator[Callable[[], str]]:
 
 def label_of(run: Run) -> str:
     """A run as a line of the progress names it."""
-    parts = [run.model, run.task or run.kind]
-    return " ".join([*parts, f"seed {run.seed}"] if run.kind == "finetune" else parts)
+    parts = [run.model, run.task or run.kind, *(["robustness"] if run.kind == "robustness" else [])]
+    return " ".join([*parts, f"seed {run.seed}"] if run.kind in ("finetune", "robustness") else parts)
 
 
 def final_name(metric: object) -> str:
@@ -238,7 +238,7 @@ def headline(run: Run, result: Result) -> str:
     if run.kind == "pretrain":
         losses = [metric.value for metric in result.metrics if (metric.split, metric.name) == ("train", "loss")]
         return f"loss {losses[-1]:.3f}" if losses and losses[-1] is not None else ""
-    if run.kind == "efficiency":
+    if run.kind in ("efficiency", "robustness"):
         return ""
     best = {metric.name: metric.value for metric in result.metrics}.get("best_step")
     for metric in result.metrics:
