@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -97,25 +99,37 @@ def coder_facts(made: PerturbedTask, resolved: ResolvedModel, texts: Texts, cach
         Metric("types_per_bucket", types_per_bucket(own), reason="no token"),
         Metric("shared_tokens", shared_tokens(own, counts), reason="no token"),
     ]
-    words, wrong, n_pairs = misspelled_pairs(made, texts)
+    pairs = misspelled_pairs(made, texts)
+    single = [(right[0], wrong[0]) for right, wrong in pairs if len(right) == len(wrong) == 1]
+    words, wrong = [right for right, _ in single], [wrong for _, wrong in single]
     first, second = texts.coder.encode(words), texts.coder.encode(wrong)
     none = "no word with a misspelling of which both are one token"
     chance = agreement(texts.coder, first, np.roll(second, 1, axis=0))
     return [
         *facts,
-        Metric("misspelling_pairs", n_pairs),
-        Metric("misspelling_pairs_one_token", len(words)),
+        Metric("misspelling_pairs", len(pairs)),
+        Metric("misspelling_pairs_one_token", len(single)),
+        Metric("misspelling_tokens_kept", tokens_kept(pairs), reason="no word with a misspelling"),
         Metric("misspelling_agreement", agreement(texts.coder, first, second), reason=none),
         Metric("chance_agreement", chance if len(words) > 1 else None, reason=none),
     ]
 
 
-def misspelled_pairs(made: PerturbedTask, texts: Texts) -> tuple[list[str], list[str], int]:
-    """The data set's words beside each of their misspellings, where both are one token, and how many pairs there are
-    in all. One misspelling stands for one code only where no tokenizer takes it apart."""
+def misspelled_pairs(made: PerturbedTask, texts: Texts) -> list[tuple[list[str], list[str]]]:
+    """The tokens of the data set's words beside those of each of their misspellings."""
     parts = [made.data.splits[split] for split in made.splits_of(UNPERTURBED)]
     found = {word.lower() for part in parts for column in part.texts for text in column for word in WORD.findall(text)}
     pairs = [(word, wrong) for word in sorted(found & set(misspellings())) for wrong in misspellings()[word]]
-    tokens = [[texts.tokenizer.tokenize(side) for side in pair] for pair in pairs]
-    single = [(a[0], b[0]) for a, b in tokens if len(a) == 1 and len(b) == 1]
-    return [a for a, _ in single], [b for _, b in single], len(pairs)
+    return [(texts.tokenizer.tokenize(word), texts.tokenizer.tokenize(wrong)) for word, wrong in pairs]
+
+
+def tokens_kept(pairs: Sequence[tuple[Sequence[str], Sequence[str]]]) -> float | None:
+    """Mean over pairs of the tokens that both sides have, as a share of the tokens of both (Dice); None without pairs.
+
+    >>> tokens_kept([(["mov", "ie"], ["mov", "ei"]), (["the"], ["teh"])])
+    0.25
+    """
+    if not pairs:
+        return None
+    shared = [2 * sum((Counter(a) & Counter(b)).values()) / max(1, len(a) + len(b)) for a, b in pairs]
+    return sum(shared) / len(shared)
