@@ -50,11 +50,8 @@ def rows_of(found: Robustness) -> list[Point]:
         for at, rate in enumerate(curve.rates):
             score = curve.score(at)
             ends = [None if math.isnan(end) else 100 * end for end in (score.low, score.high)]
-            points.append(
-                Point(
-                    curve.task, curve.metric, curve.kind, curve.model, colours[curve.model], rate, 100 * score.value, *ends
-                )
-            )
+            about = (curve.task, curve.metric, curve.kind, curve.model, colours[curve.model])
+            points.append(Point(*about, rate, 100 * score.value, *ends))
     return points
 
 

@@ -202,7 +202,7 @@ def _curves(rows: Sequence[dict[str, object]], arrays: Mapping[int, Arrays], dra
 def _draw_all(
     row: Mapping[str, object], labels: Sequence[str], runs: Sequence[Arrays], draws: int
 ) -> dict[str, np.ndarray] | None:
-    """The metric in each draw, averaged over the seeds' runs, by label: (draws,); None where predictions are missing."""
+    """The metric in each draw, averaged over the seeds' runs, by label: (draws,); None without predictions."""
     keys = [(str(row["split"]), label) for label in labels]
     if any(key not in run for run in runs for key in keys):
         return None

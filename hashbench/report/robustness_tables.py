@@ -63,7 +63,8 @@ def robustness_report(
         return _csv(tidy(found, other))
     if format == "json":
         return json.dumps(tidy(found, other), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    return render(robustness_tables(found, measure(store, found.experiment.name), other), format, width=width, color=color)
+    tables = robustness_tables(found, measure(store, found.experiment.name), other)
+    return render(tables, format, width=width, color=color)
 
 
 def robustness_tables(found: Robustness, measured: Measured, versus: str | None) -> list[Table]:
@@ -100,7 +101,7 @@ def _task_table(found: Robustness, task: str, versus: str | None) -> Table:
         if curve.kind == kind
     ]
     return Table(
-        paper="", number=f"robustness {task}", title=f"Robustness of experiment {found.experiment.name}: {task}{metric}",
+        paper="", number=f"robustness {task}", title=f"Robustness in {found.experiment.name}: {task}{metric}",
         experiment=found.experiment.name, columns=tuple(columns), rows=tuple(rows), published=False,
         notes=tuple(_notes(found, task, versus)),
     )  # fmt: skip
@@ -171,7 +172,7 @@ def _data_table(found: Robustness) -> Table:
             cells = {column.name: _fact(found, task, model, column, label) for column in columns}
             rows.append(Row(title, title, cells, kind="task", section=task))
     return Table(
-        paper="", number="robustness data", title="Texts: words of the reporting sets, and those unseen in pre-training",
+        paper="", number="robustness data", title="Texts: words of the reporting sets, and words unseen before",
         experiment=found.experiment.name, columns=columns, rows=tuple(rows), published=False,
         notes=("Types and tokens of the word tokenizer (lower-cased words and punctuation), the same for all models.",),
     )  # fmt: skip
@@ -187,7 +188,7 @@ def _coder_table(found: Robustness) -> Table:
         for model in found.models()
     ]
     return Table(
-        paper="", number="robustness coders", title="Coders: types that share a code, and words beside their misspellings",
+        paper="", number="robustness coders", title="Coders: types that share a code, and misspelled words",
         experiment=found.experiment.name, columns=columns, rows=tuple(rows), published=False,
         notes=(
             "Code of a word and its misspelling: share of equal bits, or of equal buckets; of sums and floats the "

@@ -52,7 +52,8 @@ def derived(word: str) -> list[str]:
     (['happiness', 'happily', 'happiless', 'happylike'], ['nonhappy', 'overhappy'])
     """
     stem = word[:-1] + "i" if _ends_in_consonant_y(word) else word
-    endings = [f"{stem}{ending}" for ending in ("ness", "ly", "less")] + [f"{word}{ending}" for ending in ("like", "ish")]
+    endings = [f"{stem}{ending}" for ending in ("ness", "ly", "less")]
+    endings += [f"{word}{ending}" for ending in ("like", "ish")]
     return endings + [f"{prefix}{word}" for prefix in ("un", "re", "non", "over")]
 
 
@@ -63,11 +64,13 @@ def _plural(word: str) -> str:
 
 
 def _joined(word: str, ending: str) -> str:
-    """A word with an ending that begins with a vowel."""
-    if word.endswith("e"):
-        if ending != "ing":
-            return word + ending[1:] if ending[0] == "e" else word + ending
-        return f"{word[:-2]}ying" if word.endswith("ie") else word + ending if word.endswith("ee") else word[:-1] + ending
+    """A word with the ending ed, ing, er or est."""
+    if word.endswith("e") and ending != "ing":
+        return word + ending[1:]
+    if word.endswith("ie"):
+        return f"{word[:-2]}y{ending}"
+    if word.endswith("e") and not word.endswith("ee"):
+        return word[:-1] + ending
     if _ends_in_consonant_y(word) and ending != "ing":
         return f"{word[:-1]}i{ending}"
     return word + word[-1] + ending if _doubles(word) else word + ending
