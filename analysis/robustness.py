@@ -44,7 +44,7 @@ class Point:
 
 def rows_of(found: Robustness) -> list[Point]:
     """The points of all curves, the average of the tasks among them."""
-    colours = {model: index for index, model in enumerate(found.models())}
+    colours = {model: index for index, model in enumerate(found.labels)}
     points = []
     for curve in found.curves:
         for at, rate in enumerate(curve.rates):

@@ -30,6 +30,10 @@ FACTS = """
 SELECT model, position, task, name, perturbation, value FROM robustness_facts
 WHERE experiment_id = :experiment ORDER BY position
 """
+LABELS = """
+SELECT er.model FROM experiment_run er JOIN run r ON r.id = er.run_id
+WHERE er.experiment_id = :experiment AND r.kind <> 'floor' GROUP BY er.model ORDER BY MIN(er.position)
+"""
 ARRAYS = """
 SELECT split, perturbation, outputs, targets FROM predictions WHERE attempt_id = :attempt AND checkpoint = 'best'
 """
@@ -106,6 +110,7 @@ class Robustness:
     curves: tuple[Curve, ...]
     facts: Mapping[tuple[str, str, str, str], float]  # (task, model, name, perturbation)
     notes: tuple[str, ...]
+    labels: tuple[str, ...]  # every model of the experiment, measured or not: its place gives its colour in figures
 
     def models(self) -> list[str]:
         """In the order of the experiment."""
@@ -147,13 +152,20 @@ def measure_robustness(store: Store, name: str | None = None, *, draws: int = DR
         for key in dict.fromkeys((row["task"], row["model"]) for row in rows)
         for curve in _curves([row for row in rows if (row["task"], row["model"]) == key], arrays, draws)
     ]
-    curves += _averages(curves)
+    counted = _averaged_tasks(curves)
+    averages = _averages([curve for curve in curves if curve.task in counted])
     facts = {
         (row["task"], row["model"], row["name"], row["perturbation"]): row["value"]
         for row in store.query(FACTS, experiment=experiment.id)
         if row["value"] is not None
     }
-    return Robustness(experiment, tuple(curves), facts, tuple(_notes(store, experiment, rows, arrays)))
+    labels = tuple(row["model"] for row in store.query(LABELS, experiment=experiment.id))
+    notes = _notes(store, experiment, rows, arrays)
+    left_out = [task for task in dict.fromkeys(curve.task for curve in curves) if task not in counted]
+    if averages and left_out:
+        why = "where the score of a model is not above 0 with confidence, what it keeps is noise"
+        notes.append(f"Average without {', '.join(left_out)}: {why}.")
+    return Robustness(experiment, (*curves, *averages), facts, tuple(notes), labels)
 
 
 def find_model(found: Robustness, name: str) -> str:
@@ -224,6 +236,13 @@ def _kept(values: np.ndarray) -> np.ndarray:
     """(n, rates) over its first column; NaN where that is not above 0."""
     first = values[:, :1]
     return np.divide(values, first, out=np.full(values.shape, np.nan), where=first > 0)
+
+
+def _averaged_tasks(curves: Sequence[Curve]) -> set[str]:
+    """Tasks on which the score at rate 0 of every model, and the low end of its interval, is above 0."""
+    firsts = {(curve.task, curve.model): curve.score(0) for curve in curves}
+    weak = {task for (task, _), score in firsts.items() if score.value <= 0 or score.low <= 0}
+    return {curve.task for curve in curves} - weak
 
 
 def _averages(curves: Sequence[Curve]) -> list[Curve]:
