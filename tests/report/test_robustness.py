@@ -140,7 +140,7 @@ def test_without_predictions_there_are_scores_and_no_intervals(tmp_path: Path) -
     assert "80.0" in robustness_report(build(tmp_path / "s.db", keep=False))
 
 
-def test_other_outputs_at_rate_0_than_the_fine_tunings_are_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_outputs_at_rate_0_than_the_fine_tunings_are_said(tmp_path: Path) -> None:
     store = build(tmp_path / "r.db")
     other = "(SELECT outputs FROM predictions WHERE perturbation = 'swap=0.2' LIMIT 1)"
     with store.write() as connection:

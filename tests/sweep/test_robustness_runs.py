@@ -81,7 +81,8 @@ def test_at_rate_0_outputs_and_scores_are_those_of_the_fine_tuning_bit_for_bit(f
     assert not np.array_equal(found["robustness", "swap=0.3"], found["robustness", ""])
     ours = store.query("SELECT metric, value FROM robustness WHERE perturbation = ''")
     theirs = store.query("SELECT metric, value FROM glue_scores WHERE kind = 'finetune' AND checkpoint = 'best'")
-    assert sorted(map(tuple, (row.values() for row in ours))) == sorted(map(tuple, (row.values() for row in theirs)))
+    # the fine-tuning stands in two experiments, with and without noise
+    assert {tuple(row.values()) for row in ours} == {tuple(row.values()) for row in theirs}
     assert measure_robustness(store, draws=50).notes == ()
 
 
