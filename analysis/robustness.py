@@ -89,8 +89,8 @@ def _panel(axes: Axes, rows: Sequence[Point], n_models: int) -> None:
         own = sorted((row for row in rows if row.model == model), key=lambda row: row.rate)
         shift = 100 * APART * (colour - (n_models - 1) / 2)
         at, values = [100 * row.rate + shift for row in own], [row.value for row in own]
-        look = {"color": colour_of(colour), "marker": MARKERS[colour % len(MARKERS)]}
-        axes.plot(at, values, dashes_of(colour), label=model, lw=1.1, ms=3, **look)
+        marker = MARKERS[colour % len(MARKERS)]
+        axes.plot(at, values, dashes_of(colour), label=model, lw=1.1, ms=3, color=colour_of(colour), marker=marker)
         for x, row in zip(at, own, strict=True):
             if row.low is not None and row.high is not None:
                 axes.plot([x, x], [row.low, row.high], "-", lw=0.7, alpha=0.6, color=colour_of(colour))
