@@ -29,9 +29,11 @@ def run_label(model: str, kind: str, task: str | None, seed: int | None) -> str:
 
     >>> run_label("bert-mlm", "finetune", "cola", 1), run_label("bert-mlm", "pretrain", None, 0)
     ('bert-mlm cola seed 1', 'bert-mlm pretrain')
+    >>> run_label("bert-mlm", "robustness", "cola", 1)
+    'bert-mlm cola robustness seed 1'
     """
-    parts = [model, task or kind]
-    return " ".join([*parts, f"seed {seed}"] if kind == "finetune" else parts)
+    parts = [model, task or kind, *(["robustness"] if kind == "robustness" else [])]
+    return " ".join([*parts, f"seed {seed}"] if kind in ("finetune", "robustness") else parts)
 
 
 def metric_name(split: str, name: str, perturbation: str = "") -> str:

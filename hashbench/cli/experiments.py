@@ -180,6 +180,12 @@ def report(
     checkpoint: Annotated[
         Checkpoint, typer.Option("--checkpoint", help="Scores of the best evaluation, or of the last.")
     ] = Checkpoint.best,
+    robustness: Annotated[
+        bool, typer.Option("--robustness", help="What is kept of the scores under noise in the texts, with intervals.")
+    ] = False,
+    versus: Annotated[
+        str | None, typer.Option(help="With --robustness: the model that is compared with; the baseline if not given.")
+    ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Also write it to this file.")] = None,
     claims: Annotated[
         bool, typer.Option("--claims", help="Decide the papers' claims (or only --paper's), and the experiment's own.")
@@ -205,9 +211,13 @@ def report(
     if parts:
         raise InputError("report: --parts belongs to --claims; add it")
     from hashbench.cli.output import colored
+    from hashbench.cli.robustness import print_robustness
     from hashbench.report.main import report as make_report
     from hashbench.store.engine import open_store
 
+    if robustness or versus is not None:
+        clash = [name for name, given in (("--paper", paper), ("--table", table)) if given is not None]
+        return print_robustness(db, experiment, versus, style.value, output, asked=robustness, clash=clash)
     text = make_report(
         open_store(db, create=False, read_only=True),
         experiment=experiment,

@@ -21,6 +21,7 @@ from hashbench.errors import InputError, near_match
 from hashbench.experiment.load import Loaded
 from hashbench.experiment.models import ResolvedModel
 from hashbench.experiment.schema import Efficiency
+from hashbench.experiment.specs import asked_robustness, needs_corpus
 from hashbench.objectives import mlm, shuffle_random
 from hashbench.objectives.entities import entity_objective
 from hashbench.text.tokenizers import make_tokenizer
@@ -76,6 +77,24 @@ def check_pairing(loaded: Loaded, model: ResolvedModel, tasks: Sequence[Task]) -
     if of_items and isinstance(model.finetune.learning_rate, tuple):
         place = loaded.where(*loaded.place_of(model.place, "finetune", "learning_rate"))
         raise InputError(f"{place}: a grid of learning rates needs a task of texts; give '{model.label}' one rate")
+
+
+def check_robustness(loaded: Loaded, models: Iterable[ResolvedModel], tasks: Sequence[Task]) -> None:
+    """Raises InputError where robustness is asked for of hidden items, or unseen words where no model has seen any."""
+    asked = asked_robustness(loaded.experiment)
+    if asked is None:
+        return
+    where = loaded.where("robustness")
+    for task in tasks:
+        if task.of_items:
+            raise InputError(
+                f"{where}: robustness changes texts, and task '{task.name}' has items; leave the block out"
+            )
+    if "unseen" in asked.perturbations and not any(needs_corpus(model.spec) for model in models):
+        raise InputError(
+            f"{where}: perturbation unseen needs a corpus that was read before, and no model here reads one; "
+            "name the other perturbations"
+        )
 
 
 def _check_positions(loaded: Loaded, model: ResolvedModel, task: Task) -> None:

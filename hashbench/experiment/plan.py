@@ -16,12 +16,20 @@ from hashbench.data.sources import AnyTask, CorpusSource, Source, locate_corpus,
 from hashbench.data.task_data import LocatedTask, TaskData
 from hashbench.data.tasks import Task, expand_tasks, under_protocol
 from hashbench.errors import InputError, near_match
-from hashbench.experiment.checks import check_devices, check_lengths, check_model, check_pairing, check_weights
+from hashbench.experiment.checks import (
+    check_devices,
+    check_lengths,
+    check_model,
+    check_pairing,
+    check_robustness,
+    check_weights,
+)
 from hashbench.experiment.identity import device_block, run_id
 from hashbench.experiment.load import KeyPath, Loaded
 from hashbench.experiment.models import ResolvedModel, resolve_baseline, resolve_models
 from hashbench.experiment.specs import (
     Subject,
+    asked_robustness,
     efficiency_spec,
     entities_spec,
     finetune_spec,
@@ -29,11 +37,12 @@ from hashbench.experiment.specs import (
     make_subject,
     needs_corpus,
     pretrain_spec,
+    robustness_spec,
 )
 
 Result = TypeVar("Result")
 Located = TypeVar("Located", LocatedTask, LocatedLinks, LocatedPhrases, AnyTask, CorpusSource)
-RunKind = Literal["pretrain", "finetune", "floor", "efficiency"]
+RunKind = Literal["pretrain", "finetune", "floor", "efficiency", "robustness"]
 FLOORS_OF = {  # by the kind of a task; the others are of texts
     "entities": ("popularity", "co-occurrence"),
     "phrases": ("popularity",),
@@ -50,8 +59,8 @@ class Run:
     model: str  # label in the experiment; a floor's name in runs of kind "floor"
     encoder: str  # size
     spec: dict[str, Any]  # everything a worker needs but paths
-    task: str | None = None  # finetune and floor only
-    seed: int | None = None  # pretrain and finetune only
+    task: str | None = None  # finetune, floor and robustness only
+    seed: int | None = None  # pretrain, finetune and robustness only
     needs: tuple[str, ...] = ()  # ids of the runs that must be done before
     position: int = 0  # order in the experiment, 0 first
     data_fingerprint: str | None = None  # of the task's data
@@ -95,6 +104,7 @@ def plan(loaded: Loaded, *, data: Sequence[str] | None = None) -> Plan:
         _check_per_task(loaded, model, tasks)
         check_pairing(loaded, model, tasks)
         _check_select_metric(loaded, model, tasks)
+    check_robustness(loaded, models.values(), tasks)
     names = loaded.sources(data)
     for model in {**models, **({baseline.label: baseline} if loaded.experiment.efficiency else {})}.values():
         check_weights(loaded, model)
@@ -102,6 +112,8 @@ def plan(loaded: Loaded, *, data: Sequence[str] | None = None) -> Plan:
     located = tuple(_locate_task(loaded, i, task, sources) for i, task in enumerate(tasks))
     wanted = [*models.values(), *([baseline] if loaded.experiment.efficiency else [])]
     corpora = _locate_corpora(loaded, wanted, sources)
+    if asked_robustness(loaded.experiment) and corpora:
+        corpora |= _locate_words(loaded, sources)
     runs = _ordered(_Maker(loaded, located, corpora), models, baseline)
     places = {label: loaded.where(*model.place, "coder") for label, model in models.items()}
     return Plan(runs, models, baseline, located, corpora, names, places)
@@ -183,6 +195,14 @@ class _Maker:
         """What no representation is needed for, on one task."""
         return _about(self._run("floor", name, floor_spec(name, task)), task)
 
+    def robustness(self, model: ResolvedModel, task: AnyTask, seed: int) -> Run:
+        """One fine-tuned model on perturbed texts, once its fine-tuning is done."""
+        tuned = self.finetune(model, task, seed)
+        names = self.experiment.pretrain.corpora if self._corpora else ()
+        words = {name: self._corpora[name].fingerprint for name in names}
+        spec = robustness_spec(tuned.id, self.experiment, task=task, seed=seed, words=words or None)
+        return _about(self._run("robustness", model.label, spec, seed=seed, needs=(tuned.id,)), task)
+
     def efficiency(self, model: ResolvedModel, baseline: ResolvedModel) -> Run:
         """One measurement of a model in turn with the baseline, on this machine."""
         spec = efficiency_spec(
@@ -225,6 +245,13 @@ def _ordered(maker: _Maker, models: Mapping[str, ResolvedModel], baseline: Resol
         for task in maker.tasks
         for model in models.values()
     ]
+    if experiment.robustness:
+        runs += [
+            maker.robustness(model, task, seed)
+            for seed in experiment.seeds
+            for task in maker.tasks
+            for model in models.values()
+        ]
     if experiment.efficiency:
         runs += [maker.efficiency(model, baseline) for model in models.values()]
     return tuple(replace(run, position=i) for i, run in enumerate(runs))
@@ -266,6 +293,13 @@ def _locate_corpora(
                 place = loaded.place_of(model.place, "pretrain", "corpora")
                 found[name] = _at(loaded, (*place, i), partial(_open_corpus, name, sources))
     return found
+
+
+def _locate_words(loaded: Loaded, sources: Sequence[Source]) -> dict[str, CorpusSource]:
+    """The corpora of the experiment itself: their words are the seen ones for all models alike."""
+    names = loaded.experiment.pretrain.corpora
+    place: KeyPath = ("pretrain", "corpora")
+    return {name: _at(loaded, (*place, i), partial(_open_corpus, name, sources)) for i, name in enumerate(names)}
 
 
 def _open_corpus(name: str, sources: Sequence[Source]) -> CorpusSource:

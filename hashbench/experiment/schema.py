@@ -13,7 +13,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 EncoderSize = Literal["tiny", "mini", "small", "medium", "base"]
 Precision = Literal["32", "bf16"]
 Floor = Literal["majority", "bag-of-words", "popularity", "co-occurrence"]
+Perturbation = Literal["swap", "delete", "insert", "keyboard", "case", "misspelling", "unseen"]
 Seed = Annotated[int, Field(ge=0)]
+Share = Annotated[float, Field(ge=0, le=1)]
 Rate = Annotated[float, Field(gt=0)]
 Beta = Annotated[float, Field(ge=0, lt=1)]
 
@@ -126,6 +128,29 @@ class Efficiency(Strict):
     infer_samples: int = Field(default=128, gt=0, description="dev texts of a task that are timed")
 
 
+class Robustness(Strict):
+    """Evaluations of fine-tuned models on the reporting sets with noise in the texts, the same for every model."""
+
+    perturbations: tuple[Perturbation, ...] = Field(default=("swap", "delete", "insert", "keyboard", "case", "misspelling", "unseen"), min_length=1, description="adjacent characters swapped, one left out, one put in, one of a neighbouring key, another case, a common misspelling, a form that the pre-training corpora lack")
+    rates: tuple[Share, ...] = Field(default=(0.0, 0.05, 0.1, 0.2), min_length=1, description="shares of the words of a text that are changed; 0, the text as it is, is always evaluated")
+    seed: int = Field(default=0, ge=0, description="of the words that are changed and of what becomes of them")
+
+    @model_validator(mode="after")
+    def _once_each(self) -> Robustness:
+        for key, values in (("perturbations", self.perturbations), ("rates", self.rates)):
+            for i, value in enumerate(values):
+                if value in values[:i]:
+                    raise ValueError(f"{key}: {value} stands twice; keep one of them")
+        if not any(self.rates):
+            raise ValueError("rates: only 0; give a share of words to change, as 0.1")
+        return self
+
+    @property
+    def all_rates(self) -> tuple[float, ...]:
+        """The rates in ascending order, 0 among them."""
+        return tuple(sorted({0.0, *self.rates}))
+
+
 class Tracking(Strict):
     """Watching runs. The database is the record; this never stops a run."""
 
@@ -202,6 +227,7 @@ class Experiment(Strict):
     phrases: Phrases = Field(default=Phrases(), description="of the task phrases: masked items of corpora")
     efficiency: bool | Efficiency = Field(default=False, description="measure time and memory of each model in turn with the baseline; true, or a block of its values")
     claims: str | tuple[ClaimEntry, ...] = Field(default=(), description="own claims to decide beside the papers': a list, or the path of a CSV in the form of claims.csv, relative to this file")
+    robustness: bool | Robustness = Field(default=False, description="evaluate the fine-tuned models on texts with seeded noise; true, or a block of its values")
     tracking: Tracking = Field(default=Tracking(), description="watching runs from outside")
     executor: Literal["local"] = Field(default="local", description="where runs are carried out")
     workers: int = Field(default=1, gt=0, description="processes that run at the same time on this machine")

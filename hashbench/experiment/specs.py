@@ -14,7 +14,8 @@ from hashbench.data.weights import RANDOM, locate_weights
 from hashbench.embeddings.base import ModelSpec
 from hashbench.experiment.identity import model_block
 from hashbench.experiment.models import ResolvedModel
-from hashbench.experiment.schema import Efficiency, Experiment
+from hashbench.experiment.schema import Efficiency, Experiment, Robustness
+from hashbench.text.perturbation import VERSION as PERTURBATION_VERSION
 from hashbench.text.pieces import PieceTokenizer
 from hashbench.text.tokenizers import make_tokenizer
 
@@ -22,6 +23,7 @@ FLOOR_VERSION = 1  # raised when the meaning of a floor changes
 # Keys of schema.Pretrain that stand elsewhere in the spec: in the corpus, the tokenizer and the seed.
 PRETRAIN_ELSEWHERE = {"corpora", "max_documents", "first_chunk_only", "vocabulary_size", "vocabulary", "seed"}
 OF_THE_HEAD = {"pooling", "dense_head", "dense_dropout"}  # values of a model that its pre-training does not know
+OF_WORDS = {"max_documents", "first_chunk_only"}  # what of the corpora counts as seen
 # What of the recipes a measurement depends on.
 MEASURED = {"pretrain": {"logits", "precision"}, "finetune": {"max_length", "pad_to_max", "precision"}}
 
@@ -146,6 +148,42 @@ def floor_spec(name: str, task: AnyTask) -> dict[str, Any]:
     spec |= _protocol(task)
     learned = {"learned": "train and holdout"} if reports_elsewhere(task.task) else {}
     return _plain({**spec, **learned})
+
+
+def robustness_spec(
+    finetune: str, experiment: Experiment, *, task: AnyTask, seed: int, words: Mapping[str, str] | None
+) -> dict[str, Any]:
+    """The spec of an evaluation of a fine-tuned model, the run `finetune`, on perturbed texts.
+
+    `words`: fingerprints by name of the corpora whose words count as seen; None where the models read none.
+    """
+    asked = asked_robustness(experiment)
+    assert asked is not None  # the plan makes such runs only where it is asked for
+    corpora = [{"name": name, "fingerprint": fingerprint} for name, fingerprint in (words or {}).items()]
+    return _plain(
+        {
+            "kind": "robustness",
+            "finetune": finetune,
+            "task": _task(task),
+            "data": task.fingerprint,
+            "robustness": {
+                "perturbations": sorted(asked.perturbations),
+                "rates": asked.all_rates,
+                "seed": asked.seed,
+                "version": PERTURBATION_VERSION,
+            },
+            "words": {"corpora": corpora, **experiment.pretrain.model_dump(include=OF_WORDS)} if words else None,
+            "seed": seed,
+            "threads": experiment.threads,
+        }
+    )
+
+
+def asked_robustness(experiment: Experiment) -> Robustness | None:
+    """What is asked for of robustness; None where nothing is."""
+    if isinstance(experiment.robustness, Robustness):
+        return experiment.robustness
+    return Robustness() if experiment.robustness else None
 
 
 def efficiency_spec(

@@ -39,7 +39,7 @@ SELECT model, encoder, column_name, value, value_high FROM table_3 WHERE experim
 """
 EXAMPLES = """
 SELECT p.run_id, f.task, p.split, p.n FROM finished f JOIN predictions p ON p.attempt_id = f.attempt_id
-WHERE f.experiment_id = :experiment AND p.checkpoint = :checkpoint
+WHERE f.experiment_id = :experiment AND p.checkpoint = :checkpoint AND p.perturbation = ''
 """
 CHOSEN = """
 SELECT f.model, m.value FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id

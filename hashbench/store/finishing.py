@@ -101,6 +101,7 @@ def _predictions_row(claim: Claim, item: Predictions) -> dict[str, Any]:
         "run_id": claim.run_id,
         "split": item.split,
         "checkpoint": item.checkpoint,
+        "perturbation": item.perturbation,
         "outputs": pack(item.outputs),
         "targets": pack(item.targets),
         "index_fingerprint": item.index_fingerprint,

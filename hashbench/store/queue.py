@@ -13,7 +13,7 @@ import json
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -21,8 +21,8 @@ from sqlalchemy.engine import Connection
 from hashbench.store.engine import Store
 from hashbench.store.schema import attempt, dependency, environment, experiment_run, run
 
-Kind = Literal["pretrain", "finetune", "floor", "efficiency"]
-KINDS: tuple[Kind, ...] = ("pretrain", "finetune", "floor", "efficiency")
+Kind = Literal["pretrain", "finetune", "floor", "efficiency", "robustness"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 LOSSES_PER_TRY = 20  # so many killed attempts of one run count as a failed try: a run that kills its worker must end
 
 

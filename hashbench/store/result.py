@@ -43,13 +43,17 @@ class Metric:
 
 @dataclass(frozen=True)
 class Predictions:
-    """Outputs (n, ...) and targets (n,) of one split, in the order of the row ids that the fingerprint names."""
+    """Outputs (n, ...) and targets (n,) of one split, in the order of the row ids that the fingerprint names.
+
+    `perturbation`: what was done to the texts before, "" where nothing.
+    """
 
     split: str
     checkpoint: Checkpoint
     outputs: np.ndarray
     targets: np.ndarray
     index_fingerprint: str
+    perturbation: str = ""
 
     def __post_init__(self) -> None:
         if len(self.outputs) != len(self.targets):

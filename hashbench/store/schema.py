@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-SCHEMA = "0001"  # the newest revision in migrations/versions; raised with every change of a table
+SCHEMA = "0002"  # the newest revision in migrations/versions; raised with every change of a table
 
 metadata = sa.MetaData()
 
@@ -61,7 +61,7 @@ run = sa.Table(
     _text("void_reason", null=True),
     _time("created_at"),
     _time("finished_at", null=True),
-    _one_of("kind", "pretrain", "finetune", "floor", "efficiency"),
+    _one_of("kind", "pretrain", "finetune", "floor", "efficiency", "robustness"),
     _one_of("state", *STATES),
     # "Done" exists only beside the attempt that holds its results.
     sa.CheckConstraint("state <> 'done' OR finished_attempt IS NOT NULL", name="done_has_results"),
@@ -159,6 +159,7 @@ predictions = sa.Table(
     sa.Column("targets", sa.LargeBinary, nullable=False),
     _text("index_fingerprint"),  # of the row ids: two arrays compare row by row only where it is equal
     sa.Column("n", sa.Integer, nullable=False),
+    sa.Column("perturbation", sa.Text, primary_key=True, server_default=""),  # as in metric; "": of the texts as given
     _one_of("checkpoint", "best", "last"),
 )
 

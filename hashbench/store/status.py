@@ -193,17 +193,21 @@ def artifacts(store: Store, run_id: str) -> list[Artifact]:
         return [Artifact(**row) for row in connection.execute(rows).mappings()]
 
 
-def predictions(store: Store, run_id: str, split: str, checkpoint: Checkpoint) -> Predictions | None:
+def predictions(
+    store: Store, run_id: str, split: str, checkpoint: Checkpoint, perturbation: str = ""
+) -> Predictions | None:
     """Outputs and targets of a finished run, or None where they are not stored."""
     table = predictions_table
     rows = sa.select(table.c.outputs, table.c.targets, table.c.index_fingerprint)
     rows = rows.join(run, run.c.finished_attempt == table.c.attempt_id)
     rows = rows.where(run.c.id == run_id, run.c.state == "done", table.c.split == split)
     with store.read() as connection:
-        row = connection.execute(rows.where(table.c.checkpoint == checkpoint)).first()
+        of = (table.c.checkpoint == checkpoint, table.c.perturbation == perturbation)
+        row = connection.execute(rows.where(*of)).first()
     if row is None:
         return None
-    return Predictions(split, checkpoint, unpack(row.outputs), unpack(row.targets), row.index_fingerprint)
+    outputs, targets = unpack(row.outputs), unpack(row.targets)
+    return Predictions(split, checkpoint, outputs, targets, row.index_fingerprint, perturbation)
 
 
 def durations(store: Store) -> list[Duration]:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from hashbench.experiment.plan import Run
 from hashbench.store.result import Result
 from hashbench.sweep.entity_work import do_entities, do_entity_floor
+from hashbench.sweep.robustness_work import do_robustness
 from hashbench.sweep.work import Workplace, do_efficiency, do_finetuning, do_floor, do_pretraining
 from hashbench.training.pretraining import Machine
 
@@ -15,6 +16,7 @@ DOERS: dict[str, Callable[[Run, Workplace, Machine], Result]] = {
     "finetune": do_finetuning,
     "floor": do_floor,
     "efficiency": do_efficiency,
+    "robustness": do_robustness,
     "entities": do_entities,
     "entity_floor": do_entity_floor,
 }

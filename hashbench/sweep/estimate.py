@@ -20,7 +20,7 @@ ROWS_OF_A_TASK = 10_000  # where nothing is known of a task
 SHARE_OF_PEAK = 0.2  # of a plain matrix product that training reaches at dim 128, with everything around it
 MOST_OF_PEAK = 0.5  # what wide encoders reach: measured 0.5 at dim 768
 GUESSED_ALIKE = ("pretrain", "finetune")  # by the same arithmetic
-FLOOR_S, EFFICIENCY_S = 2.0, 60.0  # sizes of what has no matrix products worth counting
+FLOOR_S, EFFICIENCY_S, ROBUSTNESS_S = 2.0, 60.0, 30.0  # sizes of what has no matrix products worth counting
 
 
 class Estimate:
@@ -94,6 +94,8 @@ def guess(run: Run, rows: int = ROWS_OF_A_TASK) -> float | None:
         return FLOOR_S
     if run.kind == "efficiency":
         return EFFICIENCY_S
+    if run.kind == "robustness":
+        return ROBUSTNESS_S
     shape = dict(run.spec["model"]["encoder"])
     config = encoder_config(shape.pop("kind"), shape.pop("size"), **shape)
     weights = config.layers * (4 * config.dim**2 + 2 * config.dim * config.feed_forward)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TypedDict
+from typing import Any, TypedDict
 
 import numpy as np
 from filelock import FileLock
@@ -20,6 +20,7 @@ from hashbench.coders.vocabulary import Vocabulary
 from hashbench.data.classification import own_task
 from hashbench.data.corpus import Corpus, prepare
 from hashbench.data.entities import LinkSet
+from hashbench.data.perturbed import PerturbedTask, perturb_task
 from hashbench.data.sources import locate_task, open_sources
 from hashbench.data.task_data import TaskData
 from hashbench.data.tasks import Task, find_task, under_protocol
@@ -29,6 +30,8 @@ from hashbench.experiment.models import ResolvedModel
 from hashbench.experiment.specs import needs_corpus
 from hashbench.text.pieces import PieceTokenizer
 from hashbench.text.tokenizers import Tokenizer, make_tokenizer
+from hashbench.text.types import TypeTable
+from hashbench.text.words import WordTokenizer
 
 
 class FoundVocabulary(TypedDict):
@@ -69,6 +72,7 @@ class Materials:
         self._texts: dict[str, Texts] = {}
         self._task_data: dict[str, TaskData] = {}
         self._links: dict[str, LinkSet] = {}
+        self._perturbed: dict[str, PerturbedTask] = {}
 
     def task(self, name: str) -> Task:
         """A task of the experiment by its name."""
@@ -83,6 +87,20 @@ class Materials:
             assert isinstance(data, TaskData)  # page-link sets come from `links`
             self._task_data = {name: data}
         return self._task_data[name]
+
+    def perturbed(self, name: str, asked: Mapping[str, Any], words: Mapping[str, Any] | None) -> PerturbedTask:
+        """The reporting sets of a task under perturbations, the same for every model; only the last one is kept."""
+        key = json.dumps([name, asked, words], sort_keys=True)
+        if key not in self._perturbed:
+            types = None if words is None else self._seen_types(words)
+            self._perturbed = {key: perturb_task(self.task_data(name), asked, types)}
+        return self._perturbed[key]
+
+    def _seen_types(self, words: Mapping[str, Any]) -> TypeTable:
+        """The words of the experiment's corpora, whatever the tokenizers of its models are."""
+        names = [corpus["name"] for corpus in words["corpora"]]
+        options = {key: words[key] for key in ("max_documents", "first_chunk_only")}
+        return prepare(names, self._sources, WordTokenizer(), self.cache / "corpora", **options).types
 
     def links(self, name: str) -> LinkSet:
         """A page-link set, or a corpus as items; only the last one is kept."""

@@ -30,7 +30,7 @@ from hashbench.sweep.executors.local import Assignment, LocalWorkers
 from hashbench.sweep.processes import is_dead
 from hashbench.sweep.progress import SweepProgress, spoken
 
-TRAINING: tuple[Kind, ...] = ("pretrain", "floor", "finetune")
+TRAINING: tuple[Kind, ...] = ("pretrain", "floor", "finetune", "robustness")
 MEASURING: tuple[Kind, ...] = ("efficiency",)  # by one worker, after all else, on a quiet machine
 DONE, SOME_FAILED, INTERRUPTED, TERMINATED = 0, 1, 130, 143
 MAX_CRASHES = 5  # workers that die in a row before the sweep gives up: something is wrong with the machine

@@ -57,6 +57,10 @@ class Workplace:
         """Where the weights of a pre-training lie."""
         return self.artifacts / run_id / "weights.safetensors"
 
+    def kept_until_robust(self, run_id: str) -> Path:
+        """The folder of a fine-tuning's best weights between its end and that of the run on perturbed texts."""
+        return self.materials.cache / "finetuned" / run_id
+
 
 def do_pretraining(run: Run, place: Workplace, machine: Machine) -> Result:
     """Pre-trains a model and stores its weights, its parameter counts and its loss curve."""
@@ -137,12 +141,21 @@ def pretrained_model(run: Run, resolved: ResolvedModel, texts: Texts, place: Wor
     return again.train()
 
 
-def do_finetuning(run: Run, place: Workplace, machine: Machine) -> Result:
-    """Fine-tunes a model on a task and stores every evaluation and the predictions of the best and the last."""
+@dataclass(frozen=True)
+class Tuned:
+    """A fine-tuning that was carried out: what it left, on which data, at which rate out of which that were tried."""
+
+    done: Finetuned
+    data: FinetuningData
+    rate: float
+    tried: list[Point]
+
+
+def tune(run: Run, place: Workplace, machine: Machine, *, keep_best: bool) -> Tuned:
+    """Fine-tunes a model on a task; `keep_best`: so that its best weights can be put back."""
     resolved = place.model(run.model)
     texts = place.materials.texts(resolved)
     task_data = place.materials.task_data(str(run.task))
-    keep_best = place.loaded.experiment.keep_weights == "best"
     recipe = resolved.recipe(str(run.task))
     resolved = replace(resolved, finetune=recipe)
     job = Job(resolved.spec, recipe, int(run.seed or 0), keep_best)
@@ -153,7 +166,17 @@ def do_finetuning(run: Run, place: Workplace, machine: Machine) -> Result:
 
     rate, tried = best_learning_rate(job, lambda: prepared(task_data.held_out(seed=0)), machine)
     model, data = prepared(task_data)
-    done = finetune(model, data, job, learning_rate=rate, machine=machine)
+    return Tuned(finetune(model, data, job, learning_rate=rate, machine=machine), data, rate, tried)
+
+
+def do_finetuning(run: Run, place: Workplace, machine: Machine) -> Result:
+    """Fine-tunes a model on a task and stores every evaluation and the predictions of the best and the last."""
+    experiment = place.loaded.experiment
+    keep, robust = experiment.keep_weights == "best", bool(experiment.robustness)
+    tuned = tune(run, place, machine, keep_best=keep or robust)
+    done, data = tuned.done, tuned.data
+    resolved, task_data = place.model(run.model), place.materials.task_data(str(run.task))
+    recipe, texts = resolved.recipe(str(run.task)), place.materials.texts(resolved)
     facts = [
         Metric("best_step", done.best.step),
         Metric("last_step", done.last.step),
@@ -164,24 +187,29 @@ def do_finetuning(run: Run, place: Workplace, machine: Machine) -> Result:
         n, rows = task_data.n_outputs, texts.vocabulary_rows
         counts = count(resolved.spec, run.encoder, n_classes=n, vocabulary_rows=rows)
         facts += [Metric("total_params", counts.total), Metric("emb_params", counts.embedding)]
-    if tried:
-        facts += [Metric("learning_rate", rate)]
-    points = [*tried, *done.points]
+    if tuned.tried:
+        facts += [Metric("learning_rate", tuned.rate)]
+    points = [*tuned.tried, *done.points]
     outputs = final_outputs(done, data, points, machine, recipe.precision)
-    artifacts = []
     if machine.rank > 0:
         return Result()
-    if keep_best:
-        restore_best(done)
-        done.model.embedding.widen()
-        path = place.artifacts / run.id / "weights.safetensors"
-        save_weights(done.model, path)
-        save_weights(done.head, path.with_name("head.safetensors"))
-        files = {"weights": path, "head": path.with_name("head.safetensors")}
-        artifacts = [artifact(each, kind, place.artifacts) for kind, each in files.items()]
+    files: dict[str, Path] = {}
+    if keep or robust:
+        files = save_best(done, place.artifacts / run.id if keep else place.kept_until_robust(run.id))
+    artifacts = [artifact(each, kind, place.artifacts) for kind, each in files.items()] if keep else []
     metrics = [*facts, *metrics_of(points)]
     notes = notes_of(task_data) | {"precision_found": precision_found(recipe.precision, machine.device)}
     return Result(metrics=metrics, predictions=outputs, artifacts=artifacts, notes=notes)
+
+
+def save_best(done: Finetuned, folder: Path) -> dict[str, Path]:
+    """Writes model and head as they were at the best evaluation; the files by kind."""
+    restore_best(done)
+    done.model.embedding.widen()
+    files = {"weights": folder / "weights.safetensors", "head": folder / "head.safetensors"}
+    save_weights(done.model, files["weights"])
+    save_weights(done.head, files["head"])
+    return files
 
 
 def finetuning_data(

@@ -233,7 +233,7 @@ def headline(run: Run, result: Result) -> str:
     if run.kind == "pretrain":
         losses = [metric.value for metric in result.metrics if (metric.split, metric.name) == ("train", "loss")]
         return f"loss {losses[-1]:.3f}" if losses and losses[-1] is not None else ""
-    if run.kind == "efficiency":
+    if run.kind in ("efficiency", "robustness"):
         return ""
     best = {metric.name: metric.value for metric in result.metrics}.get("best_step")
     for metric in result.metrics:

@@ -155,7 +155,7 @@ def _make_module(
     total_steps, _ = training_length(job.recipe, data.steps_per_epoch)
     return FinetuningModule(
         model,
-        _make_head(model, data.data.n_outputs, job.spec),
+        make_head_of(model, data.data.n_outputs, job.spec),
         job.recipe,
         data,
         learning_rate=learning_rate,
@@ -166,7 +166,7 @@ def _make_module(
     )
 
 
-def _make_head(model: Model, n_outputs: int, spec: ModelSpec) -> ClassificationHead:
+def make_head_of(model: Model, n_outputs: int, spec: ModelSpec) -> ClassificationHead:
     """A fresh head, but for the dense layer where the model starts from published weights that have one."""
     head = ClassificationHead(
         model.config.dim,
@@ -191,10 +191,21 @@ def report_once(
     done: Finetuned, data: FinetuningData, points: list[Point], machine: Machine, precision: Precision = "32"
 ) -> Outputs:
     """Outputs on the splits that are only reported, with the weights as they stand; adds their scores."""
+    outputs = outputs_on(done.model, done.head, data, machine, precision)
+    for split, values in outputs.items():
+        for name, score in scores.evaluate(data.data.task.metrics, data.targets(split), values).items():
+            points.append(Point(split, name, done.best.step, score.value, score.reason))
+    return outputs
+
+
+def outputs_on(
+    model: Model, head: ClassificationHead, data: FinetuningData, machine: Machine, precision: Precision = "32"
+) -> Outputs:
+    """Outputs of the model as it stands on every split that is only reported."""
     device = torch.device(pick_device(machine.device))
     bf16 = precision_found(precision, machine.device) == "bf16"
     autocast = torch.autocast(device.type, torch.bfloat16, enabled=bf16)
-    model, head = done.model.to(device).eval(), done.head.to(device).eval()
+    model, head = model.to(device).eval(), head.to(device).eval()
     outputs: Outputs = {}
     for split in data.test_splits:
         ordered = np.full((len(data.targets(split)), data.data.n_outputs), np.nan, np.float32)  # (n, n_outputs)
@@ -205,8 +216,6 @@ def report_once(
                 values = head(*model.for_head(batch, head.pooling)).float().cpu().numpy()  # (B, n_outputs)
             ordered[batch.row_ids.cpu().numpy()] = values
         outputs[split] = ordered
-        for name, score in scores.evaluate(data.data.task.metrics, data.targets(split), ordered).items():
-            points.append(Point(split, name, done.best.step, score.value, score.reason))
     return outputs
 
 

@@ -112,7 +112,7 @@ def test_upgrading_brings_todays_views(store: Store, place: str) -> None:
 def test_a_newer_database_is_left_alone(store: Store, place: str) -> None:
     with store.write() as connection:
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0009'")
-    with pytest.raises(InputError, match="schema 9, this program writes 1; install a newer hashbench"):
+    with pytest.raises(InputError, match="schema 9, this program writes 2; install a newer hashbench"):
         migrate.upgrade(place)
     assert [row["version_num"] for row in store.query("SELECT version_num FROM alembic_version")] == ["0009"]
 
