@@ -229,8 +229,8 @@ def tidy(found: Robustness, versus: str | None) -> list[Line]:
         rows += [_line(found, curve, *one) for one in estimates]
     for (task, model, name, perturbation), value in found.facts.items():
         kind, _, rate = perturbation.partition("=")
-        row = (found.experiment.name, task, "", kind, float(rate) if rate else None, model, name, value)
-        rows.append(dict(zip(TIDY, (*row, None, None, None, None, "", "share or count"), strict=True)))
+        fact = (found.experiment.name, task, "", kind, float(rate) if rate else None, model, name, value)
+        rows.append(dict(zip(TIDY, (*fact, None, None, None, None, "", "share or count"), strict=True)))
     return rows
 
 
