@@ -72,5 +72,6 @@ def _model_row(model: ResolvedModel) -> dict[str, Value]:
         "pretrain_lr": model.pretrain.learning_rate if trains else None,
         "warmup": model.pretrain.warmup_steps if trains else None,
         "epochs": None if model.finetune.steps else model.finetune.epochs,
+        "finetune_steps": model.finetune.steps,
         "finetune_lr": rate if not isinstance(rate, tuple) else ", ".join(f"{each:g}" for each in rate),
     }

@@ -27,10 +27,14 @@ def number(value: float, unit: str) -> str:
 
     >>> number(38.60352, "M"), number(2.14, "x"), number(-0.04, "percent"), number(0.0421, "ms/sample")
     ('38.6M', '2.1x', '0.0', '0.042')
+    >>> number(0.0, "K"), number(0.04, "K")
+    ('0', '0.0K')
     """
     text = f"{value:,.{decimals(value, unit)}f}" if unit == "count" else f"{value:.{decimals(value, unit)}f}"
     if set(text) <= set("-0."):
         text = text.removeprefix("-")  # -0.0 says nothing
+    if value == 0 and unit in SIZES:
+        return "0"  # no parameters at all, not few
     return text + suffix(unit)
 
 
