@@ -31,7 +31,7 @@ def plot(
         list[str] | None,
         typer.Argument(
             metavar="[NAME]...",
-            help="pareto, tasks, robustness, deciles, shares, latency, curves; all that there is data for if not given.",
+            help="pareto, tasks, robustness, deciles, shares, latency, curves; if not given, all that have data.",
         ),
     ] = None,
     experiment: Annotated[

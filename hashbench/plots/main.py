@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from hashbench.errors import InputError
 from hashbench.plots.base import Format, NothingToDraw, Source, Width
 from hashbench.plots.registry import find_plot, plots
-from hashbench.plots.sheet import drawn, save
+from hashbench.plots.sheet import save, styled
 from hashbench.store.engine import Store
 
 
@@ -40,7 +41,7 @@ def plot(
     left_out: dict[str, str] = {}
     for one in chosen:
         try:
-            files += [save(each.figure, folder, each.name, format) for each in drawn(one, source)]
+            files += [save(each.figure, folder, each.name, format) for each in styled(partial(one.draw, source))]
         except NothingToDraw as reason:
             left_out[one.name] = str(reason)
     missed = [f"{name}: {reason}" for name, reason in left_out.items() if name in names or not files]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -9,12 +10,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from matplotlib.transforms import Bbox
 
 from hashbench.plots.base import Drawn, NothingToDraw, Plot, Source
 from hashbench.plots.sheet import QUIET, SMALL, marker_of, plain_axes, sheet, widen
 from hashbench.report.fronts import COSTS, Cost, Point, front, points_of, score_column
-from hashbench.report.rows import Table
+from hashbench.report.rows import Table, scaled
 
 FRONT = "#777777"
 LEAST = 4.0  # percent that the vertical axis spans
@@ -28,7 +30,7 @@ def draw(source: Source) -> list[Drawn]:
     found = [(cost, points_of(source.table, cost.column)) for cost in COSTS]
     drawn = [Drawn(cost.file, _figure(source, cost, points)) for cost, points in found if len(points) >= SEVERAL]
     if not drawn:
-        raise NothingToDraw("no two models have a score and a size or a time; finish the sweep, or set efficiency: true")
+        raise NothingToDraw("no two models have a score and a size; finish the sweep, or set `efficiency: true`")
     return drawn
 
 
@@ -48,7 +50,7 @@ def _figure(source: Source, cost: Cost, points: Sequence[Point]) -> Figure:
     _points(axes, points)
     axes.set_xlabel(cost.label)
     axes.set_ylabel("average score, percent" if tasks else f"{column.name}, percent")
-    axes.set_xscale(cost.scale if all(point.cost > 0 for point in points) else "symlog")
+    _scale(axes, cost, [point.cost for point in points])
     axes.margins(x=0.2 if named else 0.08, y=0.12)
     widen(axes, LEAST)
     plain_axes(axes)
@@ -57,6 +59,36 @@ def _figure(source: Source, cost: Cost, points: Sequence[Point]) -> Figure:
         figure.draw_without_rendering()  # places are known once the layout is made
         _label(axes, points)
     return figure
+
+
+def _scale(axes: Axes, cost: Cost, costs: Sequence[float]) -> None:
+    """The horizontal axis: counts by powers of ten, with 2 and 5 between where they span little."""
+    if cost.scale == "linear":
+        return
+    if min(costs) <= 0:  # an embedding without parameters has a place too
+        first = 10 ** math.floor(math.log10(min((cost for cost in costs if cost > 0), default=1.0)))
+        axes.set_xscale("symlog", linthresh=first, linscale=0.5)
+        axes.set_xlim(-0.3 * first, 10 * max(*costs, first))
+        axes.set_xticks([0, *(first * 10**power for power in range(_decades(max(costs) / first)))])
+    else:
+        axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if max(costs) < 100 * min(costs) else (1.0,)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _count(value)))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+
+
+def _decades(ratio: float) -> int:
+    return 1 + max(0, math.ceil(math.log10(ratio))) if ratio > 0 else 1
+
+
+def _count(value: float) -> str:
+    """A count as it is said.
+
+    >>> _count(20_000), _count(1e7), _count(0)
+    ('20K', '10M', '0')
+    """
+    count, unit = scaled(value)
+    return f"{count:g}{unit}" if value else "0"
 
 
 def _points(axes: Axes, points: Sequence[Point]) -> None:

@@ -44,7 +44,8 @@ def shares(measured: Measured) -> list[Share]:
 
 
 def _count(measured: Measured, model: str, name: str) -> float | None:
-    found = [fact.value for (label, _, fact_name), fact in measured.facts.items() if (label, fact_name) == (model, name)]
+    facts = measured.facts.items()
+    found = [fact.value for (label, _, fact_name), fact in facts if (label, fact_name) == (model, name)]
     return next((value for value in found if value is not None), None)
 
 

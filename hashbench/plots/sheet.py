@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import matplotlib
@@ -19,7 +19,7 @@ from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 
 from hashbench.errors import InputError
-from hashbench.plots.base import Drawn, Format, Plot, Source
+from hashbench.plots.base import Drawn, Format, Source
 from hashbench.report.looks import COLOURS, MARKERS, look_of
 
 WIDTHS = {"single": 3.03, "double": 6.30}  # inches: a column and the text of ACL's style (7.7 and 16 cm)
@@ -27,6 +27,8 @@ TITLE, TEXT, SMALL = 8.0, 7.0, 6.0  # points
 LOUD = "#b00020"
 QUIET = "#555555"
 GRID = {"color": "#d9d9d9", "linewidth": 0.5}
+BOLD = 1.17  # bold letters are wider
+SAID = ("encoder", "pre-training")  # of what the table stands on
 PER_INCH = 2.15  # characters of one point size: n points give 2.15 * 72 / n in an inch of small print
 DPI = 300  # of PNG
 STYLE = {
@@ -75,10 +77,10 @@ def sheet(
     return figure, [axes for row in panels for axes in row]
 
 
-def drawn(plot: Plot, source: Source) -> list[Drawn]:
-    """The pictures of a figure in the style of all. Raises NothingToDraw where there is no data for any."""
+def styled(draw: Callable[[], list[Drawn]]) -> list[Drawn]:
+    """What a drawing makes in the style of all figures."""
     with matplotlib.rc_context(STYLE):
-        return plot.draw(source)
+        return draw()
 
 
 def handle_of(model: str) -> Line2D:
@@ -137,14 +139,14 @@ def save(figure: Figure, folder: Path, name: str, format: Format) -> Path:
 
 
 def _lines(figure: Figure, texts: Sequence[str], size: float) -> list[str]:
-    room = int((figure.get_figwidth() - 0.08) * PER_INCH * 72 / size * 0.88)
+    room = int((figure.get_figwidth() - 0.08) * PER_INCH * 72 / size * 0.91)
     return [line for text in texts for line in textwrap.wrap(text, room)]
 
 
 def _head(figure: Figure, title: str, warnings: Sequence[str]) -> float:
     """Title and loud lines, placed in inches below the top edge; their height in inches."""
-    titles = _lines(figure, [title], TITLE * 1.1)
-    loud = _lines(figure, [short(warning) for warning in warnings], SMALL * 1.1)
+    titles = _lines(figure, [title], TITLE * BOLD)
+    loud = _lines(figure, [short(warning) for warning in warnings], SMALL * BOLD)
     depth = 0.04 + 0.145 * len(titles)
     figure.text(0.01, -0.04, "\n".join(titles), va="top", fontsize=TITLE, fontweight="bold")
     if loud:
@@ -154,8 +156,8 @@ def _head(figure: Figure, title: str, warnings: Sequence[str]) -> float:
 
 def _foot(figure: Figure, source: Source, also: Sequence[str]) -> float:
     """What the figure stands on, placed in inches above the lower edge; its height in inches."""
-    facts = [f"{what}: {value}" for what, value in source.table.provenance if what in ("encoder", "pre-training")]
-    facts += [f"seeds: {seeds}" for seeds in [_seeds(source)] if seeds]
+    facts = [f"seeds {seeds}" for seeds in [_seeds(source)] if seeds]
+    facts += [f"{what}: {value}" for what, value in source.table.provenance if what in SAID and value[:5] != "none "]
     lines = _lines(figure, ["; ".join([*also, *facts]) + "."], SMALL)
     figure.text(0.01, 0.04, "\n".join(lines), va="bottom", fontsize=SMALL, color=QUIET)
     return 0.08 + 0.11 * len(lines)

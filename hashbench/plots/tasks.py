@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
 from hashbench.plots.base import Drawn, NothingToDraw, Plot, Source
 from hashbench.plots.sheet import QUIET, SMALL, colour_of, plain_axes, sheet
@@ -28,7 +29,7 @@ INK = "#222222"
 def draw(source: Source) -> list[Drawn]:
     """One picture of all scores of the experiment's own table."""
     table = source.table
-    columns = [one for one in table.columns if one.measure == "score" and one.unit == "percent"]
+    columns = [one for one in table.columns if one.measure == "score" and one.unit == "percent" and one.better]
     rows = [row for row in table.rows if row.kind == "model" and _has(row, columns)]
     if not rows:
         raise NothingToDraw("no model has a score; finish its sweep")
@@ -105,6 +106,7 @@ def _panel(
     axes.tick_params(axis="y", length=0, labelleft=axes.get_subplotspec().is_first_col())  # type: ignore[union-attr]
     axes.set_title(column.title or column.name, fontweight="bold")
     axes.set_xlabel(column.subtitle)
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=4))
     plain_axes(axes, grid="x")
 
 

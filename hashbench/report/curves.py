@@ -20,7 +20,7 @@ FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id AND m.name = :metri
 WHERE f.experiment_id = :experiment AND f.kind = :kind AND m.perturbation = '' AND m.value IS NOT NULL
 ORDER BY f.position, m.step
 """
-OBJECTIVES = {"mlm": "masked language model", "shuffle_random": "shuffled and random tokens"}
+OBJECTIVES = {"mlm": "masked language model", "shuffle_random": "Shuffle + Random"}
 
 Curve = dict[int, list[float]]  # step -> values of the seeds
 Panels = dict[str, dict[str, Curve]]  # panel -> model -> curve
@@ -80,9 +80,9 @@ def _scores(measured: Measured) -> list[dict[str, object]]:
     for row in measured.query(SCORES, experiment=measured.experiment.id, split="validation"):
         chosen.setdefault(row["panel"], []).append(dict(row))
     for task, found in chosen.items():
-        if len(found) > len(rows.get(task, [])):
+        if task not in rows or len(found) > len(rows[task]):
             rows[task] = found
-    return [row for task in measured.tasks() for row in rows.get(task, [])]
+    return [row for task in measured.tasks() if task in rows for row in rows[task]]
 
 
 def _made(name: str, what: str, rows: Sequence[dict[str, object]], *, is_score: bool) -> Curves:

@@ -1,8 +1,8 @@
 """The colour and the marker of a model: the same in every figure and on the page, whatever else is drawn.
 
-Eight colours that stay apart for the colour-blind (after Okabe and Ito 2008, whose yellow and black vanish on light and on
-dark ground, with indigo and wine of Tol 2021 in their place) and thirteen markers. Models of the papers' tables take them
-in the tables' order, filled; labels of a user's own take them by the hash of the name, hollow.
+Eight colours that stay apart for the colour-blind (after Okabe and Ito 2008, whose yellow and black vanish on light and
+on dark ground, with indigo and wine of Tol 2021 in their place) and thirteen markers. Models of the papers' tables take
+them in the tables' order, filled; labels of a user's own take them by the hash of the name, hollow.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from functools import cache
 
 from hashbench.report.papers import load_paper, papers
 
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#332288", "#882255")  # on light ground
-DARK_COLOURS = ("#4ba3e3", "#ff8a4a", "#3fc79a", "#e39fc6", "#f5b73b", "#9ad9fb", "#a69cff", "#dd78a5")  # on dark ground
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#332288", "#882255")  # on light
+DARK_COLOURS = ("#4ba3e3", "#ff8a4a", "#3fc79a", "#e39fc6", "#f5b73b", "#9ad9fb", "#a69cff", "#dd78a5")  # on dark
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "h", "*", "d")  # matplotlib's names
 SALT = "19"  # with it the labels of the experiments that come with the suite are told apart; a test holds it
 
