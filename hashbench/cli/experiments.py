@@ -21,6 +21,7 @@ class ReportFormat(StrEnum):
     csv = "csv"
     json = "json"
     latex = "latex"
+    html = "html"
 
 
 class StatusFormat(StrEnum):
@@ -171,6 +172,16 @@ def report(
     from hashbench.report.main import report as make_report
     from hashbench.store.engine import open_store
 
+    if style is ReportFormat.html:
+        from hashbench.report.page.main import page
+
+        text = page(
+            open_store(db, create=False, read_only=True), experiment=experiment, paper=paper, table=table,
+            published=published, examples=examples, all_metrics=all_metrics, checkpoint=checkpoint.value, output=output,
+        )  # fmt: skip
+        if output is None:  # a page that went to a file is no use on a terminal
+            print(text.rstrip("\n"))
+        return
     text = make_report(
         open_store(db, create=False, read_only=True),
         experiment=experiment,

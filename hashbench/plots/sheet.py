@@ -5,7 +5,6 @@ Its height follows from what stands on it. Letters have their size in print: inc
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -21,6 +20,7 @@ from matplotlib.lines import Line2D
 from hashbench.errors import InputError
 from hashbench.plots.base import Drawn, Format, Source
 from hashbench.report.looks import COLOURS, MARKERS, look_of
+from hashbench.report.text import without_details
 
 WIDTHS = {"single": 3.03, "double": 6.30}  # inches: a column and the text of ACL's style (7.7 and 16 cm)
 TITLE, TEXT, SMALL = 8.0, 7.0, 6.0  # points
@@ -116,15 +116,6 @@ def widen(axes: Axes, least: float) -> None:
         axes.set_ylim(middle - least / 2, middle + least / 2)
 
 
-def short(warning: str) -> str:
-    """A loud line without its details in parentheses, which the tables give.
-
-    >>> short("SAMPLED DATA: qqp (train 20,000 of 363,846 rows), mnli (train 5 rows); not comparable.")
-    'SAMPLED DATA: qqp, mnli; not comparable.'
-    """
-    return re.sub(r" \([^()]*\)", "", warning)
-
-
 def save(figure: Figure, folder: Path, name: str, format: Format) -> Path:
     """The file that was written."""
     path = folder / f"{name}.{format}"
@@ -146,7 +137,7 @@ def _lines(figure: Figure, texts: Sequence[str], size: float) -> list[str]:
 def _head(figure: Figure, title: str, warnings: Sequence[str]) -> float:
     """Title and loud lines, placed in inches below the top edge; their height in inches."""
     titles = _lines(figure, [title], TITLE * BOLD)
-    loud = _lines(figure, [short(warning) for warning in warnings], SMALL * BOLD)
+    loud = _lines(figure, [without_details(warning) for warning in warnings], SMALL * BOLD)
     depth = 0.04 + 0.145 * len(titles)
     figure.text(0.01, -0.04, "\n".join(titles), va="top", fontsize=TITLE, fontweight="bold")
     if loud:
