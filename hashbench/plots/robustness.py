@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from hashbench.plots.base import Drawn, NothingToDraw, Plot, Source
 from hashbench.plots.sheet import colour_of, marker_of, plain_axes, sheet, widen
-from hashbench.report.robustness import Lines, robustness
+from hashbench.report.rates import Lines, robustness
 
 COLUMNS = {"single": 2, "double": 4}  # panels side by side
 BODY = 1.35  # inches of a row of panels

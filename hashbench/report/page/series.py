@@ -10,7 +10,7 @@ from hashbench.report.curves import curves
 from hashbench.report.fronts import COSTS, front, points_of, score_column
 from hashbench.report.looks import COLOURS, look_of
 from hashbench.report.measured import Measured
-from hashbench.report.robustness import robustness
+from hashbench.report.rates import robustness
 from hashbench.report.rows import Table
 
 POINTS = 60  # of a curve at most: more than a small panel can show
