@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from hashbench.cli.options import DEFAULT_DB, Data, Database, File, Overrides
+from hashbench.errors import InputError
 
 DONE, SOME_FAILED = 0, 1
 
@@ -96,7 +97,6 @@ def status(
     Example: hashbench status --watch
     """
     from hashbench.cli.status import print_run, print_status, watch_status
-    from hashbench.errors import InputError
     from hashbench.store.engine import open_store
 
     if watch and style is StatusFormat.json:
@@ -130,7 +130,6 @@ def check(
     Examples: hashbench check my.yaml; hashbench check --embedding my_file.py:MyEmbedding
     """
     from hashbench.cli.checking import check_embedding, check_experiment
-    from hashbench.errors import InputError
 
     if (file is None) == (embedding is None):
         raise InputError("check: give an experiment file or --embedding FILE.py:Class; see hashbench check --help")
@@ -163,11 +162,29 @@ def report(
         Checkpoint, typer.Option("--checkpoint", help="Scores of the best evaluation, or of the last.")
     ] = Checkpoint.best,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Also write it to this file.")] = None,
+    claims: Annotated[
+        bool, typer.Option("--claims", help="Decide the papers' claims (or only --paper's), and the experiment's own.")
+    ] = False,
+    claims_file: Annotated[
+        Path | None, typer.Option("--claims-file", help="Decide the claims of this CSV too; in the form of claims.md.")
+    ] = None,
+    parts: Annotated[bool, typer.Option("--parts", help="With --claims: each part of a claim by itself.")] = False,
 ) -> None:
-    """Print the tables of an experiment, measured beside published.
+    """Print the tables of an experiment, measured beside published, or what they say of the papers' claims.
 
-    Example: hashbench report glue_tiny --table 2 --format md
+    Examples: hashbench report glue_tiny --table 2 --format md; hashbench report glue_tiny --paper hashformers --claims
     """
+    if claims or claims_file is not None:
+        from hashbench.cli.claims import print_claims
+
+        asked = {"--table": table, "--examples": examples, "--all-metrics": all_metrics}
+        print_claims(
+            db, experiment, paper=paper, file=claims_file, style=style.value, parts=parts,
+            checkpoint=checkpoint.value, output=output, beside=[name for name, value in asked.items() if value],
+        )  # fmt: skip
+        return
+    if parts:
+        raise InputError("report: --parts belongs to --claims; add it")
     from hashbench.cli.output import colored
     from hashbench.report.main import report as make_report
     from hashbench.store.engine import open_store

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from hashbench.errors import InputError
+from hashbench.experiment.claims import checked_claims
 from hashbench.experiment.complaints import complaint, schema_keys, unknown_key
 from hashbench.experiment.schema import Experiment, TaskEntry
 
@@ -81,6 +82,9 @@ def load_experiment(path: str | Path, overrides: Sequence[str] = ()) -> Loaded:
         lines = {place: line for place, line in lines.items() if place[: len(keys)] != keys}  # what stood there is gone
     draft = Loaded(Experiment.model_construct(), Path(path).resolve(), shown, values, lines, overridden)
     experiment = validate(Experiment, values, draft)
+    listed = [] if isinstance(experiment.claims, str) else range(len(experiment.claims))
+    claims = checked_claims(experiment.claims, draft.folder, [draft.where("claims", i) for i in listed])
+    experiment = experiment.model_copy(update={"claims": claims})
     loaded = Loaded(experiment, draft.path, shown, values, lines, overridden)
     _check_names(loaded)
     return loaded

@@ -166,6 +166,25 @@ class TaskEntry(Strict):
     metric: str = Field(default="accuracy", description="the metric to select and report by; see hashbench data list")
 
 
+class ClaimEntry(Strict):
+    """A comparison of the user's own that `hashbench report --claims` decides; the grammar is that of the papers' claims (claims.md)."""
+
+    id: str = Field(min_length=1, description="unique among the claims; claims that differ in a last letter are folded")
+    kind: str = Field(description="greater, difference_at_least, ratio_at_least, equal_within, interaction, ordering or count")
+    left: str | int | float = Field(description="a model, a number, mean(a,b), min(a,b), max(a,b), or 'a - b' or 'a / b' of these; of an ordering a chain 'a > b ~ c'")
+    right: str | int | float = Field(default="", description="what is compared with; empty for ordering and count")
+    column: str = Field(description="a task, average, a size or time (total_params, infer_ms), a column of a paper's table; mean(c,d), 'c - d', each(c,d)")
+    bound: float = Field(default=0.0, description="the claimed threshold in the unit")
+    expected: float | None = Field(default=None, description="the number that is claimed (count), or that was once measured")
+    unit: str = Field(default="percent", description="percent, x, ms/sample, params, K, M, Mi, B, KB, MB")
+    statement: str = Field(default="", description="the claim in words")
+    needs: str = Field(default="", description="as in claims.md: seeds=3; corpus=one for both")
+    paper: str = Field(default="", description="whose names of models and columns are meant; empty: the experiment's own")
+    section: str = Field(default="", description="where it is claimed")
+    note: str = Field(default="", description="tags and words to print beside the verdict")
+    published_holds: str = Field(default="", description="not used for own claims")
+
+
 class Experiment(Strict):
     """An experiment file."""
 
@@ -182,6 +201,7 @@ class Experiment(Strict):
     entities: Entities = Field(default=Entities(), description="of page-link sets")
     phrases: Phrases = Field(default=Phrases(), description="of the task phrases: masked items of corpora")
     efficiency: bool | Efficiency = Field(default=False, description="measure time and memory of each model in turn with the baseline; true, or a block of its values")
+    claims: str | tuple[ClaimEntry, ...] = Field(default=(), description="own claims to decide beside the papers': a list, or the path of a CSV in the form of claims.csv, relative to this file")
     tracking: Tracking = Field(default=Tracking(), description="watching runs from outside")
     executor: Literal["local"] = Field(default="local", description="where runs are carried out")
     workers: int = Field(default=1, gt=0, description="processes that run at the same time on this machine")

@@ -66,7 +66,7 @@ def report(
             print(f"!! {line}", file=sys.stderr)
     text = render(found, _known(format), width=width or shutil.get_terminal_size((WIDTH, 24)).columns, color=color)
     if output is not None:
-        _write(output, text)
+        write(output, text)
     return text
 
 
@@ -119,7 +119,8 @@ def _known(name: str) -> Format:
     return next(format for format in FORMATS if format == name)
 
 
-def _write(output: Path, text: str) -> None:
+def write(output: Path, text: str) -> None:
+    """Writes a report to a file. Raises InputError where that cannot be."""
     try:
         output.write_text(text, encoding="utf-8")
     except OSError as error:

@@ -1,0 +1,67 @@
+"""A number as it was measured: its value, one of every seed, and one of every draw of examples.
+
+Arithmetic on quantities is arithmetic on all three, seed by matched seed and draw by draw of the same examples, so that
+whatever expression a claim asks for has its own two spreads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """`by_seed` None: no seed varies it (a constant, a count). `by_draw` (draws,) None: no examples, or not stored."""
+
+    value: float
+    by_seed: Mapping[int, float] | None = None
+    by_draw: np.ndarray | None = None
+    n_examples: Mapping[str, int] = field(default_factory=dict)  # by task
+
+    @property
+    def fixed(self) -> bool:
+        """Whether nothing varies it."""
+        return self.by_seed is None and self.by_draw is None
+
+
+def constant(value: float) -> Quantity:
+    """A number that nothing varies.
+
+    >>> constant(3.0).fixed
+    True
+    """
+    return Quantity(value)
+
+
+def apply(form: Callable[..., float], quantities: Sequence[Quantity]) -> Quantity:
+    """A function of numbers taken of quantities: of the values, of each seed that all have, of each draw.
+
+    >>> both = apply(lambda a, b: a - b, [Quantity(2.0, {0: 1.0, 1: 3.0}), Quantity(1.0, {1: 2.0})])
+    >>> both.value, dict(both.by_seed)
+    (1.0, {1: 1.0})
+    """
+    varying = [one for one in quantities if not one.fixed]
+    value = _finite(form, [one.value for one in quantities])
+    if not varying:
+        return Quantity(value)
+    seeds = [set(one.by_seed) for one in varying if one.by_seed is not None]
+    matched = sorted(set.intersection(*seeds)) if len(seeds) == len(varying) else []
+    by_seed = {
+        seed: _finite(form, [one.value if one.by_seed is None else one.by_seed[seed] for one in quantities])
+        for seed in matched
+    }
+    by_draw = None
+    if all(one.by_draw is not None for one in varying):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            by_draw = np.asarray(form(*(one.value if one.by_draw is None else one.by_draw for one in quantities)))
+    examples = {task: n for one in quantities for task, n in one.n_examples.items()}
+    return Quantity(value, by_seed, by_draw, examples)
+
+
+def _finite(form: Callable[..., float], values: Sequence[float]) -> float:
+    """The function's value, NaN where it has none (a logarithm of 0, a division by it)."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(form(*(np.float64(value) for value in values)))

@@ -1,0 +1,1 @@
+"""How sure a score or a difference is: draws of examples, and intervals over seeds and examples."""

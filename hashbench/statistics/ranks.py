@@ -1,0 +1,59 @@
+"""Spearman's correlation of drawn examples: ranks are taken anew in every draw, without sorting anew.
+
+Examples are sorted once. In a draw the mean rank of a value is the number of drawn examples below it, plus half of
+those that share it; counts laid out by (example, draw) make that a running sum down the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """Examples in the order of their values. `starts` (g,): where each of g distinct values begins in `order` (n,)."""
+
+    order: np.ndarray
+    starts: np.ndarray
+    group: np.ndarray  # (n,) which distinct value an example has
+
+    @classmethod
+    def of(cls, values: np.ndarray) -> Ranked:
+        """The order of values (n,)."""
+        _, group = np.unique(values, return_inverse=True)
+        order = np.argsort(group, kind="stable")
+        return cls(order, np.searchsorted(group[order], np.arange(group.max() + 1)), group)
+
+    def sums(self, rows: np.ndarray) -> np.ndarray:
+        """Rows (n, draws) added up by distinct value, in ascending order: (g, draws)."""
+        in_order = rows[self.order]
+        return in_order if len(self.starts) == len(self.order) else np.add.reduceat(in_order, self.starts, axis=0)
+
+
+def spearman(counts: np.ndarray, real: Ranked, ours: Sequence[Ranked]) -> np.ndarray:
+    """Rank correlation of `real` with each of `ours`: (len(ours), draws), NaN where a side is constant in the draw.
+
+    `counts` (draws, n) whole numbers, of equal sums. Sums stay whole or halves below 2**53, thus exact.
+    """
+    weights = np.ascontiguousarray(counts.T, np.float64)  # (n, draws)
+    n = weights[:, 0].sum()
+    ranks, square = _ranks(real.sums(weights), n)
+    centred = weights * ranks[real.group]  # (n, draws); sums to 0 over the examples of a draw
+    found = np.full((len(ours), weights.shape[1]), np.nan)
+    for row, one in zip(found, ours, strict=True):
+        its_ranks, its_square = _ranks(one.sums(weights), n)
+        shared = np.einsum("ij,ij->j", one.sums(centred), its_ranks)
+        both = square * its_square
+        np.divide(shared, np.sqrt(both), out=row, where=both > 0)
+    return found
+
+
+def _ranks(drawn: np.ndarray, n: float) -> tuple[np.ndarray, np.ndarray]:
+    """Mean rank of each value less (n + 1) / 2 (g, draws), and the sum of its squares over examples (draws,)."""
+    ranks = np.cumsum(drawn, axis=0)
+    ranks -= drawn / 2
+    ranks -= n / 2
+    return ranks, (n**3 - np.einsum("ij,ij,ij->j", drawn, drawn, drawn)) / 12
