@@ -190,11 +190,13 @@ def report(
     from hashbench.store.engine import open_store
 
     if style is ReportFormat.html:
+        from hashbench.cli.claims import operations
         from hashbench.report.page.main import page
 
         text = page(
             open_store(db, create=False, read_only=True), experiment=experiment, paper=paper, table=table,
             published=published, examples=examples, all_metrics=all_metrics, checkpoint=checkpoint.value, output=output,
+            costs=operations,
         )  # fmt: skip
         if output is None:  # a page that went to a file is no use on a terminal
             print(text.rstrip("\n"))

@@ -14,11 +14,16 @@ from hashbench.plots.main import plot
 from hashbench.plots.registry import plots
 from hashbench.plots.sheet import WIDTHS, handle_of
 from hashbench.report.main import tables
-from hashbench.store.engine import Store
+from hashbench.store.engine import Store, open_store
 from tests.report.hand_made import HandRun
 from tests.report.hand_made import build as build_by_hand
 from tests.report.made_up import World, build
 
+EXAMPLE = Path(__file__).parents[2] / "results.db.example"
+TENTH = """
+SELECT AVG(value) AS value FROM perturbed_scores
+WHERE model = 'a5-l2' AND metric = 'rec@1' AND perturbation = 'tenth=2'
+"""
 NAMES = ["curves", "deciles", "latency", "pareto", "robustness", "shares", "tasks"]
 
 
@@ -87,19 +92,19 @@ def test_what_must_be_said_loudly_is_said_in_the_figure(tmp_path: Path) -> None:
 
 def test_robustness_is_drawn_from_scores_under_rates(tmp_path: Path) -> None:
     scores = {("accuracy", "test", ""): 0.8, ("accuracy", "test", "swap=0.1"): 0.6, ("accuracy", "test", "swap=0"): 0.8}
-    other = {("accuracy", "test", "beam=1"): 0.1}
-    figure = drawn(build_by_hand(tmp_path / "r.db", [HandRun("mine", "subj", scores={**scores, **other})]), "robustness")
+    run = HandRun("mine", "subj", scores={**scores, ("accuracy", "test", "beam=1"): 0.1})
+    figure = drawn(build_by_hand(tmp_path / "r.db", [run]), "robustness")
     assert [axes.get_title() for axes in figure.axes] == ["subj: swap"]
     assert figure.axes[0].lines[0].get_xdata().tolist() == [0.0, 0.1]
     assert figure.axes[0].lines[0].get_ydata() == pytest.approx([80, 60])
 
 
-def test_tenths_are_drawn_by_frequency(tmp_path: Path) -> None:
-    scores = {("rec@1", "test", ""): 0.2, **{("rec@1", "test", f"tenth={i}"): i / 20 for i in range(1, 11)}}
-    run = HandRun("mine", "entities", scores=scores, own=("rec@1", "test"))
-    store = build_by_hand(tmp_path / "r.db", [run])
-    line = drawn(store, "deciles").axes[0].lines[0]
-    assert line.get_ydata() == pytest.approx([5 * i for i in range(1, 11)])
+def test_tenths_are_drawn_by_frequency() -> None:
+    store = open_store(EXAMPLE, create=False, read_only=True)
+    axes = plots()["deciles"].draw(Source(store, "superbloom_entities_tiny", "double"))[0].figure.axes[0]
+    line = next(line for line in axes.lines if line.get_marker() == handle_of("a5-l2").get_marker())
+    row = store.query(TENTH)[0]
+    assert line.get_ydata()[1] == pytest.approx(100 * row["value"])
 
 
 def test_shares_are_those_of_the_embedding(store: Store) -> None:

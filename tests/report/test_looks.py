@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import combinations
 from pathlib import Path
 
@@ -40,8 +41,8 @@ def test_colours_stay_apart_for_those_who_see_no_red_or_green() -> None:
     for colours in (COLOURS, DARK_COLOURS):
         for matrix in (PROTANOPE, DEUTERANOPE):
             seen = [_seen(colour, matrix) for colour in colours]
-            closest = min(sum((a - b) ** 2 for a, b in zip(*pair, strict=True)) ** 0.5 for pair in combinations(seen, 2))
-            assert closest > 0.06  # in linear light from 0 to 1; red and green of one brightness come to 0.0x
+            closest = min(math.dist(one, other) for one, other in combinations(seen, 2))
+            assert closest > 0.06  # in linear light from 0 to 1
 
 
 # Viénot, Brettel and Mollon (1999), in linear RGB.

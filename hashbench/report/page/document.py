@@ -13,6 +13,7 @@ from hashbench.report.looks import COLOURS, DARK_COLOURS
 from hashbench.report.measured import Measured
 from hashbench.report.page.behind import Texts, behind, runs_of
 from hashbench.report.page.cells import table_html
+from hashbench.report.page.claims import Claimed, Claims
 from hashbench.report.page.series import charts, looks
 from hashbench.report.rows import Table
 from hashbench.report.text import without_details
@@ -32,13 +33,14 @@ class Content:
     measured: Measured
     own: tuple[Table, ...]
     printed: tuple[Table, ...]  # of a paper, with its numbers beside ours
-    claims: Sequence[dict[str, Any]]
+    claims: Claims
 
 
 def document(content: Content) -> str:
     """The page as HTML."""
     name = content.measured.experiment.name
-    warnings = dict.fromkeys(line for table in (*content.own, *content.printed) for line in table.warnings)
+    lines = [line for table in (*content.own, *content.printed) for line in table.warnings]
+    warnings = {line.partition(":")[0]: line for line in lines}  # of the same warning the one about published numbers
     figures = charts(content.measured, content.own[0])
     style = (STATIC / "page.css").read_text(encoding="utf-8").replace("/* colours */", _colours())
     scripts = "".join(f"<script>{(STATIC / each).read_text(encoding='utf-8')}</script>" for each in SCRIPTS)
@@ -51,9 +53,10 @@ def document(content: Content) -> str:
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark">'
         f'<link rel="icon" href="data:,"><title>{escape(name)} · hashbench</title><style>{style}</style></head>\n'
-        f'<body><a class="skip" href="#results">To the results</a>{_header(content, list(warnings))}'
+        f'<body><a class="skip" href="#results">To the results</a>{_header(content, list(warnings.values()))}'
         f'<nav aria-label="Sections">{nav}</nav>\n<main>{body}</main>\n{DIALOG}'
         f'<script type="application/json" id="data">{_data(content, figures)}</script>{scripts}</body></html>\n'
     )
@@ -100,8 +103,9 @@ def _loud(line: str) -> str:
 
 def _sections(content: Content, figures: Sequence[dict[str, Any]]) -> list[tuple[str, str, str]]:
     """(id, title, HTML) of each section that has something to show."""
-    found = [("results", "Results", "".join(_table(table, f"own-{place}", place > 0) for place, table in enumerate(content.own)))]
-    if content.claims:
+    own = "".join(_table(table, f"own-{place}", place > 0) for place, table in enumerate(content.own))
+    found = [("results", "Results", own)]
+    if content.claims.rows or content.claims.why:
         found.append(("claims", "Claims", _claims(content.claims)))
     if figures:
         found.append(("figures", "Figures", "".join(map(_figure, figures))))
@@ -126,21 +130,23 @@ def _figure(chart: dict[str, Any]) -> str:
     )
 
 
-def _claims(claims: Sequence[dict[str, Any]]) -> str:
-    rows = "".join(
-        f'<tr><td><span class="verdict {TONES[one["verdict"]] if one["verdict"] in TONES else "none"}">'
-        f"{escape(one['verdict'])}</span></td><th scope=\"row\">{escape(one['text'])}"
-        f'<span class="sub">{escape(one["source"])}</span></th><td>{escape(one["detail"])}</td></tr>'
-        for one in claims
-    )
-    tally: dict[str, int] = {}
-    for one in claims:
-        tally[one["verdict"]] = 1 + (tally[one["verdict"]] if one["verdict"] in tally else 0)
-    counts = ", ".join(f"{n} {verdict}" for verdict, n in tally.items())
+def _claims(claims: Claims) -> str:
+    if not claims.rows:
+        return f'<p class="lead">Not decided: {escape(claims.why)}.</p>'
+    rows = "".join(map(_claim, claims.rows))
+    heads = "".join(f'<th scope="col">{name}</th>' for name in ("verdict", "claim", "measured", "claimed", "stands on"))
     return (
-        f'<p class="lead">{escape(counts)}.</p><div class="scroll" tabindex="0" role="region" aria-label="Claims">'
-        '<table class="claims"><thead><tr><th scope="col">verdict</th><th scope="col">claim</th>'
-        f'<th scope="col">measured</th></tr></thead><tbody>{rows}</tbody></table></div>'
+        f'<p class="lead">{escape(claims.tally())}.</p><div class="scroll" tabindex="0" role="region" '
+        f'aria-label="Claims"><table class="claims"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>'
+    )
+
+
+def _claim(one: Claimed) -> str:
+    tone = TONES[one.verdict] if one.verdict in TONES else "none"
+    return (
+        f'<tr><td><span class="verdict {tone}">{escape(one.verdict)}</span></td><th scope="row">{escape(one.statement)}'
+        f'<span class="sub">{escape(one.source)}, claim {escape(one.number)}</span></th><td>{escape(one.measured)}</td>'
+        f"<td>{escape(one.claimed)}</td><td>{escape(one.remarks)}</td></tr>"
     )
 
 

@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 
 from hashbench.errors import InputError
+from hashbench.report.claims.results import Costs
 from hashbench.report.main import paper_of, tables
 from hashbench.report.measured import Measured, measure
 from hashbench.report.page.claims import claims_of
@@ -28,11 +29,13 @@ def page(
     all_metrics: bool = False,
     checkpoint: Checkpoint = "best",
     output: Path | None = None,
+    costs: Costs | None = None,
 ) -> str:
     """The page of an experiment (None: the one swept last) as HTML; written to `output` too, whole or not at all.
 
     Its own tables, then those of `paper` (None: the one with most of its models) in which something was measured, or
-    the named ones alone (`table`: numbers with commas between). The other arguments are those of `report`.
+    the named ones alone (`table`: numbers with commas between). `costs`: operations of a model's forward pass, where a claim
+    asks for them. The other arguments are those of `report`.
 
     Raises InputError for an experiment, paper or table that is not there, and a file that cannot be written.
     """
@@ -47,7 +50,7 @@ def page(
     wanted = ",".join(numbers or source.tables)
     printed = tables(store, experiment=name, paper=source.name, table=wanted, **asked)  # type: ignore[arg-type]
     shown = [one for one in printed if numbers or _is_filled(one, measured, known=_known(source.name, measured))]
-    content = Content(measured, tuple(own), tuple(shown), claims_of(store, name, paper, checkpoint))
+    content = Content(measured, tuple(own), tuple(shown), claims_of(store, name, paper, checkpoint, costs))
     text = document(content)
     if output is not None:
         write_whole(output, text)

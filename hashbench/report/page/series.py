@@ -35,9 +35,11 @@ def _pareto(table: Table) -> dict[str, Any]:
     for cost in COSTS:
         points = points_of(table, cost.column)
         if len(points) > 1:
-            series = [[one.name, one.model, _short(one.cost), _short(one.score), _short(one.deviation)] for one in points]
-            best = [one.name for one in front(points)]
-            panels.append({"title": cost.title, "x": cost.label, "log": cost.scale == "log", "points": series, "front": best})
+            panels.append({
+                "title": cost.title, "x": cost.label, "log": cost.scale == "log",
+                "points": [[one.name, one.model, *map(_short, (one.cost, one.score, one.deviation))] for one in points],
+                "front": [one.name for one in front(points)],
+            })  # fmt: skip
     column = score_column(table)
     floors = [[row.model, row.cells[column].value] for row in table.rows if row.kind == "floor"] if column else []
     y = "average score, percent" if column == "average" else f"{column}, percent"

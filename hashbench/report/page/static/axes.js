@@ -62,7 +62,7 @@ function scale(values, from, to, { log = false, pad = .06, zero = false } = {}) 
   if (zero) low = Math.min(low, 0);
   const room = (high - low || 1) * pad;
   [low, high] = [low - room, high + room];
-  return { place: (value) => from + ((to - from) * (value - low)) / (high - low), ticks: ticks(low, high, Math.abs(to - from) / 62), low, high };
+  return { place: (value) => from + ((to - from) * (value - low)) / (high - low), ticks: ticks(low, high, Math.max(3, Math.abs(to - from) / 58)), low, high };
 }
 
 function said(value) {

@@ -23,6 +23,11 @@ function drawPoints(chart, panel, width) {
   drawing.append(svg("path", { d: `${corners}H${axes.right}`, class: "front" }));
   const targets = [];
   const taken = panel.points.map(([, , cost, score]) => [x(cost) - 7, y(score) - 7, x(cost) + 7, y(score) + 7]);
+  best.forEach(([, , cost, score], place) => { // names do not cross the front
+    const until = best[place + 1] ? x(best[place + 1][2]) : axes.right;
+    taken.push([x(cost), y(score) - 1, until, y(score) + 1]);
+    if (best[place + 1]) taken.push([until - 1, y(best[place + 1][3]), until + 1, y(score)]);
+  });
   for (const [name, model, cost, score, spread] of panel.points) {
     const group = series(model, marker(model, x(cost), y(score), 5.5));
     if (spread) group.prepend(svg("line", { x1: x(cost), x2: x(cost), y1: y(score - spread), y2: y(score + spread), style: `stroke:${toneOf(model)}` }));
