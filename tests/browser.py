@@ -18,8 +18,8 @@ from typing import Any
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 FLAGS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--hide-scrollbars",
-    "--disable-extensions", "--disable-background-networking", "--disable-component-update", "--no-default-browser-check",
-    "--remote-debugging-pipe",
+    "--disable-extensions", "--disable-background-networking", "--disable-component-update",
+    "--no-default-browser-check", "--remote-debugging-pipe",
 )  # fmt: skip
 PATIENCE_S = 120.0  # for one answer, on a busy machine
 HIGH = 20  # file descriptors above those that the browser's are put on
@@ -68,7 +68,9 @@ class Browser:
         self._number += 1
         number = self._number
         message = {"id": number, "method": method, "params": parameters}
-        os.write(self._write, json.dumps(message | ({"sessionId": self._session} if self._session else {})).encode() + b"\0")
+        if self._session:
+            message["sessionId"] = self._session
+        os.write(self._write, json.dumps(message).encode() + b"\0")
         until = time.monotonic() + PATIENCE_S
         while True:
             found = self._next(until)
@@ -114,7 +116,8 @@ class Browser:
 
     def size(self, width: int, height: int, *, scale: float = 1.0) -> None:
         """Gives the window a size in CSS pixels."""
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=scale, mobile=width < 600)
+        of = {"width": width, "height": height, "deviceScaleFactor": scale, "mobile": width < 600}
+        self.call("Emulation.setDeviceMetricsOverride", **of)
 
     def media(self, media: str = "", **features: str) -> None:
         """Emulates a medium ("print") and features (prefers_color_scheme="dark")."""

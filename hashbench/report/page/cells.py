@@ -71,7 +71,7 @@ def _cell(table: Table, cell: Cell, column: Column) -> str:
     parts = [f'<span class="v{" best" if cell.best else ""}">{value}</span>' if value else ""]
     spread, interval = numbers.spread(cell, column), numbers.interval(cell, column)
     parts.append(f'<span class="s">{escape(spread)}</span>' if spread else "")
-    parts.append(f'<span class="s">{escape(interval)}</span>' if interval else "")
+    parts.append(f'<span class="s i">{escape(interval)}</span>' if interval else "")
     if has_published(cell, table):
         marks = f"<sup>{escape(','.join(map(str, cell.marks)))}</sup>" if cell.marks else ""
         parts.append(f'<span class="p">{escape(numbers.printed(cell))}{marks}</span>')

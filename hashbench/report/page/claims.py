@@ -9,6 +9,7 @@ from hashbench.report.claims import words
 from hashbench.report.claims.decide import Decided
 from hashbench.report.claims.report import claim_sections
 from hashbench.report.claims.results import Costs
+from hashbench.report.claims.rule import Outcome
 from hashbench.report.papers import load_paper
 from hashbench.store.engine import Store
 from hashbench.store.result import Checkpoint
@@ -23,7 +24,7 @@ class Claimed:
     number: str
     statement: str
     source: str
-    verdict: str
+    verdict: Outcome
     measured: str
     claimed: str
     remarks: str
@@ -37,9 +38,8 @@ class Claims:
     why: str = ""
 
     def tally(self) -> str:
-        """Counts by verdict, '3 holds, 1 fails'."""
-        found = dict.fromkeys(row.verdict for row in self.rows)
-        return ", ".join(f"{sum(row.verdict == each for row in self.rows)} {each}" for each in found)
+        """Counts by verdict, in words."""
+        return words.tally_words(words.tally(row.verdict for row in self.rows))
 
 
 def claims_of(
@@ -51,7 +51,7 @@ def claims_of(
     try:
         sections = claim_sections(store, experiment=experiment, paper=paper, checkpoint=checkpoint, costs=costs)
     except InputError as error:
-        return Claims(why=str(error))
+        return Claims(why=str(error).removeprefix(f"{store.name}: "))  # where the file lies is no reader's business
     return Claims(tuple(_claimed(one, section.paper) for section in sections for one in section.decided))
 
 

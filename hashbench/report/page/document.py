@@ -133,11 +133,19 @@ def _figure(chart: dict[str, Any]) -> str:
 def _claims(claims: Claims) -> str:
     if not claims.rows:
         return f'<p class="lead">Not decided: {escape(claims.why)}.</p>'
-    rows = "".join(map(_claim, claims.rows))
+    decided = [one for one in claims.rows if one.verdict != "not measured"]
+    others = [one for one in claims.rows if one.verdict == "not measured"]
+    found = f'<p class="lead">{escape(claims.tally())}.</p>' + (_claim_table(decided) if decided else "")
+    if others:  # what an experiment has not asked for stands behind what it has
+        found += f'<details><summary class="lead">{len(others)} not measured</summary>{_claim_table(others)}</details>'
+    return found
+
+
+def _claim_table(rows: Sequence[Claimed]) -> str:
     heads = "".join(f'<th scope="col">{name}</th>' for name in ("verdict", "claim", "measured", "claimed", "stands on"))
     return (
-        f'<p class="lead">{escape(claims.tally())}.</p><div class="scroll" tabindex="0" role="region" '
-        f'aria-label="Claims"><table class="claims"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>'
+        '<div class="scroll" tabindex="0" role="region" aria-label="Claims"><table class="claims"><thead>'
+        f"<tr>{heads}</tr></thead><tbody>{''.join(map(_claim, rows))}</tbody></table></div>"
     )
 
 

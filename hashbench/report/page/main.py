@@ -12,7 +12,7 @@ from hashbench.report.main import paper_of, tables
 from hashbench.report.measured import Measured, measure
 from hashbench.report.page.claims import claims_of
 from hashbench.report.page.document import Content, document
-from hashbench.report.papers import find_layout, load_paper
+from hashbench.report.papers import find_layout, load_paper, papers
 from hashbench.report.rows import Table
 from hashbench.store.engine import Store
 from hashbench.store.result import Checkpoint
@@ -34,8 +34,8 @@ def page(
     """The page of an experiment (None: the one swept last) as HTML; written to `output` too, whole or not at all.
 
     Its own tables, then those of `paper` (None: the one with most of its models) in which something was measured, or
-    the named ones alone (`table`: numbers with commas between). `costs`: operations of a model's forward pass, where a claim
-    asks for them. The other arguments are those of `report`.
+    the named ones alone (`table`: numbers with commas between). `costs`: operations of a model's forward pass, where a
+    claim asks for them. The other arguments are those of `report`.
 
     Raises InputError for an experiment, paper or table that is not there, and a file that cannot be written.
     """
@@ -47,9 +47,12 @@ def page(
     asked = {"published": published, "examples": examples, "checkpoint": checkpoint}
     name = measured.experiment.name
     own = tables(store, experiment=name, all_metrics=all_metrics, **asked)  # type: ignore[arg-type]
-    wanted = ",".join(numbers or source.tables)
-    printed = tables(store, experiment=name, paper=source.name, table=wanted, **asked)  # type: ignore[arg-type]
-    shown = [one for one in printed if numbers or _is_filled(one, measured, known=_known(source.name, measured))]
+    known = _known(source.name, measured)
+    shown: list[Table] = []
+    for each in [source.name] if known or numbers or paper else papers():  # labels of one's own are no paper's
+        wanted = ",".join(numbers or load_paper(each).tables)
+        printed = tables(store, experiment=name, paper=each, table=wanted, **asked)  # type: ignore[arg-type]
+        shown += [one for one in printed if numbers or _is_filled(one, measured, known=known)]
     content = Content(measured, tuple(own), tuple(shown), claims_of(store, name, paper, checkpoint, costs))
     text = document(content)
     if output is not None:
