@@ -54,7 +54,7 @@ def test_it_opens_without_an_error_or_a_request_and_runs_nothing_of_the_data(ope
 
 
 def test_a_click_and_a_key_on_a_head_sort_the_models(opened: Browser, store: Store) -> None:
-    found = scores(store, "cola")
+    found = scores(store, "sst2")
     falling = sorted(found, key=lambda model: -found[model])
     first = opened.run(NAMES)
     opened.run(f"{HEAD}.querySelector('button').click()")
@@ -69,14 +69,14 @@ def test_a_click_and_a_key_on_a_head_sort_the_models(opened: Browser, store: Sto
 def test_a_cell_equals_the_database_and_its_panel_names_the_runs(opened: Browser, store: Store) -> None:
     opened.run("document.querySelector('#own-0 tr[data-row=\"0\"] td .c').click()")
     value = opened.run("document.querySelector('#panel-body .v').textContent")
-    assert value == f"{100 * scores(store, 'cola')['bert-mlm']:.1f}"
+    assert value == f"{100 * scores(store, 'sst2')['bert-mlm']:.1f}"
     assert opened.run("document.getElementById('panel').open") is True
-    runs = store.query("SELECT run_id, value FROM glue_scores WHERE own = 1 AND task = 'cola' AND model = 'bert-mlm' "
+    runs = store.query("SELECT run_id, value FROM glue_scores WHERE own = 1 AND task = 'sst2' AND model = 'bert-mlm' "
                        "AND checkpoint = 'best' ORDER BY seed")  # fmt: skip
     shown = opened.run(RUNS)
     assert shown == [[row["run_id"][:16], f"{100 * row['value']:.2f}"] for row in runs]
     said = opened.run("document.getElementById('panel-body').textContent")
-    assert "0123456789abcdef" in said and "2 x CPU" in said and "data-cola" in said  # commit, machine, data
+    assert "0123456789abcdef" in said and "2 x CPU" in said and "data-sst2" in said  # commit, machine, data
     opened.key("Escape", 27)
     assert opened.run("document.getElementById('panel').open") is False
 
