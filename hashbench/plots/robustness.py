@@ -1,57 +1,63 @@
-"""Score against the share of perturbed words, a line a model, a panel for each task and kind of perturbation."""
+"""Score against the share of words changed, a line a model, a panel for each task and kind of perturbation."""
 
 from __future__ import annotations
 
 import math
-import statistics
+from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 
 from hashbench.plots.base import Drawn, NothingToDraw, Plot, Source
-from hashbench.plots.sheet import colour_of, marker_of, plain_axes, sheet, widen
-from hashbench.report.rates import Lines, robustness
+from hashbench.plots.sheet import marker_of, plain_axes, sheet, widen
+from hashbench.report.rates import PERCENT, SPREAD, RateLine, by_panel, rate_lines
 
 COLUMNS = {"single": 2, "double": 4}  # panels side by side
 BODY = 1.35  # inches of a row of panels
-LEAST = 2.0  # percent that a vertical axis spans
+LEAST = 4.0  # percent that a vertical axis spans, so that noise does not fill a panel
+APART = 0.006  # of the rates: models stand side by side, so that their intervals can be told apart
 
 
 def draw(source: Source) -> list[Drawn]:
     """One picture of all panels."""
-    found = robustness(source.measured)
-    if not found:
-        raise NothingToDraw("no score on perturbed texts; set `robustness:` in the experiment file and sweep again")
-    columns = min(COLUMNS[source.width], len(found))
+    lines = rate_lines(source.measured)
+    if not lines:
+        raise NothingToDraw("no score on perturbed texts; write `robustness: true` in the experiment file and sweep it")
+    panels = by_panel(lines)
+    columns = min(COLUMNS[source.width], len(panels))
+    rows = math.ceil(len(panels) / columns)
+    models = list(dict.fromkeys(line.model for line in lines))
     figure, made = sheet(
         source,
-        f"{source.measured.experiment.name}: score against the share of perturbed words",
-        body=BODY * math.ceil(len(found) / columns),
-        shape=(math.ceil(len(found) / columns), columns),
-        models=[model for lines in found.values() for model in lines],
-        also=["line: mean over seeds, band: one sd"],
+        f"{source.measured.experiment.name}: score against the share of words changed",
+        body=BODY * rows,
+        shape=(rows, columns),
+        models=models,
+        also=[SPREAD, "models side by side at each rate"],
     )
-    for axes, ((task, metric, kind), lines) in zip(made, found.items(), strict=False):
-        _panel(axes, lines)
+    for axes, ((task, metric, kind), own) in zip(made, panels.items(), strict=False):
+        _panel(axes, own, models)
         axes.set_title(f"{task}: {kind}", fontweight="bold")
-        axes.set_ylabel(f"{metric}, percent")
-    for axes in made[len(found) :]:
+        axes.set_ylabel(f"{metric}, percent" if metric else "percent")
+    for axes in made[len(panels) :]:
         axes.set_axis_off()
     return [Drawn("robustness", figure)]
 
 
-def _panel(axes: Axes, lines: Lines) -> None:
-    for model, rates in lines.items():
-        places = sorted(rates)
-        means = [100 * statistics.fmean(rates[rate]) for rate in places]
-        axes.plot(places, means, lw=0.9, **{**marker_of(model), "markersize": 3.2})  # type: ignore[arg-type]
-        if all(len(rates[rate]) > 1 for rate in places):
-            spread = [100 * statistics.stdev(rates[rate]) for rate in places]
-            low = [mean - one for mean, one in zip(means, spread, strict=True)]
-            high = [mean + one for mean, one in zip(means, spread, strict=True)]
-            axes.fill_between(places, low, high, alpha=0.15, lw=0, color=colour_of(model))
+def _panel(axes: Axes, lines: Sequence[RateLine], models: Sequence[str]) -> None:
+    for line in lines:
+        shift = PERCENT * APART * (models.index(line.model) - (len(models) - 1) / 2)
+        at = [PERCENT * rate + shift for rate in line.rates]
+        ends = None
+        if line.lows:
+            ends = [[value - low for value, low in zip(line.values, line.lows, strict=True)],
+                    [high - value for value, high in zip(line.values, line.highs, strict=True)]]  # fmt: skip
+        axes.errorbar(
+            at, line.values, yerr=ends, lw=0.8, elinewidth=0.6, capsize=0,
+            **{**marker_of(line.model), "markersize": 3.2},  # type: ignore[arg-type]
+        )  # fmt: skip
     widen(axes, LEAST)
-    axes.set_xlabel("rate")
+    axes.set_xlabel("words changed, percent")
     plain_axes(axes)
 
 
-PLOT = Plot("robustness", "score against the rate of perturbed words", draw)
+PLOT = Plot("robustness", "score against the share of words changed", draw)

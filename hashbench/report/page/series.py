@@ -10,7 +10,7 @@ from hashbench.report.curves import curves
 from hashbench.report.fronts import COSTS, front, points_of, score_column
 from hashbench.report.looks import COLOURS, look_of
 from hashbench.report.measured import Measured
-from hashbench.report.rates import robustness
+from hashbench.report.rates import SPREAD, RateLine, by_panel, rate_lines
 from hashbench.report.rows import Table
 
 POINTS = 60  # of a curve at most: more than a small panel can show
@@ -66,14 +66,19 @@ def _curves(measured: Measured) -> list[dict[str, Any]]:
 
 def _robustness(measured: Measured) -> dict[str, Any]:
     panels = [
-        {"title": f"{task}: {kind}", "y": f"{metric}, percent", "lines": _lines(lines, 100.0)}
-        for (task, metric, kind), lines in robustness(measured).items()
+        {"title": f"{task}: {kind}", "y": f"{metric}, percent" if metric else "percent", "lines": [*map(_rate, lines)]}
+        for (task, metric, kind), lines in by_panel(rate_lines(measured)).items()
     ]
-    note = "The same perturbed texts for every model; the band is one standard deviation over seeds."
     return {
-        "id": "robustness", "kind": "lines", "title": "Score against the share of perturbed words", "x": "rate",
-        "panels": panels, "note": note,
+        "id": "robustness", "kind": "lines", "title": "Score against the share of words changed", "x": "rate",
+        "panels": panels, "note": f"The same perturbed texts for every model; {SPREAD.replace('bars', 'bands')}.",
     }  # fmt: skip
+
+
+def _rate(line: RateLine) -> list[Any]:
+    """As a line of a curve, the spread as half the width of its interval."""
+    ends = zip(line.lows, line.highs, strict=True)
+    return [line.model, line.rates, [*map(_short, line.values)], [_short((high - low) / 2) for low, high in ends]]
 
 
 def _lines(panel: Mapping[str, Mapping[Any, Sequence[float]]], scale: float) -> list[list[Any]]:
