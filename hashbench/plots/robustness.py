@@ -19,7 +19,7 @@ APART = 0.006  # of the rates: models stand side by side, so that their interval
 
 def draw(source: Source) -> list[Drawn]:
     """One picture of all panels."""
-    lines = rate_lines(source.measured)
+    lines = rate_lines(source.store, source.experiment)
     if not lines:
         raise NothingToDraw("no score on perturbed texts; write `robustness: true` in the experiment file and sweep it")
     panels = by_panel(lines)

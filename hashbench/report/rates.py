@@ -7,7 +7,8 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hashbench.report.measured import Measured
+from hashbench.store.engine import Store
+from hashbench.store.status import find_experiment
 
 PERTURBED = """
 SELECT model, task, metric, perturbation, value FROM perturbed_scores
@@ -33,9 +34,10 @@ class RateLine:
     highs: tuple[float, ...] = ()
 
 
-def rate_lines(measured: Measured) -> list[RateLine]:
-    """The lines of an experiment, in its order; [] where nothing was evaluated on perturbed texts."""
-    return lines_of([dict(row) for row in measured.query(PERTURBED, experiment=measured.experiment.id)])
+def rate_lines(store: Store, experiment: str | None) -> list[RateLine]:
+    """The lines of an experiment (None: the one swept last), in its order; [] where no text was perturbed."""
+    found = find_experiment(store, experiment)
+    return lines_of([dict(row) for row in store.query(PERTURBED, experiment=found.id)])
 
 
 def lines_of(rows: Sequence[dict[str, object]]) -> list[RateLine]:

@@ -15,6 +15,7 @@ from hashbench.report.page.behind import Texts, behind, runs_of
 from hashbench.report.page.cells import table_html
 from hashbench.report.page.claims import Claimed, Claims
 from hashbench.report.page.series import charts, looks
+from hashbench.report.rates import RateLine
 from hashbench.report.rows import Table
 from hashbench.report.text import without_details
 
@@ -34,6 +35,7 @@ class Content:
     own: tuple[Table, ...]
     printed: tuple[Table, ...]  # of a paper, with its numbers beside ours
     claims: Claims
+    rates: Sequence[RateLine]  # scores on perturbed texts
 
 
 def document(content: Content) -> str:
@@ -41,7 +43,7 @@ def document(content: Content) -> str:
     name = content.measured.experiment.name
     lines = [line for table in (*content.own, *content.printed) for line in table.warnings]
     warnings = {line.partition(":")[0]: line for line in lines}  # of the same warning the one about published numbers
-    figures = charts(content.measured, content.own[0])
+    figures = charts(content.measured, content.own[0], content.rates)
     style = (STATIC / "page.css").read_text(encoding="utf-8").replace("/* colours */", _colours())
     scripts = "".join(f"<script>{(STATIC / each).read_text(encoding='utf-8')}</script>" for each in SCRIPTS)
     sections = _sections(content, figures)

@@ -13,6 +13,7 @@ from hashbench.report.measured import Measured, measure
 from hashbench.report.page.claims import claims_of
 from hashbench.report.page.document import Content, document
 from hashbench.report.papers import find_layout, load_paper, papers
+from hashbench.report.rates import rate_lines
 from hashbench.report.rows import Table
 from hashbench.store.engine import Store
 from hashbench.store.result import Checkpoint
@@ -53,8 +54,8 @@ def page(
         wanted = ",".join(numbers or load_paper(each).tables)
         printed = tables(store, experiment=name, paper=each, table=wanted, **asked)  # type: ignore[arg-type]
         shown += [one for one in printed if numbers or _is_filled(one, measured, known=known)]
-    content = Content(measured, tuple(own), tuple(shown), claims_of(store, name, paper, checkpoint, costs))
-    text = document(content)
+    claims = claims_of(store, name, paper, checkpoint, costs)
+    text = document(Content(measured, tuple(own), tuple(shown), claims, rate_lines(store, name)))
     if output is not None:
         write_whole(output, text)
     return text

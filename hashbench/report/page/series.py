@@ -10,16 +10,16 @@ from hashbench.report.curves import curves
 from hashbench.report.fronts import COSTS, front, points_of, score_column
 from hashbench.report.looks import COLOURS, look_of
 from hashbench.report.measured import Measured
-from hashbench.report.rates import SPREAD, RateLine, by_panel, rate_lines
+from hashbench.report.rates import SPREAD, RateLine, by_panel
 from hashbench.report.rows import Table
 
 POINTS = 60  # of a curve at most: more than a small panel can show
 DIGITS = 5  # significant ones of a number that is only drawn
 
 
-def charts(measured: Measured, own: Table) -> list[dict[str, Any]]:
+def charts(measured: Measured, own: Table, rates: Sequence[RateLine]) -> list[dict[str, Any]]:
     """Every figure of which something is stored: kind, title, panels; each panel with its series by model."""
-    found = [_pareto(own), *_curves(measured), _robustness(measured)]
+    found = [_pareto(own), *_curves(measured), _robustness(rates)]
     return [chart for chart in found if chart["panels"]]
 
 
@@ -64,10 +64,10 @@ def _curves(measured: Measured) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def _robustness(measured: Measured) -> dict[str, Any]:
+def _robustness(rates: Sequence[RateLine]) -> dict[str, Any]:
     panels = [
         {"title": f"{task}: {kind}", "y": f"{metric}, percent" if metric else "percent", "lines": [*map(_rate, lines)]}
-        for (task, metric, kind), lines in by_panel(rate_lines(measured)).items()
+        for (task, metric, kind), lines in by_panel(rates).items()
     ]
     return {
         "id": "robustness", "kind": "lines", "title": "Score against the share of words changed", "x": "rate",
