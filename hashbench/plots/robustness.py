@@ -38,6 +38,7 @@ def draw(source: Source) -> list[Drawn]:
         _panel(axes, own, models)
         axes.set_title(f"{task}: {kind}", fontweight="bold")
         axes.set_ylabel(f"{metric}, percent" if metric else "percent")
+    _level(made, [task for task, _, _ in panels])
     for axes in made[len(panels) :]:
         axes.set_axis_off()
     return [Drawn("robustness", figure)]
@@ -58,6 +59,15 @@ def _panel(axes: Axes, lines: Sequence[RateLine], models: Sequence[str]) -> None
     widen(axes, LEAST)
     axes.set_xlabel("words changed, percent")
     plain_axes(axes)
+
+
+def _level(made: Sequence[Axes], tasks: Sequence[str]) -> None:
+    """Gives the panels of a task one vertical range, so that perturbations can be compared."""
+    for task in dict.fromkeys(tasks):
+        own = [axes for axes, its in zip(made, tasks, strict=False) if its == task]
+        low, high = min(axes.get_ylim()[0] for axes in own), max(axes.get_ylim()[1] for axes in own)
+        for axes in own:
+            axes.set_ylim(low, high)
 
 
 PLOT = Plot("robustness", "score against the share of words changed", draw)
