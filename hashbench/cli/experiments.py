@@ -1,4 +1,4 @@
-"""Commands about an experiment: sweep, status, check, report, schema."""
+"""Commands about an experiment: sweep, status, check, report, compare, schema."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from hashbench.cli.options import DEFAULT_DB, Data, Database, File, Overrides
+from hashbench.cli.options import DEFAULT_DB, Data, Database, File, Format, Overrides, TableFormat
 from hashbench.errors import InputError
 
 DONE, SOME_FAILED = 0, 1
@@ -217,6 +217,34 @@ def report(
     print(text.rstrip("\n"))
 
 
+def compare(
+    first: Annotated[str, typer.Argument(metavar="A", help="A model of the experiment, or an experiment.")],
+    second: Annotated[
+        str | None, typer.Argument(metavar="[B]", help="What is subtracted from it; A itself with two databases.")
+    ] = None,
+    db: Annotated[
+        list[str] | None,
+        typer.Option("--db", help="The results store (HASHBENCH_DB, else results.db); given twice: A's, then B's."),
+    ] = None,
+    experiment: Annotated[
+        str | None, typer.Option("--experiment", help="Whose models; the last one swept if not given.")
+    ] = None,
+    checkpoint: Annotated[
+        Checkpoint, typer.Option("--checkpoint", help="Scores of the best evaluation, or of the last.")
+    ] = Checkpoint.best,
+    style: TableFormat = Format.text,
+) -> None:
+    """Two models, experiments or databases: the paired difference A - B of each task with its 95 % interval.
+
+    Only what was measured on the same examples is compared.
+
+    Examples: hashbench compare hashformer-lsh-proj bert-mlm; hashbench compare glue_tiny --db mine.db --db theirs.db
+    """
+    from hashbench.cli.comparing import print_comparison
+
+    print_comparison(first, second, db or [], experiment=experiment, checkpoint=checkpoint.value, style=style)
+
+
 def schema() -> None:
     """Print the JSON Schema of experiment files, from which editors complete keys.
 
@@ -233,4 +261,4 @@ def schema() -> None:
     )
 
 
-COMMANDS = [sweep, status, check, report, schema]
+COMMANDS = [sweep, status, check, report, compare, schema]

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from hashbench.cli.options import Format
 
+MISSING = "–"  # stands among numbers for one that there is none of
 LARGE = 9999  # whole numbers above it are printed with commas in text
 Value = str | int | float | None | Sequence[int] | Sequence[str]
 Rows = Sequence[Mapping[str, Value]]
@@ -66,7 +67,7 @@ def text_lines(columns: Sequence[str], rows: Rows) -> list[str]:
     """
     cells = [[_grouped(row[name]) for name in columns] for row in rows]
     widths = [max(len(name), *(len(line[i]) for line in cells), 0) for i, name in enumerate(columns)]
-    right = [all(isinstance(row[c], int | float | None) for row in rows) for c in columns]
+    right = [all(isinstance(row[c], int | float | None) or row[c] == MISSING for row in rows) for c in columns]
     lines = []
     for line in [list(columns), *cells]:
         parts = [cell.rjust(w) if r else cell.ljust(w) for cell, w, r in zip(line, widths, right, strict=True)]

@@ -7,7 +7,7 @@ draw by draw is paired.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -59,28 +59,8 @@ class Evidence:
 
     def drawn(self, sample: Sample) -> dict[Seed, np.ndarray]:
         """The metric in each draw (draws,), by seed."""
-        self.draw_together([sample])
+        draw_together([sample])
         return {seed: self._drawn[self._key(sample, seed)] for seed in sample.stored}
-
-    def draw_together(self, samples: Iterable[Sample]) -> None:
-        """Draws many models at once: of one task, metric and set of examples the draws are made once for all."""
-        groups: dict[tuple[str, str, str, str], list[Sample]] = {}
-        for sample in samples:
-            groups.setdefault((sample.task, sample.metric, sample.split, sample.fingerprint), []).append(sample)
-        for members in groups.values():
-            outputs = {
-                self._key(sample, seed): one.outputs
-                for sample in members
-                for seed, one in sample.stored.items()
-                if self._key(sample, seed) not in self._drawn
-            }
-            if outputs:
-                first = members[0]
-                found = drawn(
-                    first.metric, first.targets, list(outputs.values()), draws=self.draws, seed=draw_seed(first.task),
-                    units=first.units,
-                )  # fmt: skip
-                self._drawn.update(zip(outputs, found, strict=True))
 
     def _key(self, sample: Sample, seed: Seed) -> tuple[str, str, str]:
         return (sample.scores[seed].run.run_id, sample.split, sample.metric)
@@ -106,11 +86,15 @@ class Sample:
 
         Raises InputError where predictions are missing.
         """
+        return self.by_seed_and_draw(seeds).mean(axis=0)
+
+    def by_seed_and_draw(self, seeds: Sequence[Seed] | None = None) -> np.ndarray:
+        """The metric of each seed in each draw, all seeds on the same examples: (seeds, draws). Raises as `by_draw`."""
         wanted = list(self.by_seed()) if seeds is None else list(seeds)
         if why := self.missing(wanted):
             raise InputError(why)
         found = self.evidence.drawn(self)
-        return np.mean([found[seed] for seed in wanted], axis=0)
+        return np.stack([found[seed] for seed in wanted])
 
     def missing(self, seeds: Sequence[Seed] | None = None) -> str:
         """Why there are no draws, or nothing."""
@@ -159,6 +143,28 @@ class Sample:
     def outputs(self, seed: Seed) -> np.ndarray:
         """The stored outputs of one seed, row by row of `targets`."""
         return self.stored[seed].outputs
+
+
+def draw_together(samples: Sequence[Sample]) -> None:
+    """Draws what the samples have not drawn yet, all that speak of the same examples at once: counting costs most.
+
+    Not needed for the result: draws made one by one are the same.
+    """
+    groups: dict[tuple[object, ...], list[tuple[Sample, Seed]]] = {}
+    for sample in samples:
+        of = sample.evidence
+        for seed, stored in sample.stored.items():
+            if of._key(sample, seed) not in of._drawn:
+                key = (sample.task, sample.metric, sample.split, stored.index_fingerprint, of.draws)
+                groups.setdefault(key, []).append((sample, seed))
+    for members in groups.values():
+        first, seed = members[0]
+        found = drawn(
+            first.metric, first.stored[seed].targets, [sample.outputs(its) for sample, its in members],
+            draws=first.evidence.draws, seed=draw_seed(first.task), units=first.units,
+        )  # fmt: skip
+        for (sample, its), row in zip(members, found, strict=True):
+            sample.evidence._drawn[sample.evidence._key(sample, its)] = row
 
 
 def draw_seed(task: str) -> int:

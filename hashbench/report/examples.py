@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from hashbench.report.evidence import draw_seed
 from hashbench.report.measured import Seeded
-from hashbench.report.resampling import drawn_scores
+from hashbench.scores import METRICS
+from hashbench.statistics.draws import drawn
+from hashbench.statistics.estimates import percentile_interval
 from hashbench.store.engine import Store
 from hashbench.store.result import Checkpoint
 from hashbench.store.status import predictions
 
-DRAWS = 1000
-CONFIDENCE = 0.95
+DRAWS = 1000  # of a table's many cells; comparisons take ten times as many
 
 
 @dataclass(frozen=True)
@@ -71,17 +72,14 @@ class Examples:
         stored = [one for one in found if one is not None]
         if not stored or len(stored) < len(found) or len({one.index_fingerprint for one in stored}) > 1:
             return None
-        targets, outputs = stored[0].targets, [one.outputs for one in stored]
-        seed = zlib.crc32((scores[0].run.task or "").encode())  # a task's own, the same for all models and every call
-        drawn = drawn_scores(scores[0].metric, targets, outputs, draws=self.draws, seed=seed)
-        return None if drawn is None else (drawn, len(targets))
+        metric, targets, outputs = scores[0].metric, stored[0].targets, [one.outputs for one in stored]
+        if metric not in METRICS:
+            return None
+        by_run = drawn(metric, targets, outputs, draws=self.draws, seed=draw_seed(scores[0].run.task or ""))
+        return by_run.mean(axis=0), len(targets)
 
 
 def _ends(values: np.ndarray, n: int) -> Interval | None:
     """The percentile interval of the draws that are defined; None if none is."""
-    known = values[np.isfinite(values)]
-    if not known.size:
-        return None
-    tail = 100 * (1 - CONFIDENCE) / 2
-    low, high = np.percentile(known, [tail, 100 - tail])
-    return Interval(float(low), float(high), n)
+    ends = percentile_interval(values)
+    return None if ends is None else Interval(*ends, n)

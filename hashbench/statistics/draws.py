@@ -19,7 +19,7 @@ from hashbench.statistics.ranks import Ranked, spearman
 
 DRAWS = 10_000
 CELLS = 2_000_000  # counts in a block of draws: bounds the memory
-RANK_CELLS = 250_000  # the same where ranks are taken: a dozen passes over a block, which then stays in the cache
+RANK_CELLS = 60_000  # the same where ranks are taken: a dozen passes over a block, which then stays in the cache
 EXACT = 2**24  # below it whole numbers have an exact float32, whose products take half the time
 CONSTANT = 1e-12  # share of a sum of squares that is rounding alone
 TENTH = " tenth="
@@ -50,7 +50,7 @@ def drawn(
 
     Raises ValueError for a metric that cannot be drawn.
     """
-    if not outputs:
+    if not len(outputs):
         return np.empty((0, draws))
     if metric == "spearman":
         if units is not None:

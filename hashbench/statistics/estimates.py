@@ -41,24 +41,47 @@ def combine(
     *,
     n_examples: int = 0,
     confidence: float = CONFIDENCE,
+    example_share: float = 1.0,
 ) -> Estimate:
     """The value with its interval over seeds (n,) and draws of examples (draws,); either may be missing.
 
     Differences are taken before: one a matched seed, one a draw with the same examples on both sides. Draws without a
     value (NaN) are left out.
+
+    What seeds and examples vary only together is in both intervals, so that their sum is too wide (measured: it covers
+    97 to 99 % with three to five seeds). `example_share` of the draws' variance is that of the examples alone: with the
+    function of that name, and two or more seeds, each part counts once.
     """
     seeds = list(by_seed) if by_seed is not None else []
-    ends = [
-        found
-        for found in (t_interval(seeds, confidence), percentile_interval(by_draw, confidence))
-        if found is not None
-    ]
-    spread = _spread(len(seeds) > 1, by_draw is not None and len(ends) > (len(seeds) > 1))
+    over_seeds, over_draws = t_interval(seeds, confidence), percentile_interval(by_draw, confidence)
+    spread = _spread(over_seeds is not None, over_draws is not None)
+    factor = math.sqrt(example_share) if over_seeds is not None else 1.0
+    ends = [found for found in ((over_seeds, 1.0), (over_draws, factor)) if found[0] is not None]
     if not ends:
         return Estimate(value, math.nan, math.nan, len(seeds), n_examples)
-    below = math.hypot(*(max(0.0, value - low) for low, _ in ends))
-    above = math.hypot(*(max(0.0, high - value) for _, high in ends))
+    below = math.hypot(*(times * max(0.0, value - found[0]) for found, times in ends if found))
+    above = math.hypot(*(times * max(0.0, found[1] - value) for found, times in ends if found))
     return Estimate(value, value - below, value + above, len(seeds), n_examples, spread)
+
+
+def example_share(by_seed_and_draw: np.ndarray) -> float:
+    """Share, 0 to 1, of the variance of draws averaged over seeds that more seeds would not take away.
+
+    (seeds, draws): of one seed's draws the variance is E + J, of their mean over n seeds E + J / n, with E of the
+    examples and J of examples and seeds together; the share is E / (E + J / n). 1 for one seed.
+
+    >>> example_share(np.array([[1.0, -1.0, 1.0, -1.0], [1.0, -1.0, 1.0, -1.0]]))  # seeds agree on every draw
+    1.0
+    >>> example_share(np.array([[1.0, -1.0, 1.0, -1.0], [1.0, 1.0, -1.0, -1.0]]))  # and have nothing in common
+    0.0
+    """
+    n = len(by_seed_and_draw)
+    known = by_seed_and_draw[:, np.isfinite(by_seed_and_draw).all(axis=0)]
+    of_mean = float(known.mean(axis=0).var()) if known.size else 0.0
+    if n < 2 or of_mean == 0.0:
+        return 1.0
+    together = (float(known.var(axis=1).mean()) - of_mean) / (n - 1)
+    return min(1.0, max(0.0, 1 - together / of_mean))
 
 
 def t_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> tuple[float, float] | None:

@@ -27,10 +27,15 @@ class Ranked:
         order = np.argsort(group, kind="stable")
         return cls(order, np.searchsorted(group[order], np.arange(group.max() + 1)), group)
 
+    @property
+    def is_distinct(self) -> bool:
+        """Whether no two examples share a value."""
+        return len(self.starts) == len(self.order)
+
     def sums(self, rows: np.ndarray) -> np.ndarray:
         """Rows (n, draws) added up by distinct value, in ascending order: (g, draws)."""
         in_order = rows[self.order]
-        return in_order if len(self.starts) == len(self.order) else np.add.reduceat(in_order, self.starts, axis=0)
+        return in_order if self.is_distinct else np.add.reduceat(in_order, self.starts, axis=0)
 
 
 def spearman(counts: np.ndarray, real: Ranked, ours: Sequence[Ranked]) -> np.ndarray:
@@ -42,10 +47,15 @@ def spearman(counts: np.ndarray, real: Ranked, ours: Sequence[Ranked]) -> np.nda
     n = weights[:, 0].sum()
     ranks, square = _ranks(real.sums(weights), n)
     centred = weights * ranks[real.group]  # (n, draws); sums to 0 over the examples of a draw
+    of_distinct = (centred * weights).sum(axis=0) / 2, _squares(weights, n)  # the same in whatever order
     found = np.full((len(ours), weights.shape[1]), np.nan)
     for row, one in zip(found, ours, strict=True):
-        its_ranks, its_square = _ranks(one.sums(weights), n)
-        shared = np.einsum("ij,ij->j", one.sums(centred), its_ranks)
+        if one.is_distinct:
+            half, its_square = of_distinct
+            shared = _dot(np.cumsum(weights[one.order], axis=0), centred[one.order]) - half
+        else:
+            its_ranks, its_square = _ranks(one.sums(weights), n)
+            shared = _dot(its_ranks, one.sums(centred))
         both = square * its_square
         np.divide(shared, np.sqrt(both), out=row, where=both > 0)
     return found
@@ -56,4 +66,15 @@ def _ranks(drawn: np.ndarray, n: float) -> tuple[np.ndarray, np.ndarray]:
     ranks = np.cumsum(drawn, axis=0)
     ranks -= drawn / 2
     ranks -= n / 2
-    return ranks, (n**3 - np.einsum("ij,ij,ij->j", drawn, drawn, drawn)) / 12
+    return ranks, _squares(drawn, n)
+
+
+def _squares(drawn: np.ndarray, n: float) -> np.ndarray:
+    """Sum of squares of n centred ranks (draws,), of which so many (g, draws) share each value."""
+    return (n**3 - (drawn * drawn * drawn).sum(axis=0)) / 12
+
+
+def _dot(ranks: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Sum of products down the rows (draws,); `ranks` is used up."""
+    ranks *= others
+    return ranks.sum(axis=0)

@@ -22,6 +22,7 @@ SEEDS_ONLY = "seeds only: no predictions to draw from"
 ONE_RUN = "one timed run: repeated ones decide"
 NO_SPREAD = "one seed and no predictions to draw from"
 AT_FLOOR = "at the floor"
+ALIKE = "both sides alike in every seed and draw: no spread to decide by"
 QUOTED = "[quoted] as the paper prints it: "
 
 
@@ -148,7 +149,8 @@ def _decided(claim: Claim, part: Part, results: Results, words: str) -> Decision
         outcome = of_point(part.kind, value, claim.bound)
         return Decision(words, outcome, value if part.kind != "count" else shown)
     decision = _from_interval(claim, part, quantity, words, timed=_is_timed(part, results))
-    if comes_free(part.kind, claim.bound) and (why := _at_floor(part, results, seeds)):
+    decidable = decision.low is not None
+    if decidable and comes_free(part.kind, claim.bound) and (why := _at_floor(part, results, seeds)):
         decision = replace(decision, outcome="undecided", marks=(*decision.marks, why))
     quoted = [slug for slug in _slugs(part) if results.is_quoted(slug)]
     if quoted:
@@ -171,9 +173,12 @@ def _from_interval(claim: Claim, part: Part, quantity: Quantity, words: str, *, 
     if math.isnan(quantity.value):
         marks = [*marks, "undefined: a ratio of values that are not above 0"]
     known = not math.isnan(estimate.low) and not math.isnan(quantity.value)
+    outcome = of_interval(part.kind, estimate.low, estimate.high, claim.bound) if known else "undecided"
+    if known and part.kind in ("greater", "interaction") and estimate.low == estimate.high == 0:
+        outcome, marks = "undecided", [*marks, ALIKE]
     return Decision(
         words,
-        of_interval(part.kind, estimate.low, estimate.high, claim.bound) if known else "undecided",
+        outcome,
         None if math.isnan(quantity.value) else estimate.value,
         estimate.low if known else None,
         estimate.high if known else None,

@@ -1,7 +1,7 @@
 """Expressions of models and of columns, as claims.md defines them: read, written out into parts, and computed.
 
-An operator has a space on both sides, so that slugs may hold hyphens. `min`, `max` and `each` are no arithmetic: they
-assert a claim of every member, and are written out into one part a member before anything is computed.
+Operators have spaces around them: slugs hold hyphens. `min`, `max` and `each` assert a claim of every member, and are
+written out into one part a member before anything is computed.
 """
 
 from __future__ import annotations
@@ -149,9 +149,8 @@ def read_columns(text: str) -> tuple[Columns, ...]:
     ['a', 'b - c', 'd:low']
     """
     call = CALL.fullmatch(text.strip())
-    if call and call[1] == "each":
-        return tuple(_column(member) for member in _members(call[2], text))
-    return (_column(text.strip()),)
+    every = call is not None and call[1] == "each"
+    return tuple(map(_column, _members(call[2], text) if call and every else [text.strip()]))
 
 
 def _term(text: str) -> Term:

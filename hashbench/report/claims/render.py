@@ -88,7 +88,7 @@ def _claim_lines(decided: Decided, parts: bool, width: int, color: bool) -> list
     statement = _wrapped(claim.statement or f"{claim.left} {claim.right} {claim.column}", width, HEAD)
     verdict = _styled(decided.outcome.ljust(14), decided.outcome, color)
     lines = [f"  {letter:4s}  {verdict}{statement[0].lstrip()}", *statement[1:]]
-    for text in (_evidence(decided), _missing(decided.missing), "; ".join(words.remarks(decided))):
+    for text in ("; ".join([_evidence(decided), *words.remarks(decided)]), _missing(decided.missing)):
         lines += _wrapped(text, width, HEAD) if text else []
     for part in decided.parts if parts and len(decided.parts) > 1 else ():
         lines += _wrapped(_part(part, decided), width, HEAD, 4)

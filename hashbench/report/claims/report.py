@@ -17,7 +17,7 @@ from hashbench.report.claims.published import claims_of
 from hashbench.report.claims.render import FORMATS, Format, Section, render
 from hashbench.report.claims.results import Costs, Missing, Results, drawable
 from hashbench.report.claims.times import Times
-from hashbench.report.evidence import Evidence, Sample
+from hashbench.report.evidence import Evidence, Sample, draw_together
 from hashbench.report.main import WIDTH, paper_of, write
 from hashbench.report.measured import Measured, measure
 from hashbench.report.papers import Paper, load_paper, papers
@@ -85,14 +85,16 @@ def claim_sections(
     _check_own(own, measured)
     evidence, times = Evidence(store, measured, draws=draws), Times(measured)
     asked = [(source, claims_of(source.name))] if source else _about(measured)
-    results = [(each, Results(measured, each, evidence, times, costs), claims) for each, claims in asked]
+    results: list[tuple[Paper | None, Results, list[Claim]]] = [
+        (each, Results(measured, each, evidence, times, costs), claims) for each, claims in asked
+    ]
     for each in dict.fromkeys(claim.paper for claim in own):
         known = load_paper(each) if each else None
         results.append((None, Results(measured, known, evidence, times), [one for one in own if one.paper == each]))
     if not any(claims for _, _, claims in results):
         raise InputError(f"{store.name}: no claim names a model of {measured.experiment.name}; "
                          "give --paper, or claims of your own with --claims-file FILE.csv")  # fmt: skip
-    evidence.draw_together(_all_samples([(result, claims) for _, result, claims in results]))
+    draw_together(_all_samples([(result, claims) for _, result, claims in results]))
     sections = [_section(each, result, claims) for each, result, claims in results]
     _refuse_undecidable(store, measured, [one for section in sections for one in section.decided])
     return sections

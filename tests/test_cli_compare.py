@@ -1,0 +1,79 @@
+"""`hashbench compare` as a user calls it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hashbench.cli.app import main
+from tests.report.compared import Trained, build
+
+A = Trained("bert-mlm", {"validation": range(0, 4)})
+B = Trained("bert-sr", {"validation": range(2, 10)})
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A function from arguments to (exit code, stdout, stderr), beside two databases."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("HASHBENCH_DB", raising=False)
+    build(Path("results.db"), {"one": [A, B]}).close()
+    build(Path("other.db"), {"one": [replace(A, wrong={"validation": range(9)}), replace(B, kept=False)]}).close()
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as left:
+            main(["compare", *arguments])
+        out, err = capsys.readouterr()
+        return int(left.value.code or 0), out, err
+
+    return run
+
+
+def test_for_people(command) -> None:
+    code, out, err = command("bert-mlm", "bert-sr")
+    assert (code, err) == (0, "")
+    assert out.startswith("A: bert-mlm, experiment one (results.db)\nB: bert-sr, experiment one (results.db)\n")
+    row = next(line.split() for line in out.splitlines() if line.startswith("sst2"))
+    assert row[:6] == ["sst2", "accuracy", "validation", "90.0", "80.0", "10.0"]
+    assert row[8:] == ["undecided", "1", "40", "15.0", "5.0"]
+    assert "One seed: examples only." in out and "matched seeds: 0" in out
+
+
+def test_rows_for_programs_are_alone_on_stdout(command) -> None:
+    code, out, err = command("bert-mlm", "bert-sr", "--format", "csv")
+    (row,) = csv.DictReader(io.StringIO(out))
+    assert code == 0 and float(row["a-b"]) == pytest.approx(10.0) and float(row["low"]) < 10 < float(row["high"])
+    assert "One seed: examples only." in err
+    assert json.loads(command("bert-mlm", "bert-sr", "--format", "json")[1])[0]["only_a_right"] == pytest.approx(15.0)
+
+
+def test_markdown_rows_are_a_table(command) -> None:
+    out = command("bert-mlm", "bert-sr", "--format", "md")[1]
+    assert "| task | metric | split | a | b | a-b |" in out and "| sst2 | accuracy |" in out
+
+
+def test_the_same_model_in_two_databases(command) -> None:
+    code, out, _ = command("bert-mlm", "--db", "results.db", "--db", "other.db")
+    assert code == 0 and "B: bert-mlm, experiment one (other.db)" in out
+    assert next(line.split()[5] for line in out.splitlines() if line.startswith("sst2")) == "12.5"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["bert-mlm"], "name two models or experiments, or give --db twice"),
+        (["bert-mlm", "bert-sr", "--db", "other.db"], "no stored predictions on validation (an export has none)"),
+        (["bert-mlm", "bert-srr"], "did you mean 'bert-sr'"),
+        (["a", "b", "--experiment", "on"], "no experiment 'on'; did you mean 'one'?"),
+        (["bert-mlm", "--db", "a", "--db", "b", "--db", "c"], "--db is given 3 times"),
+        (["bert-mlm", "bert-sr", "--db", "none.db"], "none.db: no such database"),
+    ],
+)
+def test_wrong_input_is_one_line(command, arguments: list[str], message: str) -> None:
+    code, out, err = command(*arguments)
+    assert (code, out, err.count("\n")) == (2, "", 1) and message in err
