@@ -8,11 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hashbench.errors import InputError
-from hashbench.plots.base import Drawn, NothingToDraw, Source
+from hashbench.plots.base import Drawn, Format, NothingToDraw, Source
 from hashbench.plots.sheet import save, styled
 from hashbench.store.engine import Store, open_store
 
-FORMATS = ("png", "pdf", "svg")
+FORMATS: tuple[Format, ...] = ("png", "pdf", "svg")
 
 
 def parser(what: str) -> argparse.ArgumentParser:

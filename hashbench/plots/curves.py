@@ -58,7 +58,7 @@ def _line(axes: Axes, model: str, curve: Curve, scale: float) -> None:
     steps = sorted(curve)
     means = [scale * statistics.fmean(curve[step]) for step in steps]
     look = {**marker_of(model), "markersize": 2.8}
-    axes.plot(steps, means, lw=0.9, markevery=max(1, len(steps) // MARKED), **look)  # type: ignore[arg-type]
+    axes.plot(steps, means, lw=0.9, markevery=max(1, len(steps) // MARKED), **look)
     if all(len(curve[step]) > 1 for step in steps):
         spread = [scale * statistics.stdev(curve[step]) for step in steps]
         low = [mean - one for mean, one in zip(means, spread, strict=True)]

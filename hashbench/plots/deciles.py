@@ -49,7 +49,7 @@ def _panel(axes: Axes, table: Table, styles: dict[str, str]) -> None:
         places, values, spread = _points(row, aside)
         axes.errorbar(
             places, values, yerr=spread, lw=0.7, elinewidth=0.6, capsize=0, label=label_of(row),
-            **{**marker_of(row.model), "markersize": 3.2},  # type: ignore[arg-type]
+            **{**marker_of(row.model), "markersize": 3.2},
         )  # fmt: skip
     for row in table.rows:
         if row.model in styles:

@@ -63,7 +63,7 @@ def _panel(axes: Axes, models: Sequence[str], timed: Mapping[str, Sequence[tuple
             continue
         ms, ratios = [one[0] for one in timed[model]], [one[1] for one in timed[model]]
         axes.plot([min(ms), max(ms)], [place, place], color=colour_of(model), lw=1.0, zorder=2)
-        axes.plot(ms, [place] * len(ms), ls="none", zorder=3, **{**marker_of(model), "markersize": 3.4})  # type: ignore[arg-type]
+        axes.plot(ms, [place] * len(ms), ls="none", zorder=3, **{**marker_of(model), "markersize": 3.4})
         axes.annotate(
             span(min(ratios), max(ratios), "x"), (1, place), xycoords=("axes fraction", "data"), xytext=(3, 0),
             textcoords="offset points", va="center", fontsize=SMALL, color=QUIET,

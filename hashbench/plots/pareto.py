@@ -101,7 +101,7 @@ def _points(axes: Axes, points: Sequence[Point]) -> None:
         look = marker_of(point.model)
         axes.errorbar(
             point.cost, point.score, yerr=point.deviation or None, linestyle="none", capsize=2, elinewidth=0.8,
-            zorder=3, **{**look, "markersize": 5},  # type: ignore[arg-type]
+            zorder=3, **{**look, "markersize": 5},
         )  # fmt: skip
 
 

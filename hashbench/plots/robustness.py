@@ -54,7 +54,7 @@ def _panel(axes: Axes, lines: Sequence[RateLine], models: Sequence[str]) -> None
                     [high - value for value, high in zip(line.values, line.highs, strict=True)]]  # fmt: skip
         axes.errorbar(
             at, line.values, yerr=ends, lw=0.8, elinewidth=0.6, capsize=0,
-            **{**marker_of(line.model), "markersize": 3.2},  # type: ignore[arg-type]
+            **{**marker_of(line.model), "markersize": 3.2},
         )  # fmt: skip
     widen(axes, LEAST)
     axes.set_xlabel("words changed, percent")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 from matplotlib.artist import Artist
@@ -31,7 +32,7 @@ BOLD = 1.17  # bold letters are wider
 SAID = ("encoder", "pre-training")  # of what the table stands on
 PER_INCH = 2.15  # characters of one point size: n points give 2.15 * 72 / n in an inch of small print
 DPI = 300  # of PNG
-STYLE = {
+STYLE: Any = {
     "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans"], "font.size": TEXT, "axes.titlesize": TEXT,
     "axes.labelsize": TEXT, "xtick.labelsize": SMALL, "ytick.labelsize": SMALL, "legend.fontsize": SMALL,
     "axes.spines.top": False, "axes.spines.right": False, "axes.linewidth": 0.6, "xtick.major.width": 0.6,
@@ -70,8 +71,7 @@ def sheet(
         text.set_position((x, (inches if inches > 0 else height + inches) / height))
     if legend is not None:
         legend.set_bbox_to_anchor((0.01, bottom / height), transform=figure.transFigure)
-    engine = figure.get_layout_engine()
-    assert engine is not None
+    engine: Any = figure.get_layout_engine()
     engine.set(rect=(0, (bottom + under) / height, 1, body / height), w_pad=0.03, h_pad=0.04)
     panels = figure.subplots(*shape, squeeze=False, sharey="row" if share == "y" else False)
     return figure, [axes for row in panels for axes in row]
@@ -88,7 +88,7 @@ def handle_of(model: str) -> Line2D:
     return Line2D([], [], label=model, lw=1.0, **marker_of(model))
 
 
-def marker_of(model: str) -> dict[str, object]:
+def marker_of(model: str) -> dict[str, Any]:
     """The colour and marker of a model as arguments of a plot."""
     look = look_of(model)
     colour = COLOURS[look.colour]
