@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from hashbench.cli import dashboards, database, datasets, deployment, experiments, inspection
+from hashbench.cli import dashboards, database, datasets, deployment, drawing, experiments, inspection
 from hashbench.errors import InputError
 
 WRONG_INPUT, INTERRUPTED, TERMINATED = 2, 130, 143
@@ -46,7 +46,7 @@ app = typer.Typer(
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (experiments, inspection, deployment, dashboards):
+for module in (experiments, drawing, inspection, deployment, dashboards):
     for command in module.COMMANDS:
         app.command()(command)
 app.add_typer(datasets.app, name="data")

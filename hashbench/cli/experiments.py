@@ -25,6 +25,7 @@ class ReportFormat(StrEnum):
     csv = "csv"
     json = "json"
     latex = "latex"
+    html = "html"
 
 
 class StatusFormat(StrEnum):
@@ -218,6 +219,18 @@ def report(
     if robustness or versus is not None:
         clash = [name for name, given in (("--paper", paper), ("--table", table)) if given is not None]
         return print_robustness(db, experiment, versus, style.value, output, asked=robustness, clash=clash)
+    if style is ReportFormat.html:
+        from hashbench.cli.claims import operations
+        from hashbench.report.page.main import page
+
+        text = page(
+            open_store(db, create=False, read_only=True), experiment=experiment, paper=paper, table=table,
+            published=published, examples=examples, all_metrics=all_metrics, checkpoint=checkpoint.value, output=output,
+            costs=operations,
+        )  # fmt: skip
+        if output is None:  # a page that went to a file is no use on a terminal
+            print(text.rstrip("\n"))
+        return
     text = make_report(
         open_store(db, create=False, read_only=True),
         experiment=experiment,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Sequence
 
 from rich import box
@@ -17,6 +18,15 @@ from hashbench.report.rows import SCORES, Cell, Column, Row, Table
 
 GAP = 2  # blanks between columns: one of padding, one that the frame keeps for a divider
 NARROWEST = 40  # columns; below this nothing can be laid out
+
+
+def without_details(line: str) -> str:
+    """A warning without its details in parentheses, for where there is little room.
+
+    >>> without_details("SAMPLED DATA: qqp (train 20,000 of 363,846 rows), mnli (train 5 rows); not comparable.")
+    'SAMPLED DATA: qqp, mnli; not comparable.'
+    """
+    return re.sub(r" \([^()]*\)", "", line)
 
 
 def render_text(table: Table, *, width: int, color: bool) -> str:

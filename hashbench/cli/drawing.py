@@ -1,0 +1,69 @@
+"""The command that draws figures."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hashbench.cli.options import DEFAULT_DB, Database
+
+
+class FigureFormat(StrEnum):
+    """The kind of file."""
+
+    png = "png"
+    svg = "svg"
+    pdf = "pdf"
+
+
+class FigureWidth(StrEnum):
+    """How wide a figure is in print."""
+
+    single = "single"
+    double = "double"
+
+
+def plot(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME]...",
+            help="pareto, tasks, robustness, deciles, shares, latency, curves; if not given, all that have data.",
+        ),
+    ] = None,
+    experiment: Annotated[
+        str | None, typer.Option("--experiment", help="Its name; the last one swept if not given.")
+    ] = None,
+    db: Database = DEFAULT_DB,
+    folder: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where the files go; made if needed.")
+    ] = Path("figures"),
+    style: Annotated[FigureFormat, typer.Option("--format", help="The kind of file.")] = FigureFormat.png,
+    width: Annotated[
+        FigureWidth, typer.Option("--width", help="A paper's column (3.03 inches), or its whole text (6.30).")
+    ] = FigureWidth.double,
+) -> None:
+    """Draw the figures of an experiment, in the size of a paper.
+
+    A model has the same colour and marker in all of them.
+
+    Example: hashbench plot pareto tasks --experiment glue_tiny --format pdf --width single
+    """
+    from hashbench.cli.output import note
+    from hashbench.plots.main import plot as draw
+    from hashbench.store.engine import open_store
+
+    store = open_store(db, create=False, read_only=True)
+    drawn = draw(
+        store, names or [], experiment=experiment, folder=folder, format=style.value, width=width.value
+    )
+    for name, reason in drawn.left_out.items():
+        note(f"not drawn: {name}: {reason}")
+    for path in drawn.files:
+        print(path)
+
+
+COMMANDS = [plot]

@@ -1,0 +1,1 @@
+"""Figures from the results store alone, one file each: `hashbench plot`."""

@@ -1,0 +1,176 @@
+"""Average score against embedding parameters and against time per sample, each with its Pareto front."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.text import Text
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.transforms import Bbox
+
+from hashbench.plots.base import Drawn, NothingToDraw, Plot, Source
+from hashbench.plots.sheet import QUIET, SMALL, marker_of, plain_axes, sheet, widen
+from hashbench.report.fronts import COSTS, Cost, Point, front, points_of, score_column
+from hashbench.report.rows import Table, scaled
+
+FRONT = "#777777"
+LEAST = 4.0  # percent that the vertical axis spans
+BODY = {"single": 2.3, "double": 3.3}  # inches
+STEP = 8.0  # points between two places of a name
+SEVERAL = 2  # models; one alone is no comparison
+
+
+def draw(source: Source) -> list[Drawn]:
+    """A picture for each cost that was measured."""
+    found = [(cost, points_of(source.table, cost.column)) for cost in COSTS]
+    drawn = [Drawn(cost.file, _figure(source, cost, points)) for cost, points in found if len(points) >= SEVERAL]
+    if not drawn:
+        raise NothingToDraw("no two models have a score and a size; finish the sweep, or set `efficiency: true`")
+    return drawn
+
+
+def _figure(source: Source, cost: Cost, points: Sequence[Point]) -> Figure:
+    table = source.table
+    column = next(column for column in table.columns if column.name == score_column(table))
+    tasks = ", ".join(one if isinstance(one, str) else " and ".join(one) for one in column.tasks)
+    named = source.width == "double"  # a narrow figure has a legend in the place of names
+    figure, (axes,) = sheet(
+        source,
+        f"{table.experiment}: score and {cost.title}",
+        body=BODY[source.width],
+        models=[] if named else [point.model for point in points],
+        handles=[Line2D([], [], color=FRONT, lw=1.2, label="Pareto front")],
+        also=[f"average over {tasks}" if tasks else f"score: {column.name}", "bars: sd over seeds"],
+    )
+    _points(axes, points)
+    axes.set_xlabel(cost.label)
+    axes.set_ylabel("average score, percent" if tasks else f"{column.name}, percent")
+    _scale(axes, cost, [point.cost for point in points])
+    axes.margins(x=0.2 if named else 0.08, y=0.12)
+    widen(axes, LEAST)
+    plain_axes(axes)
+    _floors(axes, table, column.name)
+    if named:
+        figure.draw_without_rendering()  # places are known once the layout is made
+        _label(axes, points)
+    return figure
+
+
+def _scale(axes: Axes, cost: Cost, costs: Sequence[float]) -> None:
+    """The horizontal axis: counts by powers of ten, with 2 and 5 between where they span little."""
+    if cost.scale == "linear":
+        return
+    if min(costs) <= 0:  # an embedding without parameters has a place too
+        first = 10 ** math.floor(math.log10(min((cost for cost in costs if cost > 0), default=1.0)))
+        axes.set_xscale("symlog", linthresh=first, linscale=0.5)
+        axes.set_xlim(-0.3 * first, 10 * max(*costs, first))
+        axes.set_xticks([0, *(first * 10**power for power in range(_decades(max(costs) / first)))])
+    else:
+        axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if max(costs) < 100 * min(costs) else (1.0,)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _count(value)))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+
+
+def _decades(ratio: float) -> int:
+    return 1 + max(0, math.ceil(math.log10(ratio))) if ratio > 0 else 1
+
+
+def _count(value: float) -> str:
+    """A count as it is said.
+
+    >>> _count(20_000), _count(1e7), _count(0)
+    ('20K', '10M', '0')
+    """
+    count, unit = scaled(value)
+    return f"{count:g}{unit}" if value else "0"
+
+
+def _points(axes: Axes, points: Sequence[Point]) -> None:
+    """All models, and the front: the best score that a budget buys."""
+    best = front(points)
+    costs = [point.cost for point in best] + [max(point.cost for point in points)]
+    scores = [point.score for point in best] + [best[-1].score]
+    axes.step(costs, scores, where="post", color=FRONT, lw=1.2, zorder=1)
+    for point in points:
+        look = marker_of(point.model)
+        axes.errorbar(
+            point.cost, point.score, yerr=point.deviation or None, linestyle="none", capsize=2, elinewidth=0.8,
+            zorder=3, **{**look, "markersize": 5},
+        )  # fmt: skip
+
+
+def _floors(axes: Axes, table: Table, score: str) -> None:
+    """A dashed line at the score of each floor; one outside of the plot is named at its lower edge."""
+    low, high = axes.get_ylim()
+    below = []
+    for row in table.rows:
+        value = row.cells[score].value
+        if row.kind != "floor" or value is None:
+            continue
+        if not low <= value <= high:
+            below.append(f"{row.model} {value:.1f} ({'below' if value < low else 'above'})")
+            continue
+        axes.axhline(value, color=QUIET, ls="--", lw=0.8, zorder=0)
+        axes.annotate(
+            f"{row.model} {value:.1f}", (0.99, value), xycoords=("axes fraction", "data"), xytext=(0, 2), ha="right",
+            textcoords="offset points", fontsize=SMALL, color=QUIET,
+        )  # fmt: skip
+    axes.annotate(", ".join(below), (0.99, 0.015), xycoords="axes fraction", ha="right", fontsize=SMALL, color=QUIET)
+    axes.set_ylim(low, high)
+
+
+def _label(axes: Axes, points: Sequence[Point]) -> None:
+    """The models' names beside their points, each at the first place where it covers nothing."""
+    renderer = axes.figure.canvas.get_renderer()  # type: ignore[attr-defined]
+    taken = [_around(axes, point) for point in points] + _on_front(axes, front(points))
+    taken += [text.get_window_extent(renderer) for text in axes.texts if text.get_text()]
+    frame = axes.get_window_extent()
+    for point in sorted(points, key=lambda point: -point.score):
+        for dx, dy, side in _places():
+            line = {"arrowstyle": "-", "lw": 0.4, "color": QUIET} if abs(dy) > STEP else None
+            text = axes.annotate(
+                point.name, (point.cost, point.score), xytext=(dx, dy), textcoords="offset points", ha=side,
+                va="center", fontsize=SMALL, arrowprops=line,
+            )  # fmt: skip
+            text.set_in_layout(False)
+            text.update_positions(renderer)
+            box = Text.get_window_extent(text, renderer)  # the annotation's own would hold its line too
+            inside = frame.x0 < box.x0 and box.x1 < frame.x1 and frame.y0 < box.y0 and box.y1 < frame.y1
+            if inside and not any(box.overlaps(other) for other in taken):
+                break
+            text.remove()
+        else:  # covered rather than left out
+            text = axes.annotate(point.name, (point.cost, point.score), fontsize=SMALL)
+            box = Text.get_window_extent(text, renderer)
+        taken.append(box)
+
+
+def _on_front(axes: Axes, best: Sequence[Point]) -> list[Bbox]:
+    """The line of the front in pixels, which no name may cross."""
+    boxes = []
+    corners: list[tuple[float, float]] = [tuple(axes.transData.transform((point.cost, point.score))) for point in best]
+    corners.append((axes.get_window_extent().x1, corners[-1][1]))
+    for (x, y), (next_x, next_y) in pairwise(corners):
+        boxes.append(Bbox.from_extents(x, y - 2, next_x, y + 2))
+        boxes.append(Bbox.from_extents(next_x - 2, y, next_x + 2, next_y))
+    return boxes
+
+
+def _places() -> list[tuple[float, float, str]]:
+    """Offsets in points to try, near ones first: right and left, then further up and down."""
+    away = [0.0, *(sign * STEP * step for step in range(1, 12) for sign in (1, -1))]
+    return [(dx, dy, side) for dy in away for dx, side in ((6.0, "left"), (-6.0, "right"))]
+
+
+def _around(axes: Axes, point: Point) -> Bbox:
+    x, y = axes.transData.transform((point.cost, point.score))
+    return Bbox.from_bounds(x - 5, y - 5, 10, 10)
+
+
+PLOT = Plot("pareto", "average score against embedding parameters and times, with the Pareto front", draw)

@@ -1,0 +1,88 @@
+"""Which share of a model's parameters is in its embedding: EELBERT's figure 1, for the models of an experiment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from matplotlib.axes import Axes
+from matplotlib.patches import Patch
+
+from hashbench.plots.base import Drawn, NothingToDraw, Plot, Source
+from hashbench.plots.sheet import QUIET, SMALL, plain_axes, sheet
+from hashbench.report.measured import Measured
+from hashbench.report.numbers import number
+from hashbench.report.rows import scaled
+
+EMBEDDING, REST = ("#0072b2", "#c9d6df")
+BAR = 0.15  # inches of height
+AROUND = 0.42  # inches for the axis
+HATCH = "////"  # so that a print without colours shows which part is which
+
+
+@dataclass(frozen=True)
+class Share:
+    """The parameters of a model."""
+
+    model: str
+    embedding: float
+    total: float
+
+    @property
+    def percent(self) -> float:
+        """Of the embedding in the whole."""
+        return 100 * self.embedding / self.total
+
+
+def shares(measured: Measured) -> list[Share]:
+    """Every model of which both counts are stored, in the experiment's order."""
+    found = []
+    for entry in {entry.model: entry for entry in measured.entries if entry.kind == "model"}.values():
+        embedding, total = _count(measured, entry.model, "emb_params"), _count(measured, entry.model, "total_params")
+        if embedding is not None and total:
+            found.append(Share(entry.model, embedding, total))
+    return found
+
+
+def _count(measured: Measured, model: str, name: str) -> float | None:
+    facts = measured.facts.items()
+    found = [fact.value for (label, _, fact_name), fact in facts if (label, fact_name) == (model, name)]
+    return next((value for value in found if value is not None), None)
+
+
+def draw(source: Source) -> list[Drawn]:
+    """One picture: a bar of the whole for each model."""
+    found = shares(source.measured)
+    if not found:
+        raise NothingToDraw("no model's parameters are stored; finish its sweep")
+    figure, (axes,) = sheet(
+        source,
+        f"{source.measured.experiment.name}: share of the embedding in all parameters",
+        body=len(found) * BAR + AROUND,
+        handles=[
+            Patch(facecolor=EMBEDDING, edgecolor="white", hatch=HATCH, lw=0, label="embedding"),
+            Patch(facecolor=REST, lw=0, label="encoder and the rest"),
+        ],
+        also=["at the right: share, and all parameters"],
+        warnings=(),  # parameters do not depend on data
+    )
+    _bars(axes, found)
+    return [Drawn("shares", figure)]
+
+
+def _bars(axes: Axes, found: list[Share]) -> None:
+    for place, share in enumerate(found):
+        axes.barh(place, share.percent, height=0.7, color=EMBEDDING, edgecolor="white", hatch=HATCH, linewidth=0)
+        axes.barh(place, 100 - share.percent, left=share.percent, height=0.7, color=REST, linewidth=0)
+        value, unit = scaled(share.total)
+        text = f"{share.percent:.1f} %  of {number(value, unit)}"
+        axes.annotate(text, (100, place), xytext=(4, 0), textcoords="offset points", va="center", fontsize=SMALL)
+    axes.set_yticks(range(len(found)), [share.model for share in found])
+    axes.set_ylim(len(found) - 0.4, -0.6)
+    axes.set_xlim(0, 100)
+    axes.tick_params(axis="y", length=0)
+    axes.set_xlabel("percent of the parameters", color=QUIET)
+    plain_axes(axes, grid="x")
+    axes.spines["bottom"].set_visible(False)
+
+
+PLOT = Plot("shares", "share of embedding parameters: EELBERT's figure 1", draw)

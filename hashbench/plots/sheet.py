@@ -1,0 +1,176 @@
+"""A sheet of a paper's width: title and loud lines above, panels, one legend of the models, small print below.
+
+Its height follows from what stands on it. Letters have their size in print: include the file unscaled.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.legend import Legend
+from matplotlib.lines import Line2D
+
+from hashbench.errors import InputError
+from hashbench.plots.base import Drawn, Format, Source
+from hashbench.report.looks import COLOURS, MARKERS, look_of
+from hashbench.report.text import without_details
+
+WIDTHS = {"single": 3.03, "double": 6.30}  # inches: a column and the text of ACL's style (7.7 and 16 cm)
+TITLE, TEXT, SMALL = 8.0, 7.0, 6.0  # points
+LOUD = "#b00020"
+QUIET = "#555555"
+GRID = {"color": "#d9d9d9", "linewidth": 0.5}
+BOLD = 1.17  # bold letters are wider
+SAID = ("encoder", "pre-training")  # of what the table stands on
+PER_INCH = 2.15  # characters of one point size: n points give 2.15 * 72 / n in an inch of small print
+DPI = 300  # of PNG
+STYLE: Any = {
+    "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans"], "font.size": TEXT, "axes.titlesize": TEXT,
+    "axes.labelsize": TEXT, "xtick.labelsize": SMALL, "ytick.labelsize": SMALL, "legend.fontsize": SMALL,
+    "axes.spines.top": False, "axes.spines.right": False, "axes.linewidth": 0.6, "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6, "axes.axisbelow": True, "pdf.fonttype": 42, "svg.hashsalt": "hashbench",
+}  # fmt: skip  # 42: letters that a publisher can embed; the salt makes an SVG the same every time
+
+
+def sheet(
+    source: Source,
+    title: str,
+    *,
+    body: float,
+    shape: tuple[int, int] = (1, 1),
+    models: Sequence[str] = (),
+    handles: Sequence[Artist] = (),
+    also: Sequence[str] = (),
+    warnings: Sequence[str] | None = None,
+    share: str = "none",
+) -> tuple[Figure, list[Axes]]:
+    """A figure of the asked width whose panels have `body` inches of height, and its panels row by row.
+
+    `models` and `handles` stand in the legend, `also` in the small print; `warnings` None: those of the own table.
+    `share`: "y" where the panels of a row have one vertical axis.
+    """
+    loud = source.table.warnings if warnings is None else warnings
+    width = WIDTHS[source.width]
+    figure = Figure(figsize=(width, body), layout="constrained")
+    FigureCanvasAgg(figure)
+    top = _head(figure, title, loud)
+    legend, under = _legend(figure, [*map(handle_of, dict.fromkeys(models)), *handles])
+    bottom = _foot(figure, source, also)
+    height = top + body + under + bottom
+    figure.set_size_inches(width, height)
+    for text in figure.texts:
+        x, inches = text.get_position()
+        text.set_position((x, (inches if inches > 0 else height + inches) / height))
+    if legend is not None:
+        legend.set_bbox_to_anchor((0.01, bottom / height), transform=figure.transFigure)
+    engine: Any = figure.get_layout_engine()
+    engine.set(rect=(0, (bottom + under) / height, 1, body / height), w_pad=0.03, h_pad=0.04)
+    panels = figure.subplots(*shape, squeeze=False, sharey="row" if share == "y" else False)
+    return figure, [axes for row in panels for axes in row]
+
+
+def styled(draw: Callable[[], list[Drawn]]) -> list[Drawn]:
+    """What a drawing makes in the style of all figures."""
+    with matplotlib.rc_context(STYLE):
+        return draw()
+
+
+def handle_of(model: str) -> Line2D:
+    """A model's line in a legend."""
+    return Line2D([], [], label=model, lw=1.0, **marker_of(model))
+
+
+def marker_of(model: str) -> dict[str, Any]:
+    """The colour and marker of a model as arguments of a plot."""
+    look = look_of(model)
+    colour = COLOURS[look.colour]
+    return {
+        "color": colour, "marker": MARKERS[look.marker], "markersize": 4.2, "markeredgewidth": 0.8,
+        "markeredgecolor": colour, "markerfacecolor": colour if look.filled else "white",
+    }  # fmt: skip
+
+
+def colour_of(model: str) -> str:
+    """The colour alone, for bars and bands."""
+    return COLOURS[look_of(model).colour]
+
+
+def plain_axes(axes: Axes, *, grid: str = "both") -> None:
+    """Light grid lines behind what is drawn. `grid`: both, x, y."""
+    axes.grid(True, axis=grid, **GRID)  # type: ignore[arg-type]
+
+
+def widen(axes: Axes, least: float) -> None:
+    """Make the vertical range at least `least`, so that noise in the last digit does not fill a plot."""
+    low, high = axes.get_ylim()
+    if high - low < least:
+        middle = (low + high) / 2
+        axes.set_ylim(middle - least / 2, middle + least / 2)
+
+
+def save(figure: Figure, folder: Path, name: str, format: Format) -> Path:
+    """The file that was written."""
+    path = folder / f"{name}.{format}"
+    dated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}  # the same figure is the same file
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with matplotlib.rc_context(STYLE):
+            figure.savefig(path, dpi=DPI, metadata=dated[format])
+    except OSError as error:
+        raise InputError(f"--output {folder}: {error.strerror}; give a folder that can be written") from error
+    return path
+
+
+def _lines(figure: Figure, texts: Sequence[str], size: float) -> list[str]:
+    room = int((figure.get_figwidth() - 0.08) * PER_INCH * 72 / size * 0.91)
+    return [line for text in texts for line in textwrap.wrap(text, room)]
+
+
+def _head(figure: Figure, title: str, warnings: Sequence[str]) -> float:
+    """Title and loud lines, placed in inches below the top edge; their height in inches."""
+    titles = _lines(figure, [title], TITLE * BOLD)
+    loud = _lines(figure, [without_details(warning) for warning in warnings], SMALL * BOLD)
+    depth = 0.04 + 0.145 * len(titles)
+    figure.text(0.01, -0.04, "\n".join(titles), va="top", fontsize=TITLE, fontweight="bold")
+    if loud:
+        figure.text(0.01, -depth - 0.02, "\n".join(loud), va="top", fontsize=SMALL, color=LOUD, fontweight="bold")
+    return depth + 0.05 + 0.108 * len(loud)
+
+
+def _foot(figure: Figure, source: Source, also: Sequence[str]) -> float:
+    """What the figure stands on, placed in inches above the lower edge; its height in inches."""
+    facts = [f"seeds {seeds}" for seeds in [_seeds(source)] if seeds]
+    facts += [f"{what}: {value}" for what, value in source.table.provenance if what in SAID and value[:5] != "none "]
+    lines = _lines(figure, ["; ".join([*also, *facts]) + "."], SMALL)
+    figure.text(0.01, 0.04, "\n".join(lines), va="bottom", fontsize=SMALL, color=QUIET)
+    return 0.08 + 0.11 * len(lines)
+
+
+def _seeds(source: Source) -> str:
+    runs = [run for run in source.measured.runs if run.kind == "finetune" and run.seed is not None]
+    return ", ".join(str(seed) for seed in sorted({run.seed for run in runs if run.seed is not None}))
+
+
+def _legend(figure: Figure, handles: Sequence[Artist]) -> tuple[Legend | None, float]:
+    """The legend in as many columns as fit, and its height in inches."""
+    if not handles:
+        return None, 0.0
+    for columns in range(min(len(handles), 6), 0, -1):
+        legend = figure.legend(
+            handles=list(handles), loc="lower left", ncols=columns, frameon=False, borderaxespad=0.2, handlelength=1.8,
+            columnspacing=1.0, labelspacing=0.25, handletextpad=0.5,
+        )  # fmt: skip
+        legend.set_in_layout(False)
+        box = legend.get_window_extent(figure.canvas.get_renderer())  # type: ignore[attr-defined]
+        if box.width <= 0.98 * figure.bbox.width or columns == 1:
+            return legend, box.height / figure.dpi + 0.03
+        legend.remove()
+    raise AssertionError("one column is always taken")

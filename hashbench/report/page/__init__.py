@@ -1,0 +1,1 @@
+"""The report as one self-contained page: tables, figures and the provenance of every cell."""

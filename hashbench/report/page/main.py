@@ -1,0 +1,99 @@
+"""`hashbench report --format html`: what an experiment measured, as one page without any other file."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from hashbench.errors import InputError
+from hashbench.report.claims.results import Costs
+from hashbench.report.main import paper_of, tables
+from hashbench.report.measured import Measured, measure
+from hashbench.report.page.claims import claims_of
+from hashbench.report.page.document import Content, document
+from hashbench.report.papers import find_layout, load_paper, papers
+from hashbench.report.rates import rate_lines
+from hashbench.report.rows import Table
+from hashbench.store.engine import Store
+from hashbench.store.result import Checkpoint
+
+
+def page(
+    store: Store,
+    *,
+    experiment: str | None = None,
+    paper: str | None = None,
+    table: str | None = None,
+    published: bool = True,
+    examples: bool = False,
+    all_metrics: bool = False,
+    checkpoint: Checkpoint = "best",
+    output: Path | None = None,
+    costs: Costs | None = None,
+) -> str:
+    """The page of an experiment (None: the one swept last) as HTML; written to `output` too, whole or not at all.
+
+    Its own tables, then those of `paper` (None: the one with most of its models) in which something was measured, or
+    the named ones alone (`table`: numbers with commas between). `costs`: operations of a model's forward pass, where a
+    claim asks for them. The other arguments are those of `report`.
+
+    Raises InputError for an experiment, paper or table that is not there, and a file that cannot be written.
+    """
+    numbers = [number.strip() for number in table.split(",")] if table else []
+    measured = measure(store, experiment, checkpoint=checkpoint)
+    source = load_paper(paper) if paper is not None else paper_of(measured)
+    for number in numbers:
+        find_layout(source, number)
+    asked = {"published": published, "examples": examples, "checkpoint": checkpoint}
+    name = measured.experiment.name
+    own = tables(store, experiment=name, all_metrics=all_metrics, **asked)  # type: ignore[arg-type]
+    known = _known(source.name, measured)
+    shown: list[Table] = []
+    for each in [source.name] if known or numbers or paper else papers():  # labels of one's own are no paper's
+        wanted = ",".join(numbers or load_paper(each).tables)
+        printed = tables(store, experiment=name, paper=each, table=wanted, **asked)  # type: ignore[arg-type]
+        shown += [one for one in printed if numbers or _is_filled(one, measured, known=known)]
+    claims = claims_of(store, name, paper, checkpoint, costs)
+    text = document(Content(measured, tuple(own), tuple(shown), claims, rate_lines(store, name)))
+    if output is not None:
+        write_whole(output, text)
+    return text
+
+
+def _known(paper: str, measured: Measured) -> bool:
+    return bool({model for _, model, _ in load_paper(paper).numbers} & measured.labels())
+
+
+def _is_filled(table: Table, measured: Measured, *, known: bool) -> bool:
+    """Whether a paper's table says something of the experiment: a measured number beside a row of the paper's.
+
+    Where no model is one of the paper's (`known`), a table that reads the scores of its tasks.
+    """
+    rows = [row for row in table.rows if row.kind in ("model", "family", "task") and row.measured()]
+    if known:
+        return any(cell.published is not None for row in rows for cell in row.cells.values())
+    return bool(rows) and any(task in measured.tasks() for task, _, _ in table.readings)
+
+
+def write_whole(output: Path, text: str) -> None:
+    """Replaces a file in one step, so that nobody ever reads half of it. Raises InputError where that cannot be."""
+    try:
+        handle, name = tempfile.mkstemp(dir=output.parent, prefix=f".{output.name}.")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+            os.chmod(name, 0o666 & ~_umask())
+            os.replace(name, output)
+        except BaseException:
+            os.unlink(name)
+            raise
+    except OSError as error:
+        raise InputError(f"--output {output}: {error.strerror}; give a file in a folder that exists") from error
+
+
+def _umask() -> int:
+    """The rights that new files are made without; mkstemp takes all but the owner's."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,128 @@
+"""`hashbench plot`: which figures are drawn, what stands in them, and what is wrong input."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from matplotlib.figure import Figure
+
+from hashbench.cli.app import main
+from hashbench.errors import InputError
+from hashbench.plots.base import Source
+from hashbench.plots.main import plot
+from hashbench.plots.registry import plots
+from hashbench.plots.sheet import WIDTHS, handle_of
+from hashbench.report.main import tables
+from hashbench.store.engine import Store, open_store
+from tests.report.hand_made import HandRun
+from tests.report.hand_made import build as build_by_hand
+from tests.report.made_up import World, build
+
+EXAMPLE = Path(__file__).parents[2] / "results.db.example"
+TENTH = """
+SELECT AVG(value) AS value FROM perturbed_scores
+WHERE model = 'a5-l2' AND metric = 'rec@1' AND perturbation = 'tenth=2'
+"""
+NAMES = ["curves", "deciles", "latency", "pareto", "robustness", "shares", "tasks"]
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    world = World(tasks=("cola", "sst2"), seeds=(0, 1), examples={"sst2": 100})
+    return build(tmp_path_factory.mktemp("plots") / "results.db", world)
+
+
+def drawn(store: Store, name: str, width: str = "double") -> Figure:
+    """The first picture of a figure."""
+    return plots()[name].draw(Source(store, None, width))[0].figure  # type: ignore[arg-type]
+
+
+def test_every_file_of_the_folder_that_ends_in_a_plot_is_a_figure() -> None:
+    assert list(plots()) == NAMES
+
+
+def test_without_names_all_that_have_data_are_written_and_the_others_are_named(store: Store, tmp_path: Path) -> None:
+    done = plot(store, folder=tmp_path)
+    stems = {path.stem for path in done.files}
+    assert {"tasks", "shares", "latency", "pareto_parameters", "curves_finetuning"} <= stems
+    assert all(path.is_file() for path in done.files)
+    assert set(done.left_out) == {"deciles", "robustness"}
+    assert "entities or phrases" in done.left_out["deciles"]
+
+
+@pytest.mark.parametrize(("format", "begin"), [("png", b"\x89PNG"), ("pdf", b"%PDF"), ("svg", b"<?xml")])
+def test_formats_and_the_same_file_every_time(store: Store, tmp_path: Path, format: str, begin: bytes) -> None:
+    files = [plot(store, ["shares"], folder=tmp_path / n, format=format).files[0] for n in "ab"]  # type: ignore[arg-type]
+    assert files[0].name == f"shares.{format}"
+    assert files[0].read_bytes().startswith(begin)
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+@pytest.mark.parametrize("width", ["single", "double"])
+def test_a_figure_has_the_width_of_a_paper_whatever_its_height(store: Store, width: str) -> None:
+    assert drawn(store, "tasks", width).get_figwidth() == WIDTHS[width]
+
+
+def test_bars_have_the_tables_scores_and_the_published_ones_as_marks(store: Store) -> None:
+    panels = {axes.get_title(): axes for axes in drawn(store, "tasks").axes}
+    row = next(row for row in tables(store)[0].rows if row.model == "bert-mlm")
+    assert panels["CoLA"].patches[0].get_width() == pytest.approx(row.cells["cola"].value)
+    marks = [line.get_xdata()[0] for line in panels["CoLA"].lines if line.get_marker() == "d"]
+    assert 54.5 in marks  # bert-mlm's CoLA in table 1
+
+
+def test_a_models_colour_and_marker_are_the_same_in_every_figure(store: Store) -> None:
+    colours = set()
+    for name in ("pareto", "curves", "latency"):
+        lines = [line for axes in drawn(store, name).axes for line in axes.lines]
+        mark = handle_of("hashformer-lsh-proj")
+        colours |= {
+            line.get_color() for line in lines
+            if (line.get_marker(), line.get_markerfacecolor()) == (mark.get_marker(), mark.get_markerfacecolor())
+        }  # fmt: skip
+    assert colours == {handle_of("hashformer-lsh-proj").get_color()}
+
+
+def test_what_must_be_said_loudly_is_said_in_the_figure(tmp_path: Path) -> None:
+    world = World(models=("bert-mlm",), tasks=("sst2",), seeds=(0,), notes={"sst2": {"origin": "builtin"}})
+    figure = drawn(build(tmp_path / "r.db", world), "tasks")
+    assert any("BUILT-IN DATA" in text.get_text() for text in figure.texts)
+
+
+def test_robustness_is_drawn_from_scores_under_rates(tmp_path: Path) -> None:
+    scores = {("accuracy", "test", ""): 0.8, ("accuracy", "test", "swap=0.1"): 0.6, ("accuracy", "test", "swap=0"): 0.8}
+    run = HandRun("mine", "subj", scores={**scores, ("accuracy", "test", "beam=1"): 0.1})
+    figure = drawn(build_by_hand(tmp_path / "r.db", [run]), "robustness")
+    assert [axes.get_title() for axes in figure.axes] == ["subj: swap"]
+    assert figure.axes[0].lines[0].get_xdata() == pytest.approx([0, 10])
+    assert figure.axes[0].lines[0].get_ydata() == pytest.approx([80, 60])
+
+
+def test_tenths_are_drawn_by_frequency() -> None:
+    store = open_store(EXAMPLE, create=False, read_only=True)
+    axes = plots()["deciles"].draw(Source(store, "superbloom_entities_tiny", "double"))[0].figure.axes[0]
+    line = next(line for line in axes.lines if line.get_marker() == handle_of("a5-l2").get_marker())
+    row = store.query(TENTH)[0]
+    assert line.get_ydata()[1] == pytest.approx(100 * row["value"])
+
+
+def test_shares_are_those_of_the_embedding(store: Store) -> None:
+    texts = [text.get_text() for text in drawn(store, "shares").axes[0].texts]
+    assert texts[0] == "31.0 %  of 124.6M"  # 38,603,520 of 124,645,632: bert-mlm at base
+
+
+def test_an_unknown_name_is_one_line_and_exit_code_2(
+    store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["plot", "paretto", "--db", store.name, "-o", str(tmp_path)])
+    assert left.value.code == 2
+    said = capsys.readouterr()
+    assert said.out == "" and said.err.count("\n") == 1
+    assert "no figure 'paretto'; did you mean 'pareto'?" in said.err
+
+
+def test_a_named_figure_without_data_is_wrong_input(store: Store, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="experiment 'made-up': robustness: no score on perturbed texts"):
+        plot(store, ["tasks", "robustness"], folder=tmp_path)

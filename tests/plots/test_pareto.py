@@ -1,0 +1,49 @@
+"""Which models lie on the front, and which points are drawn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hashbench.plots.base import NothingToDraw, Source
+from hashbench.plots.pareto import draw
+from hashbench.report.fronts import Point, front, points_of
+from hashbench.report.main import tables
+from hashbench.store.engine import Store
+from tests.report.made_up import World, build
+
+MODELS = ("bert-mlm", "bert-sr", "hashformer-lsh-proj", "hashformer-md-pool")
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    return build(tmp_path_factory.mktemp("pareto") / "results.db", World(models=MODELS, tasks=("cola", "rte")))
+
+
+def test_a_point_that_is_dearer_and_no_better_is_not_on_the_front() -> None:
+    points = [Point("dear", 3, 5), Point("cheap", 1, 5), Point("best", 2, 6), Point("worse", 2, 5.5)]
+    assert [point.name for point in front(points)] == ["cheap", "best"]
+
+
+def test_points_are_read_from_the_experiments_own_table(store: Store) -> None:
+    points = {point.name: point for point in points_of(tables(store)[0], "emb_params")}
+    assert points["hashformer-lsh-proj"].cost == pytest.approx(99_100)  # as printed
+    assert points["hashformer-lsh-proj"].score == pytest.approx((56.2 + 63.4) / 2)
+    assert points["hashformer-lsh-proj"].deviation == pytest.approx(0.4)
+    assert set(points) == set(MODELS)
+
+
+def test_each_model_is_drawn_at_its_cost_and_score_and_named(store: Store) -> None:
+    figure = next(one.figure for one in draw(Source(store, None, "double")) if one.name == "pareto_parameters")
+    axes = figure.axes[0]
+    drawn = {(line.get_xdata()[0], round(line.get_ydata()[0], 6)) for line in axes.lines if len(line.get_xdata()) == 1}
+    points = points_of(tables(store)[0], "emb_params")
+    assert {(point.cost, round(point.score, 6)) for point in points} <= drawn
+    assert set(MODELS) <= {text.get_text() for text in axes.texts}
+
+
+def test_without_sizes_there_is_nothing_to_draw(tmp_path: Path) -> None:
+    bare = build(tmp_path / "r.db", World(models=("bert-mlm",), tasks=("cola",), seeds=(0,), efficiency=False))
+    with pytest.raises(NothingToDraw, match="efficiency: true"):
+        draw(Source(bare, None, "double"))
