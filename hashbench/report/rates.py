@@ -1,22 +1,16 @@
-"""Scores of the reported models on perturbed texts: a line a model for each task and kind of perturbation."""
+"""Scores on perturbed texts as lines to draw: one a model for each task and kind of perturbation, with intervals."""
 
 from __future__ import annotations
 
-import re
-import statistics
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hashbench.errors import InputError
+from hashbench.report.robustness import Curve, measure_robustness
 from hashbench.store.engine import Store
-from hashbench.store.status import find_experiment
 
-PERTURBED = """
-SELECT model, task, metric, perturbation, value FROM perturbed_scores
-WHERE experiment_id = :experiment AND kind <> 'floor' AND value IS NOT NULL ORDER BY position, seed
-"""
-RATE = re.compile(r"(?P<kind>[a-z][a-z ]*)=(?P<rate>0|1|[01]?\.\d+)")
-OTHER = ("beam", "tenth", "map")  # conditions of a page-link set, which are no rates
-SPREAD = "bars: one sd over seeds"
+SPREAD = "bars: 95 % interval over examples (and seeds, where there are several)"
 PERCENT = 100.0
 
 
@@ -36,36 +30,23 @@ class RateLine:
 
 def rate_lines(store: Store, experiment: str | None) -> list[RateLine]:
     """The lines of an experiment (None: the one swept last), in its order; [] where no text was perturbed."""
-    found = find_experiment(store, experiment)
-    return lines_of([dict(row) for row in store.query(PERTURBED, experiment=found.id)])
+    try:
+        return [_line(curve) for curve in measure_robustness(store, experiment).curves]
+    except InputError:  # no finished robustness run
+        return []
 
 
-def lines_of(rows: Sequence[dict[str, object]]) -> list[RateLine]:
-    """Rows (model, task, metric, perturbation, value in its natural range) as lines: means over seeds.
-
-    >>> row = {"model": "m", "task": "sst2", "metric": "accuracy"}
-    >>> lines_of([{**row, "perturbation": "swap=0.05", "value": 0.8}, {**row, "perturbation": "beam=1", "value": 0.1}])
-    [RateLine(task='sst2', metric='accuracy', kind='swap', model='m', rates=(0.05,), values=(80.0,), lows=(), highs=())]
-    """
-    found: dict[tuple[str, str, str, str], dict[float, list[float]]] = {}
-    for row in rows:
-        match = RATE.fullmatch(str(row["perturbation"]))
-        if match is None or match["kind"] in OTHER:
-            continue
-        key = (str(row["task"]), str(row["metric"]), match["kind"], str(row["model"]))
-        found.setdefault(key, {}).setdefault(float(match["rate"]), []).append(PERCENT * float(str(row["value"])))
-    return [_line(key, {rate: rates[rate] for rate in sorted(rates)}) for key, rates in found.items()]
-
-
-def _line(key: tuple[str, str, str, str], rates: dict[float, list[float]]) -> RateLine:
-    means = [statistics.fmean(values) for values in rates.values()]
-    line = RateLine(*key, tuple(rates), tuple(means))
-    if any(len(values) < 2 for values in rates.values()):
-        return line
-    spread = [statistics.stdev(values) for values in rates.values()]
-    lows = tuple(mean - one for mean, one in zip(means, spread, strict=True))
-    highs = tuple(mean + one for mean, one in zip(means, spread, strict=True))
-    return RateLine(*key, line.rates, line.values, lows, highs)
+def _line(curve: Curve) -> RateLine:
+    scores = [curve.score(at) for at in range(len(curve.rates))]
+    values, lows, highs = (
+        tuple(PERCENT * end for end in ends)
+        for ends in zip(*((one.value, one.low, one.high) for one in scores), strict=True)
+    )
+    known = not any(math.isnan(end) for end in (*lows, *highs))
+    return RateLine(
+        curve.task, curve.metric, curve.kind, curve.model, curve.rates, values,
+        lows if known else (), highs if known else (),
+    )  # fmt: skip
 
 
 def by_panel(lines: Sequence[RateLine]) -> dict[tuple[str, str, str], list[RateLine]]:
