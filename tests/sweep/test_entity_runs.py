@@ -116,7 +116,7 @@ def test_neighbours_are_of_the_topic(swept: tuple[Path, str]) -> None:
     assert code == 2 and err.startswith("hashbench: item 'topic 2 itm 1': not in the vocabulary; did you mean 'topic")
     floor = next(run for run in runs(store, experiments(store)[0].id) if run.kind == "floor")
     _, err, code = finish("neighbours", "--db", "r.db", "--run", floor.run_id[:10], "x", cwd=folder)
-    assert code == 2 and "is a floor run; name a training on a page-link set" in err
+    assert code == 2 and "predicts no hidden items; name a training on a page-link set or on phrases" in err
 
 
 def test_a_second_sweep_does_nothing(swept: tuple[Path, str]) -> None:
