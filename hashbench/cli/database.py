@@ -38,7 +38,7 @@ def export(
     db: Database = DEFAULT_DB,
     example: Annotated[
         bool,
-        typer.Option("--example", help="Without host names, paths, diffs, texts, predictions. Needed: no other form."),
+        typer.Option("--example", help="Without host names, paths, diffs, logs; predictions as classes. Needed."),
     ] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Write in place of a store of this name.")] = False,
     experiments: Annotated[list[str] | None, typer.Option("--experiment", help="Only these; repeat it.")] = None,

@@ -153,7 +153,8 @@ def test_robustness_of_hidden_items_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    text = "name: x\ndata: builtin\nencoder: tiny\nmodels: [superbloom-text-hash20-h1024]\ntasks: [phrases]\nrobustness: true\n"
+    text = "name: x\ndata: builtin\nencoder: tiny\nmodels: [superbloom-text-hash20-h1024]\ntasks: [phrases]\n"
+    text += "robustness: true\n"
     Path("items.yaml").write_text(text)
     assert sweep("items.yaml", "--dry-run") == 2
     assert "robustness changes texts, and task 'phrases' has items" in capsys.readouterr().err
