@@ -203,7 +203,7 @@ def report(
     if claims or claims_file is not None:
         from hashbench.cli.claims import print_claims
 
-        asked = {"--table": table, "--examples": examples, "--all-metrics": all_metrics}
+        asked = {"--table": table, "--examples": examples, "--all-metrics": all_metrics, "--robustness": robustness}
         print_claims(
             db, experiment, paper=paper, file=claims_file, style=style.value, parts=parts,
             checkpoint=checkpoint.value, output=output, beside=[name for name, value in asked.items() if value],
@@ -211,40 +211,17 @@ def report(
         return
     if parts:
         raise InputError("report: --parts belongs to --claims; add it")
-    from hashbench.cli.output import colored
-    from hashbench.cli.robustness import print_robustness
-    from hashbench.report.main import report as make_report
-    from hashbench.store.engine import open_store
-
     if robustness or versus is not None:
+        from hashbench.cli.robustness import print_robustness
+
         clash = [name for name, given in (("--paper", paper), ("--table", table)) if given is not None]
         return print_robustness(db, experiment, versus, style.value, output, asked=robustness, clash=clash)
-    if style is ReportFormat.html:
-        from hashbench.cli.claims import operations
-        from hashbench.report.page.main import page
+    from hashbench.cli.reporting import Tables, print_page, print_tables
 
-        text = page(
-            open_store(db, create=False, read_only=True), experiment=experiment, paper=paper, table=table,
-            published=published, examples=examples, all_metrics=all_metrics, checkpoint=checkpoint.value, output=output,
-            costs=operations,
-        )  # fmt: skip
-        if output is None:  # a page that went to a file is no use on a terminal
-            print(text.rstrip("\n"))
-        return
-    text = make_report(
-        open_store(db, create=False, read_only=True),
-        experiment=experiment,
-        paper=paper,
-        table=table,
-        format=style.value,
-        published=published,
-        examples=examples,
-        all_metrics=all_metrics,
-        checkpoint=checkpoint.value,
-        output=output,
-        color=colored(),
-    )
-    print(text.rstrip("\n"))
+    wanted = Tables(experiment, paper, table, published, examples, all_metrics, checkpoint.value)
+    if style is ReportFormat.html:
+        return print_page(db, wanted, output)
+    print_tables(db, wanted, style.value, output)
 
 
 def compare(

@@ -27,6 +27,8 @@ def print_robustness(
     """Prints what models keep of their scores under noise. Raises InputError for options that do not go together."""
     if not asked:
         raise InputError("report: --versus compares what is kept under noise; add --robustness")
+    if style not in FORMATS:
+        raise InputError(f"report: --robustness is printed as {', '.join(FORMATS)}, not {style}; choose one of these")
     if clash:
         raise InputError(f"report: --robustness has tables of its own; leave out {' and '.join(clash)}")
     text = robustness_report(

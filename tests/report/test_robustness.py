@@ -173,6 +173,8 @@ def test_every_format(style: str, tmp_path: Path, capsys: pytest.CaptureFixture[
     [
         (["--robustness", "--versus", "stron"], "no model 'stron' with robustness in 'noisy'; did you mean 'strong'"),
         (["--versus", "strong"], "add --robustness"),
+        (["--robustness", "--format", "html"], "--robustness is printed as text, md, csv, json, latex, not html"),
+        (["--robustness", "--claims"], "--robustness is for tables; leave it out, or leave out --claims"),
         (["--robustness", "--table", "1"], "leave out --table"),
     ],
 )
