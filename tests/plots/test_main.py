@@ -15,14 +15,17 @@ from hashbench.plots.registry import plots
 from hashbench.plots.sheet import WIDTHS, handle_of
 from hashbench.report.main import tables
 from hashbench.store.engine import Store, open_store
-from tests.report.hand_made import HandRun
-from tests.report.hand_made import build as build_by_hand
 from tests.report.made_up import World, build
 
 EXAMPLE = Path(__file__).parents[2] / "results.db.example"
 TENTH = """
 SELECT AVG(value) AS value FROM perturbed_scores
 WHERE model = 'a5-l2' AND metric = 'rec@1' AND perturbation = 'tenth=2'
+"""
+SWAPPED = """
+SELECT m.value AS value FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id
+WHERE f.kind = 'robustness' AND f.model = 'bert-mlm' AND f.task = 'sst2' AND m.name = 'accuracy'
+  AND m.perturbation = 'swap=0.2'
 """
 NAMES = ["curves", "deciles", "latency", "pareto", "robustness", "shares", "tasks"]
 
@@ -90,13 +93,14 @@ def test_what_must_be_said_loudly_is_said_in_the_figure(tmp_path: Path) -> None:
     assert any("BUILT-IN DATA" in text.get_text() for text in figure.texts)
 
 
-def test_robustness_is_drawn_from_scores_under_rates(tmp_path: Path) -> None:
-    scores = {("accuracy", "test", ""): 0.8, ("accuracy", "test", "swap=0.1"): 0.6, ("accuracy", "test", "swap=0"): 0.8}
-    run = HandRun("mine", "subj", scores={**scores, ("accuracy", "test", "beam=1"): 0.1})
-    figure = drawn(build_by_hand(tmp_path / "r.db", [run]), "robustness")
-    assert [axes.get_title() for axes in figure.axes] == ["subj: swap"]
-    assert figure.axes[0].lines[0].get_xdata() == pytest.approx([0, 10])
-    assert figure.axes[0].lines[0].get_ydata() == pytest.approx([80, 60])
+def test_robustness_is_drawn_from_scores_under_rates() -> None:
+    store = open_store(EXAMPLE, create=False, read_only=True)
+    axes = plots()["robustness"].draw(Source(store, "robustness_tiny", "double"))[0].figure.axes
+    panel = next(one for one in axes if one.get_title() == "sst2: swap")
+    rows = store.query(SWAPPED)
+    line = next(line for line in panel.lines if line.get_marker() == handle_of("bert-mlm").get_marker())
+    assert line.get_ydata()[-1] == pytest.approx(100 * rows[0]["value"])
+    assert len(line.get_xdata()) == 4  # rates 0, 5, 10 and 20 %
 
 
 def test_tenths_are_drawn_by_frequency() -> None:

@@ -10,10 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.container import ErrorbarContainer
 
-from analysis.robustness import draw, rows_of
 from hashbench.cli.app import main
 from hashbench.errors import InputError
+from hashbench.plots.base import Source
+from hashbench.plots.robustness import draw
 from hashbench.report.evidence import draw_seed
 from hashbench.report.papers import load_paper
 from hashbench.report.robustness import AVERAGE, measure_robustness
@@ -196,9 +198,13 @@ def test_an_experiment_without_robustness(tmp_path: Path) -> None:
 
 
 def test_the_figure_has_a_line_a_model_with_its_interval(tmp_path: Path) -> None:
-    figure = draw(rows_of(measure_robustness(build(tmp_path / "r.db", tasks=("sst2", "mrpc")), draws=50)))
-    axes = figure.axes[0]
-    lines = {line.get_label(): line for line in axes.get_lines() if not str(line.get_label()).startswith("_")}
-    assert list(lines) == ["strong", "weak"]
-    assert list(lines["strong"].get_ydata()) == pytest.approx([90, 81, 72])
-    assert len(axes.get_lines()) == 2 + 2 * 3  # and a bar for each point
+    store = build(tmp_path / "r.db", tasks=("sst2", "mrpc"))
+    axes = draw(Source(store, None, "double"))[0].figure.axes[0]
+    assert axes.get_title() == "sst2: swap"
+    lines = [container for container in axes.containers if isinstance(container, ErrorbarContainer)]
+    assert [list(line[0].get_ydata()) for line in lines] == [pytest.approx([90, 81, 72]), pytest.approx([80, 40, 40])]
+    # A bar of each point reaches over it on both sides.
+    for line, scores in zip(lines, ([90, 81, 72], [80, 40, 40]), strict=True):
+        ends = [(bar[0][1], bar[1][1]) for bar in line[2][0].get_segments()]
+        assert all(low < score < high for (low, high), score in zip(ends, scores, strict=True))
+
