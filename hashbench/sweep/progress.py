@@ -29,7 +29,10 @@ def spoken(seconds: float) -> str:
     if seconds < 5400:
         return f"{seconds / 60:.0f} min"
     hours, minutes = divmod(round(seconds / 60), 60)
-    return f"{hours} h {minutes} min" if hours < 48 else f"{hours // 24} d {hours % 24} h"
+    if hours < 48:
+        return f"{hours} h {minutes} min"
+    days, hours = divmod(round(seconds / 3600), 24)
+    return f"{days} d {hours} h"
 
 
 class SweepProgress:
