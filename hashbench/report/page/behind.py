@@ -10,7 +10,6 @@ from hashbench.report.measured import Measured, MeasuredRun
 from hashbench.report.rows import Column, Row, Table
 
 SCORED = ("score", "average", "prr", "prr_average", "drop", "gain")  # measures that stand on runs of tasks
-SIZED = ("efficiency", "pretrain", "finetune")  # kinds of runs that count parameters, the first found counts
 
 
 class Texts:
