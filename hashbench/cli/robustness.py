@@ -8,7 +8,8 @@ from pathlib import Path
 
 from hashbench.cli.output import colored
 from hashbench.errors import InputError
-from hashbench.report.main import WIDTH, write
+from hashbench.report.files import write_whole
+from hashbench.report.main import WIDTH
 from hashbench.report.render import FORMATS
 from hashbench.report.robustness_tables import robustness_report
 from hashbench.store.engine import open_store
@@ -40,5 +41,5 @@ def print_robustness(
         color=colored(),
     )
     if output is not None:
-        write(output, text)
+        write_whole(output, text)
     print(text.rstrip("\n"))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from hashbench.errors import InputError, near_match
 from hashbench.report.examples import Examples
+from hashbench.report.files import write_whole
 from hashbench.report.link_tables import has_links, link_tables
 from hashbench.report.measured import Measured, measure
 from hashbench.report.own import own_table
@@ -62,11 +63,11 @@ def report(
         checkpoint=checkpoint,
     )
     if format in ("csv", "json"):
-        for line in dict.fromkeys(line for one in found for line in one.warnings):
+        for line in _loud_lines(found):
             print(f"!! {line}", file=sys.stderr)
     text = render(found, _known(format), width=width or shutil.get_terminal_size((WIDTH, 24)).columns, color=color)
     if output is not None:
-        write(output, text)
+        write_whole(output, text)
     return text
 
 
@@ -106,15 +107,14 @@ def tables(
 
 def paper_of(measured: Measured) -> Paper:
     """The paper in whose tables most models of an experiment stand; of several the first in `papers`."""
-    config = measured.experiment.config
-    # A variation stands for the model that it is like.
-    like = {entry["like"] for entry in config.get("models", []) if isinstance(entry, dict) and entry.get("like")}
-    labels = measured.labels() | like
+    return max((load_paper(name) for name in papers()), key=lambda paper: count_known(paper, measured))
 
-    def known(paper: Paper) -> int:
-        return len({model for _, model, _ in paper.numbers} & labels)
 
-    return max((load_paper(name) for name in papers()), key=known)
+def count_known(paper: Paper, measured: Measured) -> int:
+    """How many models of a paper an experiment has. A variation stands for the model that it is like."""
+    entries = measured.experiment.config.get("models", [])
+    like = {entry["like"] for entry in entries if isinstance(entry, dict) and entry.get("like")}
+    return len({model for _, model, _ in paper.numbers} & (measured.labels() | like))
 
 
 def _known(name: str) -> Format:
@@ -122,14 +122,6 @@ def _known(name: str) -> Format:
     return next(format for format in FORMATS if format == name)
 
 
-def write(output: Path, text: str) -> None:
-    """Writes a report to a file. Raises InputError where that cannot be."""
-    try:
-        output.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"--output {output}: {error.strerror}; give a file in a folder that exists") from error
-
-
-def loud_lines(found: Sequence[Table]) -> list[str]:
-    """What a caller that prints its own tables must say about the data, once."""
+def _loud_lines(found: Sequence[Table]) -> list[str]:
+    """What is said of the data in all tables, each line once."""
     return list(dict.fromkeys(line for table in found for line in table.warnings))

@@ -15,10 +15,10 @@ import numpy as np
 
 from hashbench.errors import InputError, near_match
 from hashbench.report.evidence import draw_seed
+from hashbench.report.noisy_outputs import Arrays, finetuned_outputs, outputs_of
 from hashbench.statistics.draws import DRAWS, drawn
 from hashbench.statistics.estimates import Estimate, combine
 from hashbench.store.engine import Store
-from hashbench.store.result import unpack
 from hashbench.store.status import Experiment, find_experiment
 
 AVERAGE = "average"
@@ -33,13 +33,6 @@ WHERE experiment_id = :experiment ORDER BY position
 LABELS = """
 SELECT er.model FROM experiment_run er JOIN run r ON r.id = er.run_id
 WHERE er.experiment_id = :experiment AND r.kind <> 'floor' GROUP BY er.model ORDER BY MIN(er.position)
-"""
-ARRAYS = """
-SELECT split, perturbation, outputs, targets FROM predictions WHERE attempt_id = :attempt AND checkpoint = 'best'
-"""
-STORED = """
-SELECT f.task, f.model, f.seed, p.split, p.outputs FROM finished f JOIN predictions p ON p.attempt_id = f.attempt_id
-WHERE f.experiment_id = :experiment AND f.kind = 'finetune' AND p.checkpoint = 'best' AND p.perturbation = ''
 """
 
 
@@ -146,7 +139,7 @@ def measure_robustness(store: Store, name: str | None = None, *, draws: int = DR
             f"{store.name}: experiment {experiment.name!r} has no finished robustness run; "
             "write robustness: true in its file and sweep it"
         )
-    arrays = {row["attempt_id"]: _arrays(store, row["attempt_id"]) for row in rows}
+    arrays = {row["attempt_id"]: outputs_of(store, row["attempt_id"]) for row in rows}
     curves = [
         curve
         for key in dict.fromkeys((row["task"], row["model"]) for row in rows)
@@ -174,14 +167,6 @@ def find_model(found: Robustness, name: str) -> str:
         near = near_match(name, found.models()) or f"; there are: {', '.join(found.models())}"
         raise InputError(f"--versus: no model {name!r} with robustness in {found.experiment.name!r}{near}")
     return name
-
-
-Arrays = dict[tuple[str, str], tuple[np.ndarray, np.ndarray]]  # (split, perturbation) -> outputs, targets
-
-
-def _arrays(store: Store, attempt: int) -> Arrays:
-    rows = store.query(ARRAYS, attempt=attempt)
-    return {(row["split"], row["perturbation"]): (unpack(row["outputs"]), unpack(row["targets"])) for row in rows}
 
 
 def _curves(rows: Sequence[dict[str, object]], arrays: Mapping[int, Arrays], draws: int) -> list[Curve]:
@@ -278,10 +263,7 @@ def _notes(
     store: Store, experiment: Experiment, rows: Sequence[dict[str, object]], arrays: Mapping[int, Arrays]
 ) -> list[str]:
     """Where the outputs at rate 0 are not those that the fine-tuning stored: weights made again on another machine."""
-    stored = {
-        (row["task"], row["model"], row["seed"], row["split"]): unpack(row["outputs"])
-        for row in store.query(STORED, experiment=experiment.id)
-    }
+    stored = finetuned_outputs(store, experiment.id)
     other = []
     for row in rows:
         key = (row["task"], row["model"], row["seed"], row["split"])

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hashbench.errors import InputError
-from hashbench.report.main import loud_lines, report, tables
+from hashbench.report.main import report, tables
 from hashbench.store.engine import Store, open_store
 from tests.report.made_up import World, build
 
@@ -63,8 +63,9 @@ def test_the_text_is_also_written_to_a_file(small_store: Store, tmp_path: Path) 
     assert (tmp_path / "table.md").read_text(encoding="utf-8") == text
 
 
-def test_loud_lines_are_given_once(small_store: Store) -> None:
-    assert len(loud_lines(tables(small_store, table="1,2"))) == 2  # sampled data, and the scale
+def test_loud_lines_are_given_once(small_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    report(small_store, table="1,2", format="csv")
+    assert len(capsys.readouterr().err.splitlines()) == 2  # sampled data, and the scale
 
 
 def test_reporting_imports_nothing_of_the_training_side() -> None:

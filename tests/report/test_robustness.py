@@ -22,6 +22,7 @@ from hashbench.report.robustness import AVERAGE, measure_robustness
 from hashbench.report.robustness_tables import robustness_report
 from hashbench.statistics.draws import draw_counts
 from hashbench.store.engine import Store, open_store
+from hashbench.store.export import export_example
 from hashbench.store.finishing import finish
 from hashbench.store.planning import RunRow, add_experiment
 from hashbench.store.queue import claim
@@ -95,12 +96,29 @@ def test_kept_and_areas_by_hand(tmp_path: Path) -> None:
     assert found.notes == ()
 
 
+def by_target(outputs: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """Which rows are right, in the order of their targets, in which examples are drawn."""
+    return (outputs == targets)[np.argsort(targets, kind="stable")]
+
+
+def test_an_export_gives_the_same_intervals_and_no_note(tmp_path: Path) -> None:
+    store = build(tmp_path / "r.db")
+    export_example(store, tmp_path / "example.db", ("noisy",))
+    exported = open_store(str(tmp_path / "example.db"), create=False, read_only=True)
+    ours, theirs = (measure_robustness(one, draws=300) for one in (store, exported))
+    assert theirs.notes == ()
+    for one in ours.curves:
+        other = theirs.curve(one.model, one.task, one.kind)
+        assert other is not None
+        assert [one.score(at) for at in range(3)] == [other.score(at) for at in range(3)]
+
+
 def test_intervals_are_those_of_a_plain_loop_over_the_same_draws(tmp_path: Path) -> None:
     found = measure_robustness(build(tmp_path / "r.db"), draws=300)
     strong, weak = found.curve("strong", "sst2", "swap"), found.curve("weak", "sst2", "swap")
     assert strong is not None and weak is not None
     differences = []
-    right = {model: [arrays(share, 0)[0] == arrays(share, 0)[1] for share in RIGHT[model]] for model in RIGHT}
+    right = {model: [by_target(*arrays(share, 0)) for share in RIGHT[model]] for model in RIGHT}
     for counts in draw_counts(N, 300, draw_seed("sst2")):
         for one in counts:
             rows = np.repeat(np.arange(N), np.asarray(one, int))

@@ -18,7 +18,8 @@ from hashbench.report.claims.render import FORMATS, Format, Section, render
 from hashbench.report.claims.results import Costs, Missing, Results, drawable
 from hashbench.report.claims.times import Times
 from hashbench.report.evidence import Evidence, Sample, draw_together
-from hashbench.report.main import WIDTH, paper_of, write
+from hashbench.report.files import write_whole
+from hashbench.report.main import WIDTH, paper_of
 from hashbench.report.measured import Measured, measure
 from hashbench.report.papers import Paper, load_paper, papers
 from hashbench.report.provenance import provenance, warnings
@@ -62,7 +63,7 @@ def claims_report(
     width = width or shutil.get_terminal_size((WIDTH, 24)).columns
     text = render(found, _known(format), parts=parts, width=width, color=color)
     if output is not None:
-        write(output, text)
+        write_whole(output, text)
     return text
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
 
-from hashbench.errors import InputError
 from hashbench.report.claims.results import Costs
-from hashbench.report.main import paper_of, tables
+from hashbench.report.files import write_whole
+from hashbench.report.main import count_known, paper_of, tables
 from hashbench.report.measured import Measured, measure
 from hashbench.report.page.claims import claims_of
 from hashbench.report.page.document import Content, document
@@ -48,7 +46,7 @@ def page(
     asked = {"published": published, "examples": examples, "checkpoint": checkpoint}
     name = measured.experiment.name
     own = tables(store, experiment=name, all_metrics=all_metrics, **asked)  # type: ignore[arg-type]
-    known = _known(source.name, measured)
+    known = count_known(source, measured) > 0
     shown: list[Table] = []
     for each in [source.name] if known or numbers or paper else papers():  # labels of one's own are no paper's
         wanted = ",".join(numbers or load_paper(each).tables)
@@ -61,10 +59,6 @@ def page(
     return text
 
 
-def _known(paper: str, measured: Measured) -> bool:
-    return bool({model for _, model, _ in load_paper(paper).numbers} & measured.labels())
-
-
 def _is_filled(table: Table, measured: Measured, *, known: bool) -> bool:
     """Whether a paper's table says something of the experiment: a measured number beside a row of the paper's.
 
@@ -74,26 +68,3 @@ def _is_filled(table: Table, measured: Measured, *, known: bool) -> bool:
     if known:
         return any(cell.published is not None for row in rows for cell in row.cells.values())
     return bool(rows) and any(task in measured.tasks() for task, _, _ in table.readings)
-
-
-def write_whole(output: Path, text: str) -> None:
-    """Replaces a file in one step, so that nobody ever reads half of it. Raises InputError where that cannot be."""
-    try:
-        handle, name = tempfile.mkstemp(dir=output.parent, prefix=f".{output.name}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
-            os.chmod(name, 0o666 & ~_umask())
-            os.replace(name, output)
-        except BaseException:
-            os.unlink(name)
-            raise
-    except OSError as error:
-        raise InputError(f"--output {output}: {error.strerror}; give a file in a folder that exists") from error
-
-
-def _umask() -> int:
-    """The rights that new files are made without; mkstemp takes all but the owner's."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
