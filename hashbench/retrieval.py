@@ -1,4 +1,4 @@
-"""Scores of rankings with one right item, and how sure they are: recall at k, mean reciprocal rank, page bootstrap.
+"""Scores of rankings with one right item: recall at k, mean reciprocal rank.
 
 A case is one hidden link of a page. Stored outputs of a run are int32 columns (n, 3 + m): the page, the rank of the
 right item (1 is best, 0: beyond what was ranked), 1 where the ranking was certified, and for each map 1 where its
@@ -7,26 +7,11 @@ best bucket was the right one. Targets are items, numbered by decreasing trainin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 import numpy as np
 
 PAGE, RANK, CERTIFIED, TOKENS = range(4)
 RECALLS = (1, 10, 20)  # of the paper's tables
-DRAWS = 10_000
 TENTHS = 10
-
-
-@dataclass(frozen=True)
-class Difference:
-    """A mean over cases (or the difference of two), with the ends of its interval over pages."""
-
-    value: float
-    low: float
-    high: float
-    n_cases: int
-    n_pages: int
 
 
 def recall_at(k: int, ranks: np.ndarray) -> np.ndarray:
@@ -69,35 +54,6 @@ def tenths(targets: np.ndarray) -> np.ndarray:
     found = np.empty(len(targets), np.int64)
     found[order] = np.arange(len(targets)) * TENTHS // max(1, len(targets))
     return found
-
-
-def page_bootstrap(
-    values: Sequence[np.ndarray],
-    pages: np.ndarray,
-    *,
-    minus: Sequence[np.ndarray] = (),
-    draws: int = DRAWS,
-    confidence: float = 0.95,
-    seed: int = 0,
-) -> Difference:
-    """The mean of per-case values over runs and cases, with its percentile interval under a resampling of pages.
-
-    `values`: one array (n,) a run (training seed); their mean over runs is resampled. `minus`: arrays of another model
-    on the same cases; then it is the paired difference. `pages` (n,): the page of each case. A draw takes as many pages
-    as there are, with replacement, and every case of a page with it.
-    """
-    case = np.mean(values, axis=0) - (np.mean(minus, axis=0) if len(minus) else 0.0)  # (n,)
-    _, page = np.unique(pages, return_inverse=True)
-    sums, sizes = np.bincount(page, case), np.bincount(page).astype(np.float64)  # (P,)
-    random, n = np.random.RandomState(seed), len(sums)
-    means = np.empty(draws)
-    step = max(1, 4_000_000 // n)
-    for start in range(0, draws, step):
-        chosen = random.randint(0, n, (min(step, draws - start), n))
-        means[start : start + step] = sums[chosen].sum(axis=1) / sizes[chosen].sum(axis=1)
-    tail = (1.0 - confidence) / 2
-    low, high = np.quantile(means, [tail, 1 - tail])
-    return Difference(float(case.mean()), float(low), float(high), len(case), n)
 
 
 def page_mean(values: np.ndarray, pages: np.ndarray) -> float:

@@ -11,11 +11,14 @@ from dataclasses import replace
 from functools import partial
 
 from hashbench.report.cells import PERCENT, score_cell
+from hashbench.report.evidence import draw_seed
 from hashbench.report.measured import Entry, Measured, Seeded
 from hashbench.report.missing import missing_lines
 from hashbench.report.own import MINUTES, SIZES
 from hashbench.report.rows import Cell, Column, Row, Table, mark_best, scaled
-from hashbench.retrieval import PAGE, TENTHS, page_bootstrap, per_case
+from hashbench.retrieval import PAGE, TENTHS
+from hashbench.statistics.draws import drawn
+from hashbench.statistics.estimates import percentile_interval
 from hashbench.store.engine import Store
 from hashbench.store.status import predictions
 
@@ -126,9 +129,11 @@ def _with_interval(cell: Cell, store: Store, scores: Sequence[Seeded]) -> Cell:
     stored = [one for one in found if one is not None]
     if not stored or len({one.index_fingerprint for one in stored}) > 1 or len(stored) < len(found):
         return cell
-    values = [per_case(scores[0].metric, one.outputs) for one in stored]
-    drawn = page_bootstrap(values, stored[0].outputs[:, PAGE])
-    return replace(cell, interval=(PERCENT * drawn.low, PERCENT * drawn.high), n_examples=drawn.n_cases)
+    task, first = scores[0].run.task or "", stored[0]
+    outputs, pages = [one.outputs for one in stored], first.outputs[:, PAGE]
+    by_run = drawn(scores[0].metric, first.targets, outputs, seed=draw_seed(task), units=pages)
+    ends = percentile_interval(PERCENT * by_run.mean(axis=0))
+    return cell if ends is None else replace(cell, interval=ends, n_examples=len(first.targets))
 
 
 def _by_condition(

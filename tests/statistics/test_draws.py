@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hashbench.retrieval import PAGE, page_bootstrap, per_case, tenths
+from hashbench.retrieval import PAGE, per_case, tenths
 from hashbench.scores import METRICS
 from hashbench.statistics import draws as room
 from hashbench.statistics.draws import draw_counts, drawn
@@ -66,10 +66,12 @@ def test_a_tenth_of_the_cases_is_missing_in_draws_without_one() -> None:
     assert found == pytest.approx(np.array(slow), nan_ok=True)
 
 
-def test_the_interval_over_pages_is_that_of_the_page_bootstrap() -> None:
-    found = drawn("rec@10", RANKED, [OUTPUTS], draws=4_000, seed=1, units=OUTPUTS[:, PAGE])[0]
-    other = page_bootstrap([per_case("rec@10", OUTPUTS)], OUTPUTS[:, PAGE], draws=4_000)
-    assert np.quantile(found, [0.025, 0.975]) == pytest.approx([other.low, other.high], abs=0.02)
+def test_pages_and_not_cases_are_drawn() -> None:
+    """One page of 1,000 cases that are right and one of a single case that is not: whole pages come or do not."""
+    pages = np.array([0] * 1000 + [1])
+    outputs = np.stack([pages, np.where(pages == 0, 1, 30), pages, pages], axis=1)
+    found = drawn("rec@1", pages, [outputs], draws=DRAWS, seed=SEED, units=pages)[0]
+    assert set(found) == {0.0, 1000 / 1001, 1.0}
 
 
 @pytest.mark.parametrize("metric", ["f1", "spearman"])
