@@ -1,8 +1,8 @@
 """ProFormer: words as projected bits, nothing looked up (Sankar, Ravi and Kozareva, EACL 2021; tables 1 to 4).
 
-e_i = W [S_i >= 0], S_i = 2 s^0(w_i) + s^1(w_(i-1)) + s^2(w_(i+1)), with the sums s^p of coders/projection.py and a
+e_i = W [S_i >= 0], S_i = 8 s^0(w_i) + s^1(w_(i-1)) + s^2(w_(i+1)), with the sums s^p of coders/projection.py and a
 linear map W of T = 420 bits to d without bias: 322,560 weights, as HashFormers counts them (appendix B, eq. 11). The
-weight 2 of the own word is ours. Beside it SGNN (Ravi and Kozareva 2018), which projects the whole sentence at once,
+weight 8 of the own word is ours: the paper gives none. Beside it SGNN (Ravi and Kozareva 2018), which projects the whole sentence at once,
 [sum_i s^0(w_i) >= 0] of 1,120 bits, and the two-layer BERTs of tables 3 and 4. All are trained on the task alone.
 
 Counting: both published counts of ProFormer fit only an intermediate size of 3,072 and no positions. `proformer` and
@@ -30,6 +30,9 @@ PLACES = 3  # the word itself, its left and its right neighbour
 SEPARATOR = "[sep]"  # stands as a word between the texts of a pair
 SENTENCE_BITS = 1_120  # SGNN: 80 functions of 14 bits each, as in a public re-implementation (G. Chevalier)
 VOCABULARY_ROWS = 30_522  # of BERT's word pieces
+# Neighbours flip 21 % of a word's bits in AG News with 2, 8 % with 8: what is flipped makes another word in each context.
+# Held-out accuracy after three epochs of 10,497 articles: 88.0 with 2, 90.2 with 8, 89.6 with 16.
+OWN_WEIGHT = 8
 MOST_OWN_WEIGHT = 16  # times 1,534 features and those of two neighbours: S stays an int16
 
 
@@ -65,7 +68,7 @@ class Proformer(_Projected):
         dim: int,
         context: int = 1,
         signed: bool = False,
-        own_weight: int = 2,
+        own_weight: int = OWN_WEIGHT,
         hashing: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(hashing or {})
@@ -169,6 +172,7 @@ SHAPE = {"layers": 2, "heads": 12, "dim": 768, "feed_forward": 3072, "group": 1}
 PROFORMER = ModelSpec(
     name="proformer",
     embedding=Proformer,
+    embedding_args={"own_weight": OWN_WEIGHT},  # here too: a run is known by what its model is given
     tokenizer="words",
     coder="projection",
     encoder="proformer",
@@ -259,6 +263,7 @@ MODELS = [
         PROFORMER,
         name="sgnn",
         embedding=SentenceProjection,
+        embedding_args={},
         coder_args={"bits": SENTENCE_BITS, "places": 1},
         encoder="perceptron",
         encoder_args={"layers": 2, "dim": 256},

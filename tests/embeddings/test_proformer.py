@@ -49,14 +49,14 @@ def bits_of(embedding: Proformer, batch: Batch) -> list[list[list[int]]]:
 )
 def test_worked_examples_in_context(word: str, ones: int, first: str | None) -> None:
     """Of "show flights to boston", context 1."""
-    bits = bits_of(Proformer(420), batch_of(SENTENCE))[0][SENTENCE.index(word)]
+    bits = bits_of(Proformer(420, own_weight=2), batch_of(SENTENCE))[0][SENTENCE.index(word)]
     assert sum(bits) == ones
     if first:
         assert oracle.hexadecimal(bits[:64]) == first
 
 
 def test_the_oracle_gives_the_worked_sums() -> None:
-    flights, show = oracle.in_context(SENTENCE, 1), oracle.in_context(SENTENCE, 0)
+    flights, show = (oracle.in_context(SENTENCE, i, own_weight=2) for i in (1, 0))
     assert flights[:8] == [-10, -6, -8, 12, -20, -22, 10, -18] and sum(flights) == 184 and flights.count(0) == 15
     assert show[:8] == [-26, -8, 6, 12, -4, -2, -2, 0] and sum(show) == -234 and show.count(0) == 39
 

@@ -44,9 +44,9 @@ def sums(word: str, place: int, bits: int = 420, seed: int = 0) -> list[int]:
     return total
 
 
-def in_context(words: list[str], i: int, context: int = 1, bits: int = 420) -> list[int]:
-    """S of the word at i: twice its own sums, and those of its neighbours."""
-    total = [2 * s for s in sums(words[i], 0, bits)]
+def in_context(words: list[str], i: int, context: int = 1, bits: int = 420, own_weight: int = 8) -> list[int]:
+    """S of the word at i: its own sums as often as they count, and those of its neighbours."""
+    total = [own_weight * s for s in sums(words[i], 0, bits)]
     if context and i > 0:
         total = [a + b for a, b in zip(total, sums(words[i - 1], 1, bits), strict=True)]
     if context and i < len(words) - 1:
