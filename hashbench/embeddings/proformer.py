@@ -2,8 +2,9 @@
 
 e_i = W [S_i >= 0], S_i = 8 s^0(w_i) + s^1(w_(i-1)) + s^2(w_(i+1)), with the sums s^p of coders/projection.py and a
 linear map W of T = 420 bits to d without bias: 322,560 weights, as HashFormers counts them (appendix B, eq. 11). The
-weight 8 of the own word is ours: the paper gives none. Beside it SGNN (Ravi and Kozareva 2018), which projects the whole sentence at once,
-[sum_i s^0(w_i) >= 0] of 1,120 bits, and the two-layer BERTs of tables 3 and 4. All are trained on the task alone.
+weight 8 of the own word is ours: the paper gives none. Beside it SGNN (Ravi and Kozareva 2018), which projects the
+whole sentence at once, [sum_i s^0(w_i) >= 0] of 1,120 bits, and the two-layer BERTs of tables 3 and 4. All are trained
+on the task alone.
 
 Counting: both published counts of ProFormer fit only an intermediate size of 3,072 and no positions. `proformer` and
 `proformer-k4` have it (14.4 M, section 4, cut off instead of rounded); `proformer-i768` has the 768 of the paper's
@@ -30,8 +31,8 @@ PLACES = 3  # the word itself, its left and its right neighbour
 SEPARATOR = "[sep]"  # stands as a word between the texts of a pair
 SENTENCE_BITS = 1_120  # SGNN: 80 functions of 14 bits each, as in a public re-implementation (G. Chevalier)
 VOCABULARY_ROWS = 30_522  # of BERT's word pieces
-# Neighbours flip 21 % of a word's bits in AG News with 2, 8 % with 8: what is flipped makes another word in each context.
-# Held-out accuracy after three epochs of 10,497 articles: 88.0 with 2, 90.2 with 8, 89.6 with 16.
+# What neighbours flip makes another word in each context: in AG News 21 % of a word's bits with 2, 8 % with 8. Held-out
+# accuracy after three epochs of 10,497 articles: 88.0 with 2, 90.2 with 8, 89.6 with 16.
 OWN_WEIGHT = 8
 MOST_OWN_WEIGHT = 16  # times 1,534 features and those of two neighbours: S stays an int16
 

@@ -28,7 +28,7 @@ def finish(store: Store, claim: Claim, result: Result) -> None:
         values = {
             "state": "done",
             "ended_at": store.now,
-            "seconds": seconds,
+            "seconds": seconds + result.seconds_before,
             "log": result.log,
             "notes": as_json(result.notes),
         }

@@ -89,6 +89,7 @@ class Result:
     artifacts: Sequence[Artifact] = ()
     log: str = ""
     seconds: float | None = None
+    seconds_before: float = 0.0  # of earlier attempts whose checkpoint this one went on from
     notes: Mapping[str, str] = field(default_factory=dict)
 
 

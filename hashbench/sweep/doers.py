@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from hashbench.experiment.plan import Run
 from hashbench.store.result import Result
@@ -24,7 +25,8 @@ DOERS: dict[str, Callable[[Run, Workplace, Machine], Result]] = {
 
 def do_run(run: Run, place: Workplace, machine: Machine) -> Result:
     """Carries out a run. Raises `Interrupted` when asked to stop; any other error is the run's failure."""
-    return DOERS[kind_of_work(run)](run, place, machine)
+    result = DOERS[kind_of_work(run)](run, place, machine)
+    return replace(result, seconds_before=sum(machine.earlier))
 
 
 def kind_of_work(run: Run) -> str:

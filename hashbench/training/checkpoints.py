@@ -30,9 +30,19 @@ class Resumable(Callback):
     """
 
     def __init__(
-        self, path: Path, *, minutes: float, should_stop: Stop | None = None, evaluation_interval: int | None = None
+        self,
+        path: Path,
+        *,
+        minutes: float,
+        should_stop: Stop | None = None,
+        evaluation_interval: int | None = None,
+        earlier: list[float] | None = None,
     ) -> None:
+        """`earlier` gets the seconds of training that a checkpoint of an earlier attempt stands for."""
         self.path = path
+        self._earlier = [] if earlier is None else earlier
+        self._before = 0.0  # seconds of earlier attempts
+        self._began = time.monotonic()
         self._evaluation_interval = evaluation_interval
         self._interval_s = 60.0 * minutes
         self._should_stop = should_stop
@@ -42,6 +52,14 @@ class Resumable(Callback):
     def resume_from(self) -> Path | None:
         """The checkpoint of an earlier attempt, if there is one."""
         return self.path if self.path.is_file() else None
+
+    def state_dict(self) -> dict[str, float]:
+        """The seconds of training so far, kept in the checkpoint: a run's time is that of all attempts it came from."""
+        return {"seconds": self._before + time.monotonic() - self._began}
+
+    def load_state_dict(self, state_dict: dict[str, float]) -> None:
+        self._before = state_dict["seconds"]
+        self._earlier.append(self._before)
 
     def on_train_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int

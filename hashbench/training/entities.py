@@ -113,6 +113,7 @@ def train_entities(
         minutes=machine.checkpoint_minutes,
         should_stop=machine.should_stop,
         evaluation_interval=interval,
+        earlier=machine.earlier,
     )
     trainer = make_trainer(
         device=machine.device,

@@ -126,6 +126,7 @@ def finetune(model: Model, data: FinetuningData, job: Job, *, learning_rate: flo
         minutes=machine.checkpoint_minutes,
         should_stop=machine.should_stop,
         evaluation_interval=interval,
+        earlier=machine.earlier,
     )
     trainer = make_trainer(
         device=machine.device,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ class Machine:
     rank: int = 0  # which of the devices this process drives
     should_stop: Stop | None = None  # asks the run to stop at the next step
     watch: Watch | None = None  # sees every point of a curve
+    earlier: list[float] = field(default_factory=list)  # seconds of earlier attempts, one entry a training taken up
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,10 @@ def pretrain(
     curves = Curves(total_steps, machine.watch)
     module = PretrainingModule(model, head, recipe, total_steps=total_steps, curves=curves)
     resumable = Resumable(
-        machine.folder / "resume.ckpt", minutes=machine.checkpoint_minutes, should_stop=machine.should_stop
+        machine.folder / "resume.ckpt",
+        minutes=machine.checkpoint_minutes,
+        should_stop=machine.should_stop,
+        earlier=machine.earlier,
     )
     trainer = make_trainer(
         device=machine.device,

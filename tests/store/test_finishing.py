@@ -60,6 +60,13 @@ def test_seconds_are_measured_by_the_database_unless_given(store: Store, lab: La
     assert 0 <= attempts(store, held.run_id)[0].seconds < 30
 
 
+def test_seconds_of_earlier_attempts_count(store: Store, lab: Lab) -> None:
+    """A run taken up from a checkpoint took the time of all its attempts, or interrupted sweeps would look fast."""
+    held = lab.claim(store, lab.plan(store, lab.run("a")))
+    finish(store, held, Result(seconds_before=100.0))
+    assert 100 <= attempts(store, held.run_id)[0].seconds < 130
+
+
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), None])
 def test_what_is_no_number_is_missing_with_a_reason(store: Store, lab: Lab, value: float | None) -> None:
     held = lab.claim(store, lab.plan(store, lab.run("a")))

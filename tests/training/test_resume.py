@@ -1,5 +1,6 @@
 """A run that is stopped and taken up again equals one that was never stopped: bit for bit, wherever it was stopped."""
 
+import contextlib
 import threading
 
 import pytest
@@ -73,6 +74,19 @@ def finetuned(prepared, folder, stops=(), task="cola", epochs=3, seed=0):
         except Interrupted:
             assert stop is not None
     raise AssertionError("never finished")
+
+
+def test_the_time_of_earlier_attempts_is_known(prepared, tmp_path):
+    made, spent = prepared("hashformer-md-proj"), []
+    job = Job(made.spec, Finetune(epochs=2, batch_size=8, learning_rate=1e-3, evaluations_per_epoch=2), 0)
+    for stop in (3, 3, None):
+        machine = Machine(tmp_path, device="cpu", should_stop=threading.Event() if stop is None else StopAfter(stop))
+        with contextlib.suppress(Interrupted):
+            data = made.finetuning("cola", seed=0)
+            finetune(build_model(made.spec, "tiny", seed=0), data, job, learning_rate=1e-3, machine=machine)
+        spent.append(machine.earlier)
+    (second,), (third,) = spent[1:]
+    assert spent[0] == [] and 0 < second < third
 
 
 def test_finetuning_resumes_exactly(prepared, tmp_path):
