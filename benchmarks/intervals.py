@@ -26,8 +26,8 @@ import numpy as np  # noqa: E402
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from hashbench.report.evidence import Evidence  # noqa: E402
-from hashbench.report.measured import measure  # noqa: E402
+from hashbench.results.measured import measure  # noqa: E402
+from hashbench.results.samples import Evidence  # noqa: E402
 from hashbench.scores import METRIC_KINDS, evaluate  # noqa: E402
 from hashbench.statistics.draws import DRAWS, drawn  # noqa: E402
 from hashbench.store.engine import open_store  # noqa: E402

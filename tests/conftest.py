@@ -27,6 +27,10 @@ from hashbench.text.tokenizers import make_tokenizer
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
+# Fixtures of every room that reads results.
+from tests.databases.stores import paper_store as paper_store  # noqa: E402
+from tests.databases.stores import small_store as small_store  # noqa: E402
+
 
 @dataclass
 class Prepared:

@@ -200,7 +200,7 @@ def test_a_reader_that_leaves_is_no_error() -> None:
 
 def reference(column: str) -> dict[str, int]:
     """Exact counts of the reference data by model, of the models that this release has."""
-    text = (files("hashbench.report") / "published/hashformers.csv").read_text()
+    text = (files("hashbench.papers") / "published/hashformers.csv").read_text()
     rows = [row for row in csv.DictReader(io.StringIO(text)) if row["column"] == column]
     return {row["model"]: int(row["value"]) for row in rows if re.match("hashformer|bert|canine", row["model"])}
 

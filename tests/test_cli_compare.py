@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hashbench.cli.app import main
-from tests.report.compared import Trained, build
+from tests.databases.compared import Trained, build
 
 A = Trained("bert-mlm", {"validation": range(0, 4)})
 B = Trained("bert-sr", {"validation": range(2, 10)})

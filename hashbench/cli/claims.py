@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from hashbench.claims.report import claims_report
 from hashbench.cli.output import colored
 from hashbench.errors import InputError
-from hashbench.report.claims.report import claims_report
 from hashbench.store.engine import open_store
 from hashbench.store.result import Checkpoint
 

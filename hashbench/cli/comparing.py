@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from hashbench.cli.options import DEFAULT_DB, Format
 from hashbench.cli.output import MISSING, Value, note, print_rows
 from hashbench.errors import InputError
-from hashbench.report.comparison import AVERAGE, Comparison, Line, compare
-from hashbench.report.data_origin import data_warnings, task_origins
-from hashbench.report.main import paper_of
+from hashbench.rendering.report import paper_of
+from hashbench.results.comparison import AVERAGE, Comparison, Line, compare
+from hashbench.results.origins import data_warnings, task_origins
 from hashbench.statistics.estimates import Estimate
 from hashbench.store.engine import open_store
 from hashbench.store.result import Checkpoint

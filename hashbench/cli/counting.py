@@ -10,9 +10,9 @@ from hashbench.efficiency.frames import frame_of
 from hashbench.efficiency.parameters import count
 from hashbench.embeddings.base import Counts, ModelSpec
 from hashbench.embeddings.registry import find_model, groups, models
-from hashbench.report.papers import Paper, load_paper, papers
-from hashbench.report.rows import SIZES
-from hashbench.report.tables import printed_number
+from hashbench.papers.paper import Paper, load_paper, papers
+from hashbench.tables.paper import printed_number
+from hashbench.tables.table import SIZES
 
 COLUMNS = ["model", "paper", "frame", "total_params", "emb_params", "published_total", "published_emb"]
 DEPLOYED = "2-class fine-tuned model as deployed: without heads or matrices of pre-training"

@@ -94,7 +94,7 @@ def _export_wandb(loaded: Loaded, path: Path, *, db: str, data: list[str]) -> No
 
 def _print_own_table(db: str, experiment: str) -> None:
     from hashbench.cli.output import colored
-    from hashbench.report.main import report as make_report
+    from hashbench.rendering.report import report as make_report
     from hashbench.store.engine import open_store
 
     store = open_store(db, create=False, read_only=True)

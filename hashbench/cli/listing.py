@@ -8,8 +8,8 @@ from hashbench.cli.output import Value, text_lines
 from hashbench.efficiency.parameters import count
 from hashbench.embeddings.base import ModelSpec
 from hashbench.experiment.specs import needs_corpus
-from hashbench.report.papers import load_paper, papers
-from hashbench.report.rows import scaled
+from hashbench.papers.paper import load_paper, papers
+from hashbench.tables.table import scaled
 
 COLUMNS = [
     "model", "paper", "groups", "tokens", "code", "objective", "total_params", "emb_params", "needs", "summary",

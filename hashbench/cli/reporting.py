@@ -26,7 +26,7 @@ class Tables:
 
 def print_tables(db: str, wanted: Tables, style: str, output: Path | None) -> None:
     """Prints tables in one of the formats, into a file too where one is named."""
-    from hashbench.report.main import report
+    from hashbench.rendering.report import report
 
     store = open_store(db, create=False, read_only=True)
     text = report(store, format=style, output=output, color=colored(), **vars(wanted))
@@ -35,7 +35,7 @@ def print_tables(db: str, wanted: Tables, style: str, output: Path | None) -> No
 
 def print_page(db: str, wanted: Tables, output: Path | None) -> None:
     """Writes the page to a file, or prints it where none is named: it is no use on a terminal."""
-    from hashbench.report.page.main import page
+    from hashbench.rendering.page.main import page
 
     text = page(open_store(db, create=False, read_only=True), output=output, costs=operations, **vars(wanted))
     if output is None:

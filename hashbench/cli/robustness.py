@@ -8,11 +8,11 @@ from pathlib import Path
 
 from hashbench.cli.output import colored
 from hashbench.errors import InputError
-from hashbench.report.files import write_whole
-from hashbench.report.main import WIDTH
-from hashbench.report.render import FORMATS
-from hashbench.report.robustness_tables import robustness_report
+from hashbench.rendering.files import write_whole
+from hashbench.rendering.render import FORMATS
+from hashbench.rendering.report import WIDTH
 from hashbench.store.engine import open_store
+from hashbench.tables.robustness import robustness_report
 
 
 def print_robustness(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from hashbench.claims.grammar import FIELDS, Claim, csv_rows, read_rows
 from hashbench.experiment.schema import ClaimEntry
-from hashbench.report.claims.grammar import FIELDS, Claim, csv_rows, read_rows
 
 
 def checked_claims(claims: str | tuple[ClaimEntry, ...], folder: Path, where: list[str]) -> tuple[ClaimEntry, ...]:

@@ -9,11 +9,11 @@ from typing import Literal
 
 from matplotlib.figure import Figure
 
-from hashbench.report.main import paper_of, tables
-from hashbench.report.measured import Measured, measure
-from hashbench.report.papers import Paper
-from hashbench.report.rows import Table
+from hashbench.papers.paper import Paper
+from hashbench.rendering.report import paper_of, tables
+from hashbench.results.measured import Measured, measure
 from hashbench.store.engine import Store
+from hashbench.tables.table import Table
 
 Width = Literal["single", "double"]
 Format = Literal["png", "svg", "pdf"]

@@ -10,7 +10,7 @@ from matplotlib.ticker import MaxNLocator
 
 from hashbench.plots.base import Drawn, NothingToDraw, Plot, Source
 from hashbench.plots.sheet import colour_of, marker_of, plain_axes, sheet, widen
-from hashbench.report.curves import Curve, Curves, curves
+from hashbench.results.curves import Curve, Curves, curves
 
 COLUMNS = {"single": 2, "double": 4}  # panels side by side
 BODY = 1.35  # inches of a row of panels

@@ -7,9 +7,9 @@ from matplotlib.lines import Line2D
 
 from hashbench.plots.base import Drawn, NothingToDraw, Plot, Source
 from hashbench.plots.sheet import QUIET, marker_of, plain_axes, sheet
-from hashbench.report.fronts import label_of
-from hashbench.report.rows import Row, Table
 from hashbench.retrieval import TENTHS
+from hashbench.tables.fronts import label_of
+from hashbench.tables.table import Row, Table
 
 BODY = {"single": 1.9, "double": 2.9}  # inches of a panel
 FLOOR_DASHES = ("--", ":", "-.")

@@ -9,8 +9,8 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from hashbench.plots.base import Drawn, NothingToDraw, Plot, Source
 from hashbench.plots.sheet import QUIET, SMALL, colour_of, marker_of, plain_axes, sheet
-from hashbench.report.measured import Measured
-from hashbench.report.numbers import span
+from hashbench.results.measured import Measured
+from hashbench.tables.numbers import span
 
 TIMES = """
 SELECT model, name, task, model_ms, value FROM speed_up

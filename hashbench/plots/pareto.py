@@ -15,8 +15,8 @@ from matplotlib.transforms import Bbox
 
 from hashbench.plots.base import Drawn, NothingToDraw, Plot, Source
 from hashbench.plots.sheet import QUIET, SMALL, marker_of, plain_axes, sheet, widen
-from hashbench.report.fronts import COSTS, Cost, Point, front, points_of, score_column
-from hashbench.report.rows import Table, scaled
+from hashbench.tables.fronts import COSTS, Cost, Point, front, points_of, score_column
+from hashbench.tables.table import Table, scaled
 
 FRONT = "#777777"
 LEAST = 4.0  # percent that the vertical axis spans

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from hashbench.plots.base import Drawn, NothingToDraw, Plot, Source
 from hashbench.plots.sheet import marker_of, plain_axes, sheet, widen
-from hashbench.report.rates import PERCENT, SPREAD, RateLine, by_panel, rate_lines
+from hashbench.results.rates import PERCENT, SPREAD, RateLine, by_panel, rate_lines
 
 COLUMNS = {"single": 2, "double": 4}  # panels side by side
 BODY = 1.35  # inches of a row of panels

@@ -9,9 +9,9 @@ from matplotlib.patches import Patch
 
 from hashbench.plots.base import Drawn, NothingToDraw, Plot, Source
 from hashbench.plots.sheet import QUIET, SMALL, plain_axes, sheet
-from hashbench.report.measured import Measured
-from hashbench.report.numbers import number
-from hashbench.report.rows import scaled
+from hashbench.results.measured import Measured
+from hashbench.tables.numbers import number
+from hashbench.tables.table import scaled
 
 EMBEDDING, REST = ("#0072b2", "#c9d6df")
 BAR = 0.15  # inches of height

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from analysis.curves import main
-from tests.report.made_up import World, build
+from tests.databases.made_up import World, build
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from analysis.pareto import main
 from hashbench.errors import InputError
 from hashbench.plots.pareto import draw
 from hashbench.store.engine import open_store
-from tests.report.made_up import World, build
+from tests.databases.made_up import World, build
 
 
 def test_pictures_are_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hashbench.dashboard.runs import shown
 from hashbench.dashboard.writing import Folder, write_runs
 from hashbench.store.engine import Store
-from tests.report.made_up import World, build
+from tests.databases.made_up import World, build
 
 
 def world(**changes) -> World:

@@ -9,9 +9,9 @@ import pytest
 
 from hashbench.dashboard.runs import EXPERIMENT, MODEL, shown
 from hashbench.errors import InputError
-from hashbench.report.main import tables
+from hashbench.rendering.report import tables
 from tests.dashboard.conftest import world
-from tests.report.made_up import SHIFT, build
+from tests.databases.made_up import SHIFT, build
 
 BEST, LAST = 200, 300  # steps of the made-up fine-tunings
 

@@ -22,7 +22,7 @@ def _exact() -> list[tuple[str, str, str, int]]:
     """(paper, model, column, integer) of all derived counts."""
     found = []
     for paper in PAPERS:
-        text = (files("hashbench.report") / "published" / f"{paper}.csv").read_text(encoding="utf-8")
+        text = (files("hashbench.papers") / "published" / f"{paper}.csv").read_text(encoding="utf-8")
         for row in csv.DictReader(text.splitlines()):
             if "_exact" in row["column"] and not row["column"].endswith("_paper_fit"):
                 found.append((paper, row["model"], row["column"], int(row["value"])))
@@ -98,7 +98,7 @@ def test_counts_that_would_fit_superblooms_printed_ones() -> None:
     """Other numbers of special items or buckets, row by row of d numbers and a bias (tables 1 and 4)."""
     exact = {(model, column): value for _, model, column, value in EXACT}
     fits = {}
-    text = (files("hashbench.report") / "published" / "superbloom.csv").read_text(encoding="utf-8")
+    text = (files("hashbench.papers") / "published" / "superbloom.csv").read_text(encoding="utf-8")
     for row in csv.DictReader(text.splitlines()):
         if row["column"].endswith("_paper_fit"):
             fits[row["model"]] = int(row["value"])

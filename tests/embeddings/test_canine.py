@@ -59,7 +59,7 @@ def test_vectors_equal_transformers() -> None:
 
 def published_counts() -> dict[str, int]:
     """The exact counts of canine-c in the reference data of HashFormers' table 2."""
-    text = (files("hashbench.report") / "published" / "hashformers.csv").read_text()
+    text = (files("hashbench.papers") / "published" / "hashformers.csv").read_text()
     rows = [row for row in csv.DictReader(text.splitlines()) if row["model"] == "canine-c" and row["unit"] == "params"]
     return {row["column"]: int(row["value"]) for row in rows}
 

@@ -8,10 +8,10 @@ import pytest
 
 from hashbench.plots.base import NothingToDraw, Source
 from hashbench.plots.curves import draw
-from hashbench.report.curves import curves
-from hashbench.report.measured import measure
+from hashbench.results.curves import curves
+from hashbench.results.measured import measure
 from hashbench.store.engine import Store
-from tests.report.made_up import World, build
+from tests.databases.made_up import World, build
 
 
 @pytest.fixture(scope="module")

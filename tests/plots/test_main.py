@@ -13,9 +13,9 @@ from hashbench.plots.base import Source
 from hashbench.plots.main import plot
 from hashbench.plots.registry import plots
 from hashbench.plots.sheet import WIDTHS, handle_of
-from hashbench.report.main import tables
+from hashbench.rendering.report import tables
 from hashbench.store.engine import Store, open_store
-from tests.report.made_up import World, build
+from tests.databases.made_up import World, build
 
 EXAMPLE = Path(__file__).parents[2] / "results.db.example"
 TENTH = """

@@ -8,10 +8,10 @@ import pytest
 
 from hashbench.plots.base import NothingToDraw, Source
 from hashbench.plots.pareto import draw
-from hashbench.report.fronts import Point, front, points_of
-from hashbench.report.main import tables
+from hashbench.rendering.report import tables
 from hashbench.store.engine import Store
-from tests.report.made_up import World, build
+from hashbench.tables.fronts import Point, front, points_of
+from tests.databases.made_up import World, build
 
 MODELS = ("bert-mlm", "bert-sr", "hashformer-lsh-proj", "hashformer-md-pool")
 

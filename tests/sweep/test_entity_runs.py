@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from hashbench.report.main import report
+from hashbench.rendering.report import report
 from hashbench.retrieval import PAGE, per_case
 from hashbench.store.engine import open_store
 from hashbench.store.results import results

@@ -15,7 +15,7 @@ import pytest
 from hashbench.errors import InputError
 from hashbench.experiment.load import load_experiment
 from hashbench.experiment.plan import check_data, plan
-from hashbench.report.main import report
+from hashbench.rendering.report import report
 from hashbench.retrieval import PAGE, per_case
 from hashbench.store.engine import open_store
 from hashbench.store.results import results

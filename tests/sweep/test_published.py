@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hashbench.report.main import report
+from hashbench.rendering.report import report
 from hashbench.store.engine import open_store
 from hashbench.store.status import counts, experiments, run_spec, runs
 from tests.published_canine import TINY, saved

@@ -12,7 +12,7 @@ from hashbench.cli.app import main
 from hashbench.data.perturbed import perturb_task
 from hashbench.data.sources import load_task, open_sources
 from hashbench.data.tasks import find_task
-from hashbench.report.robustness import measure_robustness
+from hashbench.results.robustness import measure_robustness
 from hashbench.store.engine import Store, open_store
 from hashbench.store.merge import merge
 from hashbench.store.result import unpack

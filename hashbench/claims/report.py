@@ -1,0 +1,200 @@
+"""`hashbench report --claims`: the papers' claims, and a user's own, decided on what an experiment measured."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from hashbench.claims.columns import check_column
+from hashbench.claims.decide import NO_SPREAD, Decided, decide
+from hashbench.claims.expressions import scores, slugs
+from hashbench.claims.grammar import Claim, read_file, read_rows
+from hashbench.claims.published import claims_of
+from hashbench.claims.render import FORMATS, Format, Section, render
+from hashbench.claims.results import Costs, Missing, Results, drawable
+from hashbench.claims.times import Times
+from hashbench.errors import InputError, near_match
+from hashbench.papers.paper import Paper, load_paper, papers
+from hashbench.rendering.files import write_whole
+from hashbench.rendering.report import WIDTH, paper_of
+from hashbench.results.measured import Measured, measure
+from hashbench.results.samples import Evidence, Sample, draw_together
+from hashbench.statistics.draws import DRAWS
+from hashbench.store.engine import Store
+from hashbench.store.result import Checkpoint
+from hashbench.tables.notes import provenance, warnings
+from hashbench.tables.table import Column, Table
+
+KEY = "claims"  # of the experiment file
+# What a report of claims stands on: scores and facts. Only the measures count.
+COLUMNS = (Column("score", "percent", "score"), Column("fact", "count", "fact"))
+
+
+def claims_report(
+    store: Store,
+    *,
+    experiment: str | None = None,
+    paper: str | None = None,
+    file: Path | None = None,
+    format: str = "text",
+    parts: bool = False,
+    checkpoint: Checkpoint = "best",
+    output: Path | None = None,
+    width: int | None = None,
+    color: bool = False,
+    costs: Costs | None = None,
+) -> str:
+    """The verdicts as one text, written to `output` too where one is given.
+
+    `paper` None: every claim of any paper that names a model of the experiment, then the experiment's own. `file`: a
+    CSV of further own claims. `costs`: operations of a model's forward pass, asked for only where a claim needs them.
+
+    Raises InputError for wrong input, and where nothing can be decided for want of predictions.
+    """
+    if format not in FORMATS:
+        raise InputError(f"--format: claims are printed as {', '.join(FORMATS)}, not {format}; choose one of these")
+    found = claim_sections(store, experiment=experiment, paper=paper, file=file, checkpoint=checkpoint, costs=costs)
+    if format in ("csv", "json"):
+        for line in dict.fromkeys(line for section in found for line in section.warnings):
+            print(f"!! {line}", file=sys.stderr)
+    width = width or shutil.get_terminal_size((WIDTH, 24)).columns
+    text = render(found, _known(format), parts=parts, width=width, color=color)
+    if output is not None:
+        write_whole(output, text)
+    return text
+
+
+def claim_sections(
+    store: Store,
+    *,
+    experiment: str | None = None,
+    paper: str | None = None,
+    file: Path | None = None,
+    checkpoint: Checkpoint = "best",
+    costs: Costs | None = None,
+    draws: int = DRAWS,
+) -> list[Section]:
+    """The same as data: a section a paper, then one of own claims. Raises InputError."""
+    own = read_file(file) if file is not None else []
+    source = load_paper(paper) if paper is not None else None
+    measured = measure(store, experiment, checkpoint=checkpoint)
+    if source is None:
+        own = [*own_claims(measured.experiment.config, measured.experiment.name), *own]
+    _check_own(own, measured)
+    evidence, times = Evidence(store, measured, draws=draws), Times(measured)
+    asked = [(source, claims_of(source.name))] if source else _about(measured)
+    results: list[tuple[Paper | None, Results, list[Claim]]] = [
+        (each, Results(measured, each, evidence, times, costs), claims) for each, claims in asked
+    ]
+    for each in dict.fromkeys(claim.paper for claim in own):
+        known = load_paper(each) if each else None
+        results.append((None, Results(measured, known, evidence, times), [one for one in own if one.paper == each]))
+    if not any(claims for _, _, claims in results):
+        raise InputError(f"{store.name}: no claim names a model of {measured.experiment.name}; "
+                         "give --paper, or claims of your own with --claims-file FILE.csv")  # fmt: skip
+    draw_together(_all_samples([(result, claims) for _, result, claims in results]))
+    sections = [_section(each, result, claims) for each, result, claims in results]
+    _refuse_undecidable(store, measured, [one for section in sections for one in section.decided])
+    return sections
+
+
+def own_claims(config: Mapping[str, Any], name: str) -> list[Claim]:
+    """The claims of an experiment's file, as its sweep stored them. Raises InputError."""
+    rows = config[KEY] if KEY in config and config[KEY] else []
+    return read_rows(rows, [f"{name}: claims, entry {i + 1}" for i in range(len(rows))])
+
+
+def _about(measured: Measured) -> list[tuple[Paper, list[Claim]]]:
+    """Of every paper the claims that name a model of the experiment."""
+    found = []
+    for paper in map(load_paper, papers()):
+        families = [section.families for layout in paper.tables.values() for section in layout.sections]
+        members = {name: models for family in families for name, models in family.items()}
+        claims = [
+            claim
+            for claim in claims_of(paper.name)
+            if any(set(members.get(slug, (slug,))) & measured.labels() for slug in claim.slugs)
+        ]
+        if claims:
+            found.append((paper, claims))
+    return found
+
+
+def _check_own(claims: Sequence[Claim], measured: Measured) -> None:
+    """That own claims name models, papers and columns that there are. Raises InputError."""
+    published = {model for name in papers() for _, model, _ in load_paper(name).numbers}
+    labels = measured.labels()
+    for claim in claims:
+        if claim.paper and claim.paper not in papers():
+            raise InputError(f"{claim.where}: claim {claim.id!r}: no paper {claim.paper!r}; there are: "
+                             f"{', '.join(papers())}; or leave it empty")  # fmt: skip
+        for slug in claim.slugs:
+            if slug not in labels and slug not in published:
+                near = near_match(slug, sorted(labels | published))
+                has = f"{measured.experiment.name} has {', '.join(sorted(labels))}"
+                raise InputError(f"{claim.where}: claim {claim.id!r}: unknown model {slug!r}{near}; {has}")
+        if not claim.paper:
+            for score in dict.fromkeys(score for part in claim.parts for score in scores(part.column)):
+                check_column(measured, score, f"{claim.where}: claim {claim.id!r}")
+
+
+def _all_samples(asked: Sequence[tuple[Results, Sequence[Claim]]]) -> list[Sample]:
+    """Everything that will be drawn, so that the draws of a task are made once for all models."""
+    found: dict[int, Sample] = {}
+    for results, claims in asked:
+        for part in (part for claim in claims if not claim.counts_only for part in claim.parts):
+            for side in (part.left, part.right):
+                for slug in () if side is None else slugs(side):
+                    for score in scores(part.column):
+                        try:
+                            samples = results.samples(slug, score)
+                        except Missing:
+                            continue
+                        found.update({id(one): one for one in samples if drawable(one.metric) and not one.missing()})
+    return list(found.values())
+
+
+def _section(paper: Paper | None, results: Results, claims: Sequence[Claim]) -> Section:
+    """The claims of a paper (None: a user's own) decided, with what they stand on."""
+    measured = results.measured
+    shown = paper or results.paper or paper_of(measured)
+    exact = [results.for_claim(claim, of_paper=paper is not None) for claim in claims]
+    decided = [decide(claim, one) for claim, one in zip(claims, exact, strict=True)]
+    readings = _readings(decided, measured)
+    table = Table(shown.name if paper else "", "claims", "", measured.experiment.name, COLUMNS, (),
+                  published=paper is not None, readings=tuple(readings), statistic=shown.statistic)  # fmt: skip
+    title = f"Claims of {paper.title}" if paper else "Own claims"
+    notes = [] if paper is None else [f"Claims of {paper.name} that name no model of the experiment are left out."]
+    complete = paper is None or len(claims) == len(claims_of(paper.name))
+    return Section(
+        f"{title}, on {measured.experiment.name}",
+        paper.name if paper else "",
+        tuple(decided),
+        tuple(warnings(measured, shown, table)),
+        tuple(provenance(measured, shown, table)),
+        () if complete else tuple(notes),
+    )
+
+
+def _readings(decided: Sequence[Decided], measured: Measured) -> list[tuple[str, str, str]]:
+    """(task, metric, split) that the experiment reads, of the tasks that the claims stand on."""
+    tasks = {task for one in decided for part in one.parts for task in part.tasks}
+    scored = [score for found in measured.scores.values() for score in found if score.own and score.run.task in tasks]
+    found = [(score.run.task or "", score.metric, score.split) for score in scored]
+    return list(dict.fromkeys(found))
+
+
+def _refuse_undecidable(store: Store, measured: Measured, decided: Sequence[Decided]) -> None:
+    """Nothing but single seeds without predictions: no claim can be decided, and that is said as an error."""
+    known = [one for one in decided if one.outcome != "not measured"]
+    if known and all(NO_SPREAD in one.marks for one in known):
+        raise InputError(f"{store.name}: {measured.experiment.name} has one seed and no stored predictions, so that no "
+                         "claim can be decided; read the database that the sweep wrote, not an export")  # fmt: skip
+
+
+def _known(name: str) -> Format:
+    """The format of a name that was checked."""
+    return next(format for format in FORMATS if format == name)

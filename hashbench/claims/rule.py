@@ -1,0 +1,67 @@
+"""The rule of decision of claims.md: what a point, or an interval, says of a claim's bound."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+from hashbench.claims.grammar import Kind
+
+Outcome = Literal["holds", "fails", "undecided", "not measured"]
+OUTCOMES: tuple[Outcome, ...] = ("holds", "fails", "undecided", "not measured")
+DIGITS = 9  # decimals of a unit in which printed numbers are compared: 75.3 - 79.5 is not -4.2 in binary
+
+
+def of_interval(kind: Kind, low: float, high: float, bound: float) -> Outcome:
+    """The verdict on a claim whose quantity lies in [low, high]: L - R in the claim's unit, L / R of a ratio.
+
+    >>> of_interval("greater", 0.1, 2.0, 0), of_interval("greater", -1.0, 0.0, 0), of_interval("greater", -1.0, 2.0, 0)
+    ('holds', 'fails', 'undecided')
+    >>> of_interval("equal_within", -0.3, 0.2, 0.5), of_interval("equal_within", 0.6, 0.9, 0.5)
+    ('holds', 'fails')
+    """
+    if math.isnan(low) or math.isnan(high):
+        return "undecided"
+    if kind in ("greater", "interaction"):
+        return "holds" if low > 0 else "fails" if high <= 0 else "undecided"
+    if kind in ("equal_within", "count"):
+        if -bound <= low and high <= bound:
+            return "holds"
+        return "fails" if low > bound or high < -bound else "undecided"
+    return "holds" if low >= bound else "fails" if high < bound else "undecided"
+
+
+def of_point(kind: Kind, quantity: float, bound: float) -> Outcome:
+    """The verdict on an exact number: a count, a share, or a printed point.
+
+    >>> of_point("difference_at_least", 75.3 - 79.5, -4.2)
+    'holds'
+    """
+    exact = round(quantity, DIGITS)
+    return of_interval(kind, exact, exact, bound)
+
+
+def all_of(parts: Sequence[Outcome]) -> Outcome:
+    """The verdict on a claim of every part: all hold, one fails, or undecided. One that is not measured: not measured.
+
+    >>> all_of(["holds", "undecided", "fails"]), all_of(["holds", "undecided"]), all_of(["fails", "not measured"])
+    ('fails', 'undecided', 'not measured')
+    """
+    for outcome in ("not measured", "fails", "undecided"):
+        if outcome in parts:
+            return next(known for known in OUTCOMES if known == outcome)
+    return "holds"
+
+
+def comes_free(kind: Kind, bound: float) -> bool:
+    """Whether two equal (say, untrained) models would fulfil the claim, so that both must beat the floor first.
+
+    >>> comes_free("equal_within", 0.5), comes_free("difference_at_least", -0.4), comes_free("ratio_at_least", 0.97)
+    (True, True, True)
+    >>> comes_free("greater", 0), comes_free("difference_at_least", 11.8)
+    (False, False)
+    """
+    if kind == "equal_within":
+        return True
+    return kind == "difference_at_least" and bound <= 0 or kind == "ratio_at_least" and bound <= 1

@@ -1,0 +1,1 @@
+"""Tables as text, markdown, LaTeX, CSV, JSON and HTML."""

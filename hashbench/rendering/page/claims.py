@@ -1,0 +1,66 @@
+"""The claims that an experiment decides, as rows for the page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hashbench.claims import words
+from hashbench.claims.decide import Decided
+from hashbench.claims.report import claim_sections
+from hashbench.claims.results import Costs
+from hashbench.claims.rule import Outcome
+from hashbench.errors import InputError
+from hashbench.papers.paper import load_paper
+from hashbench.store.engine import Store
+from hashbench.store.result import Checkpoint
+
+OWN = "own"  # the source of a user's own claims
+
+
+@dataclass(frozen=True)
+class Claimed:
+    """One claim: what is said, by whom, what came of it and on what that stands."""
+
+    number: str
+    statement: str
+    source: str
+    verdict: Outcome
+    measured: str
+    claimed: str
+    remarks: str
+
+
+@dataclass(frozen=True)
+class Claims:
+    """All claims about the models of an experiment, or why there are none ('' where none is meant)."""
+
+    rows: tuple[Claimed, ...] = ()
+    why: str = ""
+
+    def tally(self) -> str:
+        """Counts by verdict, in words."""
+        return words.tally_words(words.tally(row.verdict for row in self.rows))
+
+
+def claims_of(
+    store: Store, experiment: str, paper: str | None, checkpoint: Checkpoint, costs: Costs | None
+) -> Claims:
+    """The claims decided; where that cannot be done the reason, for a page is more than its claims."""
+    if paper is not None:
+        load_paper(paper)  # a wrong name is an error here as elsewhere
+    try:
+        sections = claim_sections(store, experiment=experiment, paper=paper, checkpoint=checkpoint, costs=costs)
+    except InputError as error:
+        return Claims(why=str(error).removeprefix(f"{store.name}: "))  # where the file lies is no reader's business
+    return Claims(tuple(_claimed(one, section.paper) for section in sections for one in section.decided))
+
+
+def _claimed(one: Decided, paper: str) -> Claimed:
+    claim, shown = one.claim, one.shown
+    printed = claim.expected is not None and claim.kind != "count"
+    beside = f" (paper: {words.number(claim.expected or 0.0, claim)})" if printed else ""
+    remarks = filter(None, [words.stands_on(shown), *words.remarks(one), *one.missing])
+    return Claimed(
+        claim.number, claim.statement, ", ".join(filter(None, (paper or OWN, claim.section))), one.outcome,
+        words.measured(claim, shown), words.claimed(claim) + beside, "; ".join(remarks),
+    )  # fmt: skip

@@ -1,0 +1,143 @@
+"""A table for a terminal, by rich: as many columns side by side as fit, the rest in further blocks below."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Sequence
+
+from rich import box
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table as Grid
+from rich.text import Text
+
+from hashbench.tables import numbers
+from hashbench.tables.legend import has_published, legend, notes, row_head
+from hashbench.tables.table import SCORES, Cell, Column, Row, Table
+
+GAP = 2  # blanks between columns: one of padding, one that the frame keeps for a divider
+NARROWEST = 40  # columns; below this nothing can be laid out
+
+
+def without_details(line: str) -> str:
+    """A warning without its details in parentheses, for where there is little room.
+
+    >>> without_details("SAMPLED DATA: qqp (train 20,000 of 363,846 rows), mnli (train 5 rows); not comparable.")
+    'SAMPLED DATA: qqp, mnli; not comparable.'
+    """
+    return re.sub(r" \([^()]*\)", "", line)
+
+
+def render_text(table: Table, *, width: int, color: bool) -> str:
+    """The table with all that belongs under it. `color`: ANSI bold and dim; without it the best is marked by `*`."""
+    file = io.StringIO()
+    console = Console(
+        file=file, width=max(width, NARROWEST), force_terminal=color, no_color=not color,
+        color_system="standard" if color else None, legacy_windows=False, highlight=False, emoji=False, markup=False,
+    )  # fmt: skip
+    console.print(Text(table.title, style="bold"))
+    _warn(console, table.warnings)
+    for block, stacked in _blocks(table, console.width, starred=not color):
+        console.print()
+        console.print(_grid(table, block, stacked=stacked, starred=not color))
+    _warn(console, table.warnings if len(table.rows) > 3 else ())  # a short table is seen whole
+    _under(console, table, starred=not color)
+    return "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n"
+
+
+def _warn(console: Console, warnings: Sequence[str]) -> None:
+    for warning in warnings:
+        console.print(Text(f"!! {warning}", style="bold red"))
+
+
+def _blocks(table: Table, width: int, *, starred: bool) -> list[tuple[list[Column], bool]]:
+    """Which columns stand side by side, and whether value and spread are stacked to save width."""
+    room = width - max([len(name) for row in table.rows for name in (_name(row), row.section)] + [5]) - GAP
+    columns = list(table.columns)
+    if sum(_width(table, column, stacked=False, starred=starred) + GAP for column in columns) <= room + GAP:
+        return [(columns, False)]
+    needs = [_width(table, column, stacked=True, starred=starred) + GAP for column in columns]
+    if sum(needs) <= room + GAP:
+        return [(columns, True)]
+    blocks: list[tuple[list[Column], bool]] = []
+    left = 0
+    for column, need in zip(columns, needs, strict=True):
+        # where columns do not fit side by side, scores do not stand in a block with sizes and times
+        if not blocks or need > left + GAP or _is_score(column) != _is_score(blocks[-1][0][-1]):
+            blocks.append(([], True))
+            left = room
+        blocks[-1][0].append(column)
+        left -= need
+    return blocks
+
+
+def _is_score(column: Column) -> bool:
+    return column.measure in SCORES
+
+
+def _width(table: Table, column: Column, *, stacked: bool, starred: bool) -> int:
+    """Characters of the widest line of a column."""
+    lines = [column.title, column.subtitle]
+    for row in table.rows:
+        lines.extend(line.plain for line in _lines(row.cells[column.name], column, table, stacked, starred))
+    return max(len(line) for line in lines)
+
+
+def _lines(cell: Cell, column: Column, table: Table, stacked: bool, starred: bool) -> list[Text]:
+    """The lines of one cell: measured, spread (beside it, or below where stacked), interval, published."""
+    star = "*" if cell.best and starred else ""
+    value = Text(star + numbers.value(cell, column), style="bold" if cell.best else "")
+    if cell.value is None:
+        value.stylize("dim")
+    spread, interval = numbers.spread(cell, column), numbers.interval(cell, column)
+    lines = [value] if value.plain else []
+    if spread and stacked:
+        lines.append(Text(spread, style="dim"))
+    elif spread:
+        value.append(f" {spread}", style="not bold dim")
+    if interval:
+        lines.append(Text(interval, style="dim"))
+    if has_published(cell, table):
+        lines.append(Text(f"[{numbers.printed(cell)}]{numbers.marks(cell)}", style="cyan"))
+    elif cell.marks:
+        value.append(numbers.marks(cell))
+    return lines
+
+
+def _grid(table: Table, columns: Sequence[Column], *, stacked: bool, starred: bool) -> Grid:
+    """One block of columns under the rows' names."""
+    grid = Grid(box=box.SIMPLE_HEAD, padding=(0, GAP - 1, 0, 0), pad_edge=False, show_edge=False, header_style="bold")
+    grid.add_column(row_head(table), no_wrap=True, overflow="fold")
+    for column in columns:
+        head = f"{column.title}\n{column.subtitle}" if any(other.subtitle for other in columns) else column.title
+        grid.add_column(head, justify="right", no_wrap=True)
+    section = ""
+    for row in table.rows:
+        if row.section != section:
+            section = row.section
+            grid.add_row(Text(section, style="italic bold"))
+        name = Text(_name(row), style="" if row.measured() else "dim")
+        cells = [Text("\n").join(_lines(row.cells[column.name], column, table, stacked, starred)) for column in columns]
+        grid.add_row(name, *cells)
+    return grid
+
+
+def _name(row: Row) -> str:
+    """The row's name, indented under its family, with what sets it apart."""
+    return row.title + (f" ({row.settings})" if row.settings else "")
+
+
+def _under(console: Console, table: Table, *, starred: bool) -> None:
+    """Legend, notes, footnotes and what the numbers stand on."""
+    console.print()
+    console.print(Text(legend(table, best="*" if starred else "bold"), style="dim"))
+    for line in notes(table):
+        console.print(Text(line, style="dim"))
+    facts = Grid(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
+    facts.add_column(no_wrap=True, style="bold")
+    facts.add_column()
+    for what, value in table.provenance:
+        facts.add_row(what, Text(value))
+    if table.provenance:
+        console.print(Padding(facts, (1, 0, 0, 0)))

@@ -1,0 +1,1 @@
+"""What was measured: the read model of a results store, without layout."""

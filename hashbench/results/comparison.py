@@ -1,0 +1,296 @@
+"""Two models, experiments or databases against each other: paired differences with their intervals, task by task.
+
+Only what was measured on the same examples is subtracted: seed by seed, and draw by draw of the same examples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from hashbench.errors import InputError, near_match
+from hashbench.results.measured import Entry, measure
+from hashbench.results.samples import Evidence, Sample, Seed, draw_together
+from hashbench.retrieval import per_case
+from hashbench.scores import METRIC_KINDS, predicted_classes
+from hashbench.statistics.draws import DRAWS
+from hashbench.statistics.estimates import Estimate, combine, example_share
+from hashbench.store.engine import Store
+from hashbench.store.result import Checkpoint
+from hashbench.store.status import experiments
+
+AVERAGE = "average"
+PART = "validation_"  # how the splits begin that a task has several of (mnli's matched and mismatched)
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a comparison: a model, or all of an experiment (`model` None)."""
+
+    name: str
+    evidence: Evidence
+    model: str | None
+
+    @property
+    def place(self) -> str:
+        """Experiment and database, as a sentence names them."""
+        return f"{self.evidence.measured.experiment.name} ({self.evidence.store.name})"
+
+
+@dataclass(frozen=True)
+class Line:
+    """One paired difference. Scores are means over the matched seeds in their natural range, shares 0 to 1."""
+
+    model: str  # on both sides, where experiments are compared; else ''
+    task: str  # or 'average'
+    metric: str
+    split: str
+    first: float
+    second: float
+    difference: Estimate  # first - second
+    seeds: tuple[Seed, ...]  # matched ones
+    only_first: float | None = None  # share of examples that only the first side has right, mean over seeds
+    only_second: float | None = None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All lines of two sides, and what could not be compared with its reason."""
+
+    first: Side
+    second: Side
+    encoder: str
+    lines: tuple[Line, ...]
+    skipped: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Paired:
+    """A line with what its average needs. `own`: the metric and split that the experiment reads for the task."""
+
+    line: Line
+    by_seed: dict[Seed, float]
+    by_draw: np.ndarray  # (seeds, draws), in the order of by_seed
+    own: bool
+
+
+def compare(
+    stores: Sequence[Store],
+    first: str,
+    second: str,
+    *,
+    experiment: str | None = None,
+    checkpoint: Checkpoint = "best",
+    draws: int = DRAWS,
+) -> Comparison:
+    """`first` minus `second`: two models of an experiment (None: the last), or two experiments.
+
+    `stores`: one for both, or the first side's and the second's; then both may have the same name.
+
+    Raises InputError where nothing can be compared, with the reason.
+    """
+    def evidence(store: Store, name: str | None) -> Evidence:
+        new = Evidence(store, measure(store, name, checkpoint=checkpoint), draws=draws)
+        return known.setdefault((str(store.url), new.measured.experiment.id), new)  # both sides share what was read
+
+    known: dict[tuple[str, int], Evidence] = {}
+    one, other = (
+        _find(name, experiment, partial(evidence, store))
+        for store, name in zip((stores[0], stores[-1]), (first, second), strict=True)
+    )
+    if (one.model is None) != (other.model is None):
+        raise InputError(f"compare: {first!r} and {second!r} are a model and an experiment; name two of one kind")
+    if one.evidence is other.evidence and one.model == other.model:
+        raise InputError(f"compare: {first!r} on both sides; name two, or the second database with another --db")
+    lines, skipped, encoder = _lines_of_models(one, other) if one.model else _lines_of_experiments(one, other)
+    if not lines:
+        more = f" (and {len(skipped) - 1} more like it)" if len(skipped) > 1 else ""
+        raise InputError(f"compare: {skipped[0]}{more}")
+    return Comparison(one, other, encoder, tuple(lines), tuple(skipped))
+
+
+def _find(name: str, experiment: str | None, read: Callable[[str | None], Evidence]) -> Side:
+    """The model of that name in the experiment (None: the last), else the experiment of that name."""
+    evidence = read(experiment)
+    store, measured = evidence.store, evidence.measured
+    labels = list(dict.fromkeys(entry.model for entry in measured.entries))
+    if name in labels:
+        return Side(name, evidence, name)
+    names = [one.name for one in experiments(store)]
+    if experiment is None and name in names:
+        return Side(name, read(name), None)
+    near = near_match(name, list(dict.fromkeys([*labels, *names])))
+    raise InputError(
+        f"{store.name}: {name!r} is neither a model of experiment {measured.experiment.name!r} nor an experiment{near} "
+        f"(its models: {', '.join(labels)}; of another experiment: --experiment)"
+    )
+
+
+def _lines_of_models(one: Side, other: Side) -> tuple[list[Line], list[str], str]:
+    assert one.model is not None and other.model is not None
+    a, b = _entry(one, one.model), _entry(other, other.model)
+    lines, skipped = _lines(one, other, a, b, "")
+    return lines, skipped, a.encoder
+
+
+def _lines_of_experiments(one: Side, other: Side) -> tuple[list[Line], list[str], str]:
+    """The lines of every model that both experiments have."""
+    theirs = {entry.model for entry in other.evidence.measured.entries}
+    ours = dict.fromkeys(entry.model for entry in one.evidence.measured.entries if entry.kind == "model")
+    common = [model for model in ours if model in theirs]
+    if not common:
+        raise InputError(f"compare: {one.place} and {other.place} have no common model; name two models instead")
+    lines: list[Line] = []
+    skipped: list[str] = []
+    encoders = []
+    for model in common:
+        try:
+            a, b = _entry(one, model), _entry(other, model)
+            found, left_out = _lines(one, other, a, b, model)
+        except InputError as error:  # the other models may still be comparable
+            skipped.append(str(error).removeprefix("compare: "))
+            continue
+        lines.extend(found)
+        skipped.extend(left_out)
+        encoders.append(a.encoder)
+    return lines, skipped, ", ".join(dict.fromkeys(encoders))
+
+
+def _entry(side: Side, model: str) -> Entry:
+    found = [entry for entry in side.evidence.measured.entries if entry.model == model]
+    if len(found) > 1:
+        settings = "; ".join(entry.settings for entry in found)
+        raise InputError(f"compare: {model} in {side.place} was measured under several settings ({settings})")
+    return found[0]
+
+
+def _lines(one: Side, other: Side, a: Entry, b: Entry, model: str) -> tuple[list[Line], list[str]]:
+    """A line for each task that both have, the average last; and why tasks were left out."""
+    names = f"{a.model} and {b.model}" if a.model != b.model else f"{a.model} in {one.place} and {other.place}"
+    if a.encoder != b.encoder:
+        raise InputError(f"compare: {names} have other encoders, {a.encoder} and {b.encoder}; compare at one size")
+    tasks = [task for task in one.evidence.measured.tasks() if a.of_task(task) and b.of_task(task)]
+    if not tasks:
+        raise InputError(f"compare: {names} have no common task")
+    pairs, skipped = [], []
+    for task in tasks:
+        samples = _samples(one.evidence, a, task)
+        if not samples:
+            skipped.append(f"{a.model} on {task} in {one.place}: no score; see hashbench status")
+        for x in samples:
+            y = other.evidence.of(b, task, x.metric, x.split)
+            if why := unlike(x, y):
+                skipped.append(why)
+            else:
+                pairs.append(_paired(x, y, model, own=x is samples[0]))
+    own = [pair for pair in pairs if pair.own]
+    lines = [pair.line for pair in pairs]
+    seeds = [seed for seed in (own[0].by_seed if own else ()) if all(seed in pair.by_seed for pair in own)]
+    if len(own) > 1 and seeds:
+        lines.append(_average(own, seeds, model))
+    elif len(own) > 1:
+        skipped.append(f"average of {names}: no seed that all tasks have")
+    return lines, skipped
+
+
+def _samples(evidence: Evidence, entry: Entry, task: str) -> list[Sample]:
+    """What the experiment reads for the task, then the same metric on the task's further parts."""
+    own = evidence.own(entry, task)
+    if own is None:
+        return []
+    runs = {(run.model, run.run_id) for run in entry.of_task(task)}
+    splits = {one.split for run, scores in evidence.measured.scores.items() if run in runs for one in scores}
+    parts = sorted(split for split in splits if split.startswith(PART)) if own.split.startswith(PART) else []
+    further = [split for split in parts if split != own.split]
+    return [own, *(evidence.of(entry, task, own.metric, split) for split in further)]
+
+
+def matched_seeds(x: Sample, y: Sample) -> list[Seed]:
+    """The seeds that both sides have a score of; a floor stands against every seed."""
+    ours, theirs = list(x.by_seed()), list(y.by_seed())
+    if None in ours or None in theirs:
+        return theirs if None in ours else ours
+    return [seed for seed in ours if seed in theirs]
+
+
+def unlike(x: Sample, y: Sample) -> str:
+    """Why two samples cannot be subtracted, or nothing."""
+    seeds = matched_seeds(x, y)
+    for sample in (x, y):
+        if why := sample.missing(_seeds_of(sample, seeds) if seeds else None):
+            return why
+    what = f"{x.entry.model} and {y.entry.model} on {x.task}"
+    if not seeds:
+        return f"{what}: no common seed ({_listed(x.by_seed())} and {_listed(y.by_seed())})"
+    if {one.run.run_id for one in x.scores.values()} & {one.run.run_id for one in y.scores.values()}:
+        return f"{what}: the same runs stand on both sides"
+    if x.entry.kind == y.entry.kind and _precisions(x) != _precisions(y):
+        return f"{what}: other precisions, {_precisions(x)} and {_precisions(y)}"
+    if x.data != y.data:
+        return f"{what}: measured on other data (fingerprints {x.data[:8]} and {y.data[:8]})"
+    if x.fingerprint != y.fingerprint or not np.array_equal(x.targets, y.targets):
+        return f"{what}: not measured on the same examples ({x.n:,} and {y.n:,} rows of {x.split}, other row ids)"
+    return ""
+
+
+def _precisions(sample: Sample) -> str:
+    return ", ".join(sorted({score.run.precision for score in sample.scores.values()}))
+
+
+def _listed(seeds: dict[Seed, float]) -> str:
+    return ", ".join(str(seed) for seed in seeds) or "none"
+
+
+def _seeds_of(sample: Sample, seeds: Sequence[Seed]) -> list[Seed]:
+    """The side's own names of matched seeds: a floor's run has none."""
+    return [None if None in sample.scores else seed for seed in seeds]
+
+
+def _paired(x: Sample, y: Sample, model: str, *, own: bool) -> Paired:
+    """The difference of two samples of the same examples."""
+    draw_together([x, y])
+    seeds = matched_seeds(x, y)
+    ours, theirs = _seeds_of(x, seeds), _seeds_of(y, seeds)
+    first, second = ([sample.by_seed()[seed] for seed in named] for sample, named in ((x, ours), (y, theirs)))
+    by_seed = {seed: a - b for seed, a, b in zip(seeds, first, second, strict=True)}
+    by_draw = x.by_seed_and_draw(ours) - y.by_seed_and_draw(theirs)  # (seeds, draws)
+    rights = [(right_ones(x, a), right_ones(y, b)) for a, b in zip(ours, theirs, strict=True)]
+    only = [(float((a & ~b).mean()), float((b & ~a).mean())) for a, b in rights if a is not None and b is not None]
+    line = Line(
+        model, x.task, x.metric, x.split, float(np.mean(first)), float(np.mean(second)),
+        _estimate(list(by_seed.values()), by_draw, x.n), tuple(seeds),
+        float(np.mean([a for a, _ in only])) if only else None,
+        float(np.mean([b for _, b in only])) if only else None,
+    )  # fmt: skip
+    return Paired(line, by_seed, by_draw, own)
+
+
+def _estimate(by_seed: Sequence[float], by_seed_and_draw: np.ndarray, n_examples: int) -> Estimate:
+    """The mean difference with an interval that counts once what seeds and examples vary only together."""
+    return combine(
+        float(np.mean(by_seed)), by_seed, by_seed_and_draw.mean(axis=0), n_examples=n_examples,
+        example_share=example_share(by_seed_and_draw),
+    )  # fmt: skip
+
+
+def right_ones(sample: Sample, seed: Seed) -> np.ndarray | None:
+    """Which examples (n,) one seed has right; None where right and wrong are no words for the metric."""
+    outputs = sample.outputs(seed)
+    if sample.metric.startswith("rec@"):
+        return per_case(sample.metric, outputs) > 0
+    if sample.metric in METRIC_KINDS and METRIC_KINDS[sample.metric] == "classification":
+        return predicted_classes(outputs) == sample.targets
+    return None
+
+
+def _average(pairs: Sequence[Paired], seeds: Sequence[Seed], model: str) -> Line:
+    """The unweighted mean over tasks, taken within each seed that all have and within each draw."""
+    by_seed = [float(np.mean([pair.by_seed[seed] for pair in pairs])) for seed in seeds]
+    by_draw = np.mean([pair.by_draw[[list(pair.by_seed).index(seed) for seed in seeds]] for pair in pairs], axis=0)
+    lines = [pair.line for pair in pairs]
+    difference = _estimate(by_seed, by_draw, sum(line.difference.n_examples for line in lines))
+    first, second = (float(np.mean([getattr(line, side) for line in lines])) for side in ("first", "second"))
+    return Line(model, AVERAGE, f"{len(lines)} tasks", "", first, second, difference, tuple(seeds))

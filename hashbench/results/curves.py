@@ -1,0 +1,94 @@
+"""Learning curves: loss of every pre-training by objective, and the reported metric of every task while fine-tuning."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hashbench.results.measured import Measured
+
+SCORES = """
+SELECT f.model AS model, f.task AS panel, f.seed AS seed, f.own_metric AS label, m.step AS step, m.value AS value
+FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id AND m.name = f.own_metric AND m.split = :split
+WHERE f.experiment_id = :experiment AND f.kind = 'finetune' AND m.perturbation = '' AND m.value IS NOT NULL
+ORDER BY f.position, m.step
+"""
+OWN_SCORES = SCORES.replace(":split", "f.own_split")
+TRAINING = """
+SELECT f.model AS model, f.task AS panel, f.seed AS seed, m.name AS label, m.step AS step, m.value AS value
+FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id AND m.name = :metric AND m.split = 'train'
+WHERE f.experiment_id = :experiment AND f.kind = :kind AND m.perturbation = '' AND m.value IS NOT NULL
+ORDER BY f.position, m.step
+"""
+OBJECTIVES = {"mlm": "masked language model", "shuffle_random": "Shuffle + Random"}
+
+Curve = dict[int, list[float]]  # step -> values of the seeds
+Panels = dict[str, dict[str, Curve]]  # panel -> model -> curve
+
+
+@dataclass(frozen=True)
+class Curves:
+    """One figure of curves: a panel each objective or task, `labels` the vertical axis of each."""
+
+    name: str  # curves_pretraining | curves_finetuning
+    what: str
+    panels: Panels
+    labels: dict[str, str]
+    scale: float  # what a stored value is multiplied by
+
+
+def panels_of(rows: Sequence[dict[str, object]]) -> Panels:
+    """Rows (model, panel, step, value) by panel and model, seeds laid together.
+
+    >>> row = {"panel": "cola", "model": "m", "step": 5}
+    >>> panels_of([{**row, "value": 0.5}, {**row, "value": 0.7}])
+    {'cola': {'m': {5: [0.5, 0.7]}}}
+    """
+    panels: Panels = {}
+    for row in rows:
+        curve = panels.setdefault(str(row["panel"]), {}).setdefault(str(row["model"]), {})
+        curve.setdefault(int(str(row["step"])), []).append(float(str(row["value"])))
+    return panels
+
+
+def curves(measured: Measured, metric: str = "") -> list[Curves]:
+    """Curves of pre-training and of fine-tuning, those of which something is stored.
+
+    `metric`: of training; '' is the loss in pre-training, and in fine-tuning the reported score: that of validation
+    where the reported split is read once at the end only.
+    """
+    key = {"experiment": measured.experiment.id}
+    objectives = {
+        run.model: run.spec["model"]["objective"]["kind"] for run in measured.runs if run.kind == "pretrain"
+    }
+    found = measured.query(TRAINING, **key, kind="pretrain", metric=metric or "loss")
+    before = [{**row, "panel": _objective(objectives[row["model"]])} for row in found]
+    after = measured.query(TRAINING, **key, kind="finetune", metric=metric) if metric else _scores(measured)
+    made = [
+        _made("curves_pretraining", "pre-training", before, is_score=False),
+        _made("curves_finetuning", "fine-tuning", [dict(row) for row in after], is_score=not metric),
+    ]
+    return [one for one in made if one.panels]
+
+
+def _scores(measured: Measured) -> list[dict[str, object]]:
+    """The reported metric at every evaluation, by task; a task of one evaluation is looked up on validation."""
+    rows: dict[str, list[dict[str, object]]] = {}
+    for row in measured.query(OWN_SCORES, experiment=measured.experiment.id):
+        rows.setdefault(row["panel"], []).append(dict(row))
+    chosen: dict[str, list[dict[str, object]]] = {}
+    for row in measured.query(SCORES, experiment=measured.experiment.id, split="validation"):
+        chosen.setdefault(row["panel"], []).append(dict(row))
+    for task, found in chosen.items():
+        if task not in rows or len(found) > len(rows[task]):
+            rows[task] = found
+    return [row for task in measured.tasks() if task in rows for row in rows[task]]
+
+
+def _made(name: str, what: str, rows: Sequence[dict[str, object]], *, is_score: bool) -> Curves:
+    labels = {str(row["panel"]): f"{row['label']}, percent" if is_score else str(row["label"]) for row in rows}
+    return Curves(name, what, panels_of(rows), labels, 100.0 if is_score else 1.0)
+
+
+def _objective(kind: str) -> str:
+    return OBJECTIVES[kind] if kind in OBJECTIVES else kind

@@ -1,0 +1,117 @@
+"""Which data scores were measured on: built in, sampled, or whole. What is not the real thing is said loudly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from hashbench.papers.paper import Paper
+from hashbench.results.measured import Measured, MeasuredRun
+
+BUILT_IN = ("builtin", "built-in")  # how an origin or a note says that texts were generated
+SAMPLE = "sample"
+GLUE = frozenset(("mnli", "qnli", "qqp", "rte", "sst2", "mrpc", "cola", "stsb", "wnli"))
+
+
+@dataclass
+class TaskOrigin:
+    """What is known of one task's data."""
+
+    fingerprints: list[str] = field(default_factory=list)
+    origins: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    n_reported: int | None = None  # examples that the reported score was computed from
+
+    @property
+    def built_in(self) -> bool:
+        """Whether the texts were generated."""
+        return any(word in text.lower() for text in (*self.origins, *self.notes) for word in BUILT_IN)
+
+    @property
+    def samples(self) -> list[str]:
+        """Notes on rows that are missing, without the word 'sample'."""
+        return [text.split(":", 1)[-1].strip() for text in self.notes if text.lower().startswith(SAMPLE)]
+
+
+def task_origins(measured: Measured, paper: Paper) -> dict[str, TaskOrigin]:
+    """By task: from the notes of its runs, the experiment's record, and the number of stored predictions."""
+    record = measured.experiment.config["provenance"] if "provenance" in measured.experiment.config else {}
+    tasks = record["tasks"] if "tasks" in record else {}
+    found: dict[str, TaskOrigin] = {}
+    for task in measured.tasks():
+        origin = TaskOrigin()
+        if task in tasks:
+            origin.origins.append(str(tasks[task]["origin"]) if "origin" in tasks[task] else "")
+            _note(origin, "; ".join(tasks[task]["notes"]) if "notes" in tasks[task] else "")
+        for run in measured.runs:
+            if run.task == task:
+                _add(origin, run)
+        _count(origin, task, measured, paper)
+        found[task] = origin
+    if _whole_experiment_built_in(measured):
+        for origin in found.values():
+            if not origin.origins:  # what the runs noted counts more: a command may have named other sources
+                origin.origins.append("builtin")
+    return found
+
+
+def _whole_experiment_built_in(measured: Measured) -> bool:
+    """Whether the experiment file names no other source than the generator and no run says otherwise."""
+    config = measured.experiment.config
+    source = config["data"] if "data" in config else ""
+    sources = config["provenance"]["sources"] if "sources" in config.get("provenance", {}) else source
+    names = [sources] if isinstance(sources, str) else list(sources)
+    return names == ["builtin"]
+
+
+def _add(origin: TaskOrigin, run: MeasuredRun) -> None:
+    """What one run of a task says of its data."""
+    if run.fingerprint and run.fingerprint not in origin.fingerprints:
+        origin.fingerprints.append(run.fingerprint)
+    for topic, text in run.origin.notes:
+        if topic == "origin" and text and text not in origin.origins:
+            origin.origins.append(text)
+        elif topic == "data":
+            _note(origin, text)
+        elif topic == SAMPLE:
+            _note(origin, text if text.startswith(SAMPLE) else f"{SAMPLE}: {text}")
+
+
+def _note(origin: TaskOrigin, text: str) -> None:
+    """Adds notes, several with semicolons between."""
+    for note in text.split("; "):
+        if note and note not in origin.notes:
+            origin.notes.append(note)
+
+
+def _count(origin: TaskOrigin, task: str, measured: Measured, paper: Paper) -> None:
+    """Number of reported examples; another than the official one is a sample, whatever the notes say."""
+    if task not in measured.readings(paper.name):
+        counts = {n for (_, run_task, _), n in measured.n_examples.items() if run_task == task}
+        origin.n_reported = max(counts) if counts else None
+        return
+    split = measured.readings(paper.name)[task][1]
+    counts = {n for (_, run_task, name), n in measured.n_examples.items() if (run_task, name) == (task, split)}
+    origin.n_reported = max(counts) if counts else None
+    official = paper.reported_rows[task] if task in paper.reported_rows else None
+    known = origin.samples or origin.built_in
+    if official and origin.n_reported and origin.n_reported != official and not known:
+        origin.notes.append(f"sample: {split} {origin.n_reported:,} of {official:,} rows")
+
+
+def data_warnings(origins: dict[str, TaskOrigin], corpora: Sequence[str], *, published: bool) -> list[str]:
+    """What must be said loudly: generated texts and samples."""
+    built_in = [task for task, origin in origins.items() if origin.built_in]
+    lines = []
+    if built_in:
+        which = "" if len(built_in) == len(origins) else f" ({', '.join(built_in)})"
+        beside = "; the published values beside them were measured on other data" if published else ""
+        what = "GLUE scores" if GLUE.issuperset(built_in) else "scores on the data sets of these names"
+        lines.append(f"BUILT-IN DATA{which}: generated texts, these are not {what}{beside}.")
+    samples = [f"{task} ({'; '.join(o.samples)})" for task, o in origins.items() if o.samples and not o.built_in]
+    if samples:
+        beside = " or with the published values" if published else ""
+        lines.append(f"SAMPLED DATA: {', '.join(samples)}; not comparable with scores on the full sets{beside}.")
+    if any(word in corpus.lower() for corpus in corpora for word in BUILT_IN) and not built_in:
+        lines.append("BUILT-IN CORPUS: pre-trained on generated texts.")
+    return lines

@@ -1,0 +1,145 @@
+"""From measurements to cells: centres and spreads over seeds, averages, facts, and why a value is missing."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Literal
+
+from hashbench.papers.paper import Paper
+from hashbench.results.examples import Examples
+from hashbench.results.measured import Entry, Measured, Ratio, Seeded
+from hashbench.tables.table import BINARY, BYTES, DECIMAL, Cell, Column, scaled
+
+PERCENT = 100.0  # scores are stored in their natural range
+SCALES = {"params": DECIMAL, "binary params": BINARY, "bytes": BYTES}  # units that depend on the size
+Ratios = Mapping[tuple[str, str, str], Ratio]  # by (model, encoder, task)
+Reading = Callable[[Entry, str], list[Seeded]]  # the scores of an entry on a task (or column) that a table reads
+Statistic = Literal["mean", "median"]  # over seeds
+Part = str | tuple[str, ...]  # of an average: a task (or column), or several that count together as one
+CENTRES: Mapping[str, Callable[[Sequence[float]], float]] = {"mean": statistics.fmean, "median": statistics.median}
+
+
+def score_cell(
+    entry: Entry, task: str, read: Reading, examples: Examples | None = None, statistic: Statistic = "mean"
+) -> Cell:
+    """Mean or median over seeds in percent, standard deviation (n - 1) where there are two or more, number of seeds."""
+    scores = read(entry, task)
+    values = [PERCENT * score.value for score in scores if score.value is not None]
+    runs = entry.of_task(task)
+    cell = Cell(n=len(values) or None, planned=len(runs) or None, unit="percent", group=entry.group([task]))
+    if not values:
+        return replace(cell, reason=_why_no_score(entry, task, scores))
+    cell = replace(cell, value=CENTRES[statistic](values), std=_deviation(values))
+    if entry.kind == "floor":
+        cell = replace(cell, n=None, planned=None)  # nothing random in a floor
+    if statistic != "mean" or not examples:  # the intervals are those of a mean
+        return cell
+    interval = examples.interval([score for score in scores if score.value is not None])
+    if interval is None:
+        return cell
+    return replace(cell, interval=(PERCENT * interval.low, PERCENT * interval.high), n_examples=interval.n)
+
+
+def average_cell(
+    entry: Entry,
+    parts: Sequence[Part],
+    read: Reading,
+    examples: Examples | None = None,
+    statistic: Statistic = "mean",
+) -> Cell:
+    """The unweighted mean of the tasks' means (or medians); its deviation is that of the averages of single seeds.
+
+    Missing where one task is missing: an average over fewer tasks is another quantity.
+    """
+    groups = [(part,) if isinstance(part, str) else part for part in parts]
+    scores = {name: read(entry, name) for group in groups for name in group}
+    tasks = {score.run.task or "" for found in scores.values() for score in found}
+    cell = Cell(unit="percent", group=entry.group(sorted(tasks)))
+    centres: dict[str, float] = {}
+    for name, found in scores.items():
+        values = [score.value for score in found if score.value is not None]
+        if not values:
+            return replace(cell, reason=f"without {name}")
+        centres[name] = CENTRES[statistic](values)
+    if not centres:
+        return replace(cell, reason="no task")
+    cell = replace(cell, value=PERCENT * _mean_of_groups(groups, centres))
+    if entry.kind == "model":
+        averages = _seed_averages(groups, scores)
+        planned = len({run.seed for run in entry.runs if run.task in tasks})
+        cell = replace(cell, std=_deviation(averages), n=len(averages) or None, planned=planned)
+    if statistic != "mean" or not examples or any(len(group) > 1 for group in groups):
+        return cell
+    interval = examples.average_interval(list(scores.values()))
+    if interval is None:
+        return cell
+    return replace(cell, interval=(PERCENT * interval.low, PERCENT * interval.high), n_examples=interval.n)
+
+
+def _mean_of_groups(groups: Sequence[Sequence[str]], values: Mapping[str, float]) -> float:
+    """Each group's mean first: matched and mismatched MNLI are one task.
+
+    >>> _mean_of_groups([("rte",), ("mnli_m", "mnli_mm")], {"rte": 60.0, "mnli_m": 80.0, "mnli_mm": 90.0})
+    72.5
+    """
+    return statistics.fmean(statistics.fmean(values[name] for name in group) for group in groups)
+
+
+def _seed_averages(groups: Sequence[Sequence[str]], scores: Mapping[str, Sequence[Seeded]]) -> list[float]:
+    """The average over tasks in percent of every seed that has all of them."""
+    by_seed: dict[int | None, dict[str, float]] = {}
+    for name, found in scores.items():
+        for score in found:
+            if score.value is not None:
+                by_seed.setdefault(score.run.seed, {})[name] = score.value
+    return [PERCENT * _mean_of_groups(groups, values) for values in by_seed.values() if len(values) == len(scores)]
+
+
+def _deviation(values: Sequence[float]) -> float | None:
+    return statistics.stdev(values) if len(values) > 1 else None
+
+
+def _why_no_score(entry: Entry, task: str, scores: Sequence[Seeded]) -> str:
+    """One reason that stands for all runs of a cell without a value."""
+    if scores:
+        return f"undefined: {scores[0].reason}"
+    runs = entry.of_task(task)
+    if not runs:
+        return "task not in this experiment"
+    for run in runs:
+        if run.state == "failed":
+            return f"failed: {run.reason}" if run.reason else "failed"
+    return "metric not stored" if all(run.state == "done" for run in runs) else f"{runs[0].state}, not finished"
+
+
+def ratio_cell(measured: Measured, entry: Entry, task: str, paper: Paper, ratios: Ratios) -> Cell:
+    """PRR in percent as the store forms it, for a task or the 'average' of all tasks of the paper."""
+    cell = Cell(unit="percent", group=entry.group(paper.tasks if task == "average" else [task]))
+    if not (measured.has_one_entry(entry.model) and measured.has_one_entry(measured.experiment.baseline)):
+        return replace(cell, reason="settings differ between runs of one model, or no baseline")
+    key = (entry.model, entry.encoder, task)
+    if key not in ratios:
+        return replace(cell, reason="no score of the model or of the baseline")
+    ratio = ratios[key]
+    if ratio.value is None:
+        return replace(cell, reason="no ratio: a score is missing or the baseline's is not above 0")
+    if task == "average" and ratio.n_tasks < len(paper.tasks):
+        return replace(cell, reason=f"only {ratio.n_tasks} of {len(paper.tasks)} tasks")
+    return replace(cell, value=PERCENT * ratio.value)
+
+
+def fact_cell(measured: Measured, entry: Entry, column: Column) -> Cell:
+    """Parameters, bytes, shares or times as the store's views give them."""
+    fact = measured.fact(entry, column.fact or column.name)
+    cell = Cell(group=entry.encoder)
+    if fact is None or fact.value is None:
+        return replace(cell, reason="" if entry.kind == "floor" else "not measured")  # a floor is not counted
+    value, high = column.factor * fact.value, fact.value_high
+    if column.unit in SCALES:
+        value, unit = scaled(value, SCALES[column.unit])
+        return replace(cell, value=value, unit=unit)
+    factor = PERCENT if column.unit == "percent" else 1.0
+    high = None if high is None else factor * column.factor * high
+    return replace(cell, value=factor * value, value_high=high, unit=column.unit)

@@ -1,0 +1,138 @@
+"""The experiment's own table: every model by every task, the average over the tasks they share, parameters, time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from hashbench.papers.paper import Paper
+from hashbench.results.examples import Examples
+from hashbench.results.measured import Entry, Measured, Seeded
+from hashbench.tables.cells import average_cell, fact_cell, score_cell
+from hashbench.tables.missing import missing_lines
+from hashbench.tables.table import Cell, Column, Row, Table, mark_best
+
+SIZES = (
+    Column("total_params", "params", "fact", "params", better="low", subtitle="all"),
+    Column("emb_params", "params", "fact", "params", better="low", subtitle="embedding"),
+)
+TIMES = (
+    Column("pt_ms", "ms/sample", "fact", "pre-train", better="low", subtitle="ms/sample"),
+    Column("infer_ms", "ms/sample", "fact", "infer", better="low", subtitle="ms/sample"),
+)
+MINUTES = Column("run_minutes", "minutes", "minutes", "training", subtitle="minutes")
+
+
+def own_table(
+    measured: Measured, paper: Paper, *, examples: Examples | None = None, all_metrics: bool = False
+) -> Table:
+    """All models of the experiment, then the floors. `paper` gives the order and the spelling of known tasks.
+
+    Each task has a column of the metric that selects; `all_metrics`: one of every metric and split that is stored.
+    """
+    known = [task for task in paper.tasks if task in measured.tasks()]
+    tasks = known + [task for task in measured.tasks() if task not in known]
+    shared = shared_tasks(measured, tasks)
+    columns = _columns(measured, paper, tasks, shared, all_metrics)
+    rows = mark_best([_row(measured, entry, columns, examples) for entry in measured.entries], columns)
+    notes = [_average_note(tasks, shared)] if len(shared) < len(tasks) else []
+    if any(row.cells[MINUTES.name].value is not None for row in rows):
+        notes.append("Training minutes: all finished runs of a model, pre-training and evaluations included.")
+    scores = [column for column in columns if column.measure == "score"]
+    return Table(
+        paper="",
+        number="own",
+        title=f"Experiment {measured.experiment.name}",
+        experiment=measured.experiment.name,
+        columns=tuple(columns),
+        rows=tuple(rows),
+        notes=tuple(notes),
+        missing=tuple(missing_lines(rows, scores)),
+        published=False,
+        readings=tuple((column.task or "", column.metric, column.split) for column in scores if column.metric),
+    )
+
+
+def shared_tasks(measured: Measured, tasks: Sequence[str]) -> list[str]:
+    """The tasks on which every model that was fine-tuned has a score: only over these are averages comparable."""
+    models = [entry for entry in measured.entries if entry.kind == "model" and entry.runs]
+    return [
+        task
+        for task in tasks
+        if models and all(any(score.value is not None for score in measured.own(entry, task)) for entry in models)
+    ]
+
+
+def _average_note(tasks: Sequence[str], shared: Sequence[str]) -> str:
+    left_out = ", ".join(task for task in tasks if task not in shared)
+    if not shared:
+        return "No average: there is no task on which every model has a score."
+    return f"Average over the {len(shared)} of {len(tasks)} tasks that all models share; without {left_out}."
+
+
+def _columns(
+    measured: Measured, paper: Paper, tasks: Sequence[str], shared: Sequence[str], all_metrics: bool
+) -> list[Column]:
+    """Tasks, average, sizes and times; sizes and times only where one was measured."""
+    columns = [column for task in tasks for column in _task_columns(measured, paper, task, all_metrics)]
+    if shared:
+        of = f"{len(shared)} of {len(tasks)}"
+        if len(shared) == len(tasks):
+            of = f"{len(shared)} task{'s' if len(shared) > 1 else ''}"
+        average = Column("average", "percent", "average", "Average", better="high", subtitle=of, tasks=tuple(shared))
+        columns.append(average)
+    known = {name for (_, _, name), fact in measured.facts.items() if fact.value is not None}
+    columns.extend(column for column in (*SIZES, *TIMES) if column.name in known)
+    return [*columns, MINUTES]
+
+
+def _task_columns(measured: Measured, paper: Paper, task: str, all_metrics: bool) -> list[Column]:
+    """The column that the experiment reads, named after the task; then `task_metric` or `task_metric_split`."""
+    scores = [score for found in measured.scores.values() for score in found if score.run.task == task]
+    read = next(((score.metric, score.split) for score in scores if score.own), ("", ""))
+    title = paper.titles[task] if task in paper.titles else task
+    first = Column(task, "percent", "score", title, task, "high", subtitle=read[0], metric=read[0], split=read[1])
+    if not all_metrics:
+        return [first]
+    others = [pair for pair in dict.fromkeys((one.metric, one.split) for one in scores) if pair != read]
+    return [first, *(_other_column(first, metric, split) for metric, split in others)]
+
+
+def _other_column(first: Column, metric: str, split: str) -> Column:
+    """A further metric of a task; its split is named where it is not the one that is read."""
+    elsewhere = split != first.split
+    return replace(
+        first,
+        name=f"{first.name}_{metric}" + (f"_{split}" if elsewhere else ""),
+        subtitle=metric + (f" {split.removeprefix('validation_')}" if elsewhere else ""),
+        metric=metric,
+        split=split,
+    )
+
+
+def _row(measured: Measured, entry: Entry, columns: Sequence[Column], examples: Examples | None) -> Row:
+    cells = {column.name: _cell(measured, entry, column, examples) for column in columns}
+    section = "Floors" if entry.kind == "floor" else "Models"
+    return Row(entry.model, entry.model, cells, entry.kind, entry.encoder, section, entry.settings)
+
+
+def _cell(measured: Measured, entry: Entry, column: Column, examples: Examples | None) -> Cell:
+    def read(one: Entry, task: str) -> list[Seeded]:
+        return measured.read(one, task, column.metric, column.split)
+
+    if column.measure == "score":
+        assert column.task is not None
+        return score_cell(entry, column.task, read if column.metric else measured.own, examples)
+    if column.measure == "average":
+        return average_cell(entry, column.tasks, measured.own, examples)
+    if column.measure == "minutes":
+        return _minutes(measured, entry)
+    return fact_cell(measured, entry, column)
+
+
+def _minutes(measured: Measured, entry: Entry) -> Cell:
+    """Work of all finished runs of the row; a pre-training counts for each model that uses it."""
+    pretrained = [run for run in measured.runs if run.kind == "pretrain" and run.model == entry.model]
+    seconds = sum(run.origin.seconds for run in (*entry.runs, *pretrained) if run.state == "done")
+    cell = Cell(unit="minutes")
+    return replace(cell, value=seconds / 60) if seconds else replace(cell, reason="no finished run")

@@ -1,0 +1,57 @@
+"""The small print under a table, in plain sentences that all formats share."""
+
+from __future__ import annotations
+
+from hashbench.tables.numbers import MISSING, SUPERSCRIPTS, UNAVAILABLE
+from hashbench.tables.table import Cell, Table
+
+
+def legend(table: Table, *, best: str) -> str:
+    """How a cell is read; only what occurs in the table. `best`: how the best value is marked.
+
+    >>> legend(Table("", "own", "", "", (), ()), best="bold")
+    ''
+    """
+    cells = [cell for row in table.rows for cell in row.cells.values()]
+    ours = [cell for row in table.rows if row.kind not in ("quoted", "task") for cell in row.cells.values()]
+    parts: list[str] = []
+    if any(cell.std is not None for cell in cells):
+        parts.append(f"{table.statistic} ± sd over seeds (n - 1 in the denominator), number of seeds in parentheses")
+    elif any(cell.n is not None for cell in cells):
+        parts.append("number of seeds in parentheses; no deviation over seeds with one")
+    if any(cell.planned is not None and cell.n is not None and cell.n < cell.planned for cell in cells):
+        parts.append("(2/3): a value of two of three seeds")
+    if any(cell.interval is not None for cell in cells):
+        parts.append("a..b: 95 % interval over examples (bootstrap of the stored predictions), not over seeds")
+    if any(cell.value_high is not None for cell in cells):
+        parts.append("a–b: least and greatest over tasks")
+    if table.published and any(cell.published is not None for cell in cells):
+        parts.append("in brackets: published")
+    if table.published and any(cell.unavailable for cell in cells):
+        parts.append(f"[{UNAVAILABLE}]: the paper's number is not available to us")
+    if any(cell.best for cell in cells):
+        parts.append(f"{best}: best of the models, floors aside")
+    if any(row.kind == "quoted" for row in table.rows):
+        parts.append("brackets alone: quoted by the paper, not trained here")
+    if any(cell.value is None for cell in ours):
+        parts.append(f"{MISSING}: missing")
+    return "; ".join(parts) + "." if parts else ""
+
+
+def notes(table: Table) -> list[str]:
+    """Footnotes with their numbers, then what is missing and why."""
+    lines = [f"{str(number).translate(SUPERSCRIPTS)} {text}" for number, text in enumerate(table.footnotes, start=1)]
+    lines.extend(table.notes)
+    if table.missing:
+        lines.append("Missing: " + "; ".join(table.missing) + ".")
+    return lines
+
+
+def has_published(cell: Cell, table: Table) -> bool:
+    """Whether a published value stands beside the cell, or the sign of one that is not at hand."""
+    return table.published and (cell.published is not None or cell.unavailable)
+
+
+def row_head(table: Table) -> str:
+    """What the rows of a table are."""
+    return "data set" if table.rows and all(row.kind == "task" for row in table.rows) else "model"

@@ -1,0 +1,183 @@
+"""Tables of an experiment on hidden items: recall and ranks of every model, by beam width, and by frequency.
+
+Spreads in parentheses are over training seeds; intervals resample the test pages, the same pages for every model.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+from hashbench.results.measured import Entry, Measured, Seeded
+from hashbench.results.samples import draw_seed
+from hashbench.retrieval import PAGE, TENTHS
+from hashbench.statistics.draws import drawn
+from hashbench.statistics.estimates import percentile_interval
+from hashbench.store.engine import Store
+from hashbench.store.status import predictions
+from hashbench.tables.cells import PERCENT, score_cell
+from hashbench.tables.experiment import MINUTES, SIZES
+from hashbench.tables.missing import missing_lines
+from hashbench.tables.table import Cell, Column, Row, Table, mark_best, scaled
+
+SPLIT = "test"
+METRICS = {"rec@1": "rec@1", "rec@10": "rec@10", "rec@20": "rec@20", "mrr": "MRR", "token_rec@1": "token rec@1"}
+SHARES = {"certified": "certified"}
+OF_LINKS = (
+    "A case is one link of a test page, hidden; its context is drawn from the page's other links. All links of all "
+    "test pages are cases, unless cases_per_page says otherwise."
+)
+OF_TEXT = (
+    "A case is one hidden item (a word piece, a word or a pair of words) of a test document; 15 % of a sequence are "
+    "hidden together, all of them by [MASK], the same for every model. Pages are documents."
+)
+FACTS = """
+SELECT f.run_id, m.name, m.value FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id
+WHERE f.experiment_id = :experiment AND f.kind = 'finetune' AND m.split = '' AND m.step = 0
+"""
+PERTURBED = """
+SELECT f.run_id, m.name, m.perturbation, m.value FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id
+WHERE f.experiment_id = :experiment AND m.split = 'test' AND m.perturbation <> ''
+"""
+Values = dict[tuple[str, str, str], float]  # by (run id, metric, condition)
+
+
+def has_links(measured: Measured) -> bool:
+    """Whether the experiment is one on hidden items."""
+    return any(kind in run.spec for run in measured.runs for kind in ("entities", "phrases"))
+
+
+def link_tables(measured: Measured, store: Store | None = None) -> list[Table]:
+    """For each page-link set the main table, recall by beam width and recall by frequency; with a store, intervals."""
+    rows = measured.query(PERTURBED, experiment=measured.experiment.id)
+    values = {(row["run_id"], row["name"], row["perturbation"]): row["value"] for row in rows}
+    found = []
+    for task in measured.tasks():
+        found.append(main_table(measured, task, store))
+        beams = sorted({int(c.removeprefix("beam=")) for _, _, c in values if c.startswith("beam=")})
+        found.append(_by_condition(measured, task, values, "rec@20", [f"beam={b}" for b in beams], "beam width"))
+        tenths = [f"tenth={i + 1}" for i in range(TENTHS)]
+        found.append(_by_condition(measured, task, values, "rec@1", tenths, "tenth of the cases by frequency"))
+    return [table for table in found if any(row.measured() for row in table.rows)] or found[:1]
+
+
+def main_table(measured: Measured, task: str, store: Store | None) -> Table:
+    """Every model by every metric, then the floors."""
+    columns = [
+        Column(name, "percent", "score", title, task=task, better="high", subtitle="test")
+        for name, title in {**METRICS, **SHARES}.items()
+    ]
+    columns[-1] = replace(columns[-1], better="")
+    columns += [Column("rec@1_ceiling", "percent", "fact", "ceiling", subtitle="rec@1"), *SIZES, MINUTES]
+    rows = measured.query(FACTS, experiment=measured.experiment.id)
+    facts = {(row["run_id"], row["name"]): row["value"] for row in rows}
+    filled = [
+        _row(entry, {column.name: _cell(measured, entry, column, facts, store) for column in columns})
+        for entry in _entries(measured, task)
+    ]
+    table = _table(measured, f"Experiment {measured.experiment.name}: {task}", columns, filled)
+    of_text = any(run.task == task and "phrases" in run.spec for run in measured.runs)
+    return replace(table, notes=tuple(_notes(OF_TEXT if of_text else OF_LINKS, store is not None)))
+
+
+def _notes(cases: str, intervals: bool) -> list[str]:
+    notes = [
+        cases,
+        "The best evaluation is chosen on cases of validation pages; the test pages are read once.",
+        "ceiling: share of the cases whose item does not share all its buckets with a more frequent one; certified: "
+        "rankings of 20 that a beam of 20 proves complete.",
+    ]
+    return [*notes, "Intervals: 95 %, test pages drawn with replacement."] if intervals else notes
+
+
+def _entries(measured: Measured, task: str) -> list[Entry]:
+    return [entry for entry in measured.entries if entry.of_task(task)]
+
+
+def _cell(
+    measured: Measured, entry: Entry, column: Column, facts: dict[tuple[str, str], float], store: Store | None
+) -> Cell:
+    runs = [run for run in entry.runs if run.state == "done"]
+    if column.name == MINUTES.name:
+        seconds = sum(run.origin.seconds for run in runs)
+        return Cell(value=seconds / 60 if seconds else None, unit="minutes", reason="no finished run")
+    if column.measure == "fact":
+        known = [facts[run.run_id, column.name] for run in runs if (run.run_id, column.name) in facts]
+        if not known:
+            return Cell(unit=column.unit, reason="none")
+        if column.unit == "percent":
+            return Cell(value=PERCENT * statistics.fmean(known), unit="percent")
+        value, unit = scaled(known[0])
+        return Cell(value=value, unit=unit)
+    assert column.task is not None
+    read = partial(_read, measured, column.name)
+    cell = score_cell(entry, column.task, read)
+    if store is None or cell.value is None:
+        return cell
+    return _with_interval(cell, store, read(entry, column.task))
+
+
+def _read(measured: Measured, metric: str, entry: Entry, task: str) -> list[Seeded]:
+    return measured.read(entry, task, metric, SPLIT)
+
+
+def _with_interval(cell: Cell, store: Store, scores: Sequence[Seeded]) -> Cell:
+    """The cell with its interval over pages, where all of its runs have stored their cases."""
+    found = [predictions(store, score.run.run_id, SPLIT, "best") for score in scores]
+    stored = [one for one in found if one is not None]
+    if not stored or len({one.index_fingerprint for one in stored}) > 1 or len(stored) < len(found):
+        return cell
+    task, first = scores[0].run.task or "", stored[0]
+    outputs, pages = [one.outputs for one in stored], first.outputs[:, PAGE]
+    by_run = drawn(scores[0].metric, first.targets, outputs, seed=draw_seed(task), units=pages)
+    ends = percentile_interval(PERCENT * by_run.mean(axis=0))
+    return cell if ends is None else replace(cell, interval=ends, n_examples=len(first.targets))
+
+
+def _by_condition(
+    measured: Measured, task: str, values: Values, metric: str, conditions: Sequence[str], what: str
+) -> Table:
+    """One metric under each of some conditions, means over seeds."""
+    columns = [
+        Column(condition, "percent", "score", condition.partition("=")[2], task=task, better="high", subtitle=metric)
+        for condition in conditions
+    ]
+    rows = []
+    for entry in _entries(measured, task):
+        cells = {c.name: _mean(entry, task, [(metric, c.name)], values) for c in columns}
+        if any(cell.value is not None for cell in cells.values()):
+            rows.append(_row(entry, cells))
+    return _table(measured, f"{metric} on {task} by {what}", columns, rows)
+
+
+def _mean(entry: Entry, task: str, keys: Sequence[tuple[str, str]], values: Values) -> Cell:
+    runs = entry.of_task(task)
+    known = [PERCENT * values[run.run_id, *key] for run in runs for key in keys if (run.run_id, *key) in values]
+    cell = Cell(unit="percent", n=len(known) or None, planned=len(runs), group=entry.group([task]))
+    if not known:
+        return replace(cell, reason="not stored")
+    if entry.kind == "floor":
+        cell = replace(cell, n=None, planned=None)
+    return replace(cell, value=statistics.fmean(known), std=statistics.stdev(known) if len(known) > 1 else None)
+
+
+def _row(entry: Entry, cells: dict[str, Cell]) -> Row:
+    section = "Floors" if entry.kind == "floor" else "Models"
+    return Row(entry.model, entry.model, cells, entry.kind, entry.encoder, section, entry.settings)
+
+
+def _table(measured: Measured, title: str, columns: Sequence[Column], rows: Sequence[Row]) -> Table:
+    models = [row for row in rows if row.kind == "model"]
+    scores = [column for column in columns if column.measure == "score"]
+    return Table(
+        paper="",
+        number="own",
+        title=title,
+        experiment=measured.experiment.name,
+        columns=tuple(columns),
+        rows=tuple(mark_best(list(rows), columns)),
+        missing=tuple(missing_lines(models, scores)),
+        published=False,
+    )

@@ -1,0 +1,236 @@
+"""What a table stands on, line by line: data, encoder, steps, deviations from the paper's recipe, code, machines."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from hashbench.papers.deviations import encoder_deviation, finetuning_deviations, plain, pretraining_deviations
+from hashbench.papers.paper import Paper
+from hashbench.results.measured import Measured, MeasuredRun
+from hashbench.results.origins import TaskOrigin, data_warnings, task_origins
+from hashbench.results.starts import scratch_warning, starts
+from hashbench.tables.links import has_links
+from hashbench.tables.table import SCORES, Table
+
+PACKAGES = ("hashbench", "python", "torch", "lightning", "numpy", "scikit-learn")  # that move numbers
+SHORT = 8  # letters of a fingerprint or commit
+Facts = list[tuple[str, str]]  # (what, value)
+
+
+def warnings(measured: Measured, paper: Paper, table: Table) -> list[str]:
+    """What must be said loudly above and below a table."""
+    corpora = {corpus["name"] for run in measured.runs if run.kind == "pretrain" for corpus in _corpora(run)}
+    lines = data_warnings(task_origins(measured, paper), sorted(corpora), published=table.published)
+    lines += scratch_warning([(run.model, run.spec) for run in measured.runs])
+    if not table.published:
+        return lines
+    scale = encoder_deviation(measured, paper)
+    lines_of_both = [*pretraining_deviations(measured, paper), *finetuning_deviations(measured, paper)]
+    steps = [line for line in lines_of_both if line.startswith(("steps ", "corpora "))]
+    if scale or steps:
+        lines.append(f"NOT THE PAPER'S SCALE: {'; '.join(scale + steps)}: published values are no target here.")
+    other = list(dict.fromkeys(task for task, _, _ in table.readings if task not in paper.tasks))
+    if paper.data and other:
+        found = f"measured on {', '.join(other)} (paper: {paper.data})"
+        lines.append(f"NOT THE PAPER'S DATA: {found}: published values are no target here.")
+    return lines
+
+
+def provenance(measured: Measured, paper: Paper, table: Table) -> Facts:
+    """All lines under a table, without those that its columns do not stand on and those without content."""
+    measures = {column.measure for column in table.columns}
+    scores, facts = bool(measures & SCORES), "fact" in measures
+    lines = [
+        ("experiment", _experiment(measured)),
+        ("data", _data(task_origins(measured, paper))),
+        ("metrics", _metrics(measured, table) if scores else ""),
+        ("encoder", _distinct(run.encoder for run in measured.runs if run.kind != "floor")),
+        ("pre-training", _pretraining(measured)),
+        ("fine-tuning", _finetuning(measured) if scores else ""),
+        ("checkpoint", _checkpoint(measured, table) if scores and not has_links(measured) else ""),
+        ("deviations", "" if has_links(measured) else _deviations(measured, paper)),
+        ("timing", _timing(measured) if facts else ""),
+        ("commits", _commits(measured)),
+        ("software", _software(measured)),
+        ("machines", _machines(measured)),
+    ]
+    return [(what, value) for what, value in lines if value]
+
+
+def _corpora(run: MeasuredRun) -> list[dict[str, str]]:
+    return run.spec["corpus"]["corpora"] if run.spec["corpus"] else []
+
+
+def _of(measured: Measured, kind: str) -> list[MeasuredRun]:
+    return [run for run in measured.runs if run.kind == kind]
+
+
+def _distinct(values: Iterable[object]) -> str:
+    return ", ".join(plain(value) for value in dict.fromkeys(values))
+
+
+def _experiment(measured: Measured) -> str:
+    done = [run for run in measured.runs if run.state == "done"]
+    ids = {run.run_id for run in measured.runs}
+    finished = sorted(run.origin.finished_at for run in done if run.origin.finished_at)
+    dates = list(dict.fromkeys(datetime.fromtimestamp(moment, UTC).date().isoformat() for moment in finished))
+    when = f", {dates[0]}" + (f" to {dates[-1]}" if len(dates) > 1 else "") + " (UTC)" if dates else ""
+    return f"{measured.experiment.name}: {len({run.run_id for run in done})} of {len(ids)} runs finished{when}"
+
+
+def _data(origins: dict[str, TaskOrigin]) -> str:
+    """Origin, notes, reported examples and fingerprint of every task; what all tasks share stands once, in front."""
+    said = {
+        task: [
+            *(place for place in dict.fromkeys(origin.origins) if not any(n.startswith(place) for n in origin.notes)),
+            *dict.fromkeys(origin.notes),
+        ]
+        for task, origin in origins.items()
+    }
+    shared = [text for text in next(iter(said.values()), []) if all(text in texts for texts in said.values())]
+    parts = []
+    for task, origin in origins.items():
+        words = [text for text in said[task] if text and text not in shared]
+        if origin.n_reported:
+            words.append(f"{origin.n_reported:,} examples")
+        if origin.fingerprints:
+            words.append("data " + " and ".join(fingerprint[:SHORT] for fingerprint in origin.fingerprints))
+        parts.append(f"{task} ({', '.join(words)})" if words else task)
+    return (", ".join(shared) + ": " if shared else "") + "; ".join(parts)
+
+
+def _metrics(measured: Measured, table: Table) -> str:
+    """Metric and split that the table reads for each task: the paper's choice, or the experiment's in its own table."""
+    by_reading: dict[tuple[str, str], list[str]] = {}
+    for task, metric, split in _readings(measured, table):
+        by_reading.setdefault((metric, split), []).append(task)
+    how = f"{table.statistic} over seeds: " if table.statistic != "mean" and by_reading else ""
+    return how + "; ".join(f"{metric} on {split}: {', '.join(tasks)}" for (metric, split), tasks in by_reading.items())
+
+
+def _readings(measured: Measured, table: Table) -> list[tuple[str, str, str]]:
+    """(task, metric, split) of all scores that a table stands on."""
+    found = list(table.readings)
+    if table.paper and not found:  # a table of ratios
+        found = [(task, *reading) for task, reading in measured.readings(table.paper).items()]
+    order = measured.tasks()
+    return sorted((reading for reading in found if reading[0] in order), key=lambda reading: order.index(reading[0]))
+
+
+def _pretraining(measured: Measured) -> str:
+    recipes = []
+    for run in _of(measured, "pretrain"):
+        asked = run.spec["pretrain"]
+        corpora = " and ".join(corpus["name"] for corpus in _corpora(run)) or "no corpus"
+        documents = run.spec["corpus"]["max_documents"] if run.spec["corpus"] else None
+        first = f" (first {documents:,} documents)" if documents else ""
+        recipes.append(
+            f"{asked['steps']:,} steps of {asked['batch_size']} x {asked['sequence_length']} tokens "
+            f"on {corpora}{first}, seed {run.seed}, precision {asked['precision']}"
+        )
+    recipes += starts([(run.model, run.spec) for run in _of(measured, "finetune") if run.spec["pretrain"] is None])
+    return "; ".join(dict.fromkeys(recipes))
+
+
+def _finetuning(measured: Measured) -> str:
+    runs = _of(measured, "finetune")
+    if not runs:
+        return ""
+    asked = [run.spec["finetune"] for run in runs]
+    seeds = _distinct(sorted({run.seed for run in runs if run.seed is not None}))
+    precision = _distinct(run.precision for run in runs)
+    return (
+        f"{_length(asked)}, batch {_distinct(one['batch_size'] for one in asked)}, "
+        f"{_distinct(one['max_length'] for one in asked)} tokens at most, {_rates(measured, asked)}, "
+        f"seeds {seeds}, precision {precision}"
+    )
+
+
+def _length(asked: Sequence[dict[str, Any]]) -> str:
+    """Epochs, or steps where these were asked for; runs stored before there was such a key have epochs."""
+    steps = [one["steps"] for one in asked if "steps" in one and one["steps"] is not None]
+    if len(steps) == len(asked):
+        return f"steps {_distinct(steps)} at most"
+    return f"epochs {_distinct(one['epochs'] for one in asked)}"
+
+
+def _rates(measured: Measured, asked: Sequence[dict[str, Any]]) -> str:
+    """The learning rates, and whether they came from a grid."""
+    grids = [tuple(one["learning_rate"]) for one in asked if isinstance(one["learning_rate"], list)]
+    if not grids:
+        return f"learning rate {_distinct(one['learning_rate'] for one in asked)} (set, not searched)"
+    chosen = Counter(measured.chosen_rates())
+    counts = ", ".join(f"{plain(rate)} in {n}" for rate, n in sorted(chosen.items()))
+    grid = "; ".join(plain(list(grid)) for grid in dict.fromkeys(grids))
+    return f"learning rate from a grid ({grid}) on a seeded tenth of the training rows" + (
+        f", chosen: {counts} runs" if counts else ""
+    )
+
+
+def _checkpoint(measured: Measured, table: Table) -> str:
+    if not _of(measured, "finetune"):
+        return ""
+    if measured.checkpoint == "last":
+        return "last evaluation"
+    splits = {split for _, _, split in _readings(measured, table)}
+    words = ["best evaluation of each run by the task's metric, ties to the later"]
+    if any(split.startswith("validation") for split in splits):
+        words.append("GLUE is selected and reported on dev, as in the paper")
+    if "test" in splits:
+        words.append("what is reported on test is selected on validation, or on a seeded tenth of train")
+    return "; ".join(words)
+
+
+def _deviations(measured: Measured, paper: Paper) -> str:
+    lines = encoder_deviation(measured, paper)
+    before, after = pretraining_deviations(measured, paper), finetuning_deviations(measured, paper)
+    lines += [f"pre-training {line}" for line in before] + [f"fine-tuning {line}" for line in after]
+    return "; ".join(lines) or f"none from the recipe of {paper.name}"
+
+
+def _timing(measured: Measured) -> str:
+    runs = [run for run in _of(measured, "efficiency") if run.state == "done"]
+    if not runs:
+        return ""
+    devices = [run.spec["device"] for run in runs]
+    names = _distinct(device["name"] + (f" ({device['cores']} cores)" if device["cores"] else "") for device in devices)
+    asked = _distinct(
+        f"pre-training {how['pretrain_batch_size']} x {how['pretrain_length']}, "
+        f"inference batches of {how['infer_batch_size']}, {how['pairs']} pairs"
+        for how in (run.spec["efficiency"] for run in runs if "efficiency" in run.spec)
+    )
+    threads = _distinct(run.spec["threads"] or "as many as cores" for run in runs)
+    how = "model and baseline in turn in one process, medians"
+    return f"on {names}, threads {threads}; {how}; {asked}".removesuffix("; ")
+
+
+def _commits(measured: Measured) -> str:
+    done = [run.origin for run in measured.runs if run.state == "done"]
+    return _distinct(
+        _commit(origin.git_commit) + (" with uncommitted changes" if origin.has_diff else "") for origin in done
+    )
+
+
+def _commit(name: str) -> str:
+    """A commit's first letters; a release is named in full."""
+    return name if " " in name else name[:SHORT] or "unknown"
+
+
+def _software(measured: Measured) -> str:
+    found = [dict(run.origin.packages) for run in measured.runs if run.state == "done"]
+    parts = []
+    for name in PACKAGES:
+        versions = list(dict.fromkeys(packages[name] for packages in found if name in packages))
+        if versions:
+            parts.append(f"{name} {' and '.join(versions)}")
+    return ", ".join(parts)
+
+
+def _machines(measured: Measured) -> str:
+    counts = Counter(run.origin.hardware or "unknown" for run in measured.runs if run.state == "done")
+    if len(counts) == 1:
+        return next(iter(counts))
+    return ", ".join(f"{name} ({n} runs)" for name, n in counts.items())

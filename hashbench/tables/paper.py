@@ -1,0 +1,256 @@
+"""A paper's table filled with what an experiment measured, the published number beside each cell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from hashbench.papers.paper import Layout, Paper, Section, Variant, find_layout
+from hashbench.results.examples import Examples
+from hashbench.results.measured import Entry, Measured
+from hashbench.tables.measures import Filling, data_cell
+from hashbench.tables.missing import missing_lines
+from hashbench.tables.table import Cell, Column, Published, Row, Table, mark_best
+
+FLOORS = "Floors"
+OTHERS = "Also in this experiment"
+ANY_TASK = "*"
+ALONE = Variant(title="", metric="", key="")  # where each model has one row
+
+
+@dataclass(frozen=True)
+class View:
+    """One of the ways in which a model is read: a task and a variant of the metrics, a row each."""
+
+    filling: Filling
+    columns: tuple[Column, ...]
+    variant: Variant = ALONE
+    settings: str = ""
+
+
+@dataclass(frozen=True)
+class Printed:
+    """What the paper prints in one table."""
+
+    paper: Paper
+    number: str
+    layout: Layout
+
+    def cell(self, key: str, column: Column, *, listed: bool = True) -> Cell:
+        """An empty cell with the published number. `listed`: whether the paper's table has the row."""
+        for table in (self.number, *self.layout.also):
+            if (table, key, column.name) in self.paper.numbers:
+                return Cell(published=self.paper.numbers[table, key, column.name])
+        return Cell(unavailable=listed and column.unavailable)
+
+    def row(self, key: str, columns: Sequence[Column], section: Section) -> dict[str, Cell]:
+        """The cells of a row of which nothing was measured."""
+        return {column.name: self.cell(key, column, listed=section.printed) for column in columns}
+
+
+def paper_table(
+    measured: Measured, paper: Paper, number: str, *, published: bool = True, examples: Examples | None = None
+) -> Table:
+    """One table of a paper. Rows without a run are kept while published numbers are shown, else left out.
+
+    Raises InputError where the paper has no such table.
+    """
+    layout = find_layout(paper, number)
+    views = _views(measured, paper, layout, examples)
+    columns = views[0].columns
+    rows = mark_best(_rows(Printed(paper, number, layout), views), columns)
+    rows, footnotes, remarks = _footnoted(rows, number, paper, published)
+    if not published:
+        rows = [row for row in rows if row.encoder or row.measured()]
+    return Table(
+        paper=paper.name,
+        number=number,
+        title=f"{paper.name} table {number}: {layout.title}",
+        experiment=measured.experiment.name,
+        columns=columns,
+        rows=tuple(rows),
+        footnotes=tuple(footnotes),
+        notes=(*remarks, *layout.notes),
+        missing=tuple(missing_lines(rows, columns)),
+        published=published,
+        readings=tuple(dict.fromkeys(reading for view in views for reading in _readings(view.columns))),
+        statistic=paper.statistic,
+    )
+
+
+def _views(measured: Measured, paper: Paper, layout: Layout, examples: Examples | None) -> list[View]:
+    """All ways to read a model: one, unless the table has variants or speaks of any task with a metric."""
+    readings, ratios = measured.readings(paper.name), measured.ratios(paper.name)
+    columns = tuple(_with_reading(column, readings) for column in layout.columns)
+    views = []
+    for variant in layout.variants or (ALONE,):
+        own = tuple(
+            replace(one, metric=one.metric + variant.metric) if one.measure == "score" else one for one in columns
+        )
+        tasks = _tasks_with(own, measured)
+        for task in tasks or [""]:
+            placed = tuple(replace(one, task=task) if one.task == ANY_TASK else one for one in own)
+            by_name = {column.name: column for column in placed}
+            filling = Filling(measured, paper, by_name, layout, ratios, examples)
+            views.append(View(filling, placed, variant, task if len(tasks) > 1 else ""))
+    return views
+
+
+def _with_reading(column: Column, readings: Mapping[str, tuple[str, str]]) -> Column:
+    """A column of scores with the metric and split that the paper reads, and the metric as its heading."""
+    if column.measure != "score":
+        return column
+    if not column.metric and column.task is not None and column.task in readings:
+        metric, split = readings[column.task]
+        column = replace(column, metric=metric, split=split)
+    return replace(column, subtitle=column.subtitle or column.metric.removeprefix(column.title))
+
+
+def _tasks_with(columns: Sequence[Column], measured: Measured) -> list[str]:
+    """The tasks that columns of any task speak of."""
+    found = [measured.tasks_with(one.metric, one.split) for one in columns if one.task == ANY_TASK]
+    return list(dict.fromkeys(task for tasks in found for task in tasks))
+
+
+def _readings(columns: Sequence[Column]) -> list[tuple[str, str, str]]:
+    return [(one.task, one.metric, one.split) for one in columns if one.measure == "score" and one.task]
+
+
+def _rows(printed: Printed, views: Sequence[View]) -> list[Row]:
+    """All rows in the paper's order, then models that the paper has not, then the floors."""
+    rows: list[Row] = []
+    placed: set[str] = set()
+    layout, measured = printed.layout, views[0].filling.measured
+    for section in layout.sections:
+        for model in section.models:
+            rows.extend(_model_rows(model, section, printed, views))
+        placed.update(section.models)
+        for family, members in section.families.items():
+            rows.append(_family_row(family, members, section, printed, views[0]))
+            for member in members:
+                found = _model_rows(member, section, printed, views)
+                rows.extend(replace(row, title=f"  {row.title}") for row in found if row.encoder)
+            placed.update(members)
+        for name in section.quoted:
+            rows.append(Row(name, name, printed.row(name, views[0].columns, section), "quoted", section=section.title))
+        for name, task in section.tasks.items():
+            rows.append(_data_row(name, task, section, printed, views[0]))
+    for entry in measured.entries:
+        if layout.others and entry.kind == "model" and entry.model not in placed and _is_asked(entry, views):
+            rows.extend(row for view in views for row in _entry_row(entry, Section(title=OTHERS), printed, view))
+        elif layout.floors and entry.kind == "floor":
+            rows.extend(row for view in views for row in _entry_row(entry, Section(title=FLOORS), printed, view))
+    return rows
+
+
+def _is_asked(entry: Entry, views: Sequence[View]) -> bool:
+    """Whether a model that the paper has not belongs in the table: it has runs of the scored tasks, if any are."""
+    tasks = {column.task for view in views for column in view.columns if column.measure == "score"}
+    return not tasks or any(run.task in tasks for run in entry.runs)
+
+
+def _model_rows(model: str, section: Section, printed: Printed, views: Sequence[View]) -> list[Row]:
+    """The rows of a model of the paper: one an entry and view, or an empty one where the experiment has none."""
+    measured = views[0].filling.measured
+    entries = [entry for entry in measured.entries if entry.model == model and entry.kind == "model"]
+    if entries:
+        return [row for view in views for entry in entries for row in _entry_row(entry, section, printed, view)]
+    if section.ours:
+        return []
+    rows = []
+    for variant in dict.fromkeys(view.variant for view in views):
+        cells = printed.row(model + variant.key, views[0].columns, section)
+        silent = {column.name for column in views[0].columns if column.measure in ("printed", "setting")}
+        why = "not in this experiment"
+        empty = {name: cell if name in silent else replace(cell, reason=why) for name, cell in cells.items()}
+        rows.append(Row(model, _title(model, variant), empty, section=section.title, key=model + variant.key))
+    return rows
+
+
+def _entry_row(entry: Entry, section: Section, printed: Printed, view: View) -> list[Row]:
+    """The row of an entry in one view. A floor has rows only where a metric of the view was stored for it."""
+    key = entry.model + view.variant.key
+    listed = section.printed and not section.ours and section.title not in (OTHERS, FLOORS)
+    cells: dict[str, Cell] = {}
+    for column in view.columns:
+        beside = printed.cell(key, column, listed=listed)
+        cell = view.filling.cell(entry, column)
+        cells[column.name] = replace(cell, published=beside.published, unavailable=beside.unavailable)
+    row = Row(
+        entry.model,
+        _title(entry.model, view.variant),
+        cells,
+        entry.kind,
+        entry.encoder,
+        section.title,
+        ", ".join(filter(None, (entry.settings, view.settings))),
+        key,
+    )
+    return [row] if row.measured() or entry.kind == "model" else []
+
+
+def _title(model: str, variant: Variant) -> str:
+    return f"{model}, {variant.title}" if variant.title else model
+
+
+def _data_row(name: str, task: str, section: Section, printed: Printed, view: View) -> Row:
+    """One data set: what the paper says of it, and the rows that the sweep found."""
+    cells: dict[str, Cell] = {}
+    for column in view.columns:
+        beside = printed.cell(name, column)
+        cells[column.name] = replace(data_cell(view.filling.measured, task, column), published=beside.published)
+    return Row(name, task, cells, "task", section=section.title)
+
+
+def _family_row(family: str, members: Sequence[str], section: Section, printed: Printed, view: View) -> Row:
+    """One row of the paper for several models: the mean of theirs; of a range, the mean of each end."""
+    measured = view.filling.measured
+    entries = [entry for entry in measured.entries if entry.model in members and entry.kind == "model"]
+    alike = len({entry.encoder for entry in entries}) == 1
+    cells: dict[str, Cell] = {}
+    for column in view.columns:
+        found = [view.filling.cell(entry, column) for entry in entries] if alike else []
+        cells[column.name] = replace(_mean_cell(found), published=printed.cell(family, column).published)
+    return Row(family, family, cells, "family", entries[0].encoder if alike else "", section.title)
+
+
+def _mean_cell(cells: Sequence[Cell]) -> Cell:
+    """The mean of cells that have a value."""
+    known = [cell for cell in cells if cell.value is not None]
+    if not known:
+        return Cell(reason="not measured" if cells else "not in this experiment")
+    lows = [cell.value for cell in known if cell.value is not None]
+    highs = [cell.value_high for cell in known if cell.value_high is not None]
+    high = sum(highs) / len(highs) if len(highs) == len(known) else None
+    return replace(known[0], value=sum(lows) / len(lows), value_high=high)
+
+
+def _footnoted(
+    rows: Sequence[Row], number: str, paper: Paper, published: bool
+) -> tuple[list[Row], list[str], list[str]]:
+    """The same rows with footnote numbers on their cells, the texts, and remarks that belong to no cell of these.
+
+    They speak of published numbers only.
+    """
+    marked = [dict(row.cells) for row in rows]
+    texts: list[str] = []
+    remarks: list[str] = []
+    for note in paper.footnotes if published else ():
+        if number not in note.tables:
+            continue
+        places = [
+            (cells, column)
+            for model, column in note.cells
+            for row, cells in zip(rows, marked, strict=True)
+            if model in (row.model, row.key) and column in cells and cells[column].published is not None
+        ]
+        (texts if places else remarks).append(note.text)
+        for cells, column in places:
+            cells[column] = replace(cells[column], marks=(*cells[column].marks, len(texts)))
+    return [replace(row, cells=cells) for row, cells in zip(rows, marked, strict=True)], texts, remarks
+
+
+def printed_number(paper: Paper, key: str, column: str) -> Published | None:
+    """The first number of that name in any of the paper's tables."""
+    found = [number for (_, model, name), number in paper.numbers.items() if (model, name) == (key, column)]
+    return found[0] if found else None

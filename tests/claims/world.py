@@ -1,0 +1,60 @@
+"""Runs with stored predictions of a given share of right answers, for verdicts that can be told beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from hashbench.store.engine import Store, open_store
+from hashbench.store.finishing import finish
+from hashbench.store.planning import add_experiment
+from hashbench.store.queue import Environment, claim
+from hashbench.store.result import Metric, Predictions, Result
+from tests.databases.hand_made import STEP, HandRun
+
+N = 400
+
+
+@dataclass(frozen=True)
+class Answers:
+    """A run on two classes, of which a share is answered right; other seeds are right elsewhere."""
+
+    model: str
+    right: float
+    seed: int | None = 0
+    task: str = "sst2"
+    n: int = N
+    stored: bool = True  # whether the predictions are
+    split: str = "validation"
+
+    def run(self) -> HandRun:
+        """The run as it is planned."""
+        kind = "floor" if self.seed is None else "finetune"
+        return HandRun(self.model, self.task, self.seed, kind=kind, own=("accuracy", self.split))
+
+    def result(self) -> Result:
+        """What it measured: exactly round(right x n) of n right."""
+        targets = np.arange(self.n) % 2
+        right = np.zeros(self.n, bool)
+        right[: round(self.right * self.n)] = True
+        number = sum(map(ord, self.model)) + (self.seed or 0)
+        right = np.random.default_rng(number).permutation(right)
+        score = Metric("accuracy", float(right.mean()), split=self.split, step=STEP)
+        outputs = np.where(right, targets, 1 - targets)
+        kept = [Predictions(self.split, "best", outputs, targets, f"rows-{self.n}")] if self.stored else []
+        return Result([score, Metric("best_step", STEP), Metric("last_step", STEP)], predictions=kept, seconds=1.0)
+
+
+def build(path: Path, runs: Sequence[Answers | HandRun], **config: object) -> Store:
+    """The database of an experiment `by-hand` in which these runs are finished; its baseline is bert-mlm."""
+    store = open_store(path)
+    rows = [run.run().row() if isinstance(run, Answers) else run.row() for run in runs]
+    results = {row.id: run.result() for row, run in zip(rows, runs, strict=True)}
+    assert len(results) == len(runs)
+    experiment = add_experiment(store, "by-hand", {"name": "by-hand", **config}, rows, baseline="bert-mlm")
+    while held := claim(store, experiment, worker="w", lease_s=60, max_attempts=1, environment=Environment("h")):
+        finish(store, held, results[held.run_id])
+    return store

@@ -1,0 +1,116 @@
+"""The page as text: what stands in it, that nothing in the data is read as markup, and how it is written."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from hashbench.errors import InputError
+from hashbench.rendering.page.main import page
+from hashbench.rendering.report import tables
+from hashbench.store.engine import Store, open_store
+from hashbench.tables.numbers import printed
+from tests.databases.made_up import World, build
+
+EXAMPLE = Path(__file__).parents[2] / "results.db.example"
+EVIL = '</script><script>alert(1)</script>&<b title="x">'
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    world = World(tasks=("cola", "sst2"), seeds=(0, 1), name=EVIL, notes={"sst2": {"data": EVIL, "origin": "builtin"}})
+    return build(tmp_path_factory.mktemp("page") / "results.db", world)
+
+
+@pytest.fixture(scope="module")
+def text(store: Store) -> str:
+    return page(store)
+
+
+def data_of(text: str) -> dict:  # type: ignore[type-arg]
+    """The block of data."""
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
+    assert found is not None
+    return json.loads(found[1])
+
+
+class Balance(HTMLParser):
+    """Counts tags, and keeps those that are open."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: list[tuple[str, dict[str, str | None]]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append((tag, dict(attrs)))
+        if tag not in ("meta", "link", "br"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_names_and_notes_are_text_and_every_tag_is_closed(text: str) -> None:
+    balance = Balance()
+    balance.feed(text)
+    assert balance.open == []
+    assert sum(tag == "script" for tag, _ in balance.seen) == 5  # four of ours and the data
+    assert "<b title" not in text and "&lt;/script&gt;" in text
+    assert any(EVIL in one for one in data_of(text)["texts"])
+
+
+def test_nothing_points_elsewhere(text: str) -> None:
+    balance = Balance()
+    balance.feed(text)
+    addresses = [value for _, named in balance.seen for name, value in named.items() if name in ("src", "href")]
+    assert all(str(address).startswith(("#", "data:")) for address in addresses)
+    assert "url(" not in text and "@import" not in text
+    assert "default-src 'none'" in text
+
+
+def test_cells_are_those_of_the_tables_with_published_values_beside_them(text: str, store: Store) -> None:
+    cell = tables(store, table="1")[0].rows[0].cells["cola"]
+    assert f'<span class="v">{cell.value:.1f}</span>' in text or f'<span class="v best">{cell.value:.1f}</span>' in text
+    assert f'<span class="p">{printed(cell)}' in text
+    assert "BUILT-IN DATA" in text.split("<nav")[0]  # at the top, before anything else
+
+
+def test_every_cell_with_a_score_names_its_runs(text: str, store: Store) -> None:
+    data = data_of(text)
+    own = data["tables"]["own-0"]
+    column = next(one for one in own["columns"] if one["tasks"] == ["cola"])
+    runs = [data["runs"][place] for place in own["rows"][0]["runs"]]
+    found = {run["id"] for run in runs if run.get("task") is not None and data["texts"][run["task"]] == "cola"}
+    rows = store.query("SELECT run_id FROM glue_scores WHERE own = 1 AND task = 'cola' AND model = 'bert-mlm'")
+    assert found == {row["run_id"][:16] for row in rows}
+    assert column["reads"] == "matthews validation"
+
+
+def test_the_example_is_a_page_of_less_than_three_megabytes() -> None:
+    found = page(open_store(EXAMPLE, create=False, read_only=True), experiment="superbloom_entities_tiny")
+    assert 20_000 < len(found.encode()) < 3_000_000
+
+
+def test_one_table_can_be_asked_for(store: Store) -> None:
+    names = list(data_of(page(store, table="2"))["tables"])
+    assert names == ["own-0", "paper-0"]
+    with pytest.raises(InputError, match="hashformers has no table '9' here"):
+        page(store, table="9")
+
+
+def test_it_is_written_whole_or_not_at_all(store: Store, tmp_path: Path) -> None:
+    file = tmp_path / "page.html"
+    file.write_text("before")
+    assert page(store, output=file) == file.read_text(encoding="utf-8")
+    assert [one.name for one in tmp_path.iterdir()] == ["page.html"]
+    with pytest.raises(InputError, match="give a file in a folder that exists"):
+        page(store, output=tmp_path / "none" / "page.html")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(InputError, match="give a file in a folder that exists"):
+        page(store, output=tmp_path / "folder")
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["folder", "page.html"]

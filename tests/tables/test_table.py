@@ -1,0 +1,40 @@
+"""Which cell is best."""
+
+from __future__ import annotations
+
+from hashbench.tables.table import Cell, Column, Row, RowKind, mark_best
+
+SCORE = Column("cola", "percent", "score", better="high")
+COUNT = Column("emb_params", "params", "fact", better="low")
+
+
+def _row(model: str, cell: Cell, kind: RowKind = "model", name: str = "cola") -> Row:
+    return Row(model, model, {name: cell}, kind)
+
+
+def _best(rows: list[Row], column: Column) -> list[str]:
+    return [row.model for row in mark_best(rows, (column,)) if row.cells[column.name].best]
+
+
+def test_what_prints_alike_is_best_together() -> None:
+    rows = [_row("a", Cell(50.04)), _row("b", Cell(50.01)), _row("c", Cell(49.9))]
+    assert _best(rows, SCORE) == ["a", "b"]
+
+
+def test_a_floor_does_not_compete() -> None:
+    rows = [_row("a", Cell(50.0)), _row("b", Cell(40.0)), _row("majority", Cell(60.0), "floor")]
+    assert _best(rows, SCORE) == ["a"]
+
+
+def test_scores_on_other_data_are_not_compared() -> None:
+    rows = [_row("a", Cell(50.0, group="x")), _row("b", Cell(90.0, group="y")), _row("c", Cell(40.0, group="x"))]
+    assert _best(rows, SCORE) == ["a"]
+
+
+def test_one_model_alone_is_not_best_of_anything() -> None:
+    assert _best([_row("a", Cell(50.0)), _row("b", Cell(None))], SCORE) == []
+
+
+def test_counts_in_thousands_are_below_counts_in_millions() -> None:
+    rows = [_row("a", Cell(38.6, unit="M"), name="emb_params"), _row("b", Cell(797.2, unit="K"), name="emb_params")]
+    assert _best(rows, COUNT) == ["b"]
