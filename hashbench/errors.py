@@ -1,5 +1,10 @@
 """The one error that a user of hashbench can cause."""
 
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
 
 class InputError(Exception):
     """Wrong input: one line, *where: what; remedy*. The command line prints it and leaves with exit code 2."""
@@ -17,3 +22,18 @@ def near_match(word: str, known: list[str]) -> str:
 
     matches = difflib.get_close_matches(word, known, n=2, cutoff=0.6)
     return f"; did you mean {' or '.join(repr(match) for match in matches)}?" if matches else ""
+
+
+@contextlib.contextmanager
+def located(where: str) -> Iterator[None]:
+    """Puts `where` (a file, a file and line, a model) before the message of an InputError from the block.
+
+    >>> with located("glue.yaml:7"):
+    ...     raise InputError("unknown model 'x'")
+    Traceback (most recent call last):
+    hashbench.errors.InputError: glue.yaml:7: unknown model 'x'
+    """
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from error

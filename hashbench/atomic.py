@@ -1,0 +1,36 @@
+"""Files and folders that are there whole or not at all, whatever ends the program that writes them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+
+@contextlib.contextmanager
+def atomic_write(path: Path) -> Iterator[Path]:
+    """Yields a path beside `path`, a file or a folder to be written; it takes the name of `path` when the block ends.
+
+    After an error nothing of it is left and `path` is what it was. The name belongs to this process, so that two
+    processes may write the same file; the last one counts. A folder must not exist yet. Makes the parent folders.
+
+    >>> import tempfile
+    >>> target = Path(tempfile.mkdtemp()) / "new" / "file.txt"
+    >>> with atomic_write(target) as part:
+    ...     _ = part.write_text("whole")
+    >>> target.read_text(), len(list(target.parent.iterdir()))
+    ('whole', 1)
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        yield part
+        os.replace(part, path)
+    except BaseException:
+        if part.is_dir():
+            shutil.rmtree(part, ignore_errors=True)
+        else:
+            part.unlink(missing_ok=True)
+        raise

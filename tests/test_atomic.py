@@ -1,0 +1,34 @@
+"""Files that are there whole or not at all."""
+
+from pathlib import Path
+
+import pytest
+
+from hashbench.atomic import atomic_write
+
+
+def test_an_error_leaves_the_file_as_it_was_and_nothing_beside_it(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("before")
+    with pytest.raises(KeyboardInterrupt), atomic_write(path) as part:
+        part.write_text("half")
+        raise KeyboardInterrupt
+    assert path.read_text() == "before" and list(tmp_path.iterdir()) == [path]
+
+
+def test_a_folder_appears_whole(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "folder"
+    with atomic_write(path) as part:
+        part.mkdir()
+        (part / "a").write_text("1")
+        assert not path.exists()
+    assert [file.name for file in path.iterdir()] == ["a"] and list(path.parent.iterdir()) == [path]
+
+
+def test_an_error_removes_the_folder_in_the_making(tmp_path: Path) -> None:
+    path = tmp_path / "folder"
+    with pytest.raises(ValueError), atomic_write(path) as part:
+        part.mkdir()
+        (part / "a").write_text("1")
+        raise ValueError
+    assert list(tmp_path.iterdir()) == []
