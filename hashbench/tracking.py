@@ -36,13 +36,13 @@ def run_label(model: str, kind: str, task: str | None, seed: int | None) -> str:
     return " ".join([*parts, f"seed {seed}"] if kind in ("finetune", "robustness") else parts)
 
 
-def metric_name(split: str, name: str, perturbation: str = "") -> str:
+def metric_name(split: str, name: str, condition: str = "") -> str:
     """A stored metric as W&B shows it; its sections are the splits.
 
     >>> metric_name("validation", "accuracy"), metric_name("", "total_params"), metric_name("test", "rec@1", "beam=10")
     ('validation/accuracy', 'total_params', 'test/rec@1 beam=10')
     """
-    return (f"{split}/{name}" if split else name) + (f" {perturbation}" if perturbation else "")
+    return (f"{split}/{name}" if split else name) + (f" {condition}" if condition else "")
 
 
 def final_values(metrics: Sequence[Metric]) -> dict[str, float | None]:
@@ -53,7 +53,7 @@ def final_values(metrics: Sequence[Metric]) -> dict[str, float | None]:
     best = next((metric.value for metric in metrics if (metric.split, metric.name) == ("", "best_step")), None)
     reported = [metric for metric in metrics if best is None or not metric.split or metric.step <= best]
     return {
-        metric_name(metric.split, metric.name, metric.perturbation): metric.value
+        metric_name(metric.split, metric.name, metric.condition): metric.value
         for metric in sorted(reported, key=lambda metric: metric.step)
         if metric.split != "train"
     }

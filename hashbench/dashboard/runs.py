@@ -39,7 +39,7 @@ SIZES_OF_A_MODEL = {  # name at W&B -> column or stored fact of the report, and 
     "ms/infer_high": ("infer_ms", "high"),
 }
 POINTS = """
-SELECT f.run_id, m.split, m.name, m.step, m.perturbation, m.value, m.reason
+SELECT f.run_id, m.split, m.name, m.step, m.perturbation AS condition, m.value, m.reason
 FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id
 WHERE f.experiment_id = :experiment
 ORDER BY m.step, m.split, m.name, m.perturbation
@@ -100,7 +100,7 @@ def shown(store: Store, experiment: str | None = None) -> Shown:
     table = own_table(measured, paper)
     points: dict[str, list[Metric]] = {}
     for row in store.query(POINTS, experiment=measured.experiment.id):
-        metric = Metric(row["name"], row["value"], row["split"], row["step"], row["perturbation"], row["reason"])
+        metric = Metric(row["name"], row["value"], row["split"], row["step"], row["condition"], row["reason"])
         points.setdefault(row["run_id"], []).append(metric)
     tags: dict[str, list[str]] = {}
     for row in store.query(MEMBERS, experiment=measured.experiment.id):
@@ -129,7 +129,7 @@ def _finished(measured: Measured, run: MeasuredRun, metrics: Sequence[Metric], t
     for score in measured.scores[key] if key in measured.scores else ():
         if score.own and score.value is not None:
             summary["score"] = score.value
-    missing = [f"{metric_name(one.split, one.name, one.perturbation)}: {one.reason}" for one in metrics if one.reason]
+    missing = [f"{metric_name(one.split, one.name, one.condition)}: {one.reason}" for one in metrics if one.reason]
     if missing:
         summary["missing"] = "; ".join(dict.fromkeys(missing))
     summary["seconds"] = run.origin.seconds
@@ -151,7 +151,7 @@ def _curves(metrics: Sequence[Metric]) -> tuple[tuple[int, Mapping[str, float]],
     """Points by step. What has no step, and what was measured in another way than the curve, is no point of one."""
     steps: dict[int, dict[str, float]] = {}
     for metric in metrics:
-        if metric.split and metric.step > 0 and not metric.perturbation and metric.value is not None:
+        if metric.split and metric.step > 0 and not metric.condition and metric.value is not None:
             steps.setdefault(metric.step, {})[metric_name(metric.split, metric.name)] = metric.value
     return tuple(sorted(steps.items()))
 

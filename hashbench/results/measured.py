@@ -195,7 +195,7 @@ def measure(store: Store, name: str | None = None, *, checkpoint: str = "best") 
         _add(scores, by_key, row, row["metric"], own=bool(row["own"]))
     perturbed: Scores = {}
     for row in store.query(queries.PERTURBED, **key):
-        _add(perturbed, by_key, row, f"{row['metric']} {row['perturbation']}", own=False)
+        _add(perturbed, by_key, row, f"{row['metric']} {row['condition']}", own=False)
     facts = {
         (row["model"], row["encoder"], row["column_name"]): Fact(row["value"], row["value_high"])
         for query in (queries.FACTS, queries.COLUMNS)  # what the views form of facts stands for a fact of its name

@@ -12,22 +12,22 @@ from hashbench.store.engine import Store
 from hashbench.store.result import Predictions, unpack
 
 OF_ATTEMPT = """
-SELECT split, perturbation, outputs, targets, index_fingerprint FROM predictions
+SELECT split, perturbation AS condition, outputs, targets, index_fingerprint FROM predictions
 WHERE attempt_id = :attempt AND checkpoint = 'best'
 """
 OF_FINETUNING = """
-SELECT f.task, f.model, f.seed, p.split, p.perturbation, p.outputs, p.targets, p.index_fingerprint
+SELECT f.task, f.model, f.seed, p.split, p.perturbation AS condition, p.outputs, p.targets, p.index_fingerprint
 FROM finished f JOIN predictions p ON p.attempt_id = f.attempt_id
 WHERE f.experiment_id = :experiment AND f.kind = 'finetune' AND p.checkpoint = 'best' AND p.perturbation = ''
 """
 
-Arrays = dict[tuple[str, str], tuple[np.ndarray, np.ndarray]]  # (split, perturbation) -> outputs, targets
+Arrays = dict[tuple[str, str], tuple[np.ndarray, np.ndarray]]  # (split, condition) -> outputs, targets
 
 
 def outputs_of(store: Store, attempt: int) -> Arrays:
     """Everything that an attempt stored; empty where it stored no predictions."""
     found = [_ordered(row) for row in store.query(OF_ATTEMPT, attempt=attempt)]
-    return {(one.split, one.perturbation): (one.outputs, one.targets) for one in found}
+    return {(one.split, one.condition): (one.outputs, one.targets) for one in found}
 
 
 def finetuned_outputs(store: Store, experiment: int) -> dict[tuple[str, str, int, str], np.ndarray]:
@@ -38,5 +38,5 @@ def finetuned_outputs(store: Store, experiment: int) -> dict[tuple[str, str, int
 
 def _ordered(row: RowMapping) -> Predictions:
     outputs, targets = unpack(row["outputs"]), unpack(row["targets"])
-    stored = Predictions(row["split"], "best", outputs, targets, row["index_fingerprint"], row["perturbation"])
+    stored = Predictions(row["split"], "best", outputs, targets, row["index_fingerprint"], row["condition"])
     return stored.in_order_of_targets()

@@ -15,7 +15,7 @@ SELECT run_id, model, metric, split, own, value, reason FROM glue_scores
 WHERE experiment_id = :experiment AND checkpoint = :checkpoint ORDER BY position, seed
 """
 PERTURBED = """
-SELECT run_id, model, metric, split, perturbation, value, reason FROM perturbed_scores
+SELECT run_id, model, metric, split, condition, value, reason FROM perturbed_scores
 WHERE experiment_id = :experiment ORDER BY position, seed
 """
 ORIGINS = """

@@ -23,11 +23,11 @@ from hashbench.store.status import Experiment, find_experiment
 
 AVERAGE = "average"
 SCORES = """
-SELECT model, position, task, seed, metric, split, perturbation, value, run_id, attempt_id FROM robustness
+SELECT model, position, task, seed, metric, split, condition, value, run_id, attempt_id FROM robustness
 WHERE experiment_id = :experiment AND own = 1 ORDER BY position
 """
 FACTS = """
-SELECT model, position, task, name, perturbation, value FROM robustness_facts
+SELECT model, position, task, name, condition, value FROM robustness_facts
 WHERE experiment_id = :experiment ORDER BY position
 """
 LABELS = """
@@ -101,7 +101,7 @@ class Robustness:
 
     experiment: Experiment
     curves: tuple[Curve, ...]
-    facts: Mapping[tuple[str, str, str, str], float]  # (task, model, name, perturbation)
+    facts: Mapping[tuple[str, str, str, str], float]  # (task, model, name, condition)
     notes: tuple[str, ...]
     labels: tuple[str, ...]  # every model of the experiment, measured or not: its place gives its colour in figures
 
@@ -122,9 +122,9 @@ class Robustness:
         wanted = (model, task, kind)
         return next((one for one in self.curves if (one.model, one.task, one.kind) == wanted), None)
 
-    def fact(self, task: str, model: str, name: str, perturbation: str = "") -> float | None:
+    def fact(self, task: str, model: str, name: str, condition: str = "") -> float | None:
         """A fact, None where it was not measured or has no value."""
-        return self.facts.get((task, model, name, perturbation))
+        return self.facts.get((task, model, name, condition))
 
 
 def measure_robustness(store: Store, name: str | None = None, *, draws: int = DRAWS) -> Robustness:
@@ -148,7 +148,7 @@ def measure_robustness(store: Store, name: str | None = None, *, draws: int = DR
     counted = _averaged_tasks(curves)
     averages = _averages([curve for curve in curves if curve.task in counted])
     facts = {
-        (row["task"], row["model"], row["name"], row["perturbation"]): row["value"]
+        (row["task"], row["model"], row["name"], row["condition"]): row["value"]
         for row in store.query(FACTS, experiment=experiment.id)
         if row["value"] is not None
     }
@@ -171,9 +171,9 @@ def find_model(found: Robustness, name: str) -> str:
 
 def _curves(rows: Sequence[dict[str, object]], arrays: Mapping[int, Arrays], draws: int) -> list[Curve]:
     """The curves of one model on one task. A score that is missing at one rate leaves the curve out."""
-    scores = {(row["seed"], row["perturbation"]): row["value"] for row in rows}
+    scores = {(row["seed"], row["condition"]): row["value"] for row in rows}
     attempts = {row["seed"]: int(str(row["attempt_id"])) for row in rows}
-    labels = list(dict.fromkeys(str(row["perturbation"]) for row in rows))
+    labels = list(dict.fromkeys(str(row["condition"]) for row in rows))
     kinds = list(dict.fromkeys(label.partition("=")[0] for label in labels if label))
     known = _draw_all(rows[0], labels, [arrays[attempt] for attempt in attempts.values()], draws)
     found = []
@@ -268,7 +268,7 @@ def _notes(
     for row in rows:
         key = (row["task"], row["model"], row["seed"], row["split"])
         ours = arrays[int(str(row["attempt_id"]))].get((str(row["split"]), ""))
-        if row["perturbation"] == "" and ours and key in stored and not np.array_equal(stored[key], ours[0]):
+        if row["condition"] == "" and ours and key in stored and not np.array_equal(stored[key], ours[0]):
             other.append(f"{row['model']} on {row['task']} seed {row['seed']}")
     if not other:
         return []

@@ -89,7 +89,7 @@ def _metric_row(claim: Claim, item: Metric) -> dict[str, Any]:
         "split": item.split,
         "name": item.name,
         "step": item.step,
-        "perturbation": item.perturbation,
+        "perturbation": item.condition,
         "value": value,
         "reason": reason,
     }
@@ -101,7 +101,7 @@ def _predictions_row(claim: Claim, item: Predictions) -> dict[str, Any]:
         "run_id": claim.run_id,
         "split": item.split,
         "checkpoint": item.checkpoint,
-        "perturbation": item.perturbation,
+        "perturbation": item.condition,
         "outputs": pack(item.outputs),
         "targets": pack(item.targets),
         "index_fingerprint": item.index_fingerprint,

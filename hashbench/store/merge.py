@@ -190,7 +190,7 @@ def _differences(target: Connection, theirs: RowMapping, counted: int | None, ot
     return [
         Difference(theirs["id"], split, name, step, ours.get(key), copy.get(key))
         for key in sorted(ours | copy)
-        for split, name, step, _perturbation in [key]
+        for split, name, step, _condition in [key]
         if not _is_equal(ours.get(key), copy.get(key))
     ]
 

@@ -24,7 +24,7 @@ class Metric:
     value: float | None
     split: str = ""
     step: int = 0
-    perturbation: str = ""
+    condition: str = ""
     reason: str | None = None
 
     def stored(self) -> tuple[float | None, str | None]:
@@ -45,7 +45,7 @@ class Metric:
 class Predictions:
     """Outputs (n, ...) and targets (n,) of one split, in the order of the row ids that the fingerprint names.
 
-    `perturbation`: what was done to the texts before, "" where nothing.
+    `condition`: under which other way of evaluating, "" where none: a beam width, noise in the texts ('swap=0.05').
     """
 
     split: str
@@ -53,7 +53,7 @@ class Predictions:
     outputs: np.ndarray
     targets: np.ndarray
     index_fingerprint: str
-    perturbation: str = ""
+    condition: str = ""
 
     def __post_init__(self) -> None:
         if len(self.outputs) != len(self.targets):

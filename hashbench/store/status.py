@@ -194,7 +194,7 @@ def artifacts(store: Store, run_id: str) -> list[Artifact]:
 
 
 def predictions(
-    store: Store, run_id: str, split: str, checkpoint: Checkpoint, perturbation: str = ""
+    store: Store, run_id: str, split: str, checkpoint: Checkpoint, condition: str = ""
 ) -> Predictions | None:
     """Outputs and targets of a finished run, or None where they are not stored."""
     table = predictions_table
@@ -202,12 +202,12 @@ def predictions(
     rows = rows.join(run, run.c.finished_attempt == table.c.attempt_id)
     rows = rows.where(run.c.id == run_id, run.c.state == "done", table.c.split == split)
     with store.read() as connection:
-        of = (table.c.checkpoint == checkpoint, table.c.perturbation == perturbation)
+        of = (table.c.checkpoint == checkpoint, table.c.perturbation == condition)
         row = connection.execute(rows.where(*of)).first()
     if row is None:
         return None
     outputs, targets = unpack(row.outputs), unpack(row.targets)
-    return Predictions(split, checkpoint, outputs, targets, row.index_fingerprint, perturbation)
+    return Predictions(split, checkpoint, outputs, targets, row.index_fingerprint, condition)
 
 
 def durations(store: Store) -> list[Duration]:

@@ -46,9 +46,9 @@ WHERE f.kind IN ('finetune', 'floor') AND s.split NOT IN ('', 'train') AND s.per
 """
 
 VIEWS["perturbed_scores"] = """
--- a score of the reported model under another way of evaluating (perturbation: a beam width, a tenth of the cases ...)
+-- a score of the reported model under another way of evaluating (condition: a beam width, a tenth of the cases ...)
 SELECT f.experiment_id, f.experiment, f.encoder, f.model, f.position, f.kind, f.task, f.seed,
-       s.name AS metric, s.split, s.perturbation, s.value, s.reason, f.data_fingerprint, f.run_id
+       s.name AS metric, s.split, s.perturbation AS condition, s.value, s.reason, f.data_fingerprint, f.run_id
 FROM finished f
 JOIN metric c ON c.attempt_id = f.attempt_id AND c.split = '' AND c.name = 'best_step' AND c.step = 0
 JOIN metric s ON s.attempt_id = f.attempt_id AND s.step = CAST(c.value AS INTEGER)
@@ -56,10 +56,11 @@ WHERE f.kind IN ('finetune', 'floor') AND s.perturbation <> ''
 """
 
 VIEWS["robustness"] = """
--- a score of a fine-tuned model on perturbed texts (perturbation 'swap=0.05': kind and share of the words changed; '':
+-- a score of a fine-tuned model on perturbed texts (condition 'swap=0.05': kind and share of the words changed; '':
 -- the texts as they are); value: natural range; own: 1 where the experiment's own table reads this metric and split
 SELECT f.experiment_id, f.experiment, f.baseline, f.encoder, f.model, f.position, f.task, f.seed,
-       m.name AS metric, m.split, m.perturbation, m.value, m.reason, f.data_fingerprint, f.run_id, f.attempt_id,
+       m.name AS metric, m.split, m.perturbation AS condition, m.value, m.reason, f.data_fingerprint,
+       f.run_id, f.attempt_id,
        CASE WHEN m.name = f.own_metric AND m.split = f.own_split THEN 1 ELSE 0 END AS own
 FROM finished f
 JOIN metric m ON m.attempt_id = f.attempt_id
@@ -67,10 +68,10 @@ WHERE f.kind = 'robustness' AND m.split <> ''
 """
 
 VIEWS["robustness_facts"] = """
--- of a data set under a perturbation: shares of words changed, and of types and tokens that no pre-training saw; of a
+-- of a data set under a condition: shares of words changed, and of types and tokens that no pre-training saw; of a
 -- model's coder on its types: types per bucket, share of tokens that share their code, agreement of misspelled words
 SELECT f.experiment_id, f.experiment, f.encoder, f.model, f.position, f.task, f.seed,
-       m.name, m.perturbation, m.value, m.reason, f.run_id
+       m.name, m.perturbation AS condition, m.value, m.reason, f.run_id
 FROM finished f
 JOIN metric m ON m.attempt_id = f.attempt_id
 WHERE f.kind = 'robustness' AND m.split = ''

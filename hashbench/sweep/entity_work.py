@@ -117,22 +117,22 @@ def scored(outputs: np.ndarray, targets: np.ndarray, step: int, names: tuple[str
         if not name.startswith(("rec@", "mrr")):
             continue
         by_page = page_mean(values, pages)
-        found.append(Metric(name, by_page, split="test", step=step, perturbation="pages alike"))
+        found.append(Metric(name, by_page, split="test", step=step, condition="pages alike"))
         for tenth in range(TENTHS):
             of_tenth = values[part == tenth]
             if len(of_tenth):
                 label = f"tenth={tenth + 1}"
-                found.append(Metric(name, float(of_tenth.mean()), split="test", step=step, perturbation=label))
+                found.append(Metric(name, float(of_tenth.mean()), split="test", step=step, condition=label))
     for j in range(n_maps):
         right = float(outputs[:, TOKENS + j].mean())
-        found.append(Metric("token_rec@1", right, split="test", step=step, perturbation=f"map={j + 1}"))
+        found.append(Metric("token_rec@1", right, split="test", step=step, condition=f"map={j + 1}"))
     return found
 
 
 def beam_metrics(under: Mapping[int, np.ndarray], step: int) -> list[Metric]:
     """Recall of the approximate search at each beam width."""
     return [
-        Metric(f"rec@{k}", float(recall_at(k, ranks).mean()), split="test", step=step, perturbation=f"beam={beam}")
+        Metric(f"rec@{k}", float(recall_at(k, ranks).mean()), split="test", step=step, condition=f"beam={beam}")
         for beam, ranks in under.items()
         for k in RECALLS
     ]

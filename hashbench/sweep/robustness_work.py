@@ -44,7 +44,7 @@ def do_robustness(run: Run, place: Workplace, machine: Machine) -> Result:
     data = finetuning_data(made.data, resolved, texts, int(run.seed or 0), place.materials.cache, machine)
     outputs = outputs_on(model, head, data, machine, recipe.precision)
     metrics, kept = scored(made, outputs, data)
-    facts = [Metric(name, value, perturbation=label) for (name, label), value in made.facts.items()]
+    facts = [Metric(name, value, condition=label) for (name, label), value in made.facts.items()]
     facts += coder_facts(made, resolved, texts, place.materials.cache)
     shutil.rmtree(place.kept_until_robust(tuned.id), ignore_errors=True)
     notes = notes_of(place.materials.task_data(str(run.task)))
@@ -81,9 +81,9 @@ def scored(
     for name, values in outputs.items():
         split, label = made.parts[name]
         targets = data.targets(name)
-        kept.append(replace(predictions(split, "best", values, targets), perturbation=label))
+        kept.append(replace(predictions(split, "best", values, targets), condition=label))
         for metric, score in scores.evaluate(made.data.task.metrics, targets, values).items():
-            metrics.append(Metric(metric, score.value, split=split, perturbation=label, reason=score.reason))
+            metrics.append(Metric(metric, score.value, split=split, condition=label, reason=score.reason))
     return metrics, kept
 
 

@@ -38,7 +38,8 @@ SELECT f.run_id, m.name, m.value FROM finished f JOIN metric m ON m.attempt_id =
 WHERE f.experiment_id = :experiment AND f.kind = 'finetune' AND m.split = '' AND m.step = 0
 """
 PERTURBED = """
-SELECT f.run_id, m.name, m.perturbation, m.value FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id
+SELECT f.run_id, m.name, m.perturbation AS condition, m.value
+FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id
 WHERE f.experiment_id = :experiment AND m.split = 'test' AND m.perturbation <> ''
 """
 Values = dict[tuple[str, str, str], float]  # by (run id, metric, condition)
@@ -52,7 +53,7 @@ def has_links(measured: Measured) -> bool:
 def link_tables(measured: Measured, store: Store | None = None) -> list[Table]:
     """For each page-link set the main table, recall by beam width and recall by frequency; with a store, intervals."""
     rows = measured.query(PERTURBED, experiment=measured.experiment.id)
-    values = {(row["run_id"], row["name"], row["perturbation"]): row["value"] for row in rows}
+    values = {(row["run_id"], row["name"], row["condition"]): row["value"] for row in rows}
     found = []
     for task in measured.tasks():
         found.append(main_table(measured, task, store))

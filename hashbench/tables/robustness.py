@@ -227,8 +227,8 @@ def tidy(found: Robustness, versus: str | None) -> list[Line]:
             estimates.append(("kept_difference", curve.rates[-1], str(versus), difference[0]))
             estimates.append(("kept_area_difference", None, str(versus), difference[1]))
         rows += [_line(found, curve, *one) for one in estimates]
-    for (task, model, name, perturbation), value in found.facts.items():
-        kind, _, at_rate = perturbation.partition("=")
+    for (task, model, name, condition), value in found.facts.items():
+        kind, _, at_rate = condition.partition("=")
         fact = (found.experiment.name, task, "", kind, float(at_rate) if at_rate else None, model, name, value)
         rows.append(dict(zip(TIDY, (*fact, None, None, None, None, "", "share or count"), strict=True)))
     return rows

@@ -20,7 +20,7 @@ STEP = 100  # of the one evaluation
 
 @dataclass(frozen=True)
 class HandRun:
-    """A finished run: scores by (metric, split, perturbation) in their natural range, and facts by name."""
+    """A finished run: scores by (metric, split, condition) in their natural range, and facts by name."""
 
     model: str
     task: str | None = None
@@ -52,8 +52,8 @@ class HandRun:
         metrics = [Metric(name, value) for name, value in self.facts.items()]
         if self.task:
             metrics += [Metric("best_step", STEP), Metric("last_step", STEP)]
-        for (name, split, perturbation), value in self.scores.items():
-            metrics.append(Metric(name, value, split=split, step=STEP, perturbation=perturbation))
+        for (name, split, condition), value in self.scores.items():
+            metrics.append(Metric(name, value, split=split, step=STEP, condition=condition))
         return Result(metrics, seconds=1.0)
 
 

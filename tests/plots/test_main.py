@@ -20,7 +20,7 @@ from tests.databases.made_up import World, build
 EXAMPLE = Path(__file__).parents[2] / "results.db.example"
 TENTH = """
 SELECT AVG(value) AS value FROM perturbed_scores
-WHERE model = 'a5-l2' AND metric = 'rec@1' AND perturbation = 'tenth=2'
+WHERE model = 'a5-l2' AND metric = 'rec@1' AND condition = 'tenth=2'
 """
 SWAPPED = """
 SELECT m.value AS value FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id

@@ -45,11 +45,11 @@ def arrays(share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
 def result(model: str, seed: int, *, keep: bool, nothing: bool = False) -> Result:
     """A robustness run whose scores are those of its predictions."""
     shares = dict(zip(("", *(f"swap={rate:g}" for rate in RATES)), RIGHT[model], strict=True))
-    metrics = [Metric("accuracy", share, split="validation", perturbation=label) for label, share in shares.items()]
-    metrics += [Metric("unseen_tokens", 0.25), Metric("unseen_tokens", 0.5, perturbation="swap=0.2")]
+    metrics = [Metric("accuracy", share, split="validation", condition=label) for label, share in shares.items()]
+    metrics += [Metric("unseen_tokens", 0.25), Metric("unseen_tokens", 0.5, condition="swap=0.2")]
     metrics += [Metric("types_per_bucket", 1.5), Metric("misspelling_agreement", None, reason="no word")]
     if nothing:
-        metrics = [Metric(m.name, 0.0 if m.split else m.value, m.split, 0, m.perturbation, m.reason) for m in metrics]
+        metrics = [Metric(m.name, 0.0 if m.split else m.value, m.split, 0, m.condition, m.reason) for m in metrics]
     kept = [Predictions("validation", "best", *arrays(share, seed), "x", label) for label, share in shares.items()]
     return Result(metrics, predictions=kept if keep else ())
 
@@ -225,4 +225,3 @@ def test_the_figure_has_a_line_a_model_with_its_interval(tmp_path: Path) -> None
     for line, scores in zip(lines, ([90, 81, 72], [80, 40, 40]), strict=True):
         ends = [(bar[0][1], bar[1][1]) for bar in line[2][0].get_segments()]
         assert all(low < score < high for (low, high), score in zip(ends, scores, strict=True))
-

@@ -164,7 +164,7 @@ def test_means_over_seeds_and_what_is_missing(store: Store, lab: Lab) -> None:
 def test_best_and_last_are_read_at_their_own_step(store: Store, lab: Lab) -> None:
     curve = [Metric("matthews", value, "validation", step) for step, value in ((10, 0.3), (20, 0.6), (30, 0.4))]
     steps = [Metric("best_step", 20), Metric("last_step", 30)]
-    noise = [Metric("loss", 1.0, "train", 20), Metric("matthews", 0.9, "validation", 20, perturbation="typos")]
+    noise = [Metric("loss", 1.0, "train", 20), Metric("matthews", 0.9, "validation", 20, condition="typos")]
     run = lab.run("a")
     lab.finish_all(store, lab.plan(store, run), {run.id: Result([*curve, *steps, *noise])})
     rows = store.query("SELECT checkpoint, step, value FROM glue_scores")

@@ -33,7 +33,7 @@ robustness: {perturbations: [swap, case, unseen], rates: [0.1, 0.3]}
 threads: 1
 """
 OUTPUTS = """
-SELECT r.kind, p.perturbation, p.outputs FROM predictions p JOIN run r ON r.finished_attempt = p.attempt_id
+SELECT r.kind, p.perturbation AS condition, p.outputs FROM predictions p JOIN run r ON r.finished_attempt = p.attempt_id
 WHERE p.checkpoint = 'best' AND r.kind IN ('finetune', 'robustness')
 """
 
@@ -47,7 +47,7 @@ def sweep(*arguments: object) -> int:
 
 def outputs(store: Store) -> dict[tuple[str, str], np.ndarray]:
     """The predictions by kind of run and perturbation."""
-    return {(row["kind"], row["perturbation"]): unpack(row["outputs"]) for row in store.query(OUTPUTS)}
+    return {(row["kind"], row["condition"]): unpack(row["outputs"]) for row in store.query(OUTPUTS)}
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ def test_at_rate_0_outputs_and_scores_are_those_of_the_fine_tuning_bit_for_bit(f
     found = outputs(store)
     assert np.array_equal(found["finetune", ""], found["robustness", ""])
     assert not np.array_equal(found["robustness", "swap=0.3"], found["robustness", ""])
-    ours = store.query("SELECT metric, value FROM robustness WHERE perturbation = ''")
+    ours = store.query("SELECT metric, value FROM robustness WHERE condition = ''")
     theirs = store.query("SELECT metric, value FROM glue_scores WHERE kind = 'finetune' AND checkpoint = 'best'")
     # the fine-tuning stands in two experiments, with and without noise
     assert {tuple(row.values()) for row in ours} == {tuple(row.values()) for row in theirs}
