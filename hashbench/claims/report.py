@@ -19,13 +19,14 @@ from hashbench.claims.times import Times
 from hashbench.errors import InputError, near_match
 from hashbench.papers.paper import Paper, load_paper, papers
 from hashbench.rendering.files import write_whole
-from hashbench.rendering.report import WIDTH, paper_of
+from hashbench.rendering.report import WIDTH
 from hashbench.results.measured import Measured, measure
 from hashbench.results.samples import Evidence, Sample, draw_together
 from hashbench.statistics.draws import DRAWS
 from hashbench.store.engine import Store
 from hashbench.store.result import Checkpoint
 from hashbench.tables.notes import provenance, warnings
+from hashbench.tables.request import paper_of
 from hashbench.tables.table import Column, Table
 
 KEY = "claims"  # of the experiment file

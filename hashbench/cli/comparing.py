@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from hashbench.cli.options import DEFAULT_DB, Format
 from hashbench.cli.output import MISSING, Value, note, print_rows
 from hashbench.errors import InputError
-from hashbench.rendering.report import paper_of
 from hashbench.results.comparison import AVERAGE, Comparison, Line, compare
 from hashbench.results.origins import data_warnings, task_origins
 from hashbench.statistics.estimates import Estimate
 from hashbench.store.engine import open_store
 from hashbench.store.result import Checkpoint
+from hashbench.tables.request import paper_of
 
 PERCENT = 100.0  # scores are stored in their natural range
 COLUMNS = [

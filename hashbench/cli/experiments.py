@@ -96,9 +96,10 @@ def _print_own_table(db: str, experiment: str) -> None:
     from hashbench.cli.output import colored
     from hashbench.rendering.report import report as make_report
     from hashbench.store.engine import open_store
+    from hashbench.tables.request import ReportRequest
 
     store = open_store(db, create=False, read_only=True)
-    print(make_report(store, experiment=experiment, color=colored()).rstrip("\n"))
+    print(make_report(store, ReportRequest(experiment), color=colored()).rstrip("\n"))
 
 
 def status(
@@ -216,12 +217,13 @@ def report(
 
         clash = [name for name, given in (("--paper", paper), ("--table", table)) if given is not None]
         return print_robustness(db, experiment, versus, style.value, output, asked=robustness, clash=clash)
-    from hashbench.cli.reporting import Tables, print_page, print_tables
+    from hashbench.cli.reporting import print_page, print_tables
+    from hashbench.tables.request import ReportRequest
 
-    wanted = Tables(experiment, paper, table, published, examples, all_metrics, checkpoint.value)
+    request = ReportRequest(experiment, paper, table, published, examples, all_metrics, checkpoint.value)
     if style is ReportFormat.html:
-        return print_page(db, wanted, output)
-    print_tables(db, wanted, style.value, output)
+        return print_page(db, request, output)
+    print_tables(db, request, style.value, output)
 
 
 def compare(

@@ -2,41 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from hashbench.cli.claims import operations
 from hashbench.cli.output import colored
 from hashbench.store.engine import open_store
-from hashbench.store.result import Checkpoint
+from hashbench.tables.request import ReportRequest
 
 
-@dataclass(frozen=True)
-class Tables:
-    """Which tables of which experiment, and what is in them."""
-
-    experiment: str | None
-    paper: str | None
-    table: str | None
-    published: bool
-    examples: bool
-    all_metrics: bool
-    checkpoint: Checkpoint
-
-
-def print_tables(db: str, wanted: Tables, style: str, output: Path | None) -> None:
+def print_tables(db: str, request: ReportRequest, style: str, output: Path | None) -> None:
     """Prints tables in one of the formats, into a file too where one is named."""
     from hashbench.rendering.report import report
 
     store = open_store(db, create=False, read_only=True)
-    text = report(store, format=style, output=output, color=colored(), **vars(wanted))
+    text = report(store, request, format=style, output=output, color=colored())
     print(text.rstrip("\n"))
 
 
-def print_page(db: str, wanted: Tables, output: Path | None) -> None:
+def print_page(db: str, request: ReportRequest, output: Path | None) -> None:
     """Writes the page to a file, or prints it where none is named: it is no use on a terminal."""
     from hashbench.rendering.page.main import page
 
-    text = page(open_store(db, create=False, read_only=True), output=output, costs=operations, **vars(wanted))
+    text = page(open_store(db, create=False, read_only=True), request, output=output, costs=operations)
     if output is None:
         print(text.rstrip("\n"))

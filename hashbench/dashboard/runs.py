@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from hashbench.rendering.report import paper_of
 from hashbench.results.measured import Entry, Measured, MeasuredRun, Ratio, measure
 from hashbench.store.engine import Store
 from hashbench.store.result import Metric
 from hashbench.tables.experiment import own_table
 from hashbench.tables.notes import provenance, warnings
+from hashbench.tables.request import paper_of
 from hashbench.tables.table import SIZES, Row, Table
 from hashbench.tracking import final_values, metric_name, run_config, run_label, wandb_id
 

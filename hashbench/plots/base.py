@@ -10,9 +10,10 @@ from typing import Literal
 from matplotlib.figure import Figure
 
 from hashbench.papers.paper import Paper
-from hashbench.rendering.report import paper_of, tables
 from hashbench.results.measured import Measured, measure
 from hashbench.store.engine import Store
+from hashbench.tables.report import tables
+from hashbench.tables.request import ReportRequest, paper_of
 from hashbench.tables.table import Table
 
 Width = Literal["single", "double"]
@@ -44,7 +45,7 @@ class Source:
     @cached_property
     def tables(self) -> list[Table]:
         """The experiment's own tables, with intervals over examples where predictions are stored."""
-        return tables(self.store, experiment=self.experiment, examples=True)
+        return tables(self.store, ReportRequest(self.experiment, examples=True))
 
     @property
     def table(self) -> Table:

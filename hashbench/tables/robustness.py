@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hashbench.rendering.render import Format, render
-from hashbench.rendering.report import paper_of
 from hashbench.results.measured import Measured, measure
 from hashbench.results.robustness import AVERAGE, Curve, Robustness, find_model, measure_robustness
 from hashbench.statistics.estimates import Estimate
 from hashbench.store.engine import Store
 from hashbench.tables.notes import provenance, warnings
+from hashbench.tables.request import paper_of
 from hashbench.tables.table import Cell, Column, Row, Table
 
 PERCENT = 100.0

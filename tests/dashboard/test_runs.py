@@ -9,7 +9,7 @@ import pytest
 
 from hashbench.dashboard.runs import EXPERIMENT, MODEL, shown
 from hashbench.errors import InputError
-from hashbench.rendering.report import tables
+from hashbench.tables.report import tables
 from tests.dashboard.conftest import world
 from tests.databases.made_up import SHIFT, build
 

@@ -13,8 +13,8 @@ from hashbench.plots.base import Source
 from hashbench.plots.main import plot
 from hashbench.plots.registry import plots
 from hashbench.plots.sheet import WIDTHS, handle_of
-from hashbench.rendering.report import tables
 from hashbench.store.engine import Store, open_store
+from hashbench.tables.report import tables
 from tests.databases.made_up import World, build
 
 EXAMPLE = Path(__file__).parents[2] / "results.db.example"

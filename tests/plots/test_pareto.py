@@ -8,9 +8,9 @@ import pytest
 
 from hashbench.plots.base import NothingToDraw, Source
 from hashbench.plots.pareto import draw
-from hashbench.rendering.report import tables
 from hashbench.store.engine import Store
 from hashbench.tables.fronts import Point, front, points_of
+from hashbench.tables.report import tables
 from tests.databases.made_up import World, build
 
 MODELS = ("bert-mlm", "bert-sr", "hashformer-lsh-proj", "hashformer-md-pool")

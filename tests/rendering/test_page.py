@@ -11,9 +11,10 @@ import pytest
 
 from hashbench.errors import InputError
 from hashbench.rendering.page.main import page
-from hashbench.rendering.report import tables
 from hashbench.store.engine import Store, open_store
 from hashbench.tables.numbers import printed
+from hashbench.tables.report import tables
+from hashbench.tables.request import ReportRequest
 from tests.databases.made_up import World, build
 
 EXAMPLE = Path(__file__).parents[2] / "results.db.example"
@@ -74,7 +75,7 @@ def test_nothing_points_elsewhere(text: str) -> None:
 
 
 def test_cells_are_those_of_the_tables_with_published_values_beside_them(text: str, store: Store) -> None:
-    cell = tables(store, table="1")[0].rows[0].cells["cola"]
+    cell = tables(store, ReportRequest(table="1"))[0].rows[0].cells["cola"]
     assert f'<span class="v">{cell.value:.1f}</span>' in text or f'<span class="v best">{cell.value:.1f}</span>' in text
     assert f'<span class="p">{printed(cell)}' in text
     assert "BUILT-IN DATA" in text.split("<nav")[0]  # at the top, before anything else
@@ -92,15 +93,16 @@ def test_every_cell_with_a_score_names_its_runs(text: str, store: Store) -> None
 
 
 def test_the_example_is_a_page_of_less_than_three_megabytes() -> None:
-    found = page(open_store(EXAMPLE, create=False, read_only=True), experiment="superbloom_entities_tiny")
+    store = open_store(EXAMPLE, create=False, read_only=True)
+    found = page(store, ReportRequest("superbloom_entities_tiny"))
     assert 20_000 < len(found.encode()) < 3_000_000
 
 
 def test_one_table_can_be_asked_for(store: Store) -> None:
-    names = list(data_of(page(store, table="2"))["tables"])
+    names = list(data_of(page(store, ReportRequest(table="2")))["tables"])
     assert names == ["own-0", "paper-0"]
     with pytest.raises(InputError, match="hashformers has no table '9' here"):
-        page(store, table="9")
+        page(store, ReportRequest(table="9"))
 
 
 def test_it_is_written_whole_or_not_at_all(store: Store, tmp_path: Path) -> None:

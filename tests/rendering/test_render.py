@@ -6,12 +6,14 @@ import csv
 import io
 import json
 import re
+from typing import Any
 
 import pytest
 
 from hashbench.rendering.render import TIDY, render
 from hashbench.rendering.report import report
 from hashbench.store.engine import Store
+from hashbench.tables.request import ReportRequest
 from hashbench.tables.table import Cell, Column, Published, Row, Table
 
 TABLE = Table(
@@ -31,8 +33,8 @@ TABLE = Table(
 )
 
 
-def _rows(store: Store, **asked: object) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(report(store, format="csv", **asked))))  # type: ignore[arg-type]
+def _rows(store: Store, **fields: Any) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(report(store, ReportRequest(**fields), format="csv"))))
 
 
 def test_tidy_rows_have_the_agreed_columns_names_and_units(small_store: Store) -> None:
@@ -64,13 +66,14 @@ def test_without_published_nothing_published_is_left(small_store: Store) -> None
 
 
 def test_json_holds_the_rows_of_the_csv(small_store: Store) -> None:
-    rows = json.loads(report(small_store, table="1", format="json"))
+    rows = json.loads(report(small_store, ReportRequest(table="1"), format="json"))
     assert [row["column"] for row in rows] == [row["column"] for row in _rows(small_store, table="1")]
     assert rows[0]["value"] is None or isinstance(rows[0]["value"], float)
 
 
 def test_markdown_has_as_many_cells_in_every_line(small_store: Store) -> None:
-    lines = [line for line in report(small_store, table="1", format="md").splitlines() if line.startswith("|")]
+    text = report(small_store, ReportRequest(table="1"), format="md")
+    lines = [line for line in text.splitlines() if line.startswith("|")]
     assert {len(re.findall(r"(?<!\\)\|", line)) for line in lines} == {11}
 
 

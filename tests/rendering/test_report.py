@@ -5,12 +5,15 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hashbench.errors import InputError
-from hashbench.rendering.report import report, tables
+from hashbench.rendering.report import report
 from hashbench.store.engine import Store, open_store
+from hashbench.tables.report import tables
+from hashbench.tables.request import ReportRequest
 from tests.databases.made_up import World, build
 
 
@@ -25,9 +28,10 @@ from tests.databases.made_up import World, build
         ({"output": Path("/nonexistent/folder/x.md")}, "give a file in a folder that exists"),
     ],
 )
-def test_wrong_input_is_one_clear_line(small_store: Store, asked: dict[str, str], message: str) -> None:
+def test_wrong_input_is_one_clear_line(small_store: Store, asked: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError) as error:
-        report(small_store, **asked)  # type: ignore[arg-type]
+        how = {name: asked[name] for name in asked if name in ("format", "output")}
+        report(small_store, ReportRequest(**{name: asked[name] for name in asked if name not in how}), **how)
     assert message in str(error.value) and "\n" not in str(error.value)
 
 
@@ -42,17 +46,17 @@ def test_the_experiment_swept_last_is_reported_unless_one_is_named(tmp_path: Pat
     second = World(models=("bert-sr",), tasks=("cola",), seeds=(0,), name="second", efficiency=False)
     store = build(tmp_path / "results.db", second)
     assert tables(store)[0].experiment == "second"
-    assert [row.model for row in tables(store, experiment="first")[0].rows][0] == "bert-mlm"
+    assert [row.model for row in tables(store, ReportRequest(experiment="first"))[0].rows][0] == "bert-mlm"
 
 
 def test_several_tables_come_in_the_order_asked_for(paper_store: Store) -> None:
-    assert [table.number for table in tables(paper_store, table="3, 1")] == ["3", "1"]
+    assert [table.number for table in tables(paper_store, ReportRequest(table="3, 1"))] == ["3", "1"]
 
 
 def test_machine_output_holds_rows_alone_and_the_loud_lines_go_to_stderr(
     small_store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text = report(small_store, table="1", format="csv")
+    text = report(small_store, ReportRequest(table="1"), format="csv")
     assert text.startswith("paper,table,model,column,value,") and "SAMPLED" not in text
     printed = capsys.readouterr()
     assert printed.out == "" and "!! SAMPLED DATA: sst2" in printed.err
@@ -64,7 +68,7 @@ def test_the_text_is_also_written_to_a_file(small_store: Store, tmp_path: Path) 
 
 
 def test_loud_lines_are_given_once(small_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
-    report(small_store, table="1,2", format="csv")
+    report(small_store, ReportRequest(table="1,2"), format="csv")
     assert len(capsys.readouterr().err.splitlines()) == 2  # sampled data, and the scale
 
 

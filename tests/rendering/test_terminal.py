@@ -9,6 +9,7 @@ import pytest
 from hashbench.rendering.report import report
 from hashbench.rendering.terminal import NARROWEST
 from hashbench.store.engine import Store
+from hashbench.tables.request import ReportRequest
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -18,13 +19,13 @@ ANSI = re.compile(r"\x1b\[[0-9;]*m")
 def test_no_line_is_wider_than_the_terminal_and_no_cell_is_cut(
     small_store: Store, width: int, table: str | None
 ) -> None:
-    text = report(small_store, table=table, width=width)
+    text = report(small_store, ReportRequest(table=table), width=width)
     assert max(len(line) for line in text.splitlines()) <= width
     assert "…" not in text
 
 
 def test_the_same_numbers_stand_at_every_width(small_store: Store) -> None:
-    wide, narrow = (report(small_store, table="1", width=width) for width in (300, 60))
+    wide, narrow = (report(small_store, ReportRequest(table="1"), width=width) for width in (300, 60))
     for number in ("54.5", "±0.4", "(2/3)", "[79.1±0.3]", "*92.0"):
         assert number in wide and number in narrow
 
@@ -36,7 +37,7 @@ def test_a_hopelessly_narrow_terminal_still_gets_a_table(small_store: Store) -> 
 
 
 def test_loud_lines_stand_above_and_below(small_store: Store) -> None:
-    lines = report(small_store, table="1", width=200).splitlines()
+    lines = report(small_store, ReportRequest(table="1"), width=200).splitlines()
     loud = [
         index
         for index, line in enumerate(lines)
@@ -55,4 +56,4 @@ def test_colour_is_ansi_and_its_absence_is_plain(small_store: Store) -> None:
 
 
 def test_user_text_is_not_read_as_markup(small_store: Store) -> None:
-    assert "[54.5]" in ANSI.sub("", report(small_store, table="1", width=120, color=True))
+    assert "[54.5]" in ANSI.sub("", report(small_store, ReportRequest(table="1"), width=120, color=True))

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from hashbench.rendering.report import report, tables
+from hashbench.rendering.report import report
 from hashbench.results.starts import scratch_warning, starts
+from hashbench.tables.report import tables
+from hashbench.tables.request import ReportRequest
 from tests.databases import made_up
 from tests.databases.made_up import World, build
 
@@ -50,12 +52,12 @@ def scratch(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("number", [None, "1", "2"])
 def test_every_table_marks_it(scratch: None, tmp_path: Path, number: str | None) -> None:
     store = build(tmp_path / "results.db", World(models=("bert-mlm", "canine-c-scratch"), tasks=("cola",)))
-    table = tables(store, table=number)[0]
+    table = tables(store, ReportRequest(table=number))[0]
     rows = {row.model: row.settings for row in table.rows if row.encoder and row.kind == "model"}
     assert rows == {"bert-mlm": "", "canine-c-scratch": "from scratch"}
     assert any(line.startswith("FROM SCRATCH: canine-c-scratch: random weights") for line in table.warnings)
     for style in ("text", "md", "latex"):
-        assert "canine-c-scratch (from scratch)" in report(store, table=number, format=style)
+        assert "canine-c-scratch (from scratch)" in report(store, ReportRequest(table=number), format=style)
 
 
 def test_csv_says_it_on_the_side(scratch: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from hashbench.rendering.report import tables
 from hashbench.results.measured import Entry, Measured, measure
 from hashbench.store.engine import Store
 from hashbench.tables.cells import average_cell, score_cell
+from hashbench.tables.report import tables
+from hashbench.tables.request import ReportRequest
 from hashbench.tables.table import Cell, Table
 from tests.databases.made_up import World, build
 
@@ -73,7 +74,7 @@ def test_means_equal_the_stores_view(paper_store: Store, small_store: Store) -> 
 
 
 def test_last_is_read_from_the_last_evaluation(small_store: Store) -> None:
-    best, last = (tables(small_store, checkpoint=checkpoint)[0] for checkpoint in ("best", "last"))
+    best, last = (tables(small_store, ReportRequest(checkpoint=checkpoint))[0] for checkpoint in ("best", "last"))
     assert _cell(best, "bert-mlm", "sst2").value == pytest.approx(92.0)
     assert _cell(last, "bert-mlm", "sst2").value == pytest.approx(91.0)
 
@@ -84,10 +85,10 @@ def test_ratios_need_a_baseline_above_zero(tmp_path: Path) -> None:
             return 0.0 if model == "bert-mlm" else 0.3
 
     store = build(tmp_path / "results.db", Collapsed(models=("bert-mlm", "bert-sr"), tasks=("cola",), seeds=(1,)))
-    cell = _cell(tables(store, table="2")[0], "bert-sr", "prr_cola")
+    cell = _cell(tables(store, ReportRequest(table="2"))[0], "bert-sr", "prr_cola")
     assert cell.value is None and "baseline" in cell.reason
 
 
 def test_an_average_ratio_needs_all_tasks_of_the_paper(small_store: Store) -> None:
-    cell = _cell(tables(small_store, table="2")[0], "hashformer-lsh-proj", "prr_average")
+    cell = _cell(tables(small_store, ReportRequest(table="2"))[0], "hashformer-lsh-proj", "prr_average")
     assert (cell.value, cell.reason) == (None, "only 2 of 8 tasks")

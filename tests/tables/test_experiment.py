@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from hashbench.rendering.report import tables
 from hashbench.store.engine import Store
+from hashbench.tables.report import tables
+from hashbench.tables.request import ReportRequest
 from hashbench.tables.table import Row, Table
 from tests.databases.hand_made import HandRun
 from tests.databases.hand_made import build as build_by_hand
@@ -101,7 +102,7 @@ def test_each_task_is_read_by_the_metric_that_selects(several: Store) -> None:
 
 
 def test_all_metrics_are_shown_on_request(several: Store) -> None:
-    table = tables(several, all_metrics=True)[0]
+    table = tables(several, ReportRequest(all_metrics=True))[0]
     scores = [column for column in table.columns if column.measure == "score"]
     assert [(column.name, column.subtitle) for column in scores] == [
         ("stsb", "spearman"),

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from hashbench.rendering.report import tables
 from hashbench.store.engine import Store
+from hashbench.tables.report import tables
+from hashbench.tables.request import ReportRequest
 from hashbench.tables.table import Table
 from tests.databases.made_up import World, build
 
@@ -17,17 +18,17 @@ def _facts(table: Table) -> dict[str, str]:
 
 
 def _table(folder: Path, world: World, number: str | None = "1") -> Table:
-    return tables(build(folder / "results.db", world), table=number)[0]
+    return tables(build(folder / "results.db", world), ReportRequest(table=number))[0]
 
 
 def test_a_run_at_the_papers_recipe_deviates_in_nothing_but_its_seeds(paper_store: Store) -> None:
-    table = tables(paper_store, table="1")[0]
+    table = tables(paper_store, ReportRequest(table="1"))[0]
     assert _facts(table)["deviations"] == "fine-tuning seeds 1 (paper: 3)"
     assert table.warnings == ()
 
 
 def test_everything_that_a_table_stands_on_is_named(small_store: Store) -> None:
-    facts = _facts(tables(small_store, table="1")[0])
+    facts = _facts(tables(small_store, ReportRequest(table="1"))[0])
     assert facts["encoder"] == "tiny"
     assert facts["pre-training"].startswith("1,000 steps of 128 x 512 tokens on wikipedia and bookcorpus, seed 0")
     assert "learning rate from a grid (0.0001, 0.0005) on a seeded tenth" in facts["fine-tuning"]
@@ -42,7 +43,7 @@ def test_everything_that_a_table_stands_on_is_named(small_store: Store) -> None:
 
 
 def test_deviations_name_ours_and_the_papers(small_store: Store) -> None:
-    deviations = _facts(tables(small_store, table="1")[0])["deviations"]
+    deviations = _facts(tables(small_store, ReportRequest(table="1"))[0])["deviations"]
     assert "encoder tiny (paper: base)" in deviations
     assert "pre-training steps 1,000 (paper: 500,000)" in deviations
     assert "fine-tuning learning_rate 0.0001, 0.0005 (paper: 3e-05)" in deviations
@@ -53,7 +54,7 @@ def test_the_own_table_names_the_metrics_of_own_tasks(small_store: Store) -> Non
 
 
 def test_a_table_of_times_says_how_they_were_measured_and_nothing_of_fine_tuning(small_store: Store) -> None:
-    facts = _facts(tables(small_store, table="3")[0])
+    facts = _facts(tables(small_store, ReportRequest(table="3"))[0])
     assert facts["timing"].startswith("on one CPU (2 cores), threads 1; model and baseline in turn")
     assert "fine-tuning" not in facts and "checkpoint" not in facts
 
@@ -92,10 +93,10 @@ def test_a_whole_dev_set_is_no_sample(tmp_path: Path) -> None:
 
 def test_another_scale_than_the_papers_is_said_where_published_values_stand(tmp_path: Path) -> None:
     store = build(tmp_path / "results.db", World(tasks=("cola",), seeds=(0,), encoder="tiny", steps=1_000))
-    warnings = tables(store, table="1")[0].warnings
+    warnings = tables(store, ReportRequest(table="1"))[0].warnings
     assert len(warnings) == 1
     assert warnings[0].startswith("NOT THE PAPER'S SCALE: encoder tiny (paper: base); steps 1,000 (paper: 500,000): ")
-    assert tables(store, table="1", published=False)[0].warnings == ()
+    assert tables(store, ReportRequest(table="1", published=False))[0].warnings == ()
 
 
 def test_a_built_in_corpus_is_named(tmp_path: Path) -> None:

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from hashbench.rendering.render import tidy
-from hashbench.rendering.report import report, tables
+from hashbench.rendering.report import report
+from hashbench.tables.report import tables
+from hashbench.tables.request import ReportRequest
 from hashbench.tables.table import Cell, Row, Table
 from tests.databases.hand_made import HandRun, build
 
@@ -46,7 +48,7 @@ def _eelbert(path: Path) -> list[Table]:
                 if task in NOT_READ:
                     scores[NOT_READ[task][0], DEV, ""] = NOT_READ[task][1]
                 runs.append(HandRun(model, task, seed, scores, own=next(iter(scores))[:2]))
-    return tables(build(path / "results.db", runs), table="1,2")
+    return tables(build(path / "results.db", runs), ReportRequest(table="1,2"))
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +96,7 @@ def test_the_base_average_has_eight_tasks(tmp_path: Path) -> None:
     mnli = next(run for run in runs if run.task == "mnli")
     scores = {**mnli.scores, ("accuracy", "validation_mismatched", ""): 0.64}
     runs[runs.index(mnli)] = HandRun("bert-base", "mnli", 0, scores, own=mnli.own)
-    table = tables(build(tmp_path / "results.db", runs), paper="eelbert", table="1")[0]
+    table = tables(build(tmp_path / "results.db", runs), ReportRequest(paper="eelbert", table="1"))[0]
     # 20 + 80 + 70 + 60 + 75 + 62 + 78 + 55
     assert _row(table, "bert-base").cells["glue_base"].value == pytest.approx(500 / 8)
 
@@ -105,14 +107,14 @@ def test_what_eelbert_printed_is_said_not_to_be_available(eelbert: dict[str, Tab
     runs = [HandRun("bert-tiny", "sst2", 0, {("accuracy", DEV, ""): 0.8}, own=("accuracy", DEV))]
     store = build(tmp_path / "results.db", runs)
     for style in ("text", "md", "latex"):
-        text = report(store, table="2", format=style, width=100)
+        text = report(store, ReportRequest(table="2"), format=style, width=100)
         assert "[n/a" in text and "the paper's number is not available to us" in " ".join(text.split())
-    assert "n/a" not in report(store, table="2", format="csv")
+    assert "n/a" not in report(store, ReportRequest(table="2"), format="csv")
 
 
 def test_a_model_of_the_text_alone_is_not_said_to_stand_in_the_table(eelbert: dict[str, Table], tmp_path: Path) -> None:
     store = build(tmp_path / "r.db", [HandRun("bert-base", "sst2", 0, {("accuracy", DEV, ""): 0.8})])
-    table = tables(store, paper="eelbert", table="4")[0]
+    table = tables(store, ReportRequest(paper="eelbert", table="4"))[0]
     assert _row(table, "bert-base-hash-init").cells["cola"].unavailable
     cells = _row(table, "bert-mini-hash-init").cells
     assert not cells["cola"].unavailable
@@ -122,7 +124,8 @@ def test_a_model_of_the_text_alone_is_not_said_to_stand_in_the_table(eelbert: di
 
 def test_sizes_of_ours_have_rows_only_where_they_were_run(tmp_path: Path) -> None:
     runs = [HandRun("bert-tiny", "sst2", 0, {("accuracy", DEV, ""): 0.8}, own=("accuracy", DEV))]
-    titles = [row.title for row in tables(build(tmp_path / "r.db", runs), paper="eelbert", table="4")[0].rows]
+    table = tables(build(tmp_path / "r.db", runs), ReportRequest(paper="eelbert", table="4"))[0]
+    titles = [row.title for row in table.rows]
     assert "bert-tiny" in titles and "bert-tiny-hash-init" not in titles
 
 
@@ -136,7 +139,7 @@ def proformer(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Table]:
     runs.append(HandRun("proformer-k4", "atis", 0, {("accuracy", TEST, ""): 0.93}, spec={"encoder": {"group": 4}}))
     record = {"provenance": {"sources": ["folder"], "tasks": {"atis": {"rows": {"train": 4478, "test": 893}}}}}
     store = build(tmp_path_factory.mktemp("proformer") / "results.db", runs, record)
-    return {table.number: table for table in tables(store, table="1,2,3,4")}
+    return {table.number: table for table in tables(store, ReportRequest(table="1,2,3,4"))}
 
 
 def test_accuracy_on_test_beside_the_published_one(proformer: dict[str, Table]) -> None:
@@ -185,7 +188,7 @@ def superbloom(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Table]:
     runs.append(_entities("wide", "wikispeedia", 0, 0.1))
     runs.append(HandRun("popularity", "wikispeedia", None, {("rec@1", TEST, ""): 0.019}, kind="floor"))
     store = build(tmp_path_factory.mktemp("superbloom") / "results.db", runs)
-    return {table.number: table for table in tables(store, table="1,2,6,7,figure-3")}
+    return {table.number: table for table in tables(store, ReportRequest(table="1,2,6,7,figure-3"))}
 
 
 def test_recall_is_read_from_whatever_task_has_it(superbloom: dict[str, Table]) -> None:
@@ -199,7 +202,7 @@ def test_recall_is_read_from_whatever_task_has_it(superbloom: dict[str, Table]) 
 
 def test_two_link_sets_make_two_rows_of_a_model(tmp_path: Path) -> None:
     runs = [_entities("superbloom-a50", task, 0, value) for task, value in (("wikispeedia", 0.06), ("mine", 0.2))]
-    table = tables(build(tmp_path / "results.db", runs), paper="superbloom", table="2")[0]
+    table = tables(build(tmp_path / "results.db", runs), ReportRequest(paper="superbloom", table="2"))[0]
     found = {row.settings: row.cells["rec@1"].value for row in table.rows if row.model == "superbloom-a50"}
     assert found == {"wikispeedia": pytest.approx(6.0), "mine": pytest.approx(20.0)}
 
@@ -234,7 +237,7 @@ def test_a_model_without_a_run_of_the_tables_tasks_is_left_out(tmp_path: Path) -
     runs = [_entities("wide", "wikispeedia", 0, 0.1)]
     runs.append(HandRun("bert-mlm", "sst2", 0, {("accuracy", DEV, ""): 0.8}, own=("accuracy", DEV)))
     store = build(tmp_path / "results.db", runs)
-    titles = [row.title for row in tables(store, paper="superbloom", table="2")[0].rows]
+    titles = [row.title for row in tables(store, ReportRequest(paper="superbloom", table="2"))[0].rows]
     assert "wide" in titles and "bert-mlm" not in titles
 
 
@@ -244,5 +247,5 @@ def test_no_line_is_wider_than_the_terminal_and_no_cell_is_cut(
     tmp_path: Path, paper: str, number: str, width: int
 ) -> None:
     runs = [_entities("superbloom-a50", "wikispeedia", 0, 0.1)]
-    text = report(build(tmp_path / "results.db", runs), paper=paper, table=number, width=width)
+    text = report(build(tmp_path / "results.db", runs), ReportRequest(paper=paper, table=number), width=width)
     assert max(len(line) for line in text.splitlines()) <= width and "…" not in text

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from hashbench.papers.paper import load_paper
-from hashbench.rendering.report import tables
 from hashbench.store.engine import Store
+from hashbench.tables.report import tables
+from hashbench.tables.request import ReportRequest
 from hashbench.tables.table import Row, Table
 from tests.databases.made_up import World, build
 
@@ -17,7 +18,7 @@ PAPER = load_paper("hashformers")
 
 @pytest.fixture(scope="module")
 def filled(paper_store: Store) -> dict[str, Table]:
-    return {table.number: table for table in tables(paper_store, table="1,2,3,6")}
+    return {table.number: table for table in tables(paper_store, ReportRequest(table="1,2,3,6"))}
 
 
 def _row(table: Table, model: str) -> Row:
@@ -80,10 +81,10 @@ def test_a_number_stands_before_no_note_that_marks_no_cell(filled: dict[str, Tab
 
 
 def test_models_that_were_not_run_stay_with_their_published_values_or_leave(paper_store: Store) -> None:
-    with_published = tables(paper_store, table="1")[0]
+    with_published = tables(paper_store, ReportRequest(table="1"))[0]
     assert _row(with_published, "canine-c").cells["cola"].value is None
     assert "not in this experiment: canine-c, proformer-glue" in with_published.missing
-    without = tables(paper_store, table="1", published=False)[0]
+    without = tables(paper_store, ReportRequest(table="1", published=False))[0]
     assert "canine-c" not in [row.model for row in without.rows]
     assert without.footnotes == ()
 
@@ -98,7 +99,7 @@ def test_floors_are_rows_of_every_table_of_scores(filled: dict[str, Table]) -> N
 
 def test_a_users_own_model_follows_the_papers(tmp_path: Path) -> None:
     world = World(models=("bert-mlm", "proj-256"), tasks=("cola",), seeds=(0,))
-    found = tables(build(tmp_path / "results.db", world), table="1,2")
+    found = tables(build(tmp_path / "results.db", world), ReportRequest(table="1,2"))
     for table in found:
         row = _row(table, "proj-256")
         assert row.section == "Also in this experiment"
@@ -114,10 +115,10 @@ def test_runs_on_other_data_do_not_share_a_cell(tmp_path: Path) -> None:
         data={("bert-mlm", "cola", 2): "0ther-data"},
     )
     store = build(tmp_path / "results.db", world)
-    rows = [row for row in tables(store, table="1")[0].rows if row.model == "bert-mlm"]
+    rows = [row for row in tables(store, ReportRequest(table="1"))[0].rows if row.model == "bert-mlm"]
     assert [(row.settings, row.cells["cola"].n) for row in rows] == [("data data-col", 2), ("data 0ther-da", 1)]
     assert rows[0].cells["cola"].group != rows[1].cells["cola"].group
-    ratio = _row(tables(store, table="2")[0], "bert-mlm").cells["prr_cola"]
+    ratio = _row(tables(store, ReportRequest(table="2"))[0], "bert-mlm").cells["prr_cola"]
     assert (ratio.value, ratio.reason) == (None, "settings differ between runs of one model, or no baseline")
 
 
