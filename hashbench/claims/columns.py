@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from hashbench.claims.expressions import Score
-from hashbench.claims.published import ALIASES, EXACT, EXACT_FORMS
+from hashbench.claims.published import ALIASES, COSTS, EXACT, EXACT_FORMS
 from hashbench.errors import InputError, near_match
 from hashbench.papers.paper import Layout, Paper, load_paper, papers
 from hashbench.results.measured import Measured
@@ -23,7 +23,6 @@ TIMES: dict[str, tuple[str, bool]] = {
     "latency_ms": ("latency_cold_ms", False),
 }  # fmt: skip
 LATENCY_RATIO = "latency_ratio"  # the time over that of the plain model of the size
-COSTS = ("attention_scores", "multiply_adds")
 SHARES = ("pcr_all", "pcr_emb", "poep", "rec@1_ceiling")  # stored as shares, said in percent
 FACT_UNITS = {
     "total_params": "count", "emb_params": "count", "weight_bytes": "bytes", "peak_bytes": "bytes",

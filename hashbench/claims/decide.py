@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hashbench.claims.columns import COSTS, Scored, Timed
+from hashbench.claims.columns import Scored, Timed
 from hashbench.claims.expressions import Model, Models, compute, scores, slugs, terms
 from hashbench.claims.grammar import UNITS, Claim, Part
-from hashbench.claims.published import Unprinted
+from hashbench.claims.published import COSTS, Unprinted
 from hashbench.claims.quantities import Quantity, apply, constant
 from hashbench.claims.results import Missing, Results
 from hashbench.claims.rule import Outcome, all_of, comes_free, of_interval, of_point

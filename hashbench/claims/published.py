@@ -17,6 +17,7 @@ from hashbench.tables.table import Published
 ALIASES = {"rec@1": "entity_rec@1"}  # one column under two names
 FLOAT_BYTES = 4
 EXACT = "_exact"
+COSTS = ("attention_scores", "multiply_adds")  # columns of operations.csv
 Extra = Callable[[str, str], float | None]  # (model, column) of counts that the reference data lack
 
 
@@ -35,6 +36,14 @@ def paper_claims() -> tuple[Claim, ...]:
 def claims_of(paper: str) -> list[Claim]:
     """The claims that a paper's models are named in."""
     return [claim for claim in paper_claims() if claim.paper == paper]
+
+
+@cache
+def operations() -> dict[tuple[str, int], dict[str, int]]:
+    """Operations of one forward pass by (model, words of the input): efficiency.costs.operation_rows, written down."""
+    text = (PUBLISHED / "operations.csv").read_text(encoding="utf-8")
+    rows = csv.DictReader(text.splitlines())
+    return {(row["model"], int(row["length"])): {name: int(row[name]) for name in COSTS} for row in rows}
 
 
 def published_value(paper: Paper, slug: str, score: Score, *, exact: bool = False) -> float:

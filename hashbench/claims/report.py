@@ -14,7 +14,7 @@ from hashbench.claims.expressions import scores, slugs
 from hashbench.claims.grammar import Claim, read_file, read_rows
 from hashbench.claims.published import claims_of
 from hashbench.claims.render import FORMATS, Format, Section, render
-from hashbench.claims.results import Costs, Missing, Results, drawable
+from hashbench.claims.results import Missing, Results, drawable
 from hashbench.claims.times import Times
 from hashbench.errors import InputError, near_match
 from hashbench.papers.paper import Paper, load_paper, papers
@@ -46,18 +46,17 @@ def claims_report(
     output: Path | None = None,
     width: int | None = None,
     color: bool = False,
-    costs: Costs | None = None,
 ) -> str:
     """The verdicts as one text, written to `output` too where one is given.
 
     `paper` None: every claim of any paper that names a model of the experiment, then the experiment's own. `file`: a
-    CSV of further own claims. `costs`: operations of a model's forward pass, asked for only where a claim needs them.
+    CSV of further own claims.
 
     Raises InputError for wrong input, and where nothing can be decided for want of predictions.
     """
     if format not in FORMATS:
         raise InputError(f"--format: claims are printed as {', '.join(FORMATS)}, not {format}; choose one of these")
-    found = claim_sections(store, experiment=experiment, paper=paper, file=file, checkpoint=checkpoint, costs=costs)
+    found = claim_sections(store, experiment=experiment, paper=paper, file=file, checkpoint=checkpoint)
     if format in ("csv", "json"):
         for line in dict.fromkeys(line for section in found for line in section.warnings):
             print(f"!! {line}", file=sys.stderr)
@@ -75,7 +74,6 @@ def claim_sections(
     paper: str | None = None,
     file: Path | None = None,
     checkpoint: Checkpoint = "best",
-    costs: Costs | None = None,
     draws: int = DRAWS,
 ) -> list[Section]:
     """The same as data: a section a paper, then one of own claims. Raises InputError."""
@@ -88,7 +86,7 @@ def claim_sections(
     evidence, times = Evidence(store, measured, draws=draws), Times(measured)
     asked = [(source, claims_of(source.name))] if source else _about(measured)
     results: list[tuple[Paper | None, Results, list[Claim]]] = [
-        (each, Results(measured, each, evidence, times, costs), claims) for each, claims in asked
+        (each, Results(measured, each, evidence, times), claims) for each, claims in asked
     ]
     for each in dict.fromkeys(claim.paper for claim in own):
         known = load_paper(each) if each else None

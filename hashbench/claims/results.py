@@ -5,21 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from hashbench.claims.columns import (
-    COSTS,
-    PRR,
-    SHARES,
-    Absent,
-    Counted,
-    Meaning,
-    Reading,
-    Scored,
-    Timed,
-    meaning,
-)
+from hashbench.claims.columns import PRR, SHARES, Absent, Counted, Meaning, Reading, Scored, Timed, meaning
 from hashbench.claims.expressions import Score, mean, over
 from hashbench.claims.grammar import Claim
-from hashbench.claims.published import exact_value, published_value
+from hashbench.claims.published import COSTS, exact_value, operations, published_value
 from hashbench.claims.quantities import Quantity, apply, constant
 from hashbench.claims.quoted import other_test_set, quoted_systems
 from hashbench.claims.times import Times
@@ -30,7 +19,6 @@ from hashbench.tables.cells import CENTRES, PERCENT
 
 CORRELATIONS = ("matthews", "pearson", "spearman")
 FLOORS = ("majority", "popularity")  # what claims that come free must beat first: of texts, of hidden items
-Costs = Callable[[str, str, int], float | None]  # (model, column, length) -> operations of one forward pass
 Seeds = frozenset[int]
 
 
@@ -46,7 +34,6 @@ class Results:
     paper: Paper | None
     evidence: Evidence
     times: Times
-    costs: Costs | None = None
     exact: bool = False  # sizes from the exact counts of the paper's models, not from the runs
     length: int = 0  # of an input whose operations are counted
 
@@ -183,10 +170,10 @@ class Results:
         if isinstance(found, Timed):
             return self._time(label, found)
         if found.name in COSTS:
-            cost = self.costs(label, found.name, self.length) if self.costs else None
-            if cost is None:
+            counted = operations()  # of the papers' models at base: an experiment's own may be of another size
+            if not self.exact or (label, self.length) not in counted:
                 raise Missing(f"{found.name} of {label}: not counted here")
-            return constant(cost)
+            return constant(counted[label, self.length][found.name])
         if self.exact and self.paper:
             exact = exact_value(self.paper, label, found.name)
             if exact is None:

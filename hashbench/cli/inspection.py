@@ -98,8 +98,8 @@ def costs(
 
     Example: hashbench costs proformer proformer-k4 --words 64
     """
-    from hashbench.cli.costs import COLUMNS, cost_rows
     from hashbench.cli.output import print_rows
+    from hashbench.efficiency.costs import COLUMNS, cost_rows
 
     print_rows(COLUMNS, cost_rows(names or [], encoder.value, words), style)
 

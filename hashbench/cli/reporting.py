@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hashbench.cli.claims import operations
 from hashbench.cli.output import colored
 from hashbench.store.engine import open_store
 from hashbench.tables.request import ReportRequest
@@ -23,6 +22,6 @@ def print_page(db: str, request: ReportRequest, output: Path | None) -> None:
     """Writes the page to a file, or prints it where none is named: it is no use on a terminal."""
     from hashbench.rendering.page.main import page
 
-    text = page(open_store(db, create=False, read_only=True), request, output=output, costs=operations)
+    text = page(open_store(db, create=False, read_only=True), request, output=output)
     if output is None:
         print(text.rstrip("\n"))

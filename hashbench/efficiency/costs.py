@@ -7,11 +7,25 @@ that of the attention scores of the layers; `multiply_adds` counts all matrix pr
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hashbench.coders.projection import Projection
+from hashbench.coders.registry import make_coder
+from hashbench.embeddings.base import ModelSpec
+from hashbench.embeddings.registry import embedding_arguments, find_model, groups, models
+from hashbench.encoders.registry import encoder_config
 from hashbench.errors import InputError
 
 FLOAT_BYTES = 4
+BASELINE = "bert-base (table 1)"
+LISTED = ("proformers", "proformer-ablations", "two-layer-berts")  # groups that are listed where none is named
+COLUMNS = (
+    "model", "words", "embedding_bytes_printed", "embedding_bytes_whole", "attention_scores", "madds_projection",
+    "madds_groups", "madds_layers", "madds", "times_less_than_bert",
+)  # fmt: skip
+# Lengths in words of the inputs whose operations claims compare, as claims.csv has them: 16 to 512.
+CLAIMED_LENGTHS = (16, 32, 64, 128, 256, 512)
 
 
 @dataclass(frozen=True)
@@ -88,3 +102,49 @@ def multiply_adds(shape: Shape, length: int) -> MultiplyAdds:
 def attention_scores(shape: Shape, length: int) -> int:
     """Scores of one head of one layer, n^2: what the paper's 16 x counts."""
     return (length // shape.group) ** 2
+
+
+def shape_of(spec: ModelSpec, size: str) -> Shape:
+    """The shape of a named model. Raises InputError for models that are neither BERT over a table nor ProFormer."""
+    config = encoder_config(spec.encoder, size, **spec.encoder_args)
+    coder, arguments = make_coder(spec.coder, **spec.coder_args), embedding_arguments(spec)
+    if spec.encoder == "proformer" and isinstance(coder, Projection):
+        return Shape(config.layers, config.dim, config.feed_forward, bits=coder.n_bits, group=config.group)
+    rows = arguments["num_rows"] if "num_rows" in arguments else None
+    if spec.encoder == "bert" and isinstance(rows, int):
+        return Shape(config.layers, config.dim, config.feed_forward, rows=rows)
+    raise InputError(f"costs of '{spec.name}' are not known; name models of {', '.join(LISTED)}")
+
+
+def cost_rows(names: Sequence[str], size: str, length: int) -> list[dict[str, str | int | float | None]]:
+    """A row of COLUMNS for the baseline of table 1 and for each model, for inputs of `length` words.
+
+    Raises InputError for an unknown model, one whose arithmetic is not this, or a length that groups do not divide.
+    """
+    known = groups()
+    wanted = [each for name in names or LISTED for each in (known[name] if name in known else [name])]
+    shapes = {BASELINE: PAPER_BERT, **{name: shape_of(find_model(name), size) for name in wanted}}
+    baseline = multiply_adds(PAPER_BERT, length).total
+    rows = []
+    for name, shape in shapes.items():
+        memory, work = embedding_bytes(shape), multiply_adds(shape, length)
+        values: tuple[str | int | float | None, ...] = (
+            name, length, memory.printed, memory.whole, attention_scores(shape, length), work.projection, work.groups,
+            work.layers, work.total, round(baseline / work.total, 2),
+        )  # fmt: skip
+        rows.append(dict(zip(COLUMNS, values, strict=True)))
+    return rows
+
+
+def operation_rows() -> list[dict[str, str | int]]:
+    """Operations of every registered model whose costs are known, at base: papers/published/operations.csv."""
+    rows: list[dict[str, str | int]] = []
+    for name, spec in models().items():
+        try:
+            shape = shape_of(spec, "base")
+        except InputError:
+            continue
+        for n in CLAIMED_LENGTHS:
+            scores, total = attention_scores(shape, n), multiply_adds(shape, n).total
+            rows.append({"model": name, "length": n, "attention_scores": scores, "multiply_adds": total})
+    return rows

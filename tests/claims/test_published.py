@@ -6,10 +6,15 @@ import re
 
 import pytest
 
-from hashbench.claims.columns import COSTS
 from hashbench.claims.grammar import Claim
-from hashbench.claims.published import claims_of, paper_claims, published_quantity, published_verdict
-from hashbench.cli.claims import operations
+from hashbench.claims.published import (
+    COSTS,
+    claims_of,
+    operations,
+    paper_claims,
+    published_quantity,
+    published_verdict,
+)
 from hashbench.papers.paper import load_paper
 from hashbench.tables.paper import printed_number
 
@@ -26,7 +31,7 @@ CELL = re.compile(r"\[cell: (-?)([^@\]]+)@([^\]]+)\]")
 
 def _costs(slug: str, column: str) -> float | None:
     """Operations for the shortest input, where the saving is least sure."""
-    return operations(slug, column, 16) if column in COSTS else None
+    return operations()[slug, 16][column] if column in COSTS else None
 
 
 def test_there_are_153_of_five_systems() -> None:

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import csv
 from dataclasses import replace
 
 import pytest
 
-from hashbench.efficiency.costs import PAPER_BERT, Bytes, Shape, attention_scores, embedding_bytes, multiply_adds
+from hashbench.efficiency.costs import (
+    PAPER_BERT,
+    Bytes,
+    Shape,
+    attention_scores,
+    embedding_bytes,
+    multiply_adds,
+    operation_rows,
+)
 from hashbench.efficiency.parameters import count
 from hashbench.embeddings.registry import find_model
 from hashbench.errors import InputError
+from hashbench.papers.paper import PUBLISHED
 
 K1 = Shape(layers=2, dim=768, feed_forward=3072, bits=420)
 K4 = replace(K1, group=4)
@@ -77,3 +87,10 @@ def test_the_layers_alone_save_four_to_four_and_a_half() -> None:
 def test_a_length_that_is_no_multiple_of_the_group(length: int) -> None:
     with pytest.raises(InputError, match=rf"^length {length} is no positive multiple of K = 4; choose one that is$"):
         multiply_adds(K4, length)
+
+
+def test_the_operations_that_claims_read_are_those_of_the_registered_models() -> None:
+    """A new model, or another shape, needs a new file: `operation_rows` are its rows."""
+    written = csv.DictReader((PUBLISHED / "operations.csv").read_text(encoding="utf-8").splitlines())
+    rows = [{name: str(value) for name, value in row.items()} for row in operation_rows()]
+    assert sorted(written, key=str) == sorted(rows, key=str)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from hashbench.claims import words
 from hashbench.claims.decide import Decided
 from hashbench.claims.report import claim_sections
-from hashbench.claims.results import Costs
 from hashbench.claims.rule import Outcome
 from hashbench.errors import InputError
 from hashbench.papers.paper import load_paper
@@ -42,14 +41,12 @@ class Claims:
         return words.tally_words(words.tally(row.verdict for row in self.rows))
 
 
-def claims_of(
-    store: Store, experiment: str, paper: str | None, checkpoint: Checkpoint, costs: Costs | None
-) -> Claims:
+def claims_of(store: Store, experiment: str, paper: str | None, checkpoint: Checkpoint) -> Claims:
     """The claims decided; where that cannot be done the reason, for a page is more than its claims."""
     if paper is not None:
         load_paper(paper)  # a wrong name is an error here as elsewhere
     try:
-        sections = claim_sections(store, experiment=experiment, paper=paper, checkpoint=checkpoint, costs=costs)
+        sections = claim_sections(store, experiment=experiment, paper=paper, checkpoint=checkpoint)
     except InputError as error:
         return Claims(why=str(error).removeprefix(f"{store.name}: "))  # where the file lies is no reader's business
     return Claims(tuple(_claimed(one, section.paper) for section in sections for one in section.decided))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from hashbench.claims.results import Costs
 from hashbench.papers.paper import find_layout, load_paper, papers
 from hashbench.rendering.files import write_whole
 from hashbench.rendering.page.claims import claims_of
@@ -23,12 +22,10 @@ def page(
     request: ReportRequest = ReportRequest(),
     *,
     output: Path | None = None,
-    costs: Costs | None = None,
 ) -> str:
     """The page of an experiment as HTML; written to `output` too, whole or not at all.
 
-    Its own tables, then those of the paper in which something was measured, or the named ones alone. `costs`:
-    operations of a model's forward pass, where a claim asks for them.
+    Its own tables, then those of the paper in which something was measured, or the named ones alone.
 
     Raises InputError for an experiment, paper or table that is not there, and a file that cannot be written.
     """
@@ -45,7 +42,7 @@ def page(
         wanted = ",".join(numbers or load_paper(each).tables)
         printed = tables(store, replace(request, experiment=name, paper=each, table=wanted))
         shown += [one for one in printed if numbers or _is_filled(one, measured, known=known)]
-    claims = claims_of(store, name, request.paper, request.checkpoint, costs)
+    claims = claims_of(store, name, request.paper, request.checkpoint)
     text = document(Content(measured, tuple(own), tuple(shown), claims, rate_lines(store, name)))
     if output is not None:
         write_whole(output, text)
