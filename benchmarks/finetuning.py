@@ -36,8 +36,8 @@ from hashbench.experiment.schema import Finetune
 from hashbench.text.subwords import SubwordTokenizer
 from hashbench.text.tokenizers import make_tokenizer
 from hashbench.training.finetuning import Job, finetune
+from hashbench.training.machine import Machine
 from hashbench.training.model import build_model
-from hashbench.training.pretraining import Machine
 
 VOCABULARY = 50_265
 MAX_LENGTH = 128

@@ -15,13 +15,13 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from hashbench.experiment.load import load_experiment
-from hashbench.experiment.plan import Run
 from hashbench.store.engine import open_store
 from hashbench.store.planning import RunRow, add_experiment
 from hashbench.store.queue import KINDS
 from hashbench.store.result import Metric, Result
 from hashbench.sweep import worker as worker_module
-from hashbench.sweep.executors.local import Assignment
+from hashbench.sweep.assignment import Assignment
+from hashbench.sweep.plan import Run
 
 EXPERIMENT = "name: nothing\ndata: builtin\nencoder: tiny\nmodels: [bert-mlm]\ntasks: [cola]\n"
 

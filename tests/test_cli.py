@@ -410,9 +410,9 @@ def test_the_exit_code_of_a_sweep_is_the_programs(run: Run, monkeypatch: pytest.
 def test_data_prepare_and_encode_as_a_run_does(run: Run) -> None:
     """The run's own model, label and dictionary; a floor has no codes."""
     from hashbench.experiment.load import load_experiment
-    from hashbench.experiment.plan import plan
     from hashbench.store.engine import open_store
     from hashbench.store.planning import add_experiment
+    from hashbench.sweep.plan import plan
     from hashbench.sweep.runner import row_of
 
     change = "models=[{name: wide, like: hashformer-lsh-proj, coder: {bits: 256}}]"
@@ -434,9 +434,9 @@ def test_encode_of_a_run_looks_where_its_sweep_had_the_data(run: Run, monkeypatc
     """--data first, then what the sweep wrote down, then the file's own sources from here."""
     from hashbench.cli import encoding
     from hashbench.experiment.load import load_experiment
-    from hashbench.experiment.plan import plan
     from hashbench.store.engine import open_store
     from hashbench.store.planning import add_experiment
+    from hashbench.sweep.plan import plan
     from hashbench.sweep.runner import row_of
 
     loaded = load_experiment("small.yaml")

@@ -13,7 +13,7 @@ from hashbench.embeddings.registry import load_own
 from hashbench.experiment.contract import contract
 from hashbench.experiment.load import load_experiment
 from hashbench.experiment.models import OWN_CODER, ResolvedModel
-from hashbench.experiment.plan import Plan, check_data, plan
+from hashbench.sweep.plan import Plan, check_data, plan
 
 
 def check_experiment(file: Path, overrides: Sequence[str], data: Sequence[str] | None, *, labels: bool) -> None:

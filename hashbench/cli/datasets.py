@@ -48,8 +48,8 @@ def prepare(file: File, overrides: Overrides = None, data: Data = None) -> None:
     from hashbench.cli.output import note
     from hashbench.data.fingerprints import cache_folder
     from hashbench.experiment.load import load_experiment
-    from hashbench.experiment.plan import plan
     from hashbench.sweep.materials import Materials
+    from hashbench.sweep.plan import plan
 
     loaded = load_experiment(file, overrides or [])
     planned = plan(loaded, data=data or None)

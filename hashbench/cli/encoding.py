@@ -19,9 +19,8 @@ from hashbench.data.sources import available, open_sources
 from hashbench.embeddings.registry import build_embedding, find_model
 from hashbench.errors import InputError
 from hashbench.experiment.load import Loaded
-from hashbench.experiment.models import ResolvedModel, model_of
+from hashbench.experiment.models import ResolvedModel, model_of, needs_corpus
 from hashbench.experiment.schema import Experiment, Pretrain
-from hashbench.experiment.specs import needs_corpus
 from hashbench.store.engine import Store, open_store
 from hashbench.store.status import experiments, find_run, run_spec, runs
 from hashbench.text.tokenizers import Tokenizer, make_tokenizer

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hashbench.cli.output import Value, text_lines
 from hashbench.efficiency.parameters import count
 from hashbench.embeddings.base import ModelSpec
-from hashbench.experiment.specs import needs_corpus
+from hashbench.experiment.models import needs_corpus
 from hashbench.papers.paper import load_paper, papers
 from hashbench.tables.table import scaled
 

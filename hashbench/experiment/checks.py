@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -17,11 +17,9 @@ from hashbench.embeddings.base import Embedding, ModelSpec
 from hashbench.embeddings.registry import build_embedding, with_dim
 from hashbench.encoders.base import Encoder
 from hashbench.encoders.registry import make_encoder
-from hashbench.errors import InputError, near_match
+from hashbench.errors import InputError, located, near_match
 from hashbench.experiment.load import Loaded
-from hashbench.experiment.models import ResolvedModel
-from hashbench.experiment.schema import Efficiency
-from hashbench.experiment.specs import asked_robustness, needs_corpus
+from hashbench.experiment.models import ResolvedModel, needs_corpus
 from hashbench.objectives import mlm, shuffle_random
 from hashbench.objectives.entities import entity_objective
 from hashbench.text.tokenizers import make_tokenizer
@@ -32,22 +30,22 @@ OBJECTIVES: dict[str, Callable[..., Any]] = {"mlm": mlm.corrupt, "shuffle_random
 def check_model(loaded: Loaded, model: ResolvedModel) -> None:
     """Raises InputError with file and line for the first thing in the model's entry that cannot work."""
     place, spec = model.place, model.spec
-    with _at(loaded.where(*place, "tokenizer"), model.label):
+    with _of_model(loaded.where(*place, "tokenizer"), model.label):
         make_tokenizer(spec.tokenizer, **spec.tokenizer_args)
-    with _at(loaded.where(*place, "coder"), model.label):
+    with _of_model(loaded.where(*place, "coder"), model.label):
         _check_coder(spec)
     if spec.objective == "entities" and spec.coder != "bloom":
         raise InputError(
             f"{loaded.where(*place, 'coder')}: model '{model.label}': objective entities needs coder bloom, which "
             f"makes tokens of items, not {spec.coder}; write coder: {{kind: bloom}}"
         )
-    with _at(loaded.where(*place, "encoder"), model.label):
+    with _of_model(loaded.where(*place, "encoder"), model.label):
         encoder = _check_encoder(model, loaded.experiment.encoder)
         _check_segments(spec, encoder)
-    with _at(loaded.where(*place, "objective"), model.label):
+    with _of_model(loaded.where(*place, "objective"), model.label):
         _check_objective(spec.objective, spec.objective_args)
         _check_states(spec, encoder)
-    with _at(loaded.where(*place, "embedding"), model.label):
+    with _of_model(loaded.where(*place, "embedding"), model.label):
         embedding = _build(spec, encoder.config.dim)
     untied = spec.objective == "mlm" and embedding.untied_rows is not None
     if spec.objective in ("mlm", "entities") and embedding.output_matrix() is None and not untied:
@@ -81,7 +79,7 @@ def check_pairing(loaded: Loaded, model: ResolvedModel, tasks: Sequence[Task]) -
 
 def check_robustness(loaded: Loaded, models: Iterable[ResolvedModel], tasks: Sequence[Task]) -> None:
     """Raises InputError where robustness is asked for of hidden items, or unseen words where no model has seen any."""
-    asked = asked_robustness(loaded.experiment)
+    asked = loaded.experiment.robustness_block
     if asked is None:
         return
     where = loaded.where("robustness")
@@ -121,7 +119,7 @@ def check_weights(loaded: Loaded, model: ResolvedModel) -> None:
     spec = model.spec
     if spec.weights is None or spec.weights == RANDOM:
         return
-    with _at(loaded.where(*model.place, "weights"), model.label):
+    with _of_model(loaded.where(*model.place, "weights"), model.label):
         if spec.objective is not None:
             raise InputError(f"weights {spec.weights} or objective {spec.objective}: a model starts from one of them")
         with torch.device("meta"):
@@ -154,8 +152,7 @@ def check_lengths(loaded: Loaded, model: ResolvedModel) -> None:
     recipes = [("finetune", "max_length", recipe.max_length) for recipe in finetunes]
     if model.spec.pretrains:
         recipes.append(("pretrain", "sequence_length", model.pretrain.sequence_length))
-        if asked := loaded.experiment.efficiency:
-            timed = asked if isinstance(asked, Efficiency) else Efficiency()
+        if timed := loaded.experiment.efficiency_block:
             recipes.append(("efficiency", "pretrain_length", timed.pretrain_length))
     for block, key, length in recipes:
         if length > longest:
@@ -271,10 +268,6 @@ def _check_objective(kind: str | None, arguments: Mapping[str, Any]) -> None:
             raise InputError(f"objective: {key} must be {wanted}, not {value!r}; correct the value")
 
 
-@contextmanager
-def _at(where: str, label: str) -> Iterator[None]:
+def _of_model(where: str, label: str) -> AbstractContextManager[None]:
     """Puts file, line and model before the message of a lower room, which knows none of them."""
-    try:
-        yield
-    except InputError as error:
-        raise InputError(f"{where}: model '{label}': {error}") from error
+    return located(f"{where}: model '{label}'")

@@ -7,14 +7,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from hashbench.coders.registry import make_coder
 from hashbench.data.weights import RANDOM
 from hashbench.embeddings.base import ModelSpec
 from hashbench.embeddings.registry import find_model, groups, load_own, models, with_dim
 from hashbench.encoders.registry import encoder_config
-from hashbench.errors import InputError, near_match
+from hashbench.errors import InputError, located, near_match
 from hashbench.experiment.load import KeyPath, Loaded, validate
 from hashbench.experiment.recipes import PRETRAIN_LEARNING_RATE, complete_finetune, complete_pretrain
 from hashbench.experiment.schema import Finetune, ModelEntry, Pretrain
+from hashbench.text.pieces import PieceTokenizer
+from hashbench.text.tokenizers import make_tokenizer
 
 FILE_KEYS = {"bpe", "lsh_bpe", "vocab"}  # arguments that name a vocabulary of subwords: a file, or one of the hub
 OWN_CODER = "md5-bits"  # what an own embedding gets that names no coder: needs no fit, works for any text
@@ -68,6 +71,17 @@ def model_of(loaded: Loaded, label: str) -> ResolvedModel:
     return resolved[label] if label in resolved else resolve_baseline(loaded, resolved)
 
 
+def needs_corpus(spec: ModelSpec) -> bool:
+    """Whether a model learns anything from the corpora: weights, a vocabulary, or a dictionary of its coder."""
+    if spec.pretrains:
+        return True
+    if spec.objective == "entities":  # its items and maps are made of the page-link set
+        return False
+    tokenizer = make_tokenizer(spec.tokenizer, **spec.tokenizer_args)
+    trains = isinstance(tokenizer, PieceTokenizer) and tokenizer.needs_training
+    return trains or make_coder(spec.coder, **spec.coder_args).needs_fit
+
+
 def _specs_of(loaded: Loaded, entry: str | ModelEntry, place: KeyPath) -> list[tuple[ModelSpec, ModelEntry | None]]:
     if isinstance(entry, ModelEntry):
         return [(_from_entry(loaded, entry, place), entry)]
@@ -90,10 +104,8 @@ def _from_entry(loaded: Loaded, entry: ModelEntry, place: KeyPath) -> ModelSpec:
             raise InputError(
                 f"{loaded.where(*place, 'name')}: '{entry.name}' is a model of the suite; choose another name"
             )
-        try:
+        with located(loaded.where(*place, "use")):
             embedding = load_own(_beside(loaded, entry.use))
-        except InputError as error:
-            raise InputError(f"{loaded.where(*place, 'use')}: {error}") from error
         spec = ModelSpec(entry.name, embedding=embedding, coder=OWN_CODER)
     else:
         _check_variation(loaded, entry, place)
@@ -214,10 +226,8 @@ def _with_coder_of_its_size(loaded: Loaded, spec: ModelSpec, place: KeyPath) -> 
     """The spec with its coder's `dim`, where it has one, set to the encoder's."""
     dim = spec.encoder_args.get("dim")
     if dim is None:
-        try:
+        with located(f"{loaded.where(*place, 'encoder')}: model '{spec.name}'"):
             dim = encoder_config(spec.encoder, loaded.experiment.encoder).dim
-        except InputError as error:
-            raise InputError(f"{loaded.where(*place, 'encoder')}: model '{spec.name}': {error}") from None
     fitted = with_dim(spec, dim)
     if fitted is not spec and "dim" in spec.coder_args and spec.coder_args["dim"] != dim:
         given = f"dim {spec.coder_args['dim']!r}, but the encoder of '{spec.name}' has {dim}"

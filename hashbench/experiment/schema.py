@@ -237,3 +237,13 @@ class Experiment(Strict):
     retries: int = Field(default=1, ge=0, description="how often a failed run is tried again")
     checkpoint_minutes: float = Field(default=5.0, gt=0, description="minutes between the checkpoints from which an interrupted run resumes; no effect on results")
     keep_weights: Literal["pretrained", "best", "none"] = Field(default="pretrained", description="best: also those of every fine-tuning, 168 GB at the paper's scale")
+
+    @property
+    def efficiency_block(self) -> Efficiency | None:
+        """What is measured of time and memory; None where nothing is."""
+        return Efficiency() if self.efficiency is True else self.efficiency or None
+
+    @property
+    def robustness_block(self) -> Robustness | None:
+        """What is asked for of robustness; None where nothing is."""
+        return Robustness() if self.robustness is True else self.robustness or None

@@ -14,7 +14,7 @@ from hashbench.data.weights import RANDOM, locate_weights
 from hashbench.embeddings.base import ModelSpec
 from hashbench.experiment.identity import model_block
 from hashbench.experiment.models import ResolvedModel
-from hashbench.experiment.schema import Efficiency, Experiment, Robustness
+from hashbench.experiment.schema import Experiment
 from hashbench.text.perturbation import VERSION as PERTURBATION_VERSION
 from hashbench.text.pieces import PieceTokenizer
 from hashbench.text.tokenizers import make_tokenizer
@@ -35,17 +35,6 @@ class Subject:
     resolved: ResolvedModel
     block: dict[str, Any]
     corpus: dict[str, Any] | None  # None: it learns nothing from corpora
-
-
-def needs_corpus(spec: ModelSpec) -> bool:
-    """Whether a model learns anything from the corpora: weights, a vocabulary, or a dictionary of its coder."""
-    if spec.pretrains:
-        return True
-    if spec.objective == "entities":  # its items and maps are made of the page-link set
-        return False
-    tokenizer = make_tokenizer(spec.tokenizer, **spec.tokenizer_args)
-    trains = isinstance(tokenizer, PieceTokenizer) and tokenizer.needs_training
-    return trains or make_coder(spec.coder, **spec.coder_args).needs_fit
 
 
 def make_subject(model: ResolvedModel, experiment: Experiment, corpora: Mapping[str, str]) -> Subject:
@@ -157,7 +146,7 @@ def robustness_spec(
 
     `words`: fingerprints by name of the corpora whose words count as seen; None where the models read none.
     """
-    asked = asked_robustness(experiment)
+    asked = experiment.robustness_block
     assert asked is not None  # the plan makes such runs only where it is asked for
     corpora = [{"name": name, "fingerprint": fingerprint} for name, fingerprint in (words or {}).items()]
     return _plain(
@@ -179,13 +168,6 @@ def robustness_spec(
     )
 
 
-def asked_robustness(experiment: Experiment) -> Robustness | None:
-    """What is asked for of robustness; None where nothing is."""
-    if isinstance(experiment.robustness, Robustness):
-        return experiment.robustness
-    return Robustness() if experiment.robustness else None
-
-
 def efficiency_spec(
     subject: Subject,
     baseline: Subject,
@@ -196,7 +178,8 @@ def efficiency_spec(
 ) -> dict[str, Any]:
     """The spec of a measurement of a model in turn with the baseline, on one device. The baseline's recipes stand in
     it where they differ from the model's."""
-    chosen = experiment.efficiency if isinstance(experiment.efficiency, Efficiency) else Efficiency()
+    chosen = experiment.efficiency_block
+    assert chosen is not None  # the plan measures only where that is asked for
     own, its = _measured(subject.resolved), _measured(baseline.resolved)
     return _plain(
         {

@@ -11,7 +11,7 @@ from typing import Any
 from hashbench.errors import InputError
 from hashbench.experiment.load import Loaded
 from hashbench.experiment.models import resolve_baseline, resolve_models
-from hashbench.experiment.plan import find_tasks
+from hashbench.experiment.tasks import find_tasks
 
 AXES = ("models", "tasks", "seeds")
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from hashbench.experiment.plan import Run
 from hashbench.store.result import Result
 from hashbench.sweep.entity_work import do_entities, do_entity_floor
+from hashbench.sweep.plan import Run
 from hashbench.sweep.robustness_work import do_robustness
 from hashbench.sweep.work import Workplace, do_efficiency, do_finetuning, do_floor, do_pretraining
-from hashbench.training.pretraining import Machine
+from hashbench.training.machine import Machine
 
 DOERS: dict[str, Callable[[Run, Workplace, Machine], Result]] = {
     "pretrain": do_pretraining,

@@ -15,16 +15,16 @@ from hashbench.data.link_floors import link_floor
 from hashbench.data.phrase_batches import PhraseData
 from hashbench.efficiency.parameters import count
 from hashbench.experiment.models import ResolvedModel
-from hashbench.experiment.plan import Run
 from hashbench.experiment.schema import Phrases
 from hashbench.objectives.entities import EntityHead, entity_objective
 from hashbench.objectives.item_search import ItemSearch
 from hashbench.retrieval import PAGE, RECALLS, TENTHS, TOKENS, page_mean, per_case, recall_at, tenths
 from hashbench.store.result import Artifact, Metric, Result
+from hashbench.sweep.plan import Run
 from hashbench.sweep.work import Workplace, artifact, metrics_of, predictions
 from hashbench.training.entities import Trained, output_matrix, test_entities, train_entities
+from hashbench.training.machine import Machine
 from hashbench.training.model import Model, build_model, save_weights
-from hashbench.training.pretraining import Machine
 from hashbench.training.recipe import pick_device, precision_found
 
 COUNTED = ("total_params", "emb_params")

@@ -11,9 +11,9 @@ from typing import Any
 import torch
 
 from hashbench.encoders.registry import encoder_config
-from hashbench.experiment.plan import Run
 from hashbench.store.engine import Store
 from hashbench.store.status import done_ids, durations
+from hashbench.sweep.plan import Run
 
 TOKENS_PER_ROW = 40  # of a fine-tuning input, about GLUE's mean over its tasks
 ROWS_OF_A_TASK = 10_000  # where nothing is known of a task

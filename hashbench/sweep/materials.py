@@ -26,8 +26,7 @@ from hashbench.data.task_data import TaskData
 from hashbench.data.tasks import Task, find_task, under_protocol
 from hashbench.embeddings.base import Template
 from hashbench.experiment.load import Loaded
-from hashbench.experiment.models import ResolvedModel
-from hashbench.experiment.specs import needs_corpus
+from hashbench.experiment.models import ResolvedModel, needs_corpus
 from hashbench.text.pieces import PieceTokenizer
 from hashbench.text.tokenizers import Tokenizer, make_tokenizer
 from hashbench.text.types import TypeTable

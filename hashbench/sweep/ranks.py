@@ -15,14 +15,14 @@ from multiprocessing.synchronize import Event as StopEvent
 import torch
 
 from hashbench.errors import InputError
-from hashbench.experiment.plan import Run
 from hashbench.store.result import Result
+from hashbench.sweep.assignment import Assignment
 from hashbench.sweep.doers import do_run
-from hashbench.sweep.executors.local import Assignment
 from hashbench.sweep.materials import Materials
+from hashbench.sweep.plan import Run
 from hashbench.sweep.work import Workplace
 from hashbench.training.checkpoints import Interrupted
-from hashbench.training.pretraining import Machine
+from hashbench.training.machine import Machine
 
 POLL_S = 0.5  # between two looks at the request to stop
 

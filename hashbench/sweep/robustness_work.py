@@ -17,15 +17,15 @@ from hashbench.data.encoding import encode_task
 from hashbench.data.modules import FinetuningData
 from hashbench.data.perturbed import UNPERTURBED, PerturbedTask
 from hashbench.experiment.models import ResolvedModel
-from hashbench.experiment.plan import Run
 from hashbench.objectives.classification import ClassificationHead
 from hashbench.store.result import Metric, Predictions, Result
 from hashbench.sweep.materials import Texts
+from hashbench.sweep.plan import Run
 from hashbench.sweep.work import Workplace, finetuning_data, notes_of, predictions, tune
 from hashbench.text.perturbation import WORD, misspellings
 from hashbench.training.finetuning import make_head_of, outputs_on, restore_best
+from hashbench.training.machine import Machine
 from hashbench.training.model import Model, build_model, load_weights
-from hashbench.training.pretraining import Machine
 from hashbench.training.recipe import precision_found
 
 

@@ -19,14 +19,15 @@ import torch
 
 from hashbench.data.fingerprints import cache_folder
 from hashbench.experiment.load import Loaded
-from hashbench.experiment.plan import Plan, Run, check_items, plan
 from hashbench.store.engine import Store, open_store
 from hashbench.store.planning import RunRow, add_experiment, retry_failed
 from hashbench.store.queue import Kind, abandon, pending, running
 from hashbench.store.status import counts, done_ids, runs
+from hashbench.sweep.assignment import Assignment
 from hashbench.sweep.estimate import Estimate
 from hashbench.sweep.events import RunEnded
-from hashbench.sweep.executors.local import Assignment, LocalWorkers
+from hashbench.sweep.executors.local import LocalWorkers
+from hashbench.sweep.plan import Plan, Run, check_items, plan
 from hashbench.sweep.processes import is_dead
 from hashbench.sweep.progress import SweepProgress, spoken
 

@@ -21,10 +21,10 @@ from hashbench.efficiency.measure import Contender, Setting, device_of, measure
 from hashbench.efficiency.parameters import count
 from hashbench.experiment.load import Loaded
 from hashbench.experiment.models import ResolvedModel, model_of
-from hashbench.experiment.plan import Run
 from hashbench.experiment.schema import Efficiency, Precision
 from hashbench.store.result import Artifact, Metric, Predictions, Result
 from hashbench.sweep.materials import Materials, Texts
+from hashbench.sweep.plan import Run
 from hashbench.training.curves import Point
 from hashbench.training.finetuning import (
     Finetuned,
@@ -35,8 +35,9 @@ from hashbench.training.finetuning import (
 )
 from hashbench.training.grid import best_learning_rate
 from hashbench.training.heads import make_head
+from hashbench.training.machine import Machine
 from hashbench.training.model import Model, build_model, load_published, load_weights, save_weights
-from hashbench.training.pretraining import Machine, pretrain
+from hashbench.training.pretraining import pretrain
 from hashbench.training.recipe import precision_found
 
 
@@ -266,13 +267,13 @@ def do_floor(run: Run, place: Workplace, machine: Machine) -> Result:
 
 def do_efficiency(run: Run, place: Workplace, machine: Machine) -> Result:
     """Parameters, bytes, times and memory of a model, in turn with the baseline."""
-    asked = place.loaded.experiment.efficiency
+    asked = Efficiency.model_validate(run.spec["efficiency"])
     labels = (run.model, place.loaded.experiment.baseline)
     model, baseline = (contender(place.model(label), place.materials) for label in labels)
     tasks = [place.materials.task_data(str(task["name"])) for task in run.spec["tasks"]]
     setting = Setting(
         size=run.encoder,
-        asked=asked if isinstance(asked, Efficiency) else Efficiency(),
+        asked=asked,
         device=device_of(machine.device),
         cache=place.materials.cache,
     )

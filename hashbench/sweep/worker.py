@@ -21,22 +21,22 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from hashbench.allocator import keep_freed_memory
 from hashbench.errors import InputError
-from hashbench.experiment.plan import Run
 from hashbench.store.engine import Store, open_store
 from hashbench.store.finishing import finish
 from hashbench.store.queue import Claim, LeaseLost, claim, fail, heartbeat, pending, release
 from hashbench.store.result import Result
+from hashbench.sweep.assignment import Assignment
 from hashbench.sweep.doers import do_run
 from hashbench.sweep.events import Event, RunEnded, RunProgress, RunStarted
-from hashbench.sweep.executors.local import Assignment
 from hashbench.sweep.materials import Materials
+from hashbench.sweep.plan import Run
 from hashbench.sweep.processes import own_name
 from hashbench.sweep.provenance import environment
 from hashbench.sweep.ranks import run_on_devices
 from hashbench.sweep.work import Workplace
 from hashbench.tracking import Tracker, final_values, run_config, run_label, wandb_id
 from hashbench.training.checkpoints import Interrupted
-from hashbench.training.pretraining import Machine
+from hashbench.training.machine import Machine
 from hashbench.training.recipe import quieten
 
 LEASE_S = 60.0  # a worker without a sign of life for so long has lost its run

@@ -19,8 +19,8 @@ from hashbench.training.checkpoints import Resumable
 from hashbench.training.curves import Curves, Point
 from hashbench.training.evaluated import EvaluatedModule
 from hashbench.training.evaluation import Evaluation
+from hashbench.training.machine import Machine
 from hashbench.training.model import Model
-from hashbench.training.pretraining import Machine
 from hashbench.training.recipe import (
     evaluation_steps,
     make_trainer,

@@ -8,8 +8,8 @@ from dataclasses import replace
 from hashbench.data.modules import FinetuningData
 from hashbench.training.curves import Point
 from hashbench.training.finetuning import Job, finetune
+from hashbench.training.machine import Machine
 from hashbench.training.model import Model
-from hashbench.training.pretraining import Machine
 
 
 def best_learning_rate(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 from lightning.pytorch import LightningDataModule
@@ -12,25 +11,12 @@ from torch import Tensor
 
 from hashbench.embeddings.base import Batch
 from hashbench.experiment.schema import Pretrain
-from hashbench.training.checkpoints import Resumable, Stop
-from hashbench.training.curves import Curves, Point, Watch
+from hashbench.training.checkpoints import Resumable
+from hashbench.training.curves import Curves, Point
 from hashbench.training.heads import Head, objective_loss
+from hashbench.training.machine import Machine
 from hashbench.training.model import Model
 from hashbench.training.recipe import ClippedModule, adamw, linear_decay, make_trainer, optimizer_setup, reseed
-
-
-@dataclass(frozen=True)
-class Machine:
-    """Where and how a run is carried out; nothing of it changes what the run is."""
-
-    folder: Path  # scratch space of this run
-    device: str = "auto"
-    devices: int = 1
-    checkpoint_minutes: float = 5.0
-    rank: int = 0  # which of the devices this process drives
-    should_stop: Stop | None = None  # asks the run to stop at the next step
-    watch: Watch | None = None  # sees every point of a curve
-    earlier: list[float] = field(default_factory=list)  # seconds of earlier attempts, one entry a training taken up
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import pytest
 from hashbench.errors import InputError
 from hashbench.experiment.checks import check_model
 from hashbench.experiment.models import resolve_models
-from hashbench.experiment.plan import plan
+from hashbench.sweep.plan import plan
 
 FAULTS = {
     "coder: {dim: 64}": "coder ngram-pooling: dim 64, but the encoder of 'm' has 128; leave dim out, it follows",

@@ -11,7 +11,7 @@ from hashbench.efficiency.parameters import count
 from hashbench.embeddings.registry import groups
 from hashbench.experiment.load import load_experiment
 from hashbench.experiment.models import resolve_models
-from hashbench.experiment.plan import plan
+from hashbench.sweep.plan import plan
 
 FOLDER = Path(__file__).parents[2] / "experiments"
 FILES = sorted(FOLDER.glob("*.yaml"))

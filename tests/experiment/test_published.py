@@ -12,7 +12,7 @@ from hashbench.data.weights import RANDOM
 from hashbench.embeddings.registry import find_model
 from hashbench.errors import InputError
 from hashbench.experiment.models import resolve_models
-from hashbench.experiment.plan import Plan, plan
+from hashbench.sweep.plan import Plan, plan
 from tests.published_canine import TINY, saved
 
 

@@ -12,8 +12,8 @@ from ruamel.yaml import YAML
 from hashbench.cli.app import main
 from hashbench.errors import InputError
 from hashbench.experiment.load import load_experiment
-from hashbench.experiment.plan import plan
 from hashbench.experiment.wandb_sweep import AXES, wandb_sweep, write_wandb_sweep
+from hashbench.sweep.plan import plan
 
 MODELS = "models: [bert-mlm, {name: proj-64, like: hashformer-lsh-proj, coder: {bits: 64}}]\n"
 

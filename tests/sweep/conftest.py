@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.experiment.conftest import experiment as experiment
+
 
 @pytest.fixture(scope="session")
 def small_experiment() -> str:

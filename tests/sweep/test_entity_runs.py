@@ -164,7 +164,7 @@ def test_wrong_input_is_one_line(
 ) -> None:
     from hashbench.errors import InputError
     from hashbench.experiment.load import load_experiment
-    from hashbench.experiment.plan import check_data, plan
+    from hashbench.sweep.plan import check_data, plan
 
     monkeypatch.setenv("HASHBENCH_CACHE", str(tmp_path / "cache"))
     text = EXPERIMENT.replace("DATA", f"[builtin, {page_links}]").replace(old, new, 1)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from hashbench.experiment.plan import Run
 from hashbench.store.status import Duration
 from hashbench.sweep import estimate
 from hashbench.sweep.estimate import Estimate, guess
+from hashbench.sweep.plan import Run
 
 ENCODER = {"encoder": {"kind": "bert", "size": "tiny"}}
 RECIPE = {"steps": 100, "batch_size": 32, "sequence_length": 128}

@@ -16,8 +16,8 @@ from hashbench.experiment.schema import Finetune, TaskEntry
 from hashbench.sweep.materials import fit_once
 from hashbench.text.tokenizers import make_tokenizer
 from hashbench.training.finetuning import Job, finetune
+from hashbench.training.machine import Machine
 from hashbench.training.model import build_model
-from hashbench.training.pretraining import Machine
 
 ODD = [
     "",

@@ -14,12 +14,12 @@ import pytest
 
 from hashbench.errors import InputError
 from hashbench.experiment.load import load_experiment
-from hashbench.experiment.plan import check_data, plan
 from hashbench.rendering.report import report
 from hashbench.retrieval import PAGE, per_case
 from hashbench.store.engine import open_store
 from hashbench.store.results import results
 from hashbench.store.status import counts, experiments, predictions, runs
+from hashbench.sweep.plan import check_data, plan
 from hashbench.tables.request import ReportRequest
 
 SHAPE = "encoder: {layers: 1, heads: 2, dim: 32, feed_forward: 64, dropout: 0, attention_dropout: 0}"

@@ -18,8 +18,8 @@ from hashbench.objectives.item_search import ItemSearch
 from hashbench.retrieval import CERTIFIED, PAGE, RANK, TOKENS, per_case
 from hashbench.training.checkpoints import Interrupted
 from hashbench.training.entities import loss_of, predicted_states, ranks_in, test_entities, train_entities
+from hashbench.training.machine import Machine
 from hashbench.training.model import build_model
-from hashbench.training.pretraining import Machine
 from hashbench.training.recipe import inverse_sqrt, schedule_of, training_length
 
 test_entities.__test__ = False  # a function of the suite, not a test

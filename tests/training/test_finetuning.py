@@ -20,8 +20,8 @@ from hashbench.training.finetuning import (
     restore_best,
 )
 from hashbench.training.grid import best_learning_rate
+from hashbench.training.machine import Machine
 from hashbench.training.model import build_model
-from hashbench.training.pretraining import Machine
 from hashbench.training.recipe import training_length
 
 

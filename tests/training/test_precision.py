@@ -5,8 +5,9 @@ import torch
 from hashbench.experiment.schema import Finetune, Pretrain
 from hashbench.training.finetuning import Job, finetune
 from hashbench.training.heads import make_head
+from hashbench.training.machine import Machine
 from hashbench.training.model import build_model
-from hashbench.training.pretraining import Machine, pretrain
+from hashbench.training.pretraining import pretrain
 from hashbench.training.recipe import precision_found
 
 

@@ -18,8 +18,8 @@ from hashbench.experiment.schema import Finetune
 from hashbench.objectives.classification import ClassificationHead
 from hashbench.text.tokenizers import make_tokenizer
 from hashbench.training.finetuning import Job, finetune
+from hashbench.training.machine import Machine
 from hashbench.training.model import build_model, load_published
-from hashbench.training.pretraining import Machine
 from tests.published_canine import SMALL, saved
 
 SPEC = replace(

@@ -10,8 +10,9 @@ from hashbench.experiment.schema import Finetune, Pretrain
 from hashbench.training.checkpoints import Interrupted
 from hashbench.training.finetuning import Job, finetune
 from hashbench.training.heads import make_head
+from hashbench.training.machine import Machine
 from hashbench.training.model import build_model
-from hashbench.training.pretraining import Machine, pretrain
+from hashbench.training.pretraining import pretrain
 
 STEPS = 17  # not a multiple of an epoch's batches
 torch.set_num_threads(1)

@@ -6,33 +6,12 @@ import multiprocessing
 import os
 import signal
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
 from multiprocessing.queues import Queue
 from multiprocessing.synchronize import Event as StopEvent
-from pathlib import Path
 
-from hashbench.experiment.load import Loaded
-from hashbench.experiment.plan import Run
-from hashbench.store.queue import Kind
+from hashbench.sweep.assignment import Assignment
 from hashbench.sweep.events import Event
-
-
-@dataclass(frozen=True)
-class Assignment:
-    """What every worker of a sweep is told."""
-
-    db: str
-    experiment_id: int
-    loaded: Loaded
-    runs: Mapping[str, Run]
-    sources: tuple[str, ...]
-    cache: Path
-    threads: int
-    max_attempts: int
-    gpus: tuple[str, ...]  # what each worker in turn sees as CUDA_VISIBLE_DEVICES; empty: all there are
-    kinds: tuple[Kind, ...]  # of the runs to take
 
 
 class LocalWorkers:

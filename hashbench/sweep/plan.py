@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, Literal, TypeVar
 
 from hashbench.coders.bloom import Bloom
@@ -14,8 +13,8 @@ from hashbench.data.fingerprints import usable_cache_folder
 from hashbench.data.phrases import LocatedPhrases
 from hashbench.data.sources import AnyTask, CorpusSource, Source, locate_corpus, locate_task, open_sources
 from hashbench.data.task_data import LocatedTask, TaskData
-from hashbench.data.tasks import Task, expand_tasks, under_protocol
-from hashbench.errors import InputError, near_match
+from hashbench.data.tasks import Task
+from hashbench.errors import InputError, located, near_match
 from hashbench.experiment.checks import (
     check_devices,
     check_lengths,
@@ -26,21 +25,19 @@ from hashbench.experiment.checks import (
 )
 from hashbench.experiment.identity import device_block, run_id
 from hashbench.experiment.load import KeyPath, Loaded
-from hashbench.experiment.models import ResolvedModel, resolve_baseline, resolve_models
+from hashbench.experiment.models import ResolvedModel, needs_corpus, resolve_baseline, resolve_models
 from hashbench.experiment.specs import (
     Subject,
-    asked_robustness,
     efficiency_spec,
     entities_spec,
     finetune_spec,
     floor_spec,
     make_subject,
-    needs_corpus,
     pretrain_spec,
     robustness_spec,
 )
+from hashbench.experiment.tasks import find_tasks
 
-Result = TypeVar("Result")
 Located = TypeVar("Located", LocatedTask, LocatedLinks, LocatedPhrases, AnyTask, CorpusSource)
 RunKind = Literal["pretrain", "finetune", "floor", "efficiency", "robustness"]
 FLOORS_OF = {  # by the kind of a task; the others are of texts
@@ -83,7 +80,7 @@ class Plan:
     @property
     def task_names(self) -> tuple[str, ...]:
         """Names of the tasks, in the order of the file."""
-        return tuple(located.task.name for located in self.tasks)
+        return tuple(task.task.name for task in self.tasks)
 
 
 def plan(loaded: Loaded, *, data: Sequence[str] | None = None) -> Plan:
@@ -108,39 +105,25 @@ def plan(loaded: Loaded, *, data: Sequence[str] | None = None) -> Plan:
     names = loaded.sources(data)
     for model in {**models, **({baseline.label: baseline} if loaded.experiment.efficiency else {})}.values():
         check_weights(loaded, model)
-    sources = _named("--data" if data else loaded.where("data"), lambda: open_sources(names))
-    located = tuple(_locate_task(loaded, i, task, sources) for i, task in enumerate(tasks))
+    with located("--data" if data else loaded.where("data")):
+        sources = open_sources(names)
+    found = tuple(_locate_task(loaded, i, task, sources) for i, task in enumerate(tasks))
     wanted = [*models.values(), *([baseline] if loaded.experiment.efficiency else [])]
     corpora = _locate_corpora(loaded, wanted, sources)
-    if asked_robustness(loaded.experiment) and corpora:
+    if loaded.experiment.robustness_block and corpora:
         corpora |= _locate_words(loaded, sources)
-    runs = _ordered(_Maker(loaded, located, corpora), models, baseline)
+    runs = _ordered(_Maker(loaded, found, corpora), models, baseline)
     places = {label: loaded.where(*model.place, "coder") for label, model in models.items()}
-    return Plan(runs, models, baseline, located, corpora, names, places)
-
-
-def find_tasks(loaded: Loaded) -> list[Task]:
-    """The tasks of an experiment. Raises InputError with file and line for an unknown one or an unfit metric."""
-    tasks = loaded.experiment.tasks
-    found: list[Task] = []
-    if isinstance(tasks, str):
-        found = _at(loaded, ("tasks",), lambda: expand_tasks(tasks, loaded.folder))
-    else:
-        for i, entry in enumerate(tasks):
-            for task in _at(loaded, ("tasks", i), partial(expand_tasks, [entry], loaded.folder)):
-                if task.name in [other.name for other in found]:
-                    raise InputError(f"{loaded.where('tasks', i)}: task '{task.name}' stands twice; rename one of them")
-                found.append(task)
-    return _at(loaded, ("phrases",), lambda: under_protocol(found, loaded.experiment, loaded.folder))
+    return Plan(runs, models, baseline, found, corpora, names, places)
 
 
 def check_data(planned: Plan) -> None:
     """Reads every task once, so that a label that is none is found before hours of work. Raises InputError."""
-    for located in planned.tasks:
-        if isinstance(located, LocatedPhrases):  # no labels, and reading it whole is work of a run
-            _check_buckets(planned, located.protocol.items)
+    for task in planned.tasks:
+        if isinstance(task, LocatedPhrases):  # no labels, and reading it whole is work of a run
+            _check_buckets(planned, task.protocol.items)
         else:
-            check_items(planned, located.load())
+            check_items(planned, task.load())
 
 
 def check_items(planned: Plan, data: TaskData | LinkSet) -> None:
@@ -153,7 +136,8 @@ def _check_buckets(planned: Plan, n_items: int) -> None:
     for label, model in planned.models.items():
         coder = make_coder(model.spec.coder, **model.spec.coder_args)
         assert isinstance(coder, Bloom)  # check_model has asked
-        _named(f"{planned.places[label]}: model '{label}'", partial(coder.check_size, n_items))
+        with located(f"{planned.places[label]}: model '{label}'"):
+            coder.check_size(n_items)
 
 
 class _Maker:
@@ -280,7 +264,8 @@ def _check_per_task(loaded: Loaded, model: ResolvedModel, tasks: Sequence[Task])
 
 def _locate_task(loaded: Loaded, i: int, task: Task, sources: Sequence[Source]) -> AnyTask:
     place: KeyPath = ("tasks",) if isinstance(loaded.experiment.tasks, str) else ("tasks", i)
-    return _at(loaded, place, lambda: _opened(locate_task(task, sources)))
+    with located(loaded.where(*place)):
+        return _opened(locate_task(task, sources))
 
 
 def _locate_corpora(
@@ -291,34 +276,22 @@ def _locate_corpora(
         for i, name in enumerate(model.pretrain.corpora if needs_corpus(model.spec) else ()):
             if name not in found:
                 place = loaded.place_of(model.place, "pretrain", "corpora")
-                found[name] = _at(loaded, (*place, i), partial(_open_corpus, name, sources))
+                found[name] = _open_corpus(name, sources, loaded.where(*place, i))
     return found
 
 
 def _locate_words(loaded: Loaded, sources: Sequence[Source]) -> dict[str, CorpusSource]:
     """The corpora of the experiment itself: their words are the seen ones for all models alike."""
     names = loaded.experiment.pretrain.corpora
-    place: KeyPath = ("pretrain", "corpora")
-    return {name: _at(loaded, (*place, i), partial(_open_corpus, name, sources)) for i, name in enumerate(names)}
+    return {name: _open_corpus(name, sources, loaded.where("pretrain", "corpora", i)) for i, name in enumerate(names)}
 
 
-def _open_corpus(name: str, sources: Sequence[Source]) -> CorpusSource:
-    return _opened(locate_corpus(name, sources))
+def _open_corpus(name: str, sources: Sequence[Source], where: str) -> CorpusSource:
+    with located(where):
+        return _opened(locate_corpus(name, sources))
 
 
-def _opened(located: Located) -> Located:
+def _opened(found: Located) -> Located:
     """What was located; taking its fingerprint is what fails where the hub or a file cannot be read."""
-    _ = located.fingerprint
-    return located
-
-
-def _at(loaded: Loaded, place: KeyPath, do: Callable[[], Result]) -> Result:
-    """What `do` returns; file and line are put before its InputError."""
-    return _named(loaded.where(*place), do)
-
-
-def _named(where: str, do: Callable[[], Result]) -> Result:
-    try:
-        return do()
-    except InputError as error:
-        raise InputError(f"{where}: {error}") from error
+    _ = found.fingerprint
+    return found

@@ -10,7 +10,7 @@ import torch
 
 from hashbench.data.task_data import LocatedTask
 from hashbench.errors import InputError
-from hashbench.experiment.plan import Run, check_data, plan
+from hashbench.sweep.plan import Run, check_data, plan
 
 MODELS = "models: [bert-mlm, hashformer-md-proj]\n"
 RAW = "{name: raw, like: hashformer-md-proj, objective: none}"

@@ -1,0 +1,26 @@
+"""The tasks of an experiment, by name, group or own data set."""
+
+from __future__ import annotations
+
+from hashbench.data.tasks import Task, expand_tasks, under_protocol
+from hashbench.errors import InputError, located
+from hashbench.experiment.load import Loaded
+
+
+def find_tasks(loaded: Loaded) -> list[Task]:
+    """The tasks of an experiment. Raises InputError with file and line for an unknown one or an unfit metric."""
+    tasks = loaded.experiment.tasks
+    found: list[Task] = []
+    if isinstance(tasks, str):
+        with located(loaded.where("tasks")):
+            found = expand_tasks(tasks, loaded.folder)
+    else:
+        for i, entry in enumerate(tasks):
+            with located(loaded.where("tasks", i)):
+                expanded = expand_tasks([entry], loaded.folder)
+            for task in expanded:
+                if task.name in [other.name for other in found]:
+                    raise InputError(f"{loaded.where('tasks', i)}: task '{task.name}' stands twice; rename one of them")
+                found.append(task)
+    with located(loaded.where("phrases")):
+        return under_protocol(found, loaded.experiment, loaded.folder)

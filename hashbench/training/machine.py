@@ -1,0 +1,23 @@
+"""Where and how a run is carried out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hashbench.training.checkpoints import Stop
+from hashbench.training.curves import Watch
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Where and how a run is carried out; nothing of it changes what the run is."""
+
+    folder: Path  # scratch space of this run
+    device: str = "auto"
+    devices: int = 1
+    checkpoint_minutes: float = 5.0
+    rank: int = 0  # which of the devices this process drives
+    should_stop: Stop | None = None  # asks the run to stop at the next step
+    watch: Watch | None = None  # sees every point of a curve
+    earlier: list[float] = field(default_factory=list)  # seconds of earlier attempts, one entry a training taken up
