@@ -100,7 +100,7 @@ def our_model(peer: nn.Module, size: str, weights: str | None) -> tuple[Model, C
     model = build_model(spec, size, seed=0)
     tensors = {name.removeprefix("canine."): tensor for name, tensor in peer.state_dict().items()}
     load_published(model, locate_weights(weights).read() if weights else Published(tensors, {}, "the peer"))
-    head = ClassificationHead(model.config.dim, 2, pooling=spec.pooling, dense_dropout=spec.dense_dropout)
+    head = ClassificationHead(model.config.dim, 2, pooling=spec.head.pooling, dense_dropout=spec.head.dense_dropout)
     assert head.dense is not None and model.published_dense is not None
     head.dense.load_state_dict(model.published_dense)
     head.out.load_state_dict({kind: tensors[f"classifier.{kind}"] for kind in ("weight", "bias")})

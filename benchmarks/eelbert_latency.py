@@ -82,7 +82,7 @@ def contestants(size: str) -> tuple[list[dict[str, Work]], RememberedCodes]:
     bert, eelbert = find_model(f"bert-{size}"), find_model(f"eelbert-{size}")
     models = [build_model(spec, size, seed=0).eval() for spec in (bert, eelbert)]
     spec = with_dim(eelbert, models[1].config.dim)
-    coder = make_coder(spec.coder, **spec.coder_args)
+    coder = make_coder(spec.code.coder, **spec.code.args)
     memory = RememberedCodes(coder)
     works: list[dict[str, Work]] = []
     for sentence in SENTENCES:

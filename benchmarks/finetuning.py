@@ -89,8 +89,8 @@ def trained_bpe(task: TaskData) -> SubwordTokenizer:
 def ours(name: str, task: TaskData, size: str, folder: Path) -> Contestant:
     """The suite's fine-tuning of a model, from fresh weights."""
     spec = find_model(name)
-    tokenizer = trained_bpe(task) if spec.tokenizer == "bpe" else make_tokenizer(spec.tokenizer)
-    coder = make_coder(spec.coder, **spec.coder_args)
+    tokenizer = trained_bpe(task) if spec.text.tokenizer == "bpe" else make_tokenizer(spec.text.tokenizer)
+    coder = make_coder(spec.code.coder, **spec.code.args)
     if isinstance(coder, Vocabulary) and isinstance(tokenizer, SubwordTokenizer):
         coder.fit_pieces(tokenizer.pieces)
     recipe = Finetune(epochs=1, batch_size=BATCH, learning_rate=1e-4, evaluations_per_epoch=1, max_length=MAX_LENGTH)
@@ -101,7 +101,7 @@ def ours(name: str, task: TaskData, size: str, folder: Path) -> Contestant:
             task,
             tokenizer,
             coder,
-            template=spec.template,
+            template=spec.text.template,
             batch_size=BATCH,
             max_length=MAX_LENGTH,
             seed=0,

@@ -98,7 +98,7 @@ def make_steps(options: argparse.Namespace, objective: str, codes: np.ndarray) -
 
 def our_codes(name: str) -> np.ndarray:
     """Codes of all types for a model: rows of the vocabulary, or random bits, which cost the same as true ones."""
-    if find_model(name).coder == "vocabulary":
+    if find_model(name).code.coder == "vocabulary":
         return np.arange(N_TYPES)[:, None] + len(SPECIALS)
     return np.random.default_rng(1).integers(0, 256, size=(N_TYPES, 16), dtype=np.uint8)
 

@@ -50,8 +50,8 @@ class Prepared:
         return PretrainingData(
             self.corpus,
             type_codes(self.coder, self.corpus.types, self.folder / "codes"),
-            objective=self.spec.objective,
-            template=self.spec.template,
+            objective=self.spec.training.objective,
+            template=self.spec.text.template,
             **settings,
         )
 
@@ -61,7 +61,12 @@ class Prepared:
         few_data = replace(data, splits=few, fingerprint=f"{data.fingerprint}-{rows}")
         settings = {"batch_size": 8, "max_length": 32, "seed": 0} | changes
         return FinetuningData(
-            few_data, self.corpus.tokenizer, self.coder, template=self.spec.template, folder=self.folder, **settings
+            few_data,
+            self.corpus.tokenizer,
+            self.coder,
+            template=self.spec.text.template,
+            folder=self.folder,
+            **settings,
         )
 
 
@@ -71,9 +76,9 @@ def prepared(tmp_path_factory):
 
     def make(name: str) -> Prepared:
         spec = find_model(name).small()
-        spec = replace(spec, encoder_args={"layers": 1, "heads": 2, "dim": 16, "feed_forward": 32})
-        tokenizer = make_tokenizer(spec.tokenizer, **spec.tokenizer_args)
-        coder = make_coder(spec.coder, **spec.coder_args)
+        spec = spec.with_args(encoder={"layers": 1, "heads": 2, "dim": 16, "feed_forward": 32})
+        tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
+        coder = make_coder(spec.code.coder, **spec.code.args)
         corpus = prepare(
             ["builtin"],
             open_sources("builtin"),

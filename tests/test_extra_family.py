@@ -18,7 +18,7 @@ FAMILY = '''
 import torch
 from torch import nn
 
-from hashbench.embeddings.base import SPECIALS, Embedding, ModelSpec
+from hashbench.embeddings.base import SPECIALS, CodeSpec, Embedding, EmbeddingSpec, ModelSpec, OriginSpec
 
 
 class FirstByte(Embedding):
@@ -40,7 +40,12 @@ class FirstByte(Embedding):
 
 MODELS = [
     ModelSpec(
-        "first-byte", FirstByte, coder="md5-bits", groups=("made-up",), frame="all of it", summary="one byte of a hash"
+        "first-byte",
+        EmbeddingSpec(FirstByte),
+        code=CodeSpec("md5-bits"),
+        origin=OriginSpec(frame="all of it"),
+        groups=("made-up",),
+        summary="one byte of a hash",
     )
 ]
 '''

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hashbench.cli.options import Format
 from hashbench.cli.output import Value, print_rows
-from hashbench.embeddings.base import ModelSpec
+from hashbench.embeddings.base import CodeSpec, EmbeddingSpec, ModelSpec
 from hashbench.embeddings.registry import load_own
 from hashbench.experiment.contract import contract
 from hashbench.experiment.load import load_experiment
@@ -44,7 +44,7 @@ def check_experiment(file: Path, overrides: Sequence[str], data: Sequence[str] |
 def check_embedding(reference: str, coder: str | None) -> bool:
     """Runs the contract checks on an embedding and prints one line each; whether all passed."""
     embedding = load_own(reference)
-    spec = ModelSpec(embedding.__name__, embedding=embedding, coder=coder or OWN_CODER)
+    spec = ModelSpec(embedding.__name__, EmbeddingSpec(embedding), code=CodeSpec(coder or OWN_CODER))
     passed = True
     for finding in contract(spec):
         print(
@@ -65,9 +65,9 @@ def _model_row(model: ResolvedModel) -> dict[str, Value]:
     rate = model.finetune.learning_rate
     return {
         "model": model.label,
-        "tokenizer": model.spec.tokenizer,
-        "coder": model.spec.coder,
-        "objective": model.spec.objective or "none",
+        "tokenizer": model.spec.text.tokenizer,
+        "coder": model.spec.code.coder,
+        "objective": model.spec.training.objective or "none",
         "steps": model.pretrain.steps if trains else None,
         "pretrain_lr": model.pretrain.learning_rate if trains else None,
         "warmup": model.pretrain.warmup_steps if trains else None,

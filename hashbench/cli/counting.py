@@ -59,13 +59,13 @@ def models_of(paper: Paper) -> list[str]:
 
 def _rows(spec: ModelSpec, asked: Asked) -> list[Row]:
     """The row in the frame of the paper (or as deployed), then those of other frames."""
-    paper = asked.paper.name if asked.paper else spec.paper
+    paper = asked.paper.name if asked.paper else spec.origin.paper
     if asked.deployed:
         return [_row(spec.name, "", DEPLOYED, count(spec, asked.size, n_classes=2, deployed=True)) | {"paper": paper}]
     frame = frame_of(spec, paper)
     counts = count(spec, asked.size, count_generic_row=asked.count_generic_row, frame=frame)
-    rows = [_row(spec.name, paper, frame.words if frame else spec.frame, counts)]
-    for other in spec.other_frames if asked.all_frames else ():
+    rows = [_row(spec.name, paper, frame.words if frame else spec.origin.frame, counts)]
+    for other in spec.origin.other_frames if asked.all_frames else ():
         rows.append(_row(spec.name, paper, other.words, count(spec, asked.size, frame=other)))
     return rows
 

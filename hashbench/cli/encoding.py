@@ -51,9 +51,9 @@ def reader_of_model(name: str, data: Sequence[str] | None) -> Reader:
     model = model_of(loaded, name)
     sources = loaded.sources(data)
     opened = open_sources(sources)  # a missing folder is said even where nothing is read of it
-    if model.spec.objective == "entities":
+    if model.spec.training.objective == "entities":
         raise InputError(f"encode: '{name}' has codes of items, not of words; see hashbench neighbours --help")
-    unfitted = replace(model.spec, objective=None)  # codes need no weights
+    unfitted = model.spec.without_training()  # codes need no weights
     if not needs_corpus(unfitted):
         return fitted_reader(loaded, replace(model, spec=unfitted), sources)
     corpora = [found.name for found in available(opened) if found.kind == "corpus"]
@@ -80,7 +80,7 @@ def reader_of_run(db: str, prefix: str, label: str | None, data: Sequence[str] |
     model = model_of(loaded, own_label)
     if label not in (None, own_label):
         raise InputError(f"--run {prefix}: is a run of '{own_label}', not of '{label}'; leave --model out")
-    return fitted_reader(loaded, replace(model, spec=replace(model.spec, objective=None)), loaded.sources(data or had))
+    return fitted_reader(loaded, replace(model, spec=model.spec.without_training()), loaded.sources(data or had))
 
 
 def experiment_of(store: Store, run_id: str) -> tuple[Loaded, str, tuple[str, ...]]:
@@ -102,7 +102,7 @@ def fitted_reader(loaded: Loaded, model: ResolvedModel, sources: Sequence[str]) 
     if not needs_corpus(model.spec):
         spec = model.spec
         return Reader(
-            model, make_tokenizer(spec.tokenizer, **spec.tokenizer_args), make_coder(spec.coder, **spec.coder_args)
+            model, make_tokenizer(spec.text.tokenizer, **spec.text.args), make_coder(spec.code.coder, **spec.code.args)
         )
     from hashbench.sweep.materials import Materials  # here: it brings the training packages, which take seconds
 

@@ -41,7 +41,7 @@ def export_run(db: str, prefix: str, folder: Path, data: Sequence[str] | None) -
     weights = _weights(store, run_id, prefix, with_head=spec["kind"] == "finetune")
     loaded, label, had = experiment_of(store, run_id)
     model, sources = model_of(loaded, label), loaded.sources(data or had)
-    reader = fitted_reader(loaded, replace(model, spec=replace(model.spec, objective=None)), sources)
+    reader = fitted_reader(loaded, replace(model, spec=model.spec.without_training()), sources)
     task = None
     if spec["kind"] == "finetune":
         task = Materials(loaded, tuple(sources), usable_cache_folder()).task_data(spec["task"]["name"])

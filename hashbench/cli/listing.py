@@ -22,7 +22,7 @@ TRAINED_ON = {"mlm": "corpus (MLM)", "shuffle_random": "corpus (shuffle + random
 def model_rows(specs: Sequence[ModelSpec]) -> list[dict[str, Value]]:
     """A row for each model, those of a paper together; parameters at base, or of the model's own size."""
     order = papers()
-    ranked = sorted(specs, key=lambda spec: order.index(spec.paper) if spec.paper in order else len(order))
+    ranked = sorted(specs, key=lambda spec: [*order, spec.origin.paper].index(spec.origin.paper))
     return [_row(spec) for spec in ranked]
 
 
@@ -30,11 +30,11 @@ def _row(spec: ModelSpec) -> dict[str, Value]:
     counts = count(spec)
     return {
         "model": spec.name,
-        "paper": spec.paper,
+        "paper": spec.origin.paper,
         "groups": ", ".join(spec.groups),
-        "tokens": spec.tokenizer,
+        "tokens": spec.text.tokenizer,
         "code": _code(spec),
-        "objective": spec.objective,
+        "objective": spec.training.objective,
         "total_params": counts.total,
         "emb_params": counts.embedding,
         "needs": _needs(spec),
@@ -44,19 +44,18 @@ def _row(spec: ModelSpec) -> dict[str, Value]:
 
 def _code(spec: ModelSpec) -> str:
     """The coder and the numbers that it was given: 'md5-rows 1033'."""
-    sizes = [str(value) for value in spec.coder_args.values() if type(value) is int]
-    return " ".join([spec.coder, *sizes])
+    sizes = [str(value) for value in spec.code.args.values() if type(value) is int]
+    return " ".join([spec.code.coder, *sizes])
 
 
 def _needs(spec: ModelSpec) -> str:
     """What must be there beside the texts of a task."""
-    weights = getattr(spec, "weights", None)  # only families that begin with published weights name some
-    if weights not in (None, "random"):
+    if spec.training.weights not in (None, "random"):
         return "published weights"
-    if spec.needs:
-        return spec.needs
-    if spec.objective is not None:
-        return TRAINED_ON[spec.objective]
+    if spec.training.needs:
+        return spec.training.needs
+    if spec.training.objective is not None:
+        return TRAINED_ON[spec.training.objective]
     return "corpus (vocabulary)" if needs_corpus(spec) else "the task alone"
 
 

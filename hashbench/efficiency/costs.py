@@ -106,12 +106,12 @@ def attention_scores(shape: Shape, length: int) -> int:
 
 def shape_of(spec: ModelSpec, size: str) -> Shape:
     """The shape of a named model. Raises InputError for models that are neither BERT over a table nor ProFormer."""
-    config = encoder_config(spec.encoder, size, **spec.encoder_args)
-    coder, arguments = make_coder(spec.coder, **spec.coder_args), embedding_arguments(spec)
-    if spec.encoder == "proformer" and isinstance(coder, Projection):
+    config = encoder_config(spec.encoder.kind, size, **spec.encoder.args)
+    coder, arguments = make_coder(spec.code.coder, **spec.code.args), embedding_arguments(spec)
+    if spec.encoder.kind == "proformer" and isinstance(coder, Projection):
         return Shape(config.layers, config.dim, config.feed_forward, bits=coder.n_bits, group=config.group)
     rows = arguments["num_rows"] if "num_rows" in arguments else None
-    if spec.encoder == "bert" and isinstance(rows, int):
+    if spec.encoder.kind == "bert" and isinstance(rows, int):
         return Shape(config.layers, config.dim, config.feed_forward, rows=rows)
     raise InputError(f"costs of '{spec.name}' are not known; name models of {', '.join(LISTED)}")
 

@@ -78,7 +78,7 @@ def measure(model: Contender, baseline: Contender, tasks: Sequence[TaskData], se
         Fact("emb_params", counts.embedding),
         Fact("weight_bytes", sum(tensor.numel() * tensor.element_size() for tensor in weights.state_dict().values())),
     ]
-    if model.spec.objective is not None and baseline.spec.objective is not None:
+    if model.spec.training.objective is not None and baseline.spec.training.objective is not None:
         facts += pretraining_facts(model, baseline, setting)
     for task in tasks:
         facts += inference_facts(model, baseline, task, setting)
@@ -119,22 +119,22 @@ class PretrainingStep:
     """One batch of real text under the contender's own objective."""
 
     def __init__(self, contender: Contender, setting: Setting) -> None:
-        assert contender.corpus is not None and contender.spec.objective is not None  # measure() has asked
-        assert contender.spec.objective != "entities"  # the plan refuses to time models of items
+        assert contender.corpus is not None and contender.spec.training.objective is not None  # measure() has asked
+        assert contender.spec.training.objective != "entities"  # the plan refuses to time models of items
         data = PretrainingData(
             contender.corpus,
             type_codes(contender.coder, contender.corpus.types, setting.cache / "codes"),
-            objective=contender.spec.objective,
-            objective_args=contender.spec.objective_args,
+            objective=contender.spec.training.objective,
+            objective_args=contender.spec.training.args,
             outputs=contender.outputs,
-            template=contender.spec.template,
+            template=contender.spec.text.template,
             batch_size=setting.asked.pretrain_batch_size,
             sequence_length=setting.asked.pretrain_length,
             seed=0,
         )
         self.batch: Batch = data.longest_batch().to(setting.device)
         self._model = contender.build(setting.size, setting.device).train()
-        self._head = make_head(self._model, contender.spec.objective).to(setting.device).train()
+        self._head = make_head(self._model, contender.spec.training.objective).to(setting.device).train()
         self._logits = contender.pretrain.logits
         self._autocast = autocast(contender.pretrain.precision, setting.device)
         both = torch.nn.ModuleList([self._model, self._head])
@@ -173,7 +173,7 @@ class Inference:
         self._model = contender.build(setting.size, setting.device).eval()
         dim = self._model.config.dim
         spec = contender.spec
-        head = ClassificationHead(dim, n_outputs, 0.0, spec.pooling, dense=spec.dense_head)
+        head = ClassificationHead(dim, n_outputs, 0.0, spec.head.pooling, dense=spec.head.dense)
         self._head = head.to(setting.device).eval()
         self._ready = [batch.to(setting.device) for batch in self._batches(contender.coder)]
         self._warm = RememberedCodes(contender.coder)
@@ -205,7 +205,7 @@ class Inference:
             self._texts,
             contender.tokenizer,
             coder,
-            contender.spec.template,
+            contender.spec.text.template,
             max_length=recipe.max_length,
             batch_size=self._setting.asked.infer_batch_size,
             pad_to_max=recipe.pad_to_max,

@@ -56,8 +56,8 @@ def peak_bytes(
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "batch.pt"
         torch.save(vars(batch), path)
-        own = spec.embedding.__module__.startswith(OWN_MODULE)
-        file = inspect.getfile(spec.embedding) if own else None
+        own = spec.embedding.family.__module__.startswith(OWN_MODULE)
+        file = inspect.getfile(spec.embedding.family) if own else None
         task = MemoryTask(pickle.dumps(spec), file, size, vocabulary_rows, path, device, threads, logits, bf16)
         context = multiprocessing.get_context("spawn")  # a fork would start at this process's peak
         receiver, sender = context.Pipe(duplex=False)
@@ -82,9 +82,9 @@ def _measure(task: MemoryTask, sender: Connection) -> None:
     batch = Batch(**torch.load(task.batch, weights_only=True)).to(device)
     torch.randn(8, 8) @ torch.randn(8, 8)  # loads the mathematical libraries before the count begins
     before = _start_of_peak()
-    assert spec.objective is not None  # only pre-trained models are measured
+    assert spec.training.objective is not None  # only pre-trained models are measured
     model = build_model(spec, task.size, seed=0, vocabulary_rows=task.vocabulary_rows).to(device)
-    head = make_head(model, spec.objective).to(device)
+    head = make_head(model, spec.training.objective).to(device)
     with torch.autocast(device.type, torch.bfloat16, enabled=task.bf16):
         loss = objective_loss(model, head, batch, task.logits)
     loss.backward()

@@ -33,16 +33,16 @@ def count(
     Counts(total=86146562, embedding=99072)
     """
     with torch.device("meta"):
-        encoder = make_encoder(spec.encoder, size, **spec.encoder_args)
+        encoder = make_encoder(spec.encoder.kind, size, **spec.encoder.args)
         embedding = build_embedding(spec, encoder.config.dim, vocabulary_rows=vocabulary_rows)
-        outputs = spec.counted_classes if n_classes is None else n_classes
+        outputs = spec.origin.classes if n_classes is None else n_classes
         config = encoder.config
-        head = ClassificationHead(config.dim, outputs, config.dropout, spec.pooling, dense=spec.dense_head)
+        head = ClassificationHead(config.dim, outputs, config.dropout, spec.head.pooling, dense=spec.head.dense)
     parts = Parts(spec, encoder, embedding, head)
     if frame is not None:
         return frame.counted(parts)
-    if spec.counted is not None and not deployed:
-        return spec.counted(parts)
+    if spec.origin.counted is not None and not deployed:
+        return spec.origin.counted(parts)
     in_embedding = embedding.embedding_parameters()
     if not count_generic_row:
         in_embedding -= getattr(embedding, "generic_row_parameters", 0)  # only embeddings with such a row have it

@@ -160,48 +160,103 @@ class Frame:
 
 
 @dataclass(frozen=True)
+class TextSpec:
+    """How a model reads a text."""
+
+    tokenizer: str = "words"  # a key of text.tokenizers.TOKENIZERS
+    args: dict[str, Any] = field(default_factory=dict)
+    template: Template = Template()
+
+
+@dataclass(frozen=True)
+class CodeSpec:
+    """What a model makes of a type."""
+
+    coder: str = "vocabulary"  # a key of coders.registry.CODERS
+    args: dict[str, Any] = field(default_factory=dict)
+    small: dict[str, Any] = field(default_factory=dict)  # arguments of the small model that tests use
+
+
+@dataclass(frozen=True)
+class EmbeddingSpec:
+    """The class that makes vectors of codes."""
+
+    family: type[Embedding]
+    args: dict[str, Any] = field(default_factory=dict)
+    small: dict[str, Any] = field(default_factory=dict)  # arguments of the small model that tests use
+
+
+@dataclass(frozen=True)
+class EncoderSpec:
+    """The encoder, of the experiment's size but for `args`."""
+
+    kind: str = "bert"  # a key of encoders.registry.ENCODERS
+    args: dict[str, Any] = field(default_factory=dict)  # overrides of the size's values
+
+
+@dataclass(frozen=True)
+class HeadSpec:
+    """The head of a fine-tuning."""
+
+    pooling: Literal["first", "max", "mean"] = "first"
+    dense: bool = True  # whether it has a dense layer with tanh before its last
+    dense_dropout: bool = True  # whether dropout comes before that layer too
+
+
+@dataclass(frozen=True)
+class TrainingSpec:
+    """What a model learns from, and how its recipes differ from the experiment's."""
+
+    objective: Literal["mlm", "shuffle_random", "entities"] | None = "shuffle_random"  # see `ModelSpec.pretrains`
+    args: dict[str, Any] = field(default_factory=dict)  # of the objective
+    weights: str | None = None  # published ones to start from: a folder or a hub name; "random": none in their place
+    pretrain: dict[str, Any] = field(default_factory=dict)  # differences from the experiment's `pretrain`
+    finetune: dict[str, Any] = field(default_factory=dict)
+    needs: str = ""  # what it is trained on, where its objective does not say that
+
+
+@dataclass(frozen=True)
+class OriginSpec:
+    """The row of a paper's table that a model reproduces, and how that paper counts parameters."""
+
+    paper: str = ""  # "" for a user's own
+    frame: str = ""  # what is counted in that paper's parameter columns
+    counted: Callable[[Parts], Counts] | None = None  # counts in that frame; None: encoder, embedding and head
+    classes: int = 2  # outputs of the head in that frame
+    other_frames: tuple[Frame, ...] = ()  # printed beside it by `hashbench params`
+
+
+@dataclass(frozen=True)
 class ModelSpec:
     """A named model, as data. What differs between two models is a field here, never a test on the name."""
 
     name: str
-    embedding: type[Embedding]
-    embedding_args: dict[str, Any] = field(default_factory=dict)
-    tokenizer: str = "words"  # a key of text.tokenizers.TOKENIZERS
-    tokenizer_args: dict[str, Any] = field(default_factory=dict)
-    coder: str = "vocabulary"  # a key of coders.registry.CODERS
-    coder_args: dict[str, Any] = field(default_factory=dict)
-    encoder: str = "bert"  # a key of encoders.registry.ENCODERS
-    encoder_args: dict[str, Any] = field(default_factory=dict)  # overrides of the size's values
-    objective: Literal["mlm", "shuffle_random", "entities"] | None = "shuffle_random"  # see `pretrains`
-    objective_args: dict[str, Any] = field(default_factory=dict)
-    weights: str | None = None  # published ones to start from: a folder or a hub name; "random": none in their place
-    pooling: Literal["first", "max", "mean"] = "first"
-    dense_head: bool = True  # whether the classification head has a dense layer with tanh before its last
-    dense_dropout: bool = True  # whether dropout comes before that layer too
-    template: Template = Template()
-    pretrain: dict[str, Any] = field(default_factory=dict)  # differences from the experiment's `pretrain`
-    finetune: dict[str, Any] = field(default_factory=dict)
-    paper: str = ""  # the paper whose table this row reproduces, "" for a user's own
-    frame: str = ""  # what is counted in that paper's parameter columns
-    counted: Callable[[Parts], Counts] | None = None  # counts in that frame; None: encoder, embedding and head
-    counted_classes: int = 2  # outputs of the head in that frame
-    other_frames: tuple[Frame, ...] = ()  # printed beside it by `hashbench params`
+    embedding: EmbeddingSpec
+    text: TextSpec = TextSpec()
+    code: CodeSpec = CodeSpec()
+    encoder: EncoderSpec = EncoderSpec()
+    head: HeadSpec = HeadSpec()
+    training: TrainingSpec = TrainingSpec()
+    origin: OriginSpec = OriginSpec()
     groups: tuple[str, ...] = ()  # names under which an experiment may ask for several models
     summary: str = ""  # one line for `hashbench models`
-    needs: str = ""  # what it is trained on, where its objective does not say that
     version: int = 1  # raised when the meaning of the model changes
-    small_args: dict[str, dict[str, Any]] = field(default_factory=dict)  # {"coder": {...}, "embedding": {...}}
 
     @property
     def pretrains(self) -> bool:
         """Whether it is pre-trained on corpora; without an objective, or on entities, it learns its task alone."""
-        return self.objective in ("mlm", "shuffle_random")
+        return self.training.objective in ("mlm", "shuffle_random")
+
+    def with_args(self, **args: Mapping[str, Any]) -> ModelSpec:
+        """The same model with these arguments of its parts over their own: `with_args(code={"bits": 64})`."""
+        parts: dict[str, Any] = {name: getattr(self, name) for name in args}
+        return replace(self, **{name: replace(part, args={**part.args, **args[name]}) for name, part in parts.items()})
+
+    def without_training(self) -> ModelSpec:
+        """The same model where its tokens and codes matter alone, and no weights are needed."""
+        return replace(self, training=replace(self.training, objective=None))
 
     def small(self) -> ModelSpec:
         """The same model with few buckets, for tests."""
-        return replace(
-            self,
-            coder_args={**self.coder_args, **self.small_args.get("coder", {})},
-            embedding_args={**self.embedding_args, **self.small_args.get("embedding", {})},
-            encoder_args={**self.encoder_args, "layers": 1, "heads": 2, "dim": 16, "feed_forward": 32},
-        )
+        encoder = {"layers": 1, "heads": 2, "dim": 16, "feed_forward": 32}
+        return self.with_args(code=self.code.small, embedding=self.embedding.small, encoder=encoder)

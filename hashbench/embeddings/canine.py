@@ -17,7 +17,22 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from hashbench.embeddings.base import Batch, Counts, Frame, ModelSpec, Parts, Published, Template
+from hashbench.embeddings.base import (
+    Batch,
+    CodeSpec,
+    Counts,
+    EmbeddingSpec,
+    EncoderSpec,
+    Frame,
+    HeadSpec,
+    ModelSpec,
+    OriginSpec,
+    Parts,
+    Published,
+    Template,
+    TextSpec,
+    TrainingSpec,
+)
 from hashbench.embeddings.lookup import RowTable
 from hashbench.errors import InputError
 
@@ -124,42 +139,41 @@ def _stored(module: nn.Module) -> int:
     return sum(parameter.numel() for parameter in module.parameters())
 
 
+CHARACTERS = Template(
+    specials=tuple(SPECIAL_POINTS),
+    single=("[CLS]", "A", "[SEP]"),
+    pair=("[CLS]", "A", "[SEP]", "B", "[SEP]"),
+    segments=True,  # as it was pre-trained; the tokenizer of transformers 5 gives zeros for both parts
+    truncation="longest_first",
+    pad_multiple=4,  # then no result depends on the padding
+)
 SCRATCH = ModelSpec(
     name="canine-c-scratch",
-    embedding=CharacterHashes,
-    tokenizer="characters",
-    coder="codepoints",
-    encoder="canine",
-    objective=None,
-    weights="random",
-    dense_dropout=False,  # CANINE's pooler has none before it
-    template=Template(
-        specials=tuple(SPECIAL_POINTS),
-        single=("[CLS]", "A", "[SEP]"),
-        pair=("[CLS]", "A", "[SEP]", "B", "[SEP]"),
-        segments=True,  # as it was pre-trained; the tokenizer of transformers 5 gives zeros for both parts
-        truncation="longest_first",
-        pad_multiple=4,  # then no result depends on the padding
-    ),
-    finetune={"max_length": MAX_CHARACTERS},
+    text=TextSpec("characters", template=CHARACTERS),
+    code=CodeSpec("codepoints"),
+    embedding=EmbeddingSpec(CharacterHashes, small={"num_buckets": 64}),
+    encoder=EncoderSpec("canine"),
+    head=HeadSpec(dense_dropout=False),  # CANINE's pooler has none before it
+    training=TrainingSpec(objective=None, weights="random", finetune={"max_length": MAX_CHARACTERS}),
     groups=("canine",),
     summary="characters in eight hash tables, CANINE's encoder, from random weights on the task alone",
-    small_args={"embedding": {"num_buckets": 64}},
 )
 MODELS = [
     replace(
         SCRATCH,
         name="canine-c",
-        weights=HUB_NAME,
-        paper="hashformers",
-        frame="the published model whole with a 2-class head, parts that classification never uses and all 16,384 "
-        "positions included",
-        counted=whole_checkpoint,
-        other_frames=(
-            Frame(
-                "the same with the 2,048 positions that were trained: nearest to the printed 121.0M, which no "
-                "combination of blocks gives; 16,000 buckets as in appendix B",
-                published_frame,
+        training=replace(SCRATCH.training, weights=HUB_NAME),
+        origin=OriginSpec(
+            "hashformers",
+            "the published model whole with a 2-class head, parts that classification never uses and all 16,384 "
+            "positions included",
+            counted=whole_checkpoint,
+            other_frames=(
+                Frame(
+                    "the same with the 2,048 positions that were trained: nearest to the printed 121.0M, which no "
+                    "combination of blocks gives; 16,000 buckets as in appendix B",
+                    published_frame,
+                ),
             ),
         ),
         summary="characters in eight hash tables, CANINE's encoder, published weights from hub or folder",

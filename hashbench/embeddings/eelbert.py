@@ -21,7 +21,20 @@ import torch
 from torch import Tensor, nn
 
 from hashbench.coders.ngram_pooling import SEED, NgramPooling
-from hashbench.embeddings.base import PAD, Counts, Embedding, ModelSpec, Parts, Template
+from hashbench.embeddings.base import (
+    PAD,
+    CodeSpec,
+    Counts,
+    Embedding,
+    EmbeddingSpec,
+    EncoderSpec,
+    ModelSpec,
+    OriginSpec,
+    Parts,
+    Template,
+    TextSpec,
+    TrainingSpec,
+)
 from hashbench.embeddings.lookup import Table
 from hashbench.layers import INIT_STD
 
@@ -164,21 +177,18 @@ def _spec(name: str, size: Size, embedding: type[Embedding], group: str, summary
     hashed = embedding is NgramHash
     return ModelSpec(
         name=name,
-        embedding=embedding,
-        embedding_args={"num_rows": VOCABULARY_ROWS},
-        tokenizer="wordpieces",
-        coder="ngram-pooling" if hashed else "vocabulary",
-        encoder_args={**SIZES[size], **FRAME},
-        objective="mlm",
-        template=BERT,
-        pretrain={"learning_rate": PRETRAIN_RATES[size], "vocabulary_size": VOCABULARY_ROWS},
-        finetune={"learning_rate": FINETUNE_RATES[size]},
-        paper="eelbert",
-        frame=MLM_FRAME,
-        counted=in_mlm_frame,
+        text=TextSpec("wordpieces", template=BERT),
+        code=CodeSpec("ngram-pooling", small={"dim": 16}) if hashed else CodeSpec("vocabulary"),
+        embedding=EmbeddingSpec(embedding, {"num_rows": VOCABULARY_ROWS}, small={"num_rows": 64}),
+        encoder=EncoderSpec(args={**SIZES[size], **FRAME}),
+        training=TrainingSpec(
+            "mlm",
+            pretrain={"learning_rate": PRETRAIN_RATES[size], "vocabulary_size": VOCABULARY_ROWS},
+            finetune={"learning_rate": FINETUNE_RATES[size]},
+        ),
+        origin=OriginSpec("eelbert", MLM_FRAME, counted=in_mlm_frame),
         groups=(group,),
         summary=summary,
-        small_args={"coder": {"dim": 16} if hashed else {}, "embedding": {"num_rows": 64}},
     )
 
 
@@ -193,13 +203,14 @@ def _named() -> list[ModelSpec]:
         ]
         table_3.append(_spec(f"{bert}-random-hash", size, RandomHash, "eelbert-table-3", f"{bert}, table frozen"))
         begun = _spec(f"{bert}-hash-init", size, HashInitTable, "eelbert-table-4", f"{bert}, begun as n-gram hash")
-        rescaled = {**begun.embedding_args, "std": INIT_STD}
-        summary = f"{begun.summary}, rescaled to std {INIT_STD}"
-        again = replace(begun, name=f"{begun.name}-rescaled", embedding_args=rescaled, summary=summary)
-        table_4 += [begun, again]
+        rescaled = replace(
+            begun.with_args(embedding={"std": INIT_STD}),
+            name=f"{begun.name}-rescaled",
+            summary=f"{begun.summary}, rescaled to std {INIT_STD}",
+        )
+        table_4 += [begun, rescaled]
     uno = _spec("uno-eelbert", "tiny", NgramHash, "eelbert", "eelbert-tiny with intermediate size 128")
-    uno = replace(uno, encoder_args={**uno.encoder_args, "feed_forward": UNO_FEED_FORWARD})
-    return [*tables_1_2, uno, *table_3, *table_4]
+    return [*tables_1_2, uno.with_args(encoder={"feed_forward": UNO_FEED_FORWARD}), *table_3, *table_4]
 
 
 MODELS = _named()

@@ -10,13 +10,21 @@ In the bit models an ordinary token also gets a learned "ordinary token" row (re
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
-from hashbench.embeddings.base import SPECIALS, Batch, Embedding, ModelSpec
+from hashbench.embeddings.base import (
+    SPECIALS,
+    Batch,
+    CodeSpec,
+    Embedding,
+    EmbeddingSpec,
+    ModelSpec,
+    OriginSpec,
+    TextSpec,
+)
 from hashbench.embeddings.lookup import Table
 from hashbench.layers import Dropout, draw_weights
 
@@ -222,24 +230,21 @@ EQUATIONS: dict[str, type[BitEmbedding]] = {"pool": Pool, "add": Add, "proj": Pr
 def _spec(hashing: Hashing, form: str, tokenizer: Literal["words", "bpe"]) -> ModelSpec:
     """One named model: hash, form of the embedding, tokens."""
     tokens = "BPE pieces" if tokenizer == "bpe" else "words"
-    common = ModelSpec(
+    small = SMALL_CODER[hashing]
+    if form in EQUATIONS:
+        code, embedding = CodeSpec(CODERS[hashing]["bits"], small=small), EmbeddingSpec(EQUATIONS[form])
+    else:
+        rows = BUCKETS[form] + len(SPECIALS)
+        code = CodeSpec(CODERS[hashing]["rows"], {"num_buckets": BUCKETS[form]}, {**small, "num_buckets": 59})
+        embedding = EmbeddingSpec(Table, {"num_rows": rows}, {"num_rows": 64})
+    return ModelSpec(
         name=f"hashformer-{hashing}-{form}" + ("-bpe" if tokenizer == "bpe" else ""),
-        embedding=EQUATIONS.get(form, Table),
-        tokenizer=tokenizer,
-        coder=CODERS[hashing]["bits" if form in EQUATIONS else "rows"],
-        paper="hashformers",
-        frame="2-class fine-tuning model without pre-training heads",
+        text=TextSpec(tokenizer),
+        code=code,
+        embedding=embedding,
+        origin=OriginSpec("hashformers", "2-class fine-tuning model without pre-training heads"),
         groups=("hashformers-bpe",) if tokenizer == "bpe" else ("hashformers",),
         summary=f"{tokens} hashed by {hashing.upper()}, {form}, shuffle + random",
-        small_args={"coder": SMALL_CODER[hashing]},
-    )
-    if form in EQUATIONS:
-        return common
-    return replace(
-        common,
-        coder_args={"num_buckets": BUCKETS[form]},
-        embedding_args={"num_rows": BUCKETS[form] + len(SPECIALS)},
-        small_args={"coder": {**SMALL_CODER[hashing], "num_buckets": 59}, "embedding": {"num_rows": 64}},
     )
 
 

@@ -6,10 +6,22 @@ BPE vocabulary of RoBERTa's size.
 
 from __future__ import annotations
 
+from typing import Literal
+
 import torch
 from torch import Tensor, nn
 
-from hashbench.embeddings.base import PAD, SPECIALS, Batch, Embedding, ModelSpec
+from hashbench.embeddings.base import (
+    PAD,
+    SPECIALS,
+    Batch,
+    Embedding,
+    EmbeddingSpec,
+    ModelSpec,
+    OriginSpec,
+    TextSpec,
+    TrainingSpec,
+)
 from hashbench.layers import draw_weights
 
 VOCABULARY_ROWS = 50_265  # RoBERTa's vocabulary, five special tokens included: 38.6 M parameters at d = 768
@@ -98,19 +110,15 @@ class Table(RowTable):
         return self.weight
 
 
-def _baseline(name: str, objective: str, summary: str) -> ModelSpec:
+def _baseline(name: str, objective: Literal["mlm", "shuffle_random"], summary: str) -> ModelSpec:
     return ModelSpec(
         name=name,
-        tokenizer="bpe",
-        coder="vocabulary",
-        embedding=Table,
-        embedding_args={"num_rows": VOCABULARY_ROWS},
-        objective=objective,  # type: ignore[arg-type]
-        paper="hashformers",
-        frame="2-class fine-tuning model without pre-training heads",
+        text=TextSpec("bpe"),
+        embedding=EmbeddingSpec(Table, {"num_rows": VOCABULARY_ROWS}, small={"num_rows": 64}),
+        training=TrainingSpec(objective),
+        origin=OriginSpec("hashformers", "2-class fine-tuning model without pre-training heads"),
         groups=("baselines",),
         summary=summary,
-        small_args={"embedding": {"num_rows": 64}},
     )
 
 

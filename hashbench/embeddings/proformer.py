@@ -21,7 +21,24 @@ import torch
 from torch import Tensor, nn
 
 from hashbench.coders.projection import Projection as ProjectionCoder
-from hashbench.embeddings.base import END, PAD, SPECIALS, Batch, Counts, Embedding, ModelSpec, Parts, Template
+from hashbench.embeddings.base import (
+    END,
+    PAD,
+    SPECIALS,
+    Batch,
+    CodeSpec,
+    Counts,
+    Embedding,
+    EmbeddingSpec,
+    EncoderSpec,
+    HeadSpec,
+    ModelSpec,
+    OriginSpec,
+    Parts,
+    Template,
+    TextSpec,
+    TrainingSpec,
+)
 from hashbench.embeddings.eelbert import BERT
 from hashbench.embeddings.lookup import Table
 from hashbench.errors import InputError
@@ -172,106 +189,83 @@ SHAPE = {"layers": 2, "heads": 12, "dim": 768, "feed_forward": 3072, "group": 1}
 
 PROFORMER = ModelSpec(
     name="proformer",
-    embedding=Proformer,
-    embedding_args={"own_weight": OWN_WEIGHT},  # here too: a run is known by what its model is given
-    tokenizer="words",
-    coder="projection",
-    encoder="proformer",
-    encoder_args=SHAPE,
-    objective=None,
-    pooling="max",
-    dense_head=False,
-    template=WORDS_ONLY,
-    finetune=FROM_SCRATCH,
-    paper="proformer",
-    frame="2-class model: projection, embedding LayerNorm, two layers of 3,072, no positions, no pooler",
+    text=TextSpec(template=WORDS_ONLY),
+    code=CodeSpec("projection", small={"bits": 64}),
+    # the weight here too: a run is known by what its model is given
+    embedding=EmbeddingSpec(Proformer, {"own_weight": OWN_WEIGHT}),
+    encoder=EncoderSpec("proformer", SHAPE),
+    head=HeadSpec("max", dense=False),
+    training=TrainingSpec(objective=None, finetune=FROM_SCRATCH),
+    origin=OriginSpec(
+        "proformer", "2-class model: projection, embedding LayerNorm, two layers of 3,072, no positions, no pooler"
+    ),
     groups=("proformers",),
     summary="words as 420 bits in context, two layers, maximum over words; trained on the task alone",
-    small_args={"coder": {"bits": 64}},
 )
 
 
 def _two_layer_bert(name: str, dim: int, heads: int, *, classes: int = 6) -> ModelSpec:
     """A BERT of two layers, trained on the task alone. Reading of the paper, ours: hidden size = embedding size."""
+    shape = {"layers": 2, "heads": heads, "dim": dim, "feed_forward": 4 * dim}
     return ModelSpec(
         name=name,
-        embedding=Table,
-        embedding_args={"num_rows": VOCABULARY_ROWS},
-        tokenizer="wordpieces",
-        coder="vocabulary",
-        encoder="bert",
-        encoder_args={
-            "layers": 2,
-            "heads": heads,
-            "dim": dim,
-            "feed_forward": 4 * dim,
-            "max_positions": 512,
-            "first_position": 0,
-            "type_rows": 2,
-            "eps": 1e-12,
-        },
-        objective=None,
-        template=BERT,
-        pretrain={"vocabulary_size": VOCABULARY_ROWS},
-        finetune=FROM_SCRATCH,
-        paper="proformer",
-        frame=f"{classes}-class model: table of 30,522 pieces, two layers of 4 d, pooler",
-        counted_classes=classes,
+        text=TextSpec("wordpieces", template=BERT),
+        embedding=EmbeddingSpec(Table, {"num_rows": VOCABULARY_ROWS}, small={"num_rows": 64}),
+        encoder=EncoderSpec(
+            args={**shape, "max_positions": 512, "first_position": 0, "type_rows": 2, "eps": 1e-12},
+        ),
+        training=TrainingSpec(None, pretrain={"vocabulary_size": VOCABULARY_ROWS}, finetune=FROM_SCRATCH),
+        origin=OriginSpec(
+            "proformer",
+            f"{classes}-class model: table of 30,522 pieces, two layers of 4 d, pooler",
+            classes=classes,
+        ),
         groups=("two-layer-berts",),
         summary=f"BERT of two layers and {dim} dimensions over pieces; trained on the task alone",
-        small_args={"embedding": {"num_rows": 64}},
     )
 
 
 MODELS = [
     PROFORMER,
     replace(
-        PROFORMER,
+        PROFORMER.with_args(encoder={"group": 4}),
         name="proformer-k4",
-        encoder_args={**SHAPE, "group": 4},
-        frame=f"{PROFORMER.frame}, attention and LayerNorm of groups",
+        origin=OriginSpec("proformer", f"{PROFORMER.origin.frame}, attention and LayerNorm of groups"),
         summary="proformer whose layers see one vector of four neighbours (local projection attention, K = 4)",
     ),
     replace(
-        PROFORMER,
+        PROFORMER.with_args(encoder={"feed_forward": 768}),
         name="proformer-i768",
-        encoder_args={**SHAPE, "feed_forward": 768},
-        frame="2-class model: as proformer with two layers of 768, the paper's text",
+        origin=OriginSpec("proformer", "2-class model: as proformer with two layers of 768, the paper's text"),
         groups=("proformer-ablations",),
         summary="proformer with the intermediate size 768 of the paper's text",
     ),
     replace(
-        PROFORMER,
+        PROFORMER.with_args(encoder={"feed_forward": 768, "group": 4}),
         name="proformer-i768-k4",
-        encoder_args={**SHAPE, "feed_forward": 768, "group": 4},
-        frame="2-class model: as proformer-k4 with two layers of 768, the paper's text",
+        origin=OriginSpec("proformer", "2-class model: as proformer-k4 with two layers of 768, the paper's text"),
         groups=("proformer-ablations",),
         summary="proformer-k4 with the intermediate size 768 of the paper's text",
     ),
     replace(
         PROFORMER,
         name="proformer-glue",
-        encoder_args={},  # two layers of the experiment's width, as its neighbours in the table
-        dense_head=True,
-        dense_dropout=False,  # BERT's pooler: dropout stands before the classifier alone
-        finetune=HASHFORMERS_RECIPE,
-        paper="hashformers",
-        frame="2-class fine-tuning model: as proformer with a pooler",
+        encoder=EncoderSpec("proformer"),  # two layers of the experiment's width, as its neighbours in the table
+        head=HeadSpec("max", dense_dropout=False),  # BERT's pooler: dropout stands before the classifier alone
+        training=TrainingSpec(objective=None, finetune=HASHFORMERS_RECIPE),
+        origin=OriginSpec("hashformers", "2-class fine-tuning model: as proformer with a pooler"),
         groups=(),
         summary="ProFormer as HashFormers trained it on GLUE: with a pooler, by their recipe",
     ),
     replace(
         PROFORMER,
         name="sgnn",
-        embedding=SentenceProjection,
-        embedding_args={},
-        coder_args={"bits": SENTENCE_BITS, "places": 1},
-        encoder="perceptron",
-        encoder_args={"layers": 2, "dim": 256},
-        pooling="first",
-        finetune=SGNN_RECIPE,
-        frame="6-class model: two hidden layers of 256 over 1,120 bits",
-        counted_classes=6,
+        code=replace(PROFORMER.code, args={"bits": SENTENCE_BITS, "places": 1}),
+        embedding=EmbeddingSpec(SentenceProjection),
+        encoder=EncoderSpec("perceptron", {"layers": 2, "dim": 256}),
+        head=HeadSpec(dense=False),
+        training=TrainingSpec(objective=None, finetune=SGNN_RECIPE),
+        origin=OriginSpec("proformer", "6-class model: two hidden layers of 256 over 1,120 bits", classes=6),
         groups=(),
         summary="the whole input as 1,120 bits, two hidden layers; trained on the task alone",
     ),
@@ -279,8 +273,12 @@ MODELS = [
     _two_layer_bert("bert-2l-840", 840, 12),
     replace(
         _two_layer_bert("bert-2l", 768, 12),
-        frame="table of 30,522 pieces, two layers of 3,072, pooler, no classifier",
-        counted=without_head,
+        origin=OriginSpec(
+            "proformer",
+            "table of 30,522 pieces, two layers of 3,072, pooler, no classifier",
+            counted=without_head,
+            classes=6,
+        ),
         groups=(),
     ),
 ]

@@ -13,7 +13,6 @@ import inspect
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -90,12 +89,12 @@ def build_embedding(spec: ModelSpec, dim: int, *, vocabulary_rows: int | None = 
     None keeps the spec's number. Raises InputError for an argument that the embedding does not have.
     """
     arguments = embedding_arguments(spec, vocabulary_rows=vocabulary_rows)
-    known = [name for name in inspect.signature(spec.embedding).parameters if name != "dim"]
+    known = [name for name in inspect.signature(spec.embedding.family).parameters if name != "dim"]
     for key in arguments:
         if key not in known:
             choices = f"arguments: {', '.join(known)}" if known else "it has none"
             raise InputError(f"{spec.name}: embedding has no argument {key!r}{near_match(key, known)}; {choices}")
-    return spec.embedding(dim, **arguments)
+    return spec.embedding.family(dim, **arguments)
 
 
 def embedding_arguments(spec: ModelSpec, *, vocabulary_rows: int | None = None) -> dict[str, object]:
@@ -104,26 +103,26 @@ def embedding_arguments(spec: ModelSpec, *, vocabulary_rows: int | None = None) 
     item and their number. An embedding with an argument `hashing` gets all arguments of the coder, to hash special
     tokens as types are.
     """
-    arguments: dict[str, object] = dict(spec.embedding_args)
-    known = inspect.signature(spec.embedding).parameters
-    if "num_rows" in known and "num_buckets" in spec.coder_args:
-        first = spec.coder_args["first_row"] if "first_row" in spec.coder_args else len(SPECIALS)
-        arguments["num_rows"] = spec.coder_args["num_buckets"] + first
+    arguments: dict[str, object] = dict(spec.embedding.args)
+    known = inspect.signature(spec.embedding.family).parameters
+    if "num_rows" in known and "num_buckets" in spec.code.args:
+        first = spec.code.args["first_row"] if "first_row" in spec.code.args else len(SPECIALS)
+        arguments["num_rows"] = spec.code.args["num_buckets"] + first
     if "num_rows" in known and vocabulary_rows is not None:
         arguments["num_rows"] = vocabulary_rows
     for size in OF_THE_CODER:
-        if size in known and size in spec.coder_args:
-            arguments[size] = spec.coder_args[size]
+        if size in known and size in spec.code.args:
+            arguments[size] = spec.code.args[size]
     if "hashing" in known:
-        arguments["hashing"] = dict(spec.coder_args)
+        arguments["hashing"] = dict(spec.code.args)
     return arguments
 
 
 def with_dim(spec: ModelSpec, dim: int) -> ModelSpec:
     """The spec with a coder for an encoder of width `dim`; the spec itself where codes have a width of their own."""
-    if spec.coder not in CODERS or "dim" not in inspect.signature(CODERS[spec.coder]).parameters:
+    if spec.code.coder not in CODERS or "dim" not in inspect.signature(CODERS[spec.code.coder]).parameters:
         return spec
-    return replace(spec, coder_args={**spec.coder_args, "dim": dim})
+    return spec.with_args(code={"dim": dim})
 
 
 def load_own(reference: str) -> type[Embedding]:

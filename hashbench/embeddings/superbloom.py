@@ -17,7 +17,19 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from hashbench.embeddings.base import Batch, Counts, Embedding, ModelSpec, Parts
+from hashbench.embeddings.base import (
+    Batch,
+    CodeSpec,
+    Counts,
+    Embedding,
+    EmbeddingSpec,
+    EncoderSpec,
+    ModelSpec,
+    OriginSpec,
+    Parts,
+    TextSpec,
+    TrainingSpec,
+)
 from hashbench.layers import draw_weights
 
 SPECIAL_ITEMS = 3  # [CLS], [MASK], [SEP], behind the hashed rows
@@ -153,22 +165,26 @@ def _model(
     maps = 2 if alpha > 1 else 1
     return ModelSpec(
         name=name,
-        tokenizer="items",
-        coder="bloom",
-        coder_args={"alpha": alpha, "maps": maps, "coherent": coherent},
-        embedding=Superbloom,
-        embedding_args={"items": items},
-        encoder="plain",
-        encoder_args={"layers": layers, "heads": heads, "dim": dim, "feed_forward": feed_forward},
-        objective="entities",
-        objective_args={"negatives": negatives} if negatives else {},
-        finetune=LARGE if items == WIKIPEDIA else SMALL,
-        paper="superbloom",
-        frame="tied table with output bias, encoder without positions, output transform; 3 special items",
-        counted=counted,
+        text=TextSpec("items"),
+        code=CodeSpec(
+            "bloom",
+            {"alpha": alpha, "maps": maps, "coherent": coherent},
+            small={"alpha": min(alpha, 2), "coherent": 0},
+        ),
+        embedding=EmbeddingSpec(Superbloom, {"items": items}, small={"items": 64}),
+        encoder=EncoderSpec("plain", {"layers": layers, "heads": heads, "dim": dim, "feed_forward": feed_forward}),
+        training=TrainingSpec(
+            "entities",
+            {"negatives": negatives} if negatives else {},
+            finetune=LARGE if items == WIKIPEDIA else SMALL,
+        ),
+        origin=OriginSpec(
+            "superbloom",
+            "tied table with output bias, encoder without positions, output transform; 3 special items",
+            counted=counted,
+        ),
         groups=("superbloom",),
         summary=summary,
-        small_args={"coder": {"alpha": min(alpha, 2), "coherent": 0}, "embedding": {"items": 64}},
     )
 
 
@@ -185,15 +201,18 @@ def _table_7(alpha: int, coherent: int) -> ModelSpec:
 
 def _of_text(name: str, summary: str, *, shape: tuple[int, int, int, int], alpha: int = 1) -> ModelSpec:
     """A row of table 4."""
+    model = _model(name, summary, shape=shape, items=PHRASES, alpha=alpha)
     return replace(
-        _model(name, summary, shape=shape, items=PHRASES, alpha=alpha),
-        embedding=SuperbloomText,
-        finetune=TEXT,
-        frame="tied table with output bias, 512 positions, 2 segments, encoder, output transform, pooler, "
-        "next-sentence head; 3 special items",
-        counted=counted_with_pooler,
+        model,
+        embedding=replace(model.embedding, family=SuperbloomText),
+        training=replace(model.training, finetune=TEXT, needs="corpus (masked items)"),
+        origin=OriginSpec(
+            "superbloom",
+            "tied table with output bias, 512 positions, 2 segments, encoder, output transform, pooler, "
+            "next-sentence head; 3 special items",
+            counted=counted_with_pooler,
+        ),
         groups=("superbloom-text",),
-        needs="corpus (masked items)",
     )
 
 

@@ -31,34 +31,34 @@ def check_model(loaded: Loaded, model: ResolvedModel) -> None:
     """Raises InputError with file and line for the first thing in the model's entry that cannot work."""
     place, spec = model.place, model.spec
     with _of_model(loaded.where(*place, "tokenizer"), model.label):
-        make_tokenizer(spec.tokenizer, **spec.tokenizer_args)
+        make_tokenizer(spec.text.tokenizer, **spec.text.args)
     with _of_model(loaded.where(*place, "coder"), model.label):
         _check_coder(spec)
-    if spec.objective == "entities" and spec.coder != "bloom":
+    if spec.training.objective == "entities" and spec.code.coder != "bloom":
         raise InputError(
             f"{loaded.where(*place, 'coder')}: model '{model.label}': objective entities needs coder bloom, which "
-            f"makes tokens of items, not {spec.coder}; write coder: {{kind: bloom}}"
+            f"makes tokens of items, not {spec.code.coder}; write coder: {{kind: bloom}}"
         )
     with _of_model(loaded.where(*place, "encoder"), model.label):
         encoder = _check_encoder(model, loaded.experiment.encoder)
         _check_segments(spec, encoder)
     with _of_model(loaded.where(*place, "objective"), model.label):
-        _check_objective(spec.objective, spec.objective_args)
+        _check_objective(spec.training.objective, spec.training.args)
         _check_states(spec, encoder)
     with _of_model(loaded.where(*place, "embedding"), model.label):
         embedding = _build(spec, encoder.config.dim)
-    untied = spec.objective == "mlm" and embedding.untied_rows is not None
-    if spec.objective in ("mlm", "entities") and embedding.output_matrix() is None and not untied:
+    untied = spec.training.objective == "mlm" and embedding.untied_rows is not None
+    if spec.training.objective in ("mlm", "entities") and embedding.output_matrix() is None and not untied:
         raise InputError(
-            f"{loaded.where(*place, 'objective')}: model '{model.label}': objective {spec.objective} "
-            f"needs an embedding with an output matrix, which {spec.embedding.__name__} has not; "
+            f"{loaded.where(*place, 'objective')}: model '{model.label}': objective {spec.training.objective} "
+            f"needs an embedding with an output matrix, which {spec.embedding.family.__name__} has not; "
             "write objective: shuffle_random"
         )
 
 
 def check_pairing(loaded: Loaded, model: ResolvedModel, tasks: Sequence[Task]) -> None:
     """Raises InputError where a model of texts meets hidden items, or one of items meets texts it cannot hold."""
-    of_items = model.spec.objective == "entities"
+    of_items = model.spec.training.objective == "entities"
     where = loaded.where(*model.place)
     for task in tasks:
         if of_items != task.of_items:
@@ -100,12 +100,12 @@ def _check_positions(loaded: Loaded, model: ResolvedModel, task: Task) -> None:
     if task.kind == "phrases":
         phrases = loaded.experiment.phrases
         place, items, specials = ("phrases", "sequence_items"), phrases.sequence_items, 2 + phrases.next_sentence
-        if "coherent" in model.spec.coder_args and model.spec.coder_args["coherent"]:
+        if "coherent" in model.spec.code.args and model.spec.code.args["coherent"]:
             where = loaded.where(*model.place, "coder")
             raise InputError(f"{where}: model '{model.label}': coherent maps are made of page links; write coherent: 0")
     else:
         place, items, specials = ("entities", "segment_items"), loaded.experiment.entities.segment_items, 2
-    longest = model.spec.embedding.max_items
+    longest = model.spec.embedding.family.max_items
     if longest is not None and items + specials > longest:
         raise InputError(
             f"{loaded.where(*place)}: {'.'.join(place)}: {items} items and {specials} special ones, but "
@@ -117,17 +117,18 @@ def check_weights(loaded: Loaded, model: ResolvedModel) -> None:
     """Raises InputError with file and line for published weights that are not there or of another shape, by their
     config; the tensors are read by the runs."""
     spec = model.spec
-    if spec.weights is None or spec.weights == RANDOM:
+    if spec.training.weights is None or spec.training.weights == RANDOM:
         return
     with _of_model(loaded.where(*model.place, "weights"), model.label):
-        if spec.objective is not None:
-            raise InputError(f"weights {spec.weights} or objective {spec.objective}: a model starts from one of them")
+        if spec.training.objective is not None:
+            both = f"weights {spec.training.weights} or objective {spec.training.objective}"
+            raise InputError(f"{both}: a model starts from one of them")
         with torch.device("meta"):
-            encoder = make_encoder(spec.encoder, loaded.experiment.encoder, **spec.encoder_args)
+            encoder = make_encoder(spec.encoder.kind, loaded.experiment.encoder, **spec.encoder.args)
             embedding = build_embedding(spec, encoder.config.dim)
-        weights = locate_weights(spec.weights)
+        weights = locate_weights(spec.training.weights)
         for part in (embedding, encoder):
-            part.check_published(weights.config(), f"weights {spec.weights}")
+            part.check_published(weights.config(), f"weights {spec.training.weights}")
         weights.fingerprint()
 
 
@@ -135,7 +136,7 @@ def check_lengths(loaded: Loaded, model: ResolvedModel) -> None:
     """Raises InputError where sequences are longer than the encoder's positions, or of a fixed length that its groups
     of neighbours do not divide."""
     with torch.device("meta"):
-        encoder = make_encoder(model.spec.encoder, loaded.experiment.encoder, **model.spec.encoder_args)
+        encoder = make_encoder(model.spec.encoder.kind, loaded.experiment.encoder, **model.spec.encoder.args)
     finetunes = [model.finetune, *model.per_task.values()]
     for recipe in finetunes:
         if recipe.pad_to_max and recipe.max_length % encoder.length_multiple:
@@ -198,7 +199,7 @@ def check_devices(loaded: Loaded, models: Iterable[ResolvedModel]) -> None:
 def _build(full: ModelSpec, dim: int) -> Embedding:
     """The embedding with few rows, which is quickly drawn; codes of its coder's form must pass through it."""
     spec = with_dim(full.small(), dim)
-    coder = make_coder(spec.coder, **spec.coder_args)
+    coder = make_coder(spec.code.coder, **spec.code.args)
     codes = torch.from_numpy(np.zeros((1, coder.width), coder.dtype))  # 0 is a code of every coder
     try:
         embedding = build_embedding(spec, dim)
@@ -206,44 +207,45 @@ def _build(full: ModelSpec, dim: int) -> Embedding:
     except (TypeError, ValueError, RuntimeError, IndexError) as error:
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise InputError(
-            f"{spec.embedding.__name__} does not work with coder {spec.coder}, which gives {coder.width} values of "
-            f"{np.dtype(coder.dtype)} a type: {reason}; choose another coder or other arguments"
+            f"{spec.embedding.family.__name__} does not work with coder {spec.code.coder}, "
+            f"which gives {coder.width} values of {np.dtype(coder.dtype)} a type: {reason}; "
+            "choose another coder or other arguments"
         ) from error
     return embedding
 
 
 def _check_coder(spec: ModelSpec) -> None:
-    coder = make_coder(spec.coder, **spec.coder_args)
-    if coder.reads not in (None, spec.tokenizer):
+    coder = make_coder(spec.code.coder, **spec.code.args)
+    if coder.reads not in (None, spec.text.tokenizer):
         raise InputError(
-            f"coder {spec.coder} can tell apart the types of tokenizer {coder.reads} alone, not of {spec.tokenizer}; "
-            f"write tokenizer: {coder.reads}, or another coder"
+            f"coder {spec.code.coder} can tell apart the types of tokenizer {coder.reads} alone, "
+            f"not of {spec.text.tokenizer}; write tokenizer: {coder.reads}, or another coder"
         )
 
 
 def _check_segments(spec: ModelSpec, encoder: Encoder) -> None:
     rows = encoder.segment_rows
-    if spec.template.segments and rows is not None and rows < 2:
+    if spec.text.template.segments and rows is not None and rows < 2:
         raise InputError(
             f"encoder: type_rows {rows}, but pairs of this model have two segments; write encoder: "
-            f"{{kind: {spec.encoder}, type_rows: 2}}"
+            f"{{kind: {spec.encoder.kind}, type_rows: 2}}"
         )
 
 
 def _check_states(spec: ModelSpec, encoder: Encoder) -> None:
-    if spec.objective is not None and not encoder.keeps_length:
+    if spec.training.objective is not None and not encoder.keeps_length:
         raise InputError(
-            f"objective {spec.objective} needs a state for each token, and encoder {spec.encoder} has fewer; "
-            "write objective: none"
+            f"objective {spec.training.objective} needs a state for each token, "
+            f"and encoder {spec.encoder.kind} has fewer; write objective: none"
         )
 
 
 def _check_encoder(model: ResolvedModel, size: str) -> Encoder:
-    for key, value in model.spec.encoder_args.items():
+    for key, value in model.spec.encoder.args.items():
         if isinstance(value, bool) or not isinstance(value, int | float) and key != "activation":
             raise InputError(f"encoder: {key} must be a number, not {value!r}; correct the value")
     with torch.device("meta"):
-        return make_encoder(model.spec.encoder, size, **model.spec.encoder_args)
+        return make_encoder(model.spec.encoder.kind, size, **model.spec.encoder.args)
 
 
 def _check_objective(kind: str | None, arguments: Mapping[str, Any]) -> None:

@@ -76,7 +76,7 @@ def contract(spec: ModelSpec) -> Iterator[Finding]:
 def make_specimen(spec: ModelSpec) -> Specimen:
     """The embedding with seeded weights; a coder that must be fitted is fitted on TYPES."""
     spec = with_dim(spec, DIM)
-    coder = make_coder(spec.coder, **spec.coder_args)
+    coder = make_coder(spec.code.coder, **spec.code.args)
     if coder.needs_fit:
         coder.fit(TypeTable.from_counts({each: 1 for each in TYPES if each}))
     torch.manual_seed(SEED)

@@ -88,21 +88,21 @@ def model_block(
 ) -> dict[str, Any]:
     """What a model is, as plain values: its tokenizer and coder by their recipes, published weights by their content.
     Its name is not part of it, so that two labels of one thing share their runs."""
-    objective = None if spec.objective is None else {"kind": spec.objective, **spec.objective_args}
+    objective = None if spec.training.objective is None else {"kind": spec.training.objective, **spec.training.args}
     block = {
-        "embedding": spec.embedding.__qualname__,
+        "embedding": spec.embedding.family.__qualname__,
         "embedding_args": embedding_arguments(spec),
         "tokenizer": dict(tokenizer),
         "coder": dict(coder),
-        "encoder": {"kind": spec.encoder, "size": size, **spec.encoder_args},
+        "encoder": {"kind": spec.encoder.kind, "size": size, **spec.encoder.args},
         "objective": objective,
-        "pooling": spec.pooling,
-        "dense_head": spec.dense_head,
-        "dense_dropout": spec.dense_dropout,
+        "pooling": spec.head.pooling,
+        "dense_head": spec.head.dense,
+        "dense_dropout": spec.head.dense_dropout,
         "weights": weights,
-        "template": asdict(spec.template),
+        "template": asdict(spec.text.template),
         "version": spec.version,
-        "code": own_code(spec.embedding),
+        "code": own_code(spec.embedding.family),
     }
     plain: dict[str, Any] = json.loads(json.dumps(block))  # tuples become lists, as they come back from the database
     return plain

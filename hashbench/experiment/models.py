@@ -9,7 +9,7 @@ from typing import Any
 
 from hashbench.coders.registry import make_coder
 from hashbench.data.weights import RANDOM
-from hashbench.embeddings.base import ModelSpec
+from hashbench.embeddings.base import CodeSpec, EmbeddingSpec, EncoderSpec, ModelSpec
 from hashbench.embeddings.registry import find_model, groups, load_own, models, with_dim
 from hashbench.encoders.registry import encoder_config
 from hashbench.errors import InputError, located, near_match
@@ -75,11 +75,11 @@ def needs_corpus(spec: ModelSpec) -> bool:
     """Whether a model learns anything from the corpora: weights, a vocabulary, or a dictionary of its coder."""
     if spec.pretrains:
         return True
-    if spec.objective == "entities":  # its items and maps are made of the page-link set
+    if spec.training.objective == "entities":  # its items and maps are made of the page-link set
         return False
-    tokenizer = make_tokenizer(spec.tokenizer, **spec.tokenizer_args)
+    tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
     trains = isinstance(tokenizer, PieceTokenizer) and tokenizer.needs_training
-    return trains or make_coder(spec.coder, **spec.coder_args).needs_fit
+    return trains or make_coder(spec.code.coder, **spec.code.args).needs_fit
 
 
 def _specs_of(loaded: Loaded, entry: str | ModelEntry, place: KeyPath) -> list[tuple[ModelSpec, ModelEntry | None]]:
@@ -106,14 +106,14 @@ def _from_entry(loaded: Loaded, entry: ModelEntry, place: KeyPath) -> ModelSpec:
             )
         with located(loaded.where(*place, "use")):
             embedding = load_own(_beside(loaded, entry.use))
-        spec = ModelSpec(entry.name, embedding=embedding, coder=OWN_CODER)
+        spec = ModelSpec(entry.name, EmbeddingSpec(embedding), code=CodeSpec(OWN_CODER))
     else:
         _check_variation(loaded, entry, place)
         key = "like" if entry.like is not None else "name"
-        origin = _named(loaded, entry.like or entry.name, (*place, key), [])
-        spec = replace(origin, name=entry.name)
+        spec = replace(_named(loaded, entry.like or entry.name, (*place, key), []), name=entry.name)
         if entry.like is not None:  # a variation reproduces no row of a paper
-            spec = replace(spec, paper="", frame="", groups=(), summary=f"a variation of {entry.like}")
+            origin = replace(spec.origin, paper="", frame="")
+            spec = replace(spec, origin=origin, groups=(), summary=f"a variation of {entry.like}")
     return _override(loaded, spec, entry, place)
 
 
@@ -143,30 +143,30 @@ def _beside(loaded: Loaded, reference: str) -> str:
 
 def _override(loaded: Loaded, spec: ModelSpec, entry: ModelEntry, place: KeyPath) -> ModelSpec:
     """The spec with what the entry changes. A mapping without `kind` varies the arguments; another kind starts anew."""
-    tokenizer, tokenizer_args = _vary(spec.tokenizer, spec.tokenizer_args, entry.tokenizer)
-    coder, coder_args = _vary(spec.coder, spec.coder_args, entry.coder)
-    objective, objective_args = _vary(spec.objective, spec.objective_args, entry.objective)
-    encoder, encoder_args = _vary(spec.encoder, spec.encoder_args, entry.encoder)
-    if encoder != spec.encoder:  # a paper's frame of counting speaks of the encoder that the paper has
-        spec = replace(spec, counted=None, other_frames=())
+    tokenizer, tokenizer_args = _vary(spec.text.tokenizer, spec.text.args, entry.tokenizer)
+    coder, coder_args = _vary(spec.code.coder, spec.code.args, entry.coder)
+    objective, objective_args = _vary(spec.training.objective, spec.training.args, entry.objective)
+    encoder, encoder_args = _vary(spec.encoder.kind, spec.encoder.args, entry.encoder)
+    if encoder != spec.encoder.kind:  # a paper's frame of counting speaks of the encoder that the paper has
+        spec = replace(spec, origin=replace(spec.origin, counted=None, other_frames=()))
     known = [*PRETRAIN_LEARNING_RATE, "entities", "none"]
     if objective is not None and objective not in known:
         near = near_match(objective, known) or ";"
         where = loaded.where(*place, "objective")
         raise InputError(f"{where}: unknown objective '{objective}'{near} objectives: {', '.join(known)}")
+    tokenizer_args = _files_beside(loaded, tokenizer_args, loaded.where(*place, "tokenizer"))
+    coder_args = _files_beside(loaded, coder_args, loaded.where(*place, "coder"))
     return replace(
-        spec,
-        tokenizer=tokenizer or spec.tokenizer,
-        tokenizer_args=_files_beside(loaded, tokenizer_args, loaded.where(*place, "tokenizer")),
-        coder=coder or spec.coder,
-        coder_args=_files_beside(loaded, coder_args, loaded.where(*place, "coder")),
-        embedding_args={**spec.embedding_args, **(entry.embedding or {})},
-        encoder=encoder or spec.encoder,
-        encoder_args=encoder_args,
-        objective=None if objective == "none" else objective,  # type: ignore[arg-type]  # one of known
-        objective_args=objective_args,
-        weights=_weights_beside(loaded, entry.weights) or spec.weights,
-        small_args={key: args for key, args in spec.small_args.items() if key != "coder" or coder == spec.coder},
+        spec.with_args(embedding=entry.embedding or {}),
+        text=replace(spec.text, tokenizer=tokenizer or spec.text.tokenizer, args=tokenizer_args),
+        code=CodeSpec(coder or spec.code.coder, coder_args, spec.code.small if coder == spec.code.coder else {}),
+        encoder=EncoderSpec(encoder or spec.encoder.kind, encoder_args),
+        training=replace(
+            spec.training,
+            objective=None if objective == "none" else objective,  # type: ignore[arg-type]  # one of known
+            args=objective_args,
+            weights=_weights_beside(loaded, entry.weights) or spec.training.weights,
+        ),
     )
 
 
@@ -207,13 +207,13 @@ def _weights_beside(loaded: Loaded, name: str | None) -> str | None:
 
 def _complete(loaded: Loaded, spec: ModelSpec, entry: ModelEntry | None, place: KeyPath) -> ResolvedModel:
     """Spec and recipes with everything filled in: the file's block, then the model's differences, then the entry's."""
-    pretrain = _block(loaded, Pretrain, "pretrain", spec.pretrain, entry.pretrain if entry else None, place)
-    finetune = _block(loaded, Finetune, "finetune", spec.finetune, entry.finetune if entry else None, place)
+    pretrain = _block(loaded, Pretrain, "pretrain", spec.training.pretrain, entry.pretrain if entry else None, place)
+    finetune = _block(loaded, Finetune, "finetune", spec.training.finetune, entry.finetune if entry else None, place)
     size = loaded.experiment.encoder
     spec = _with_coder_of_its_size(loaded, _with_vocabulary(loaded, spec, pretrain, place), place)
     if spec.pretrains:
-        assert spec.objective is not None
-        pretrain = complete_pretrain(pretrain, objective=spec.objective, encoder=size)
+        assert spec.training.objective is not None
+        pretrain = complete_pretrain(pretrain, objective=spec.training.objective, encoder=size)
     general = complete_finetune(finetune.model_copy(update={"per_task": {}}), encoder=size)
     per_task = {}
     for task, own in finetune.per_task.items():
@@ -224,24 +224,25 @@ def _complete(loaded: Loaded, spec: ModelSpec, entry: ModelEntry | None, place: 
 
 def _with_coder_of_its_size(loaded: Loaded, spec: ModelSpec, place: KeyPath) -> ModelSpec:
     """The spec with its coder's `dim`, where it has one, set to the encoder's."""
-    dim = spec.encoder_args.get("dim")
+    dim = spec.encoder.args.get("dim")
     if dim is None:
         with located(f"{loaded.where(*place, 'encoder')}: model '{spec.name}'"):
-            dim = encoder_config(spec.encoder, loaded.experiment.encoder).dim
+            dim = encoder_config(spec.encoder.kind, loaded.experiment.encoder).dim
     fitted = with_dim(spec, dim)
-    if fitted is not spec and "dim" in spec.coder_args and spec.coder_args["dim"] != dim:
-        given = f"dim {spec.coder_args['dim']!r}, but the encoder of '{spec.name}' has {dim}"
-        raise InputError(f"{loaded.where(*place, 'coder')}: coder {spec.coder}: {given}; leave dim out, it follows")
+    if fitted is not spec and "dim" in spec.code.args and spec.code.args["dim"] != dim:
+        given = f"dim {spec.code.args['dim']!r}, but the encoder of '{spec.name}' has {dim}"
+        where = loaded.where(*place, "coder")
+        raise InputError(f"{where}: coder {spec.code.coder}: {given}; leave dim out, it follows")
     return fitted
 
 
 def _with_vocabulary(loaded: Loaded, spec: ModelSpec, pretrain: Pretrain, place: KeyPath) -> ModelSpec:
     """The spec with the word pieces of its recipe in place of a vocabulary trained on the corpora."""
-    if pretrain.vocabulary is None or spec.tokenizer != "wordpieces" or "vocab" in spec.tokenizer_args:
+    if pretrain.vocabulary is None or spec.text.tokenizer != "wordpieces" or "vocab" in spec.text.args:
         return spec
     where = loaded.where(*loaded.place_of(place, "pretrain", "vocabulary"))
-    arguments = {**spec.tokenizer_args, "vocab": pretrain.vocabulary}
-    return replace(spec, tokenizer_args=_files_beside(loaded, arguments, where))
+    arguments = {**spec.text.args, "vocab": pretrain.vocabulary}
+    return replace(spec, text=replace(spec.text, args=_files_beside(loaded, arguments, where)))
 
 
 def _block(

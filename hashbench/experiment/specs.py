@@ -40,10 +40,10 @@ class Subject:
 def make_subject(model: ResolvedModel, experiment: Experiment, corpora: Mapping[str, str]) -> Subject:
     """A model with its corpora, given by name and fingerprint; none where it needs none."""
     spec = model.spec
-    tokenizer = make_tokenizer(spec.tokenizer, **spec.tokenizer_args)
+    tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
     if isinstance(tokenizer, PieceTokenizer) and tokenizer.needs_training:
         tokenizer.vocabulary_size = model.pretrain.vocabulary_size  # what is derived has its recipe in the identity
-    coder = make_coder(spec.coder, **spec.coder_args)
+    coder = make_coder(spec.code.coder, **spec.code.args)
     block = model_block(
         spec,
         size=experiment.encoder,
@@ -96,16 +96,16 @@ def finetune_spec(
 
 def _weights(spec: ModelSpec) -> dict[str, str] | str | None:
     """What a model starts from: published weights by their content, "random" in their place, or no such weights."""
-    if spec.weights is None or spec.weights == RANDOM:
-        return spec.weights
-    return {"sha256": locate_weights(spec.weights).fingerprint()}
+    if spec.training.weights is None or spec.training.weights == RANDOM:
+        return spec.training.weights
+    return {"sha256": locate_weights(spec.training.weights).fingerprint()}
 
 
 def _settings(spec: ModelSpec) -> dict[str, Any]:
     """The name of published weights, for tables: the identity has their content."""
-    if spec.weights is None or spec.weights == RANDOM:
+    if spec.training.weights is None or spec.training.weights == RANDOM:
         return {}
-    return {"settings": {"weights": locate_weights(spec.weights).shown}}
+    return {"settings": {"weights": locate_weights(spec.training.weights).shown}}
 
 
 def entities_spec(subject: Subject, experiment: Experiment, *, task: AnyTask, seed: int) -> dict[str, Any]:

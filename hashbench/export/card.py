@@ -44,8 +44,8 @@ def _usage(config: Config) -> str:
 
 
 def _sizes(config: Config, spec: ModelSpec, sizes: Sizes) -> str:
-    frame = spec.frame or "encoder, embedding and head"
-    deployed = f"as deployed, with a head of {config.n_outputs or spec.counted_classes} outputs"
+    frame = spec.origin.frame or "encoder, embedding and head"
+    deployed = f"as deployed, with a head of {config.n_outputs or spec.origin.classes} outputs"
     rows = [
         "| frame | parameters | of these in the embedding |",
         "|---|---:|---:|",

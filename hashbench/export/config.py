@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from inspect import getfile
 from pathlib import Path
 from typing import Any
 
-from hashbench.embeddings.base import Embedding, ModelSpec, Template
+from hashbench.embeddings.base import (
+    CodeSpec,
+    Embedding,
+    EmbeddingSpec,
+    EncoderSpec,
+    HeadSpec,
+    ModelSpec,
+    Template,
+    TextSpec,
+    TrainingSpec,
+)
 from hashbench.embeddings.registry import embedding_arguments, load_own
 from hashbench.encoders.registry import encoder_config
 from hashbench.errors import InputError
@@ -55,19 +65,19 @@ def read_config(folder: Path) -> Config:
 
 def spec_values(spec: ModelSpec, size: str, vocabulary_rows: int | None) -> dict[str, Any]:
     """A spec as plain values, nothing of which depends on the defaults of a later version."""
-    own = spec.embedding.__module__.startswith(OWN_MODULE)
+    own = spec.embedding.family.__module__.startswith(OWN_MODULE)
     return {
-        "embedding": f"{OWN if own else spec.embedding.__module__}:{spec.embedding.__qualname__}",
+        "embedding": f"{OWN if own else spec.embedding.family.__module__}:{spec.embedding.family.__qualname__}",
         "embedding_args": embedding_arguments(spec, vocabulary_rows=vocabulary_rows),
-        "tokenizer": spec.tokenizer,
-        "tokenizer_args": spec.tokenizer_args,
-        "coder": spec.coder,
-        "coder_args": spec.coder_args,
-        "encoder": spec.encoder,
-        "encoder_args": asdict(encoder_config(spec.encoder, size, **spec.encoder_args)),
-        "pooling": spec.pooling,
-        "dense_head": spec.dense_head,
-        "template": asdict(spec.template),
+        "tokenizer": spec.text.tokenizer,
+        "tokenizer_args": spec.text.args,
+        "coder": spec.code.coder,
+        "coder_args": spec.code.args,
+        "encoder": spec.encoder.kind,
+        "encoder_args": asdict(encoder_config(spec.encoder.kind, size, **spec.encoder.args)),
+        "pooling": spec.head.pooling,
+        "dense_head": spec.head.dense,
+        "template": asdict(spec.text.template),
     }
 
 
@@ -79,10 +89,17 @@ def copy_own_code(embedding: type[Embedding], folder: Path) -> None:
 
 def spec_of(config: Config, folder: Path) -> ModelSpec:
     """The spec of an exported model."""
-    values = dict(config.spec)
-    reference = str(values.pop("embedding"))
+    values = config.spec
+    reference = str(values["embedding"])
     embedding = load_own(str(folder / reference) if reference.startswith(OWN) else reference)
-    form = values.pop("template")
+    form = values["template"]
     plain: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in form.items()}
-    template = Template(**plain)
-    return replace(ModelSpec(config.name, embedding=embedding, objective=None), template=template, **values)
+    return ModelSpec(
+        config.name,
+        EmbeddingSpec(embedding, values["embedding_args"]),
+        text=TextSpec(values["tokenizer"], values["tokenizer_args"], Template(**plain)),
+        code=CodeSpec(values["coder"], values["coder_args"]),
+        encoder=EncoderSpec(values["encoder"], values["encoder_args"]),
+        head=HeadSpec(values["pooling"], values["dense_head"]),
+        training=TrainingSpec(objective=None),
+    )

@@ -67,7 +67,7 @@ class Predictor:
         found = np.empty((len(texts), self.model.config.dim), np.float32)
         for batch, states in self._states(texts, second):
             assert batch.row_ids is not None
-            found[batch.row_ids.numpy()] = pool(states, self.model.states_mask(batch), self.spec.pooling).numpy()
+            found[batch.row_ids.numpy()] = pool(states, self.model.states_mask(batch), self.spec.head.pooling).numpy()
         return found
 
     def _states(self, texts: Sequence[str], second: Sequence[str] | None) -> Iterator[tuple[Batch, torch.Tensor]]:
@@ -80,7 +80,7 @@ class Predictor:
         columns = [texts] if second is None else [texts, second]
         max_length = self.config.max_length
         for batch in text_batches(
-            columns, self.tokenizer, self.coder, self.spec.template, max_length=max_length, batch_size=BATCH_SIZE
+            columns, self.tokenizer, self.coder, self.spec.text.template, max_length=max_length, batch_size=BATCH_SIZE
         ):
             yield batch, self.model(batch)
 
@@ -93,7 +93,7 @@ def load(folder: str | Path) -> Predictor:
     model, head = build_model(spec, config.size, seed=0), None
     if config.n_outputs is not None:
         dim = model.config.dim
-        head = ClassificationHead(dim, config.n_outputs, 0.0, spec.pooling, dense=spec.dense_head)
+        head = ClassificationHead(dim, config.n_outputs, 0.0, spec.head.pooling, dense=spec.head.dense)
     try:
         tensors = load_file(place / WEIGHTS)
         for prefix, part in (("model.", model), ("head.", head)):
@@ -107,17 +107,17 @@ def load(folder: str | Path) -> Predictor:
 
 
 def _tokenizer(spec: ModelSpec, folder: Path) -> Tokenizer:
-    if not issubclass(TOKENIZERS[spec.tokenizer], PieceTokenizer):
-        return make_tokenizer(spec.tokenizer, **spec.tokenizer_args)
-    arguments = {key: TRAIN if key in VOCABULARY_ARGUMENTS else each for key, each in spec.tokenizer_args.items()}
-    tokenizer = make_tokenizer(spec.tokenizer, **arguments)
+    if not issubclass(TOKENIZERS[spec.text.tokenizer], PieceTokenizer):
+        return make_tokenizer(spec.text.tokenizer, **spec.text.args)
+    arguments = {key: TRAIN if key in VOCABULARY_ARGUMENTS else each for key, each in spec.text.args.items()}
+    tokenizer = make_tokenizer(spec.text.tokenizer, **arguments)
     assert isinstance(tokenizer, PieceTokenizer)
     tokenizer.load(folder / TOKENIZER)
     return tokenizer
 
 
 def _coder(spec: ModelSpec, folder: Path) -> Coder:
-    coder = make_coder(spec.coder, **spec.coder_args)
+    coder = make_coder(spec.code.coder, **spec.code.args)
     if (folder / STATE).is_file():
         with np.load(folder / STATE) as state:
             coder.restore(dict(state))

@@ -62,7 +62,7 @@ def write(trained: Trained, folder: Path) -> int:
             trained.tokenizer.save(part / TOKENIZER)
         if trained.coder.state():
             np.savez(part / STATE, **trained.coder.state())  # type: ignore[arg-type]  # mistakes them for allow_pickle
-        copy_own_code(trained.spec.embedding, part)
+        copy_own_code(trained.spec.embedding.family, part)
         trained.config.write(part)
         if folder.exists():
             folder.rmdir()

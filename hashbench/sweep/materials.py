@@ -111,7 +111,7 @@ class Materials:
 
     def bloom(self, model: ResolvedModel, links: LinkSet) -> Bloom:
         """The coder of a model of items, fitted on a page-link set."""
-        coder = make_coder(model.spec.coder, **model.spec.coder_args)
+        coder = make_coder(model.spec.code.coder, **model.spec.code.args)
         assert isinstance(coder, Bloom)  # the plan has checked
         identity = [coder.recipe(), links.training_fingerprint]
         pages = links.links_of("train") if links.task.kind == "entities" else None  # coherent maps are for links alone
@@ -121,8 +121,9 @@ class Materials:
     def texts(self, model: ResolvedModel) -> Texts:
         """Tokenizer, coder and corpus of a model; the corpus is prepared first where none of its kind is there."""
         spec, pretrain = model.spec, model.pretrain
+        text, code = spec.text, spec.code
         key = json.dumps(
-            [spec.tokenizer, spec.tokenizer_args, spec.coder, spec.coder_args, spec.objective, pretrain.model_dump()],
+            [text.tokenizer, text.args, code.coder, code.args, spec.training.objective, pretrain.model_dump()],
             sort_keys=True,
             default=str,
         )
@@ -132,8 +133,8 @@ class Materials:
 
     def _make_texts(self, model: ResolvedModel) -> Texts:
         spec = model.spec
-        tokenizer = make_tokenizer(spec.tokenizer, **spec.tokenizer_args)
-        coder = make_coder(spec.coder, **spec.coder_args)
+        tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
+        coder = make_coder(spec.code.coder, **spec.code.args)
         if not needs_corpus(spec):
             return Texts(tokenizer, coder, None)
         corpus = prepare(
@@ -145,7 +146,8 @@ class Materials:
             vocabulary_size=model.pretrain.vocabulary_size,
             first_chunk_only=model.pretrain.first_chunk_only,
         )
-        outputs = Vocabulary() if spec.objective == "mlm" and coder.width > 1 else None  # its codes are no rows
+        needs_rows = spec.training.objective == "mlm" and coder.width > 1  # its codes are no rows
+        outputs = Vocabulary() if needs_rows else None
         for each in (coder, outputs):
             if isinstance(each, Vocabulary) and isinstance(corpus.tokenizer, PieceTokenizer):
                 each.fit_pieces(corpus.tokenizer.pieces)

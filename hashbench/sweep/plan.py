@@ -134,7 +134,7 @@ def check_items(planned: Plan, data: TaskData | LinkSet) -> None:
 
 def _check_buckets(planned: Plan, n_items: int) -> None:
     for label, model in planned.models.items():
-        coder = make_coder(model.spec.coder, **model.spec.coder_args)
+        coder = make_coder(model.spec.code.coder, **model.spec.code.args)
         assert isinstance(coder, Bloom)  # check_model has asked
         with located(f"{planned.places[label]}: model '{label}'"):
             coder.check_size(n_items)

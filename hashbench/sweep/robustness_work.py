@@ -61,7 +61,7 @@ def tuned_model(
         files = [folder / "weights.safetensors", folder / "head.safetensors"]
         if all(file.is_file() for file in files):
             spec = resolved.spec
-            model = build_model(spec, tuned.encoder, seed=0, **texts.of_the_vocabulary(spec.template))
+            model = build_model(spec, tuned.encoder, seed=0, **texts.of_the_vocabulary(spec.text.template))
             head = make_head_of(model, made.data.n_outputs, spec)
             load_weights(model, files[0])
             load_weights(head, files[1])

@@ -91,17 +91,18 @@ def pretrain_model(
 ) -> tuple[Model, list[Point], list[Metric]]:
     """The pre-trained model, the points of its curves, and facts about the training."""
     spec, recipe, corpus = resolved.spec, resolved.pretrain, texts.corpus
-    assert spec.objective is not None and spec.objective != "entities"  # the plan makes no pre-training of others
+    objective = spec.training.objective
+    assert objective is not None and objective != "entities"  # the plan makes no pre-training of others
     assert corpus is not None
-    model = build_model(spec, run.encoder, seed=recipe.seed, **texts.of_the_vocabulary(spec.template))
-    head = make_head(model, spec.objective)
+    model = build_model(spec, run.encoder, seed=recipe.seed, **texts.of_the_vocabulary(spec.text.template))
+    head = make_head(model, objective)
     data = PretrainingData(
         corpus,
         type_codes(texts.coder, corpus.types, place.materials.cache / "codes"),
-        objective=spec.objective,
-        objective_args=spec.objective_args,
+        objective=objective,
+        objective_args=spec.training.args,
         outputs=texts.outputs,
-        template=spec.template,
+        template=spec.text.template,
         batch_size=recipe.batch_size,
         sequence_length=recipe.sequence_length,
         seed=recipe.seed,
@@ -122,9 +123,9 @@ def pretrained_model(run: Run, resolved: ResolvedModel, texts: Texts, place: Wor
     source = run.spec["pretrain"]
     seed = run.seed if source is None else resolved.pretrain.seed
     spec = resolved.spec
-    model = build_model(spec, run.encoder, seed=seed or 0, **texts.of_the_vocabulary(spec.template))
+    model = build_model(spec, run.encoder, seed=seed or 0, **texts.of_the_vocabulary(spec.text.template))
     if source is None:
-        named = resolved.spec.weights
+        named = resolved.spec.training.weights
         if named is not None and named != RANDOM:
             load_published(model, locate_weights(named).read())
         return model
@@ -222,7 +223,7 @@ def finetuning_data(
         data,
         texts.tokenizer,
         texts.coder,
-        template=model.spec.template,
+        template=model.spec.text.template,
         batch_size=recipe.batch_size,
         max_length=recipe.max_length,
         pad_to_max=recipe.pad_to_max,

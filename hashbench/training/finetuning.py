@@ -173,9 +173,9 @@ def make_head_of(model: Model, n_outputs: int, spec: ModelSpec) -> Classificatio
         model.config.dim,
         n_outputs,
         model.config.dropout,
-        spec.pooling,
-        dense=spec.dense_head,
-        dense_dropout=spec.dense_dropout,
+        spec.head.pooling,
+        dense=spec.head.dense,
+        dense_dropout=spec.head.dense_dropout,
     )
     if head.dense is not None and model.published_dense is not None:
         head.dense.load_state_dict(model.published_dense)

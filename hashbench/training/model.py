@@ -70,7 +70,7 @@ def build_model(
     start.
     """
     torch.manual_seed(seed)
-    encoder = make_encoder(spec.encoder, size, **spec.encoder_args)
+    encoder = make_encoder(spec.encoder.kind, size, **spec.encoder.args)
     embedding = build_embedding(spec, encoder.config.dim, vocabulary_rows=vocabulary_rows)
     if row_strings is not None:
         embedding.initialise(row_strings)

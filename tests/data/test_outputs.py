@@ -15,7 +15,7 @@ def test_labels_are_rows_of_the_vocabulary(prepared) -> None:
     outputs.fit_pieces(made.corpus.tokenizer.pieces)
     codes = type_codes(made.coder, made.corpus.types, made.folder / "codes")
     data = PretrainingData(
-        made.corpus, codes, objective="mlm", outputs=outputs, template=made.spec.template,
+        made.corpus, codes, objective="mlm", outputs=outputs, template=made.spec.text.template,
         batch_size=8, sequence_length=16, seed=0,
     )  # fmt: skip
     batch = next(iter(data.train_dataloader()))

@@ -10,7 +10,7 @@ from hashbench.data.sources import load_task, open_sources
 from hashbench.data.tasks import find_task
 from hashbench.efficiency.measure import Contender, PretrainingStep, Setting, measure
 from hashbench.efficiency.memory import peak_bytes
-from hashbench.embeddings.base import Batch, ModelSpec
+from hashbench.embeddings.base import Batch, CodeSpec, EmbeddingSpec, ModelSpec
 from hashbench.embeddings.registry import load_own
 from hashbench.experiment.schema import Efficiency, Finetune, Pretrain
 
@@ -87,7 +87,7 @@ def test_remembered_codes_are_the_coders(prepared):
 
 def test_memory_of_a_users_own_embedding_is_measured(tmp_path):
     (tmp_path / "mine.py").write_text(OWN)
-    spec = ModelSpec("own", load_own(f"{tmp_path / 'mine.py'}:Own"), coder="md5-bits")
+    spec = ModelSpec("own", EmbeddingSpec(load_own(f"{tmp_path / 'mine.py'}:Own")), code=CodeSpec("md5-bits"))
     batch = Batch(
         codes=torch.randint(0, 255, (7, 16), dtype=torch.uint8),
         positions=torch.randint(0, 12, (2, 9)),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from hashbench.efficiency.parameters import Counts, count
@@ -38,7 +36,7 @@ def test_counts_of_the_paper(name: str) -> None:
 
 
 def test_every_model_of_the_paper_has_an_exact_count() -> None:
-    assert {spec.name for spec in models().values() if spec.paper == "hashformers"} == set(EXACT)
+    assert {spec.name for spec in models().values() if spec.origin.paper == "hashformers"} == set(EXACT)
 
 
 def test_the_ordinary_token_row_can_be_left_out() -> None:
@@ -58,7 +56,7 @@ def test_classes_and_vocabulary_change_the_counts() -> None:
 
 def test_a_variation_is_counted_as_it_is() -> None:
     """`coder: {bits: 256}` doubles the bit vectors of Proj."""
-    spec = replace(find_model("hashformer-lsh-proj"), coder_args={"bits": 256})
+    spec = find_model("hashformer-lsh-proj").with_args(code={"bits": 256})
     assert count(spec).embedding == 257 * 768
 
 

@@ -50,7 +50,7 @@ def _of_frame(counted: Callable[..., object]) -> Callable[[ModelSpec, str], int]
 
 def _rows(spec: ModelSpec, paper: str) -> int:
     """Rows of the table: its numbers by the dimension, which a model of a fixed size names."""
-    return count(spec).embedding // int(spec.encoder_args["dim"])
+    return count(spec).embedding // int(spec.encoder.args["dim"])
 
 
 # How a column of the reference data is counted.
@@ -91,7 +91,7 @@ def test_a_paper_that_counts_another_familys_model_has_a_frame_for_it() -> None:
     assert set(OF_PAPERS) <= known
     assert all(model in models() or model in UNREGISTERED[paper] for paper, model in OF_PAPERS)
     for (paper, model), frame in OF_PAPERS.items():
-        assert model not in models() or (find_model(model).paper != paper and frame.words)
+        assert model not in models() or (find_model(model).origin.paper != paper and frame.words)
 
 
 def test_counts_that_would_fit_superblooms_printed_ones() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-from dataclasses import replace
 from importlib.resources import files
 
 import numpy as np
@@ -69,7 +68,7 @@ def test_counts_in_both_frames() -> None:
     known = published_counts()
     assert count(spec) == Counts(known["total_params_exact"], known["emb_params_exact"])
     frame = Counts(known["total_params_published_frame"], known["emb_params_published_frame"])
-    assert count(spec, frame=spec.other_frames[0]) == frame == Counts(121_074_434, 12_288_000)
+    assert count(spec, frame=spec.origin.other_frames[0]) == frame == Counts(121_074_434, 12_288_000)
 
 
 @pytest.mark.parametrize(("n_classes", "total"), [(1, 132_083_713), (2, 132_084_482), (3, 132_085_251)])
@@ -85,7 +84,7 @@ def test_what_is_trained_is_the_published_model_without_the_way_back_to_characte
 
 def test_the_count_equals_transformers_at_any_shape() -> None:
     shape = {"layers": 2, "heads": 4, "dim": 32, "feed_forward": 64, "max_positions": 512}
-    spec = replace(find_model("canine-c"), encoder_args=shape, embedding_args={"num_buckets": 512})
+    spec = find_model("canine-c").with_args(encoder=shape, embedding={"num_buckets": 512})
     assert count(spec, "tiny").total == sum(p.numel() for p in classifier(**SMALL).parameters())
 
 
@@ -128,7 +127,7 @@ def test_published_tables_of_another_size_are_refused() -> None:
 
 def rows_of(*columns: list[str]) -> tuple[Batch, np.ndarray]:
     """A batch of canine-c from texts, and the code points it stands for (B, L)."""
-    template = find_model("canine-c").template
+    template = find_model("canine-c").text.template
     interner = make_tokenizer("characters").interner()
     provisional = [interner.add(column) for column in columns]
     types, remap = interner.finish()

@@ -36,7 +36,7 @@ for name in sys.argv[1:]:
 
 def fitted(spec: ModelSpec) -> Coder:
     """The coder of a spec, fitted on KNOWN where it has something to fit."""
-    coder = make_coder(spec.coder, **spec.coder_args)
+    coder = make_coder(spec.code.coder, **spec.code.args)
     if coder.needs_fit:
         coder.fit(TypeTable.from_counts({string: 9 - index // 2 for index, string in enumerate(KNOWN)}))
     return coder
@@ -45,7 +45,7 @@ def fitted(spec: ModelSpec) -> Coder:
 def assembled(spec: ModelSpec) -> tuple[Embedding, Encoder]:
     """Embedding and encoder of a small spec in evaluation mode, the same weights each time."""
     torch.manual_seed(0)
-    encoder = make_encoder(spec.encoder, "tiny", **spec.encoder_args)
+    encoder = make_encoder(spec.encoder.kind, "tiny", **spec.encoder.args)
     return build_embedding(spec, encoder.config.dim).eval(), encoder.eval()
 
 
@@ -89,7 +89,7 @@ def test_a_code_has_the_shape_that_the_coder_names(spec: ModelSpec) -> None:
 
 
 def test_a_restored_coder_gives_the_same_codes(spec: ModelSpec) -> None:
-    coder, other = fitted(spec), make_coder(spec.coder, **spec.coder_args)
+    coder, other = fitted(spec), make_coder(spec.code.coder, **spec.code.args)
     other.restore(coder.state())
     assert np.array_equal(other.encode(KNOWN + STRANGE), coder.encode(KNOWN + STRANGE))
     assert other.fingerprint() == coder.fingerprint()
@@ -138,7 +138,7 @@ def test_frozen_parameters_have_no_gradient(spec: ModelSpec) -> None:
 def test_saved_and_loaded_weights_give_equal_states(spec: ModelSpec) -> None:
     parts, batch = assembled(spec), batch_of(codes_of(spec, KNOWN))
     torch.manual_seed(99)
-    others = build_embedding(spec, 16), make_encoder(spec.encoder, "tiny", **spec.encoder_args)
+    others = build_embedding(spec, 16), make_encoder(spec.encoder.kind, "tiny", **spec.encoder.args)
     for own, other in zip(parts, others, strict=True):
         other.load_state_dict(load(save({key: value.contiguous() for key, value in own.state_dict().items()})))
         other.eval()
@@ -162,7 +162,7 @@ def test_a_batch_of_special_tokens_alone_has_states(spec: ModelSpec) -> None:
 def test_the_count_is_what_is_stored(spec: ModelSpec) -> None:
     """As deployed: the parameters of the real modules and those of a head, dense (d (d + 1)) + outputs (d + 1)."""
     modules, dim = assembled(spec), 16
-    head = dim * (dim + 1) * spec.dense_head + spec.counted_classes * (dim + 1)
+    head = dim * (dim + 1) * spec.head.dense + spec.origin.classes * (dim + 1)
     counts = count(spec, "tiny", deployed=True)
     assert counts.total == sum(stored(module) for module in modules) + head
     assert 0 <= counts.embedding <= stored(modules[0])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
@@ -65,7 +63,7 @@ def test_counts_as_deployed(name: str) -> None:
 @pytest.mark.parametrize("name", ENCODER)
 def test_encoders(name: str) -> None:
     with torch.device("meta"):
-        encoder = make_encoder("bert", "base", **find_model(name).encoder_args)
+        encoder = make_encoder("bert", "base", **find_model(name).encoder.args)
     assert stored(encoder) == ENCODER[name]
 
 
@@ -86,7 +84,7 @@ def test_the_family_is_the_seven_models_of_the_paper() -> None:
 
 
 def test_the_frame_is_berts() -> None:
-    config = encoder_config("bert", "base", **find_model("uno-eelbert").encoder_args)
+    config = encoder_config("bert", "base", **find_model("uno-eelbert").encoder.args)
     assert (config.max_positions, config.type_rows, config.eps, config.first_position) == (512, 2, 1e-12, 0)
     assert (config.layers, config.heads, config.dim, config.feed_forward) == (2, 2, 128, 128)
     assert -1 - BERT.specials.index("[MASK]") == MASK_ID and BERT.specials[PAD] == "[PAD]"
@@ -105,7 +103,7 @@ def test_the_code_is_the_vector() -> None:
 
 def test_special_tokens_are_hashed_as_types_are() -> None:
     """Other arguments of the coder reach the special rows."""
-    spec = replace(find_model("eelbert-tiny"), coder_args={"seed": 7, "scale": 0.5})
+    spec = find_model("eelbert-tiny").with_args(code={"seed": 7, "scale": 0.5})
     embedding = build_embedding(with_dim(spec, 128), 128)
     expected = NgramPooling(128, seed=7, scale=0.5).encode(["[SEP]"])
     assert np.array_equal(embedding.special_rows()[2:3].numpy(), expected)
@@ -187,5 +185,5 @@ def test_the_vocabulary_reaches_a_fresh_model() -> None:
 
 def test_a_coder_follows_the_width_of_the_encoder() -> None:
     spec = find_model("eelbert-mini")
-    assert with_dim(spec, 256).coder_args == {"dim": 256}
+    assert with_dim(spec, 256).code.args == {"dim": 256}
     assert with_dim(find_model("bert-mini"), 256) == find_model("bert-mini")

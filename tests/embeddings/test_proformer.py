@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
@@ -108,9 +106,9 @@ def test_a_word_alone_is_what_embed_types_gives() -> None:
 def test_a_pair_has_a_separator_that_is_a_word() -> None:
     spec = find_model("proformer")
     texts = [TokenizedTexts(np.array(ids, np.int32), np.array([0, len(ids)])) for ids in ([0, 1], [2])]
-    rows = encode_rows(texts, spec.template, max_length=64)
+    rows = encode_rows(texts, spec.text.template, max_length=64)
     codes = Projection().encode(["show", "flights", "boston"])
-    batch = Collator(codes, spec.template)(rows.padded(np.array([0]), -2), row_ids=np.array([0]))
+    batch = Collator(codes, spec.text.template)(rows.padded(np.array([0]), -2), row_ids=np.array([0]))
     found = bits_of(Proformer(420), batch)[0]
     words = ["show", "flights", "[sep]", "boston"]
     assert found == [oracle.bits_of(oracle.in_context(words, i)) for i in range(4)]
@@ -130,7 +128,7 @@ def test_only_the_map_is_learned() -> None:
 
 
 def test_coder_arguments_reach_the_embedding() -> None:
-    spec = replace(find_model("proformer"), coder_args={"bits": 100, "seed": 3})
+    spec = find_model("proformer").with_args(code={"bits": 100, "seed": 3})
     embedding = build_embedding(spec, 6)
     assert isinstance(embedding, Proformer) and embedding.weight.shape == (6, 100)
     expected = torch.from_numpy(Projection(bits=100, seed=3).encode(["[sep]"]))
@@ -193,13 +191,13 @@ def test_exact_counts_by_task(name: str) -> None:
 
 
 def test_sgnn_with_420_bits() -> None:
-    spec = replace(find_model("sgnn"), coder_args={"bits": 420, "places": 1})
+    spec = find_model("sgnn").with_args(code={"bits": 420, "places": 1})
     assert count(spec).total == 175_110
 
 
 def with_encoder(name: str, **values: int) -> ModelSpec:
     spec = find_model(name)
-    return replace(spec, encoder_args={**spec.encoder_args, **values})
+    return spec.with_args(encoder=values)
 
 
 def test_counts_of_other_readings() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ from hashbench.errors import InputError
 TOY = """
 import torch
 from torch import nn
-from hashbench.embeddings.base import Embedding, ModelSpec
+from hashbench.embeddings.base import CodeSpec, Embedding, EmbeddingSpec, ModelSpec
 
 class Toy(Embedding):
     def __init__(self, dim):
@@ -29,7 +28,7 @@ class Toy(Embedding):
     def embedding_parameters(self):
         return self.weight.numel()
 
-MODELS = [ModelSpec("{name}", embedding=Toy, coder="md5-bits", groups=("toys",))]
+MODELS = [ModelSpec("{name}", EmbeddingSpec(Toy), code=CodeSpec("md5-bits"), groups=("toys",))]
 """
 
 
@@ -48,9 +47,8 @@ def test_the_models_of_the_tables_are_named() -> None:
 
 
 def test_only_one_baseline_is_trained_by_masking() -> None:
-    assert [name for name, spec in models().items() if spec.paper == "hashformers" and spec.objective == "mlm"] == [
-        "bert-mlm"
-    ]
+    of_paper = [spec for spec in models().values() if spec.origin.paper == "hashformers"]
+    assert [spec.name for spec in of_paper if spec.training.objective == "mlm"] == ["bert-mlm"]
 
 
 def test_an_unknown_model_names_its_neighbours() -> None:
@@ -63,7 +61,7 @@ def test_an_unknown_model_names_its_neighbours() -> None:
 def test_a_file_in_the_extra_folder_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     toy(tmp_path, "toy.py", "toy-model")
     monkeypatch.setenv(EXTRA_FOLDER, str(tmp_path))
-    assert find_model("toy-model").embedding.__name__ == "Toy"
+    assert find_model("toy-model").embedding.family.__name__ == "Toy"
     assert groups()["toys"] == ["toy-model"]
     assert build_embedding(find_model("toy-model"), 3).embedding_parameters() == 261 * 3
 
@@ -127,14 +125,14 @@ def test_wrong_references(tmp_path: Path, reference: str, text: str) -> None:
 
 
 def test_buckets_of_the_coder_decide_the_rows() -> None:
-    spec = replace(find_model("hashformer-md-emb-50k"), coder_args={"num_buckets": 100})
+    spec = find_model("hashformer-md-emb-50k").with_args(code={"num_buckets": 100})
     assert build_embedding(spec, 2).embedding_parameters() == (100 + 5) * 2
-    first = replace(spec, coder_args={"num_buckets": 100, "first_row": 8})
+    first = spec.with_args(code={"first_row": 8})
     assert build_embedding(first, 2).embedding_parameters() == (100 + 8) * 2
 
 
 def test_bits_of_the_coder_decide_the_length() -> None:
-    spec = replace(find_model("hashformer-lsh-proj"), coder_args={"bits": 256})
+    spec = find_model("hashformer-lsh-proj").with_args(code={"bits": 256})
     embedding = build_embedding(spec, 2)
     assert isinstance(embedding, Projection) and embedding.weight.shape == (2, 256)
 
@@ -144,7 +142,7 @@ def test_a_vocabulary_of_the_data_decides_the_rows() -> None:
 
 
 def test_an_unknown_argument_of_an_embedding() -> None:
-    spec = replace(find_model("hashformer-md-proj"), embedding_args={"proj_epz": 1.0})
+    spec = find_model("hashformer-md-proj").with_args(embedding={"proj_epz": 1.0})
     with pytest.raises(
         InputError, match=r"no argument 'proj_epz'; did you mean 'proj_eps'\?; arguments: bits, generic_row, "
     ):

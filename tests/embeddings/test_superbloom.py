@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
@@ -61,7 +59,7 @@ def test_every_model_of_the_group_is_counted() -> None:
 @pytest.mark.parametrize("name", WITH_RESERVED)
 def test_reserved_items_give_the_printed_counts(name: str) -> None:
     spec = find_model(name)
-    assert count(replace(spec, coder_args=spec.coder_args | {"special_items": 985})).total == WITH_RESERVED[name]
+    assert count(spec.with_args(code={"special_items": 985})).total == WITH_RESERVED[name]
 
 
 def test_what_is_counted_is_what_is_trained() -> None:

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from hashbench.embeddings.base import Batch, Embedding, ModelSpec
+from hashbench.embeddings.base import Batch, CodeSpec, Embedding, EmbeddingSpec, ModelSpec
 from hashbench.embeddings.registry import find_model
 from hashbench.experiment.contract import contract
 
@@ -97,7 +97,8 @@ BROKEN = {
 
 def findings(embedding: type[Embedding]) -> dict[str, str | None]:
     """Problems by promise."""
-    return {each.promise: each.problem for each in contract(ModelSpec("mine", embedding, coder="md5-bits"))}
+    spec = ModelSpec("mine", EmbeddingSpec(embedding), code=CodeSpec("md5-bits"))
+    return {each.promise: each.problem for each in contract(spec)}
 
 
 def test_a_good_embedding_keeps_every_promise() -> None:

@@ -35,12 +35,12 @@ def test_a_model_that_cannot_work(experiment, change: str, message: str) -> None
 
 def test_models_keep_their_sizes_and_rates_in_any_experiment(experiment) -> None:
     resolved = resolve_models(experiment("models: [eelbert]", "encoder=base"))
-    widths = {name: model.spec.encoder_args["dim"] for name, model in resolved.items()}
+    widths = {name: model.spec.encoder.args["dim"] for name, model in resolved.items()}
     assert widths == {
         "bert-base": 768, "eelbert-base": 768, "bert-mini": 256, "eelbert-mini": 256,
         "bert-tiny": 128, "eelbert-tiny": 128, "uno-eelbert": 128,
     }  # fmt: skip
-    assert resolved["uno-eelbert"].spec.coder_args == {"dim": 128}
+    assert resolved["uno-eelbert"].spec.code.args == {"dim": 128}
     assert resolved["uno-eelbert"].pretrain.learning_rate == 1e-3  # the suite's at tiny
     assert resolved["bert-base"].finetune.learning_rate == 3e-5
     assert all(model.pretrain.vocabulary_size == 500 for model in resolved.values())  # as the file says
@@ -56,7 +56,7 @@ def test_a_vocabulary_for_all_models_of_word_pieces(experiment) -> None:
     Path("vocab.txt").write_text("[UNK]\ncat\n##s\n")
     loaded = experiment("models: [bert-tiny, bert-mlm, {name: m, like: bert-tiny, tokenizer: words}]\n",
                         "pretrain.vocabulary=vocab.txt")  # fmt: skip
-    arguments = {name: model.spec.tokenizer_args for name, model in resolve_models(loaded).items()}
+    arguments = {name: model.spec.text.args for name, model in resolve_models(loaded).items()}
     assert arguments == {"bert-tiny": {"vocab": str(Path("vocab.txt").resolve())}, "bert-mlm": {}, "m": {}}
 
 

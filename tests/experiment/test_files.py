@@ -36,7 +36,7 @@ def test_glue_is_the_papers_scale() -> None:
     assert (experiment.encoder, experiment.tasks, experiment.seeds) == ("base", "glue", (0, 1, 2))
     assert len(models) == 16  # 2 baselines, 10 over words, 4 over subwords
     for model in models.values():
-        rate = 1e-4 if model.spec.objective == "mlm" else 5e-5
+        rate = 1e-4 if model.spec.training.objective == "mlm" else 5e-5
         assert (model.pretrain.learning_rate, model.pretrain.warmup_steps) == (rate, 10_000)
         assert (model.pretrain.steps, model.pretrain.batch_size, model.pretrain.sequence_length) == (500_000, 128, 512)
         assert model.pretrain.first_chunk_only

@@ -111,4 +111,4 @@ def test_own_code_is_hashed_and_the_suites_is_not(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text("from hashbench.embeddings.base import Embedding\nclass Mine(Embedding): pass\n")
     assert own_code(load_own(f"{file}:Mine")) == hashlib.sha256(file.read_bytes()).hexdigest()
-    assert own_code(find_model("bert-mlm").embedding) is None
+    assert own_code(find_model("bert-mlm").embedding.family) is None

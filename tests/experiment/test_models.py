@@ -44,14 +44,16 @@ def test_a_group_may_repeat_a_model(experiment) -> None:
 def test_a_variation_keeps_what_it_does_not_change(experiment) -> None:
     loaded = experiment("models: [{name: proj-256, like: hashformer-lsh-proj, coder: {bits: 256}}]")
     spec, origin = resolve_models(loaded)["proj-256"].spec, find_model("hashformer-lsh-proj")
-    assert (spec.coder, spec.coder_args) == ("lsh-bits", {**origin.coder_args, "bits": 256})
-    assert (spec.embedding, spec.objective, spec.tokenizer) == (origin.embedding, origin.objective, origin.tokenizer)
-    assert spec.paper == ""  # it reproduces no row
+    assert (spec.code.coder, spec.code.args) == ("lsh-bits", {**origin.code.args, "bits": 256})
+    assert (spec.embedding.family, spec.training.objective, spec.text.tokenizer) == (
+        origin.embedding.family, origin.training.objective, origin.text.tokenizer
+    )  # fmt: skip
+    assert spec.origin.paper == ""  # it reproduces no row
 
 
 def test_another_kind_of_coder_starts_anew(experiment) -> None:
     loaded = experiment("models: [{name: md, like: hashformer-lsh-emb-1k, coder: md5-rows}]")
-    assert resolve_models(loaded)["md"].spec.coder_args == {}
+    assert resolve_models(loaded)["md"].spec.code.args == {}
 
 
 def test_recipes_own_entry_wins_over_the_block_and_the_block_over_the_default(experiment) -> None:
@@ -68,14 +70,15 @@ def test_recipes_own_entry_wins_over_the_block_and_the_block_over_the_default(ex
 
 def test_objective_none_means_no_pretraining(experiment) -> None:
     resolved = resolve_models(experiment("models: [{name: raw, like: hashformer-md-proj, objective: none}]"))
-    assert resolved["raw"].spec.objective is None
+    assert resolved["raw"].spec.training.objective is None
 
 
 def test_an_own_embedding(experiment, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(OWN)
     loaded = experiment("models: [{name: mine, use: mine.py:Mine, objective: shuffle_random}]")
     spec = resolve_models(loaded)["mine"].spec
-    assert (spec.name, spec.embedding.__name__, spec.coder, spec.tokenizer) == ("mine", "Mine", "md5-bits", "words")
+    parts = (spec.name, spec.embedding.family.__name__, spec.code.coder, spec.text.tokenizer)
+    assert parts == ("mine", "Mine", "md5-bits", "words")
 
 
 def test_the_baseline_need_not_be_among_the_models(experiment) -> None:

@@ -51,8 +51,8 @@ def test_the_hash_embedding_goes_before_another_encoder(experiment) -> None:
     bert = "encoder: {kind: bert, type_rows: 2}, finetune: {max_length: 512}"
     loaded = experiment(f"models: [{{name: hashes, like: canine-c-scratch, {bert}}}]")
     spec = resolve_models(loaded)["hashes"].spec
-    assert (spec.encoder, spec.encoder_args, spec.counted) == ("bert", {"type_rows": 2}, None)
-    assert spec.embedding is find_model("canine-c").embedding
+    assert (spec.encoder.kind, spec.encoder.args, spec.origin.counted) == ("bert", {"type_rows": 2}, None)
+    assert spec.embedding.family is find_model("canine-c").embedding.family
     assert len(finetunings(plan(loaded))) == 4
 
 

@@ -48,11 +48,11 @@ def odd_task(tmp_path_factory):
 @pytest.mark.parametrize("name", ["bert-mlm", "hashformer-md-proj", "hashformer-lsh-pool", "hashformer-lsh-emb-1k"])
 def test_odd_texts_train_through(odd_task, tmp_path, name):
     spec = find_model(name).small()
-    tokenizer = make_tokenizer(spec.tokenizer, **spec.tokenizer_args)
+    tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
     corpus = prepare(
         ["builtin"], open_sources("builtin"), tokenizer, tmp_path / "c", max_documents=20, vocabulary_size=400
     )
-    coder = make_coder(spec.coder, **spec.coder_args)
+    coder = make_coder(spec.code.coder, **spec.code.args)
     if isinstance(coder, Vocabulary):
         coder.fit_pieces(corpus.tokenizer.pieces)
     else:
@@ -61,7 +61,7 @@ def test_odd_texts_train_through(odd_task, tmp_path, name):
         odd_task,
         corpus.tokenizer,
         coder,
-        template=spec.template,
+        template=spec.text.template,
         batch_size=8,
         max_length=32,
         seed=0,

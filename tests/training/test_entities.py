@@ -47,7 +47,7 @@ def trained(page_links, folder, recipe=RECIPE, stops=(), alpha=4, maps=2, **choi
     coder = Bloom(alpha=alpha, maps=maps)
     coder.fit_links(links.items, None)
     spec = find_model("superbloom-a50" if maps > 1 else "superbloom-baseline")
-    spec = replace(spec, encoder_args=SHAPE, coder_args={"alpha": alpha, "maps": maps})
+    spec = spec.with_args(encoder=SHAPE, code={"alpha": alpha, "maps": maps})
     search = ItemSearch(coder.maps, coder.alpha)
     for stop in (*stops, None):
         torch.manual_seed(torch.seed())  # a new process has other generators
@@ -56,7 +56,12 @@ def trained(page_links, folder, recipe=RECIPE, stops=(), alpha=4, maps=2, **choi
             32, coder.num_rows, maps, EntityObjective(**choices), row_counts=coder.token_counts(links.items.counts)
         )
         data = EntityData(
-            links, coder.codes(), objective=head.objective, template=spec.template, batch_size=recipe.batch_size, seed=0
+            links,
+            coder.codes(),
+            objective=head.objective,
+            template=spec.text.template,
+            batch_size=recipe.batch_size,
+            seed=0,
         )
         machine = Machine(folder, device="cpu", should_stop=threading.Event() if stop is None else StopAfter(stop))
         try:
@@ -145,7 +150,7 @@ def test_the_states_to_predict_are_those_of_the_whole_model(page_links, tmp_path
 def test_the_loss_of_two_segments_is_both_losses_at_the_whole_models_states():
     """Masked items, and BERT's next sentence at the first token of [CLS]."""
     torch.manual_seed(0)
-    spec = replace(find_model("superbloom-text-hash40-h512").small(), encoder_args=SHAPE)
+    spec = find_model("superbloom-text-hash40-h512").small().with_args(encoder=SHAPE)
     model, head = build_model(spec, "tiny", seed=0), EntityHead(32, 70, 2, EntityObjective(), next_sentence=True)
     codes = torch.tensor([[3, 40], [5, 41], [6, 33]])
     positions = torch.tensor([[0, 5, 4, 2, 6, 2], [0, 4, 2, 7, 2, 1]])

@@ -173,7 +173,7 @@ def test_a_grid_takes_the_rate_with_the_best_held_out_score(prepared, tmp_path):
             data.data.held_out(seed=0),
             made.corpus.tokenizer,
             made.coder,
-            template=made.spec.template,
+            template=made.spec.text.template,
             batch_size=8,
             max_length=32,
             seed=0,

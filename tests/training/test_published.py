@@ -22,10 +22,9 @@ from hashbench.training.machine import Machine
 from hashbench.training.model import build_model, load_published
 from tests.published_canine import SMALL, saved
 
-SPEC = replace(
-    find_model("canine-c"),
-    encoder_args={"layers": 2, "heads": 4, "dim": 32, "feed_forward": 64, "block": 16, "max_positions": 512},
-    embedding_args={"num_buckets": 512},
+SPEC = find_model("canine-c").with_args(
+    encoder={"layers": 2, "heads": 4, "dim": 32, "feed_forward": 64, "block": 16, "max_positions": 512},
+    embedding={"num_buckets": 512},
 )
 
 
@@ -44,7 +43,7 @@ def data_of_mrpc(folder: Path, rows: int = 24) -> FinetuningData:
         replace(data, splits=few, fingerprint=f"{data.fingerprint}-{rows}"),
         make_tokenizer("characters"),
         make_coder("codepoints"),
-        template=SPEC.template,
+        template=SPEC.text.template,
         batch_size=8,
         max_length=512,
         seed=0,
@@ -59,7 +58,7 @@ def test_logits_on_a_tasks_batches_equal_transformers(weights: Path, tmp_path: P
     theirs = CanineForSequenceClassification.from_pretrained(weights).eval()
     model = build_model(SPEC, "tiny", seed=1).eval()
     load_published(model, locate_weights(str(weights)).read())
-    head = ClassificationHead(32, 2, dense_dropout=SPEC.dense_dropout).eval()
+    head = ClassificationHead(32, 2, dense_dropout=SPEC.head.dense_dropout).eval()
     assert head.dense is not None and model.published_dense is not None
     head.dense.load_state_dict(model.published_dense)
     head.out.load_state_dict(theirs.classifier.state_dict())
@@ -89,7 +88,7 @@ def test_a_finetuning_starts_from_the_published_pooler(weights: Path, tmp_path: 
 def test_weights_of_another_shape_are_refused(weights: Path) -> None:
     found = locate_weights(str(weights)).read()
     bare = replace(found, config={})  # without a config only the tensors tell
-    model = build_model(replace(SPEC, encoder_args={**SPEC.encoder_args, "feed_forward": 48}), "tiny", seed=0)
+    model = build_model(SPEC.with_args(encoder={"feed_forward": 48}), "tiny", seed=0)
     with pytest.raises(InputError) as error:
         load_published(model, bare)
     assert str(error.value) == (

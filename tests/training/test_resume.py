@@ -36,7 +36,7 @@ def pretrained(prepared, name, folder, stops=()):
     for stop in (*stops, None):
         torch.manual_seed(torch.seed())  # a new process has other generators
         model = build_model(made.spec, "tiny", seed=0, vocabulary_rows=made.rows)
-        head = make_head(model, made.spec.objective)
+        head = make_head(model, made.spec.training.objective)
         should_stop = threading.Event() if stop is None else StopAfter(stop)
         machine = Machine(folder, device="cpu", should_stop=should_stop)
         try:
