@@ -20,14 +20,15 @@ import torch
 from torch import Tensor, nn
 from transformers import CanineConfig, CanineForSequenceClassification
 
-from hashbench.data.sources import load_task, open_sources
-from hashbench.data.tasks import find_task
+from hashbench.data.sources import open_sources
 from hashbench.data.weights import locate_weights
 from hashbench.embeddings.base import Batch, Published
 from hashbench.embeddings.canine import SPECIAL_POINTS
 from hashbench.embeddings.registry import find_model
 from hashbench.encoders.canine import SIZES
 from hashbench.objectives.classification import ClassificationHead
+from hashbench.tasks.catalogue import find_task
+from hashbench.tasks.locate import load_task
 from hashbench.training.model import Model, build_model, load_published
 
 CLS, PAD, SEP = (SPECIAL_POINTS[name] for name in ("[CLS]", "[PAD]", "[SEP]"))

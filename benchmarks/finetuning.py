@@ -26,13 +26,14 @@ import torch
 from hashbench.allocator import keep_freed_memory
 from hashbench.coders.registry import make_coder
 from hashbench.coders.vocabulary import Vocabulary
-from hashbench.data.modules import FinetuningData
-from hashbench.data.sources import load_task, open_sources
-from hashbench.data.task_data import TaskData
-from hashbench.data.tasks import find_task
+from hashbench.data.sources import open_sources
 from hashbench.embeddings.registry import find_model
 from hashbench.encoders.bert import SIZES
 from hashbench.experiment.schema import Finetune
+from hashbench.tasks.catalogue import find_task
+from hashbench.tasks.locate import load_task
+from hashbench.tasks.text_batches import FinetuningData
+from hashbench.tasks.text_data import TaskData
 from hashbench.text.subwords import SubwordTokenizer
 from hashbench.text.tokenizers import make_tokenizer
 from hashbench.training.finetuning import Job, finetune

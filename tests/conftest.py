@@ -18,11 +18,13 @@ from hashbench.coders.cache import type_codes
 from hashbench.coders.registry import make_coder
 from hashbench.coders.vocabulary import Vocabulary
 from hashbench.data.corpus import Corpus, prepare
-from hashbench.data.modules import FinetuningData, PretrainingData
-from hashbench.data.sources import load_task, open_sources
-from hashbench.data.tasks import find_task
+from hashbench.data.corpus_batches import PretrainingData
+from hashbench.data.sources import open_sources
 from hashbench.embeddings.base import ModelSpec
 from hashbench.embeddings.registry import find_model
+from hashbench.tasks.catalogue import find_task
+from hashbench.tasks.locate import load_task
+from hashbench.tasks.text_batches import FinetuningData
 from hashbench.text.tokenizers import make_tokenizer
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))

@@ -18,8 +18,9 @@ def list_data(data: Data = None, style: TableFormat = Format.text) -> None:
     from pathlib import Path
 
     from hashbench.cli.output import print_rows
-    from hashbench.data.sources import available, open_sources
-    from hashbench.data.tasks import known_tasks
+    from hashbench.data.sources import open_sources
+    from hashbench.tasks.catalogue import known_tasks
+    from hashbench.tasks.locate import available
 
     rows = []
     metrics = {name: ", ".join(task.metrics) for name, task in known_tasks().items()}

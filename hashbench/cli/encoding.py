@@ -15,7 +15,7 @@ from hashbench.cli.output import note
 from hashbench.coders.base import Coder
 from hashbench.coders.registry import make_coder
 from hashbench.data.fingerprints import usable_cache_folder
-from hashbench.data.sources import available, open_sources
+from hashbench.data.sources import open_sources
 from hashbench.embeddings.registry import build_embedding, find_model
 from hashbench.errors import InputError
 from hashbench.experiment.load import Loaded
@@ -23,6 +23,7 @@ from hashbench.experiment.models import ResolvedModel, model_of, needs_corpus
 from hashbench.experiment.schema import Experiment, Pretrain
 from hashbench.store.engine import Store, open_store
 from hashbench.store.status import experiments, find_run, run_spec, runs
+from hashbench.tasks.locate import available
 from hashbench.text.tokenizers import Tokenizer, make_tokenizer
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from hashbench.cli.encoding import Reader, experiment_of, fitted_reader
 from hashbench.coders.vocabulary import Vocabulary
 from hashbench.data.fingerprints import usable_cache_folder
-from hashbench.data.task_data import TaskData
 from hashbench.efficiency.parameters import count
 from hashbench.errors import InputError
 from hashbench.experiment.models import ResolvedModel, model_of
@@ -21,6 +20,7 @@ from hashbench.export.writing import Sizes, Trained, write, write_card
 from hashbench.store.engine import Store, open_store
 from hashbench.store.status import artifacts, attempts, done_ids, find_run, run_spec
 from hashbench.sweep.materials import Materials
+from hashbench.tasks.text_data import TaskData
 
 SCORES = """
 SELECT DISTINCT metric, split, value, reason FROM glue_scores WHERE run_id = :id AND checkpoint = 'best'

@@ -16,7 +16,6 @@ from hashbench.cli.output import Value
 from hashbench.coders.bloom import Bloom
 from hashbench.coders.registry import make_coder
 from hashbench.data.fingerprints import cache_folder
-from hashbench.data.item_batches import frame
 from hashbench.embeddings.base import Batch, Template
 from hashbench.embeddings.superbloom import Superbloom, SuperbloomText
 from hashbench.encoders.registry import make_encoder
@@ -25,6 +24,7 @@ from hashbench.objectives.entities import MASK_ID, EntityHead, entity_objective
 from hashbench.objectives.item_search import ItemSearch
 from hashbench.store.engine import open_store
 from hashbench.store.status import find_run, run_spec
+from hashbench.tasks.item_batches import frame
 from hashbench.training.entities import case_distributions
 from hashbench.training.model import Model, load_weights
 

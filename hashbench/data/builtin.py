@@ -14,7 +14,6 @@ from functools import lru_cache
 
 from hashbench.data.files import Column
 from hashbench.data.fingerprints import digest
-from hashbench.data.glue import MISMATCHED
 from hashbench.data.language import (
     N_TOPICS,
     UNSEEN_TOPICS,
@@ -26,9 +25,9 @@ from hashbench.data.language import (
     spell,
     words,
 )
-from hashbench.data.tasks import find_task
 
 CORPUS = "builtin"
+UNSEEN_SPLIT = "validation_mismatched"  # its topics are those that training does not have
 N_DOCUMENTS = 3_000
 VALIDATION_ROWS = 200
 TRAIN_ROWS = dict(cola=1_000, sst2=1_000, mrpc=800, stsb=1_000, qqp=1_000, mnli=1_000, qnli=1_000, rte=800)
@@ -39,24 +38,32 @@ Row = tuple[object, ...]  # the texts, then the label
 
 
 @dataclass(frozen=True)
+class Generated:
+    """A task that is generated, and the names of its columns."""
+
+    name: str
+    columns: tuple[str, ...]  # the texts, then the label
+
+
+@dataclass(frozen=True)
 class BuiltinTable:
     """One split of a built-in task."""
 
-    task: str
+    task: Generated
     split: str
 
     @property
     def where(self) -> str:
         """Task and split, as messages name them."""
-        return f"built-in {self.task} {self.split}"
+        return f"built-in {self.task.name} {self.split}"
 
     def fingerprint(self) -> str:
         """SHA-256 (hex) of the generated cells."""
-        return digest("builtin", self.task, self.split, json.dumps(task_table(self.task, self.split)))
+        return digest("builtin", self.task.name, self.split, json.dumps(task_table(self.task, self.split)))
 
-    def n_rows(self) -> int | None:
+    def n_rows(self) -> int:
         """Rows that are generated."""
-        return TRAIN_ROWS[self.task] if self.split == "train" else VALIDATION_ROWS
+        return TRAIN_ROWS[self.task.name] if self.split == "train" else VALIDATION_ROWS
 
     def read(self, columns: Sequence[str]) -> dict[str, Column]:
         """The columns asked for."""
@@ -65,17 +72,15 @@ class BuiltinTable:
 
 
 @lru_cache(maxsize=32)
-def task_table(name: str, split: str) -> dict[str, Column]:
+def task_table(task: Generated, split: str) -> dict[str, Column]:
     """Columns of a split: the texts, label and idx, as GLUE calls them."""
-    task, make = find_task(name), MAKERS[name]
-    draw = Draw("task", name, split)
-    n_rows = BuiltinTable(name, split).n_rows()
-    assert n_rows is not None
+    draw, make = Draw("task", task.name, split), MAKERS[task.name]
+    n_rows = BuiltinTable(task, split).n_rows()
     seen = N_TOPICS - UNSEEN_TOPICS
-    first, n_topics = (seen, UNSEEN_TOPICS) if split == MISMATCHED else (0, seen)
+    first, n_topics = (seen, UNSEEN_TOPICS) if split == UNSEEN_SPLIT else (0, seen)
     rows = [make(draw, first + draw.below(n_topics)) for _ in range(n_rows)]
     columns = map(list, zip(*rows, strict=True))
-    return {**dict(zip((*task.text, task.label), columns, strict=True)), "idx": list(range(n_rows))}
+    return {**dict(zip(task.columns, columns, strict=True)), "idx": list(range(n_rows))}
 
 
 @lru_cache(maxsize=1)

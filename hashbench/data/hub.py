@@ -1,12 +1,12 @@
-"""Tables on the Hugging Face hub. Names and revisions stand in hub.json; a revision left open is resolved once."""
+"""Tables on the Hugging Face hub. A revision left open is resolved once. Corpora stand in hub.json."""
 
 from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
@@ -129,44 +129,25 @@ def offline() -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class HubName:
+class HubPlace:
     """Where something stands on the hub."""
 
     repository: str
-    config: str | None
-    revision: str | None
+    config: str | None = None
+    revision: str | None = None
+    rows: Mapping[str, int] = field(default_factory=dict)  # of its splits, where they are not those of the task
+    columns: tuple[tuple[str, tuple[str, ...]], ...] = ()  # (name here, the columns it is made of there)
 
 
-def hub_tasks() -> HubName:
-    """GLUE on the hub; its configs are the tasks."""
-    return HubName(**_names()["tasks"])
-
-
-@dataclass(frozen=True)
-class HubTask(HubName):
-    """Where a task stands on the hub under names of its own."""
-
-    rows: dict[str, int]  # of its splits
-    columns: dict[str, list[str]]  # text and label by the columns that they are made of
-
-
-def hub_classification() -> dict[str, HubTask]:
-    """The text classification tasks that are read from the hub by name."""
-    return {name: HubTask(**entry) for name, entry in _names()["classification"].items()}
-
-
-def hub_corpora() -> dict[str, HubName]:
+def hub_corpora() -> dict[str, HubPlace]:
     """The corpora that are read from the hub by name."""
-    return {name: HubName(**entry) for name, entry in _names()["corpora"].items()}
+    text = resources.files("hashbench.data").joinpath("hub.json").read_text("utf-8")
+    return {name: HubPlace(**entry) for name, entry in json.loads(text).items()}
 
 
 @lru_cache(maxsize=16)  # for a list of what there is; reading asks again
 def _problem(repository: str, revision: str | None) -> str:
     return "" if reach(repository, revision) else "the hub is out of reach, or has no such data set"
-
-
-def _names():  # type: ignore[no-untyped-def]
-    return json.loads(resources.files("hashbench.data").joinpath("hub.json").read_text("utf-8"))
 
 
 def _newest_revision(repository: str) -> str:

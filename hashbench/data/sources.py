@@ -1,39 +1,53 @@
-"""Where tasks and corpora are found: a folder, the hub, or the built-in data. Locating reads no data set."""
+"""Where tables and corpora are found: a folder, the hub, or the built-in data. Locating reads no data set."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
 from hashbench.data import builtin
-from hashbench.data.classification import HOLDOUT, LABEL_NAMES, own_tables, require_train, with_splits
 from hashbench.data.documents import CorpusSource, corpus_files
-from hashbench.data.entities import FILE, LocatedLinks, locate_links
-from hashbench.data.files import FORMATS_TEXT, Table, find_table
-from hashbench.data.fingerprints import digest
-from hashbench.data.glue import GLUE_NAMES
-from hashbench.data.hub import HubTable, hub_classification, hub_corpora, hub_tasks
-from hashbench.data.phrases import LocatedPhrases
-from hashbench.data.task_data import LocatedTask, TaskData, sample_note
-from hashbench.data.tasks import Task, known_tasks
+from hashbench.data.files import Table, find_table
+from hashbench.data.hub import HubPlace, HubTable, hub_corpora
 from hashbench.errors import InputError, near_match
-from hashbench.experiment.schema import Phrases
 
-InFiles = LocatedTask | LocatedLinks
-AnyTask = InFiles | LocatedPhrases
+SourceKind = Literal["folder", "hub", "builtin", "own"]
+LABEL_NAMES = "label_names.json"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the tables of a task stand in each kind of source."""
+
+    folder: str  # within a data folder
+    files: Mapping[str, Sequence[str]]  # split -> names of its file, the first that is there counts
+    hub: HubPlace | None = None
+    builtin: builtin.Generated | None = None
+
+
+@dataclass(frozen=True)
+class SplitTables:
+    """The tables that a source has at a place, none of them read yet."""
+
+    tables: dict[str, Table]  # split -> table; a split that the source lacks is not among them
+    origin: str
+    kind: SourceKind
+    where: str  # as messages name it
+    names_file: Path | None = None  # names of the labels
+    rows: dict[str, int] = field(default_factory=dict)  # split -> published rows, where the source's copy has its own
 
 
 class Source(Protocol):
-    """A place that may hold tasks and corpora."""
+    """A place that may hold tables and corpora."""
 
     @property
     def name(self) -> str:
         """What the user typed for it."""
 
-    def find_task(self, task: Task) -> InFiles | None:
-        """The task as it stands here."""
+    def find_tables(self, place: Place) -> SplitTables | None:
+        """The tables at a place; None where the source has nothing there."""
 
     def find_corpus(self, name: str) -> CorpusSource | None:
         """The corpus as it stands here."""
@@ -53,30 +67,19 @@ class Folder:
         """The folder's path."""
         return str(self.path)
 
-    def find_task(self, task: Task) -> InFiles | None:
-        """The task in glue/TASK or classification/TASK, or entities/links.parquet. Raises InputError where a split is
-        missing."""
-        if task.kind == "entities":
-            return locate_links(self.path / "entities", task)
-        folder = self.path / task.collection / task.name
+    def find_tables(self, place: Place) -> SplitTables | None:
+        """The files in the folder of the place."""
+        folder = self.path / place.folder
         if not folder.is_dir():
             return None
-        if task.collection == "classification":
-            return self._find_text_task(task, folder)
-        found = {split: find_table(folder, (split,)) for split in ("train", *task.evaluation_splits)}
-        tables = require_train({split: table for split, table in found.items() if table}, folder)
-        missing = [split for split in task.evaluation_splits if split not in tables]
-        if missing:
-            raise InputError(f"{folder}: no {missing[0]} split; put a {missing[0]} file there ({FORMATS_TEXT})")
-        return LocatedTask(task, tables, f"folder {self.path.name}", "folder")
-
-    def _find_text_task(self, task: Task, folder: Path) -> LocatedTask:
-        """A task whose validation split need not be there, with the names of its labels in a file beside it."""
-        tables = own_tables(folder, f"task {task.name!r}")
-        if "test" not in tables:
-            raise InputError(f"{folder}: no test split; put a test file there ({FORMATS_TEXT})")
-        return LocatedTask(
-            with_splits(task, tables), tables, f"folder {self.path.name}", "folder", names_file=_names_in(folder)
+        tables = {split: table for split, names in place.files.items() if (table := find_table(folder, names))}
+        names_file = folder / LABEL_NAMES
+        return SplitTables(
+            dict(tables),
+            f"folder {self.path.name}",
+            "folder",
+            str(folder),
+            names_file=names_file if names_file.exists() else None,
         )
 
     def find_corpus(self, name: str) -> CorpusSource | None:
@@ -94,28 +97,20 @@ class Folder:
 
 @dataclass(frozen=True)
 class Hub:
-    """The Hugging Face hub, by the names and revisions of hub.json."""
+    """The Hugging Face hub: tasks by the repositories and revisions that they name, corpora by those of hub.json."""
 
     name: str = "hub"
 
-    def find_task(self, task: Task) -> InFiles | None:
-        """Any task of texts, under its name as a config of GLUE or where hub.json says; the hub is not asked."""
-        if task.of_items:
+    def find_tables(self, place: Place) -> SplitTables | None:
+        """The splits of the data set that the place names; the hub is not asked."""
+        at = place.hub
+        if at is None:
             return None
-        if task.collection == "classification":
-            return self._find_text_task(task)
-        at = hub_tasks()
-        splits = ("train", *task.evaluation_splits)
-        tables = {split: HubTable(at.repository, task.name, split, at.revision) for split in splits}
-        return LocatedTask(task, tables, f"hub {at.repository}", "hub")
-
-    def _find_text_task(self, task: Task) -> LocatedTask:
-        """A task by its own entry of hub.json, which names the splits, their rows and the columns as they are there."""
-        at = hub_classification()[task.name]
-        columns = tuple((name, tuple(parts)) for name, parts in at.columns.items())
-        tables = {split: HubTable(at.repository, at.config, split, at.revision, columns) for split in at.rows}
-        located = replace(with_splits(task, at.rows), official_rows=dict(at.rows))
-        return LocatedTask(located, tables, f"hub {at.repository}", "hub")
+        tables: dict[str, Table] = {
+            split: HubTable(at.repository, at.config, split, at.revision, at.columns)
+            for split in at.rows or place.files
+        }
+        return SplitTables(tables, f"hub {at.repository}", "hub", f"hub {at.repository}", rows=dict(at.rows))
 
     def find_corpus(self, name: str) -> CorpusSource | None:
         """A corpus of hub.json; the hub is not asked."""
@@ -132,16 +127,16 @@ class Hub:
 
 @dataclass(frozen=True)
 class Builtin:
-    """Generated tasks under GLUE's names, and a corpus of the same language called builtin."""
+    """Generated tables, and a corpus of the same language called builtin."""
 
     name: str = "builtin"
 
-    def find_task(self, task: Task) -> InFiles | None:
-        """The generated task, if it is one of the eight."""
-        if task.name not in GLUE_NAMES:
+    def find_tables(self, place: Place) -> SplitTables | None:
+        """The generated splits, if the place names a generator."""
+        if place.builtin is None:
             return None
-        tables: dict[str, Table] = {s: builtin.BuiltinTable(task.name, s) for s in ("train", *task.evaluation_splits)}
-        return LocatedTask(task, tables, "built-in data", "builtin")
+        tables: dict[str, Table] = {split: builtin.BuiltinTable(place.builtin, split) for split in place.files}
+        return SplitTables(tables, "built-in data", "builtin", "built-in data")
 
     def find_corpus(self, name: str) -> CorpusSource | None:
         """The generated corpus, if that is its name."""
@@ -150,17 +145,6 @@ class Builtin:
     def corpora(self) -> list[str]:
         """The one generated corpus."""
         return [builtin.CORPUS]
-
-
-@dataclass(frozen=True)
-class Available:
-    """A line of `hashbench data list`."""
-
-    kind: Literal["task", "corpus"]
-    name: str
-    source: str  # of the hub: repository and revision
-    rows: dict[str, int | None]  # split -> rows, None where only reading would tell
-    note: str = ""  # what is wrong with it, or that it is a sample
 
 
 def open_sources(data: str | Sequence[str], base: Path | None = None) -> tuple[Source, ...]:
@@ -188,38 +172,6 @@ def open_sources(data: str | Sequence[str], base: Path | None = None) -> tuple[S
     return tuple(sources)
 
 
-def locate_task(task: Task, sources: Sequence[Source]) -> AnyTask:
-    """The task in the first source that has it; an own data set in its folder.
-
-    Raises:
-        InputError: none has it, or the first that has it lacks a split.
-    """
-    if task.folder is not None:
-        return _locate_own(task, task.folder)
-    if isinstance(task.protocol, Phrases):
-        return LocatedPhrases(task, tuple(locate_corpus(name, sources) for name in task.protocol.corpora))
-    for source in sources:
-        if located := source.find_task(task):
-            return located
-    raise InputError(
-        f"task {task.name!r}: not in {_named(sources)}; a data folder holds {_files_of(task)}; add one: --data FOLDER"
-    )
-
-
-def _files_of(task: Task) -> str:
-    if task.kind == "entities":
-        return f"entities/{FILE}.parquet"
-    folder = "glue" if task.name in GLUE_NAMES else "classification"
-    return f"{folder}/{task.name}/train.parquet and the evaluation splits"
-
-
-def load_task(task: Task, sources: Sequence[Source]) -> TaskData:
-    """The data of a task of texts, from the first source that has it."""
-    data = locate_task(task, sources).load()
-    assert isinstance(data, TaskData)  # page-link sets are located by those who know what to do with them
-    return data
-
-
 def locate_corpus(name: str, sources: Sequence[Source]) -> CorpusSource:
     """The corpus in the first source that has it.
 
@@ -227,85 +179,15 @@ def locate_corpus(name: str, sources: Sequence[Source]) -> CorpusSource:
         InputError: none of the sources has it.
     """
     for source in sources:
-        if found := source.find_corpus(name):
-            return found
+        if corpus := source.find_corpus(name):
+            return corpus
     known = [corpus for source in sources for corpus in source.corpora()]
     hint = near_match(name, known) or f"; there: {', '.join(known) or 'no corpus'}"
-    raise InputError(f"corpus {name!r}: not in {_named(sources)}{hint} (set corpora of pretrain or phrases, or --data)")
-
-
-def corpora_fingerprint(names: Sequence[str], sources: Sequence[Source]) -> str:
-    """SHA-256 of what the corpora are made from."""
-    return digest("corpora", *(part for name in names for part in (name, locate_corpus(name, sources).fingerprint)))
-
-
-def available(sources: Sequence[Source]) -> list[Available]:
-    """What each source holds; what is wrong with a task or corpus stands in its note. The hub is asked for its own."""
-    return [line for source in sources for line in (*_available_tasks(source), *_available_corpora(source))]
-
-
-def _available_tasks(source: Source) -> Iterator[Available]:
-    for task in known_tasks().values():
-        try:
-            located = source.find_task(task)
-        except InputError as error:
-            yield Available("task", task.name, source.name, {}, str(error))
-            continue
-        if located:
-            published = task.official_rows if located.kind == "hub" else {}
-            rows = {split: table.n_rows() or published.get(split) for split, table in located.tables.items()}
-            first = next(iter(located.tables.values()))
-            note = _problem(first) or ("" if located.kind == "builtin" else sample_note(located.task, rows))
-            yield Available("task", task.name, _shown(source, first), rows, note)
-
-
-def _available_corpora(source: Source) -> Iterator[Available]:
-    for name in source.corpora():
-        try:
-            found = source.find_corpus(name)
-        except InputError as error:
-            yield Available("corpus", name, source.name, {}, str(error))
-            continue
-        table = found.table if found else None
-        yield Available("corpus", name, _shown(source, table), {}, _problem(table))
-
-
-def _shown(source: Source, table: Table | None) -> str:
-    """What a list calls a source: of the hub the repository and the commit, "newest" where none was fixed yet."""
-    if not isinstance(table, HubTable):
-        return source.name
-    return f"{source.name} {table.repository}@{(table.known_revision() or 'newest')[:12]}"
-
-
-def _problem(table: Table | None) -> str:
-    """What keeps a table of the hub from being read."""
-    return table.problem() if isinstance(table, HubTable) else ""
-
-
-def _locate_own(task: Task, folder: Path) -> AnyTask:
-    if task.kind == "entities":
-        if (links := locate_links(folder, task, kind="own")) is None:
-            raise InputError(f"{folder}: {FILE}.parquet is gone; put it back")
-        return links
-    tables = own_tables(folder, f"task {task.name!r}")
-    wanted = {"train", *task.evaluation_splits} - {HOLDOUT}
-    missing = [split for split in sorted(wanted) if split not in tables]
-    if missing:
-        raise InputError(f"{folder}: the {missing[0]} split is gone; put it back")
-    return LocatedTask(
-        task,
-        {split: table for split, table in tables.items() if split in wanted},
-        origin=f"own data set {folder.name}",
-        kind="own",
-        names_file=_names_in(folder),
+    raise InputError(
+        f"corpus {name!r}: not in {names_of(sources)}{hint} (set corpora of pretrain or phrases, or --data)"
     )
 
 
-def _names_in(folder: Path) -> Path | None:
-    """The file that names the labels, if there is one."""
-    names = folder / LABEL_NAMES
-    return names if names.exists() else None
-
-
-def _named(sources: Sequence[Source]) -> str:
+def names_of(sources: Sequence[Source]) -> str:
+    """The sources as a message names them."""
     return " or ".join(source.name for source in sources)

@@ -17,8 +17,7 @@ from hashbench.coders.cache import type_codes
 from hashbench.coders.remembered import RememberedCodes
 from hashbench.coders.vocabulary import Vocabulary
 from hashbench.data.corpus import Corpus
-from hashbench.data.modules import PretrainingData
-from hashbench.data.task_data import TaskData
+from hashbench.data.corpus_batches import PretrainingData
 from hashbench.data.texts import text_batches
 from hashbench.efficiency.memory import peak_bytes
 from hashbench.efficiency.parameters import count
@@ -26,6 +25,7 @@ from hashbench.efficiency.timing import Pairs, in_turn
 from hashbench.embeddings.base import Batch, ModelSpec
 from hashbench.experiment.schema import Efficiency, Finetune, Precision, Pretrain
 from hashbench.objectives.classification import ClassificationHead
+from hashbench.tasks.text_data import TaskData
 from hashbench.text.tokenizers import Tokenizer
 from hashbench.training.heads import make_head, objective_loss
 from hashbench.training.model import Model, build_model

@@ -11,7 +11,6 @@ import numpy as np
 import torch
 
 from hashbench.coders.registry import make_coder
-from hashbench.data.tasks import Task
 from hashbench.data.weights import RANDOM, locate_weights
 from hashbench.embeddings.base import Embedding, ModelSpec
 from hashbench.embeddings.registry import build_embedding, with_dim
@@ -22,6 +21,7 @@ from hashbench.experiment.load import Loaded
 from hashbench.experiment.models import ResolvedModel, needs_corpus
 from hashbench.objectives import mlm, shuffle_random
 from hashbench.objectives.entities import entity_objective
+from hashbench.tasks.base import Task
 from hashbench.text.tokenizers import make_tokenizer
 
 OBJECTIVES: dict[str, Callable[..., Any]] = {"mlm": mlm.corrupt, "shuffle_random": shuffle_random.corrupt}

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
+
+from hashbench.tasks.blocks import Entities, Phrases, Strict, TaskEntry
 
 EncoderSize = Literal["tiny", "mini", "small", "medium", "base"]
 Precision = Literal["32", "bf16"]
@@ -29,12 +31,6 @@ def _all_different(rates: tuple[float, ...]) -> tuple[float, ...]:
 
 
 Grid = Annotated[tuple[Rate, ...], Field(min_length=1), AfterValidator(_all_different)]
-
-
-class Strict(BaseModel):
-    """A block of the file: an unknown key is an error."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, protected_namespaces=())
 
 
 class Pretrain(Strict):
@@ -84,38 +80,6 @@ class Finetune(Strict):
     patience: int | None = Field(default=None, gt=0, description="evaluations without improvement after which training stops; null: never")
     precision: Precision = Field(default="32", description="bf16: autocast where the hardware has it")
     per_task: dict[str, dict[str, Any]] = Field(default={}, description="values of this block that differ on a task: {atis: {epochs: 12}}")
-
-
-class Entities(Strict):
-    """How a page-link set is split, cut into segments and evaluated; the same for all models of an experiment."""
-
-    max_items: int | None = Field(default=None, gt=0, description="keep links to the most linked items only; null: all")
-    test_share: float = Field(default=0.1, gt=0, lt=1, description="share of the pages that are held out for testing")
-    validation_share: float = Field(default=0.1, gt=0, lt=1, description="share of the remaining pages by which the best evaluation is chosen")
-    split_seed: int = Field(default=0, ge=0, description="of the held-out pages and of the contexts they are tested in")
-    segment_items: int = Field(default=32, ge=2, description="items of a segment at most, the hidden ones included")
-    segment: Literal["subset", "contiguous"] = Field(default="subset", description="how a segment is drawn from a longer page: any of its links, or neighbours (links may be sorted)")
-    validation_cases: int | None = Field(default=2048, gt=0, description="cases of an evaluation during training; null: every link of every validation page")
-    cases_per_page: int | None = Field(default=None, gt=0, description="hidden links a test page, one at a time; null: each of its links; the paper: 1")
-    beams: tuple[Annotated[int, Field(gt=0)], ...] = Field(default=(1, 5, 10, 20, 50, 100), description="beam widths whose recall is stored, beside that of the full ranking")
-
-
-class Phrases(Strict):
-    """How a corpus becomes items (word pieces, words, pairs of words) that are hidden and predicted; the same for all models of an experiment."""
-
-    corpora: tuple[str, ...] = Field(default=("wikipedia", "bookcorpus"), min_length=1, description="names of corpora, read in this order")
-    max_documents: int | None = Field(default=None, gt=0, description="read only the first documents of each corpus; null: all")
-    vocabulary: str | None = Field(default=None, min_length=1, description="word pieces of a vocabulary file or hub name (bert-base-uncased); null: trained on the training documents")
-    vocabulary_size: int = Field(default=30_522, ge=300, description="rows of a trained vocabulary of word pieces, specials included")
-    items: int = Field(default=1_000_000, gt=0, description="items in all: every word piece, then the most frequent words and pairs of words from one list")
-    sequence_items: int = Field(default=128, ge=4, description="items of a sequence at most, special ones not counted")
-    next_sentence: bool = Field(default=True, description="sequences in two segments, the second one followed the first or is of another document, and a head that tells which, as in BERT; false: one segment")
-    test_share: float = Field(default=0.1, gt=0, lt=1, description="share of the documents that are held out for testing")
-    validation_share: float = Field(default=0.1, gt=0, lt=1, description="share of the remaining documents by which the best evaluation is chosen")
-    split_seed: int = Field(default=0, ge=0, description="of the held-out documents and of what is hidden in them")
-    validation_sequences: int | None = Field(default=100, gt=0, description="sequences of an evaluation during training, each with all its hidden items; null: all of validation")
-    test_sequences: int | None = Field(default=2_000, gt=0, description="sequences of the test, each with all its hidden items; null: all")
-    beams: tuple[Annotated[int, Field(gt=0)], ...] = Field(default=(1, 5, 10, 20, 50, 100), description="beam widths whose recall is stored, beside that of the full ranking")
 
 
 class Efficiency(Strict):
@@ -180,17 +144,6 @@ class ModelEntry(Strict):
         return self
 
 
-class TaskEntry(Strict):
-    """A data set of the user's own where a task name stands."""
-
-    name: str = Field(min_length=1, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", description="unique in the experiment, and no task of the suite")
-    path: str = Field(description="folder with train, validation (or dev) and perhaps test, as parquet, CSV or JSONL; relative to this file")
-    text: str | tuple[str, str] = Field(description="column of the text, or two columns of a pair; of a page-link set the column of the page")
-    links: str | None = Field(default=None, description="column of linked items, a list of texts a page: makes it a page-link set, a folder with links.parquet")
-    label: str = Field(default="label", description="column of the label")
-    metric: str = Field(default="accuracy", description="the metric to select and report by; see hashbench data list")
-
-
 class ClaimEntry(Strict):
     """A comparison of the user's own that `hashbench report --claims` decides; the grammar is that of the papers' claims (claims.md)."""
 
@@ -247,3 +200,8 @@ class Experiment(Strict):
     def robustness_block(self) -> Robustness | None:
         """What is asked for of robustness; None where nothing is."""
         return Robustness() if self.robustness is True else self.robustness or None
+
+    @property
+    def item_blocks(self) -> dict[str, Entities | Phrases]:
+        """How items are split, cut and tested, by the kind of task."""
+        return {"entities": self.entities, "phrases": self.phrases}

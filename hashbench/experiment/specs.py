@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from hashbench.coders.registry import make_coder
-from hashbench.data.classification import reports_elsewhere
-from hashbench.data.sources import AnyTask
 from hashbench.data.weights import RANDOM, locate_weights
 from hashbench.embeddings.base import ModelSpec
 from hashbench.experiment.identity import model_block
 from hashbench.experiment.models import ResolvedModel
 from hashbench.experiment.schema import Experiment
+from hashbench.tasks.locate import AnyTask
+from hashbench.tasks.own_data import reports_elsewhere
 from hashbench.text.perturbation import VERSION as PERTURBATION_VERSION
 from hashbench.text.pieces import PieceTokenizer
 from hashbench.text.tokenizers import make_tokenizer

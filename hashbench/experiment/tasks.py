@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from hashbench.data.tasks import Task, expand_tasks, under_protocol
 from hashbench.errors import InputError, located
 from hashbench.experiment.load import Loaded
+from hashbench.tasks.base import Task
+from hashbench.tasks.catalogue import expand_tasks, under_protocol
 
 
 def find_tasks(loaded: Loaded) -> list[Task]:
@@ -23,4 +24,4 @@ def find_tasks(loaded: Loaded) -> list[Task]:
                     raise InputError(f"{loaded.where('tasks', i)}: task '{task.name}' stands twice; rename one of them")
                 found.append(task)
     with located(loaded.where("phrases")):
-        return under_protocol(found, loaded.experiment, loaded.folder)
+        return under_protocol(found, loaded.experiment.item_blocks, loaded.folder)

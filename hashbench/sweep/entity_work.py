@@ -8,11 +8,6 @@ from pathlib import Path
 import numpy as np
 
 from hashbench.coders.bloom import Bloom, twins
-from hashbench.data.entities import LinkSet
-from hashbench.data.item_batches import ItemData
-from hashbench.data.link_batches import EntityData
-from hashbench.data.link_floors import link_floor
-from hashbench.data.phrase_batches import PhraseData
 from hashbench.efficiency.parameters import count
 from hashbench.experiment.models import ResolvedModel
 from hashbench.experiment.schema import Phrases
@@ -22,6 +17,11 @@ from hashbench.retrieval import PAGE, RECALLS, TENTHS, TOKENS, page_mean, per_ca
 from hashbench.store.result import Artifact, Metric, Result
 from hashbench.sweep.plan import Run
 from hashbench.sweep.work import Workplace, artifact, metrics_of, predictions
+from hashbench.tasks.item_baselines import link_floor
+from hashbench.tasks.item_batches import ItemData
+from hashbench.tasks.item_sets import LinkSet
+from hashbench.tasks.link_batches import EntityData
+from hashbench.tasks.phrase_batches import PhraseData
 from hashbench.training.entities import Trained, output_matrix, test_entities, train_entities
 from hashbench.training.machine import Machine
 from hashbench.training.model import Model, build_model, save_weights

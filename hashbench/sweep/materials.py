@@ -17,16 +17,17 @@ from hashbench.coders.base import Coder
 from hashbench.coders.bloom import Bloom
 from hashbench.coders.registry import make_coder
 from hashbench.coders.vocabulary import Vocabulary
-from hashbench.data.classification import own_task
 from hashbench.data.corpus import Corpus, prepare
-from hashbench.data.entities import LinkSet
-from hashbench.data.perturbed import PerturbedTask, perturb_task
-from hashbench.data.sources import locate_task, open_sources
-from hashbench.data.task_data import TaskData
-from hashbench.data.tasks import Task, find_task, under_protocol
+from hashbench.data.sources import open_sources
 from hashbench.embeddings.base import Template
 from hashbench.experiment.load import Loaded
 from hashbench.experiment.models import ResolvedModel, needs_corpus
+from hashbench.tasks.base import Task
+from hashbench.tasks.catalogue import find_task, own_task, under_protocol
+from hashbench.tasks.item_sets import LinkSet
+from hashbench.tasks.locate import locate_task
+from hashbench.tasks.perturbed import PerturbedTask, perturb_task
+from hashbench.tasks.text_data import TaskData
 from hashbench.text.pieces import PieceTokenizer
 from hashbench.text.tokenizers import Tokenizer, make_tokenizer
 from hashbench.text.types import TypeTable
@@ -77,7 +78,7 @@ class Materials:
         """A task of the experiment by its name."""
         entry = self._loaded.task_entry(name)
         task = find_task(name) if entry is None else own_task(entry, self._loaded.folder)
-        return under_protocol([task], self._loaded.experiment, self._loaded.folder)[0]
+        return under_protocol([task], self._loaded.experiment.item_blocks, self._loaded.folder)[0]
 
     def task_data(self, name: str) -> TaskData:
         """The data of a task; only the last one is kept, since runs come task by task."""

@@ -8,12 +8,9 @@ from typing import Any, Literal, TypeVar
 
 from hashbench.coders.bloom import Bloom
 from hashbench.coders.registry import make_coder
-from hashbench.data.entities import LinkSet, LocatedLinks
+from hashbench.data.documents import CorpusSource
 from hashbench.data.fingerprints import usable_cache_folder
-from hashbench.data.phrases import LocatedPhrases
-from hashbench.data.sources import AnyTask, CorpusSource, Source, locate_corpus, locate_task, open_sources
-from hashbench.data.task_data import LocatedTask, TaskData
-from hashbench.data.tasks import Task
+from hashbench.data.sources import Source, locate_corpus, open_sources
 from hashbench.errors import InputError, located, near_match
 from hashbench.experiment.checks import (
     check_devices,
@@ -37,6 +34,12 @@ from hashbench.experiment.specs import (
     robustness_spec,
 )
 from hashbench.experiment.tasks import find_tasks
+from hashbench.tasks.base import Task
+from hashbench.tasks.item_sets import LinkSet
+from hashbench.tasks.links import LocatedLinks
+from hashbench.tasks.locate import AnyTask, locate_task
+from hashbench.tasks.phrases import LocatedPhrases
+from hashbench.tasks.text_data import LocatedTask, TaskData
 
 Located = TypeVar("Located", LocatedTask, LocatedLinks, LocatedPhrases, AnyTask, CorpusSource)
 RunKind = Literal["pretrain", "finetune", "floor", "efficiency", "robustness"]

@@ -13,15 +13,15 @@ import numpy as np
 from hashbench import scores
 from hashbench.coders.cache import type_codes
 from hashbench.coders.collisions import agreement, shared_tokens, types_per_bucket
-from hashbench.data.encoding import encode_task
-from hashbench.data.modules import FinetuningData
-from hashbench.data.perturbed import UNPERTURBED, PerturbedTask
 from hashbench.experiment.models import ResolvedModel
 from hashbench.objectives.classification import ClassificationHead
 from hashbench.store.result import Metric, Predictions, Result
 from hashbench.sweep.materials import Texts
 from hashbench.sweep.plan import Run
 from hashbench.sweep.work import Workplace, finetuning_data, notes_of, predictions, tune
+from hashbench.tasks.encoding import encode_task
+from hashbench.tasks.perturbed import UNPERTURBED, PerturbedTask
+from hashbench.tasks.text_batches import FinetuningData
 from hashbench.text.perturbation import WORD, misspellings
 from hashbench.training.finetuning import make_head_of, outputs_on, restore_best
 from hashbench.training.machine import Machine

@@ -13,9 +13,7 @@ from filelock import FileLock
 
 from hashbench import scores
 from hashbench.coders.cache import type_codes
-from hashbench.data.floors import floor_predictions
-from hashbench.data.modules import FinetuningData, PretrainingData
-from hashbench.data.task_data import TaskData
+from hashbench.data.corpus_batches import PretrainingData
 from hashbench.data.weights import RANDOM, locate_weights
 from hashbench.efficiency.measure import Contender, Setting, device_of, measure
 from hashbench.efficiency.parameters import count
@@ -25,6 +23,9 @@ from hashbench.experiment.schema import Efficiency, Precision
 from hashbench.store.result import Artifact, Metric, Predictions, Result
 from hashbench.sweep.materials import Materials, Texts
 from hashbench.sweep.plan import Run
+from hashbench.tasks.text_baselines import floor_predictions
+from hashbench.tasks.text_batches import FinetuningData
+from hashbench.tasks.text_data import TaskData
 from hashbench.training.curves import Point
 from hashbench.training.finetuning import (
     Finetuned,

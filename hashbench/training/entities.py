@@ -10,11 +10,11 @@ import torch
 from torch import Tensor
 
 from hashbench import retrieval
-from hashbench.data.item_batches import ItemData
 from hashbench.embeddings.base import Batch
 from hashbench.experiment.schema import Finetune
 from hashbench.objectives.entities import NO_LABEL, EntityHead
 from hashbench.objectives.item_search import ItemSearch
+from hashbench.tasks.item_batches import ItemData
 from hashbench.training.checkpoints import Resumable
 from hashbench.training.curves import Curves, Point
 from hashbench.training.evaluated import EvaluatedModule

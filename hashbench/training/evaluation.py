@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from hashbench import scores
-from hashbench.data.modules import FinetuningData
+from hashbench.tasks.text_batches import FinetuningData
 from hashbench.training.curves import Curves
 
 Outputs = dict[str, np.ndarray]  # split -> outputs of the head in the order of the rows (n, n_outputs) float32

@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 
 from hashbench import scores
-from hashbench.data.modules import FinetuningData
 from hashbench.embeddings.base import Batch, ModelSpec
 from hashbench.experiment.schema import Finetune, Precision
 from hashbench.objectives.classification import ClassificationHead
+from hashbench.tasks.text_batches import FinetuningData
 from hashbench.training.checkpoints import Resumable
 from hashbench.training.curves import Curves, Point
 from hashbench.training.evaluated import EvaluatedModule

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from hashbench.data.modules import FinetuningData
+from hashbench.tasks.text_batches import FinetuningData
 from hashbench.training.curves import Point
 from hashbench.training.finetuning import Job, finetune
 from hashbench.training.machine import Machine

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from hashbench.data.glue import GLUE_NAMES
-from hashbench.data.sources import Source, available, load_task, locate_corpus, open_sources
-from hashbench.data.tasks import find_task
+from hashbench.data.sources import Source, locate_corpus, open_sources
+from hashbench.tasks.catalogue import find_task
+from hashbench.tasks.locate import available, load_task
+from hashbench.tasks.named.glue import GROUPS
 
 HERE = Path(__file__).resolve().parents[2]
 FOLDER = Path(os.environ["HASHBENCH_TEST_DATA"] if "HASHBENCH_TEST_DATA" in os.environ else HERE.parent / "shared/data")
@@ -23,7 +24,7 @@ def sources() -> tuple[Source, ...]:
     return open_sources(str(FOLDER))
 
 
-@pytest.mark.parametrize("name", [*GLUE_NAMES, "wnli"])
+@pytest.mark.parametrize("name", [*GROUPS["glue"], "wnli"])
 def test_glue_task(name: str, sources: tuple[Source, ...]) -> None:
     data = load_task(find_task(name), sources)
     assert data.n_outputs == {"stsb": 1, "mnli": 3}.get(name, 2)
@@ -46,6 +47,6 @@ def test_wikipedia_is_read_as_a_stream(sources: tuple[Source, ...]) -> None:
 
 def test_list_of_what_there_is(sources: tuple[Source, ...]) -> None:
     lines = available(sources)
-    assert {line.name for line in lines if line.kind == "task"} >= set(GLUE_NAMES)
+    assert {line.name for line in lines if line.kind == "task"} >= set(GROUPS["glue"])
     assert {line.name for line in lines if line.note.startswith("sample: train ")} >= {"qqp", "mnli", "qnli"}
     assert not [line.note for line in lines if line.note and not line.note.startswith("sample: ")]

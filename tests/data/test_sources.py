@@ -10,9 +10,10 @@ import pytest
 from hashbench.data import hub, sources
 from hashbench.data.builtin import BuiltinTable
 from hashbench.data.files import FileTable
-from hashbench.data.sources import available, corpora_fingerprint, load_task, locate_corpus, locate_task, open_sources
-from hashbench.data.tasks import find_task
+from hashbench.data.sources import locate_corpus, open_sources
 from hashbench.errors import InputError
+from hashbench.tasks.catalogue import find_task
+from hashbench.tasks.locate import available, load_task, locate_task
 
 
 def data_folder(folder: Path, rows: int = 4, **extra: list[str]) -> Path:
@@ -148,13 +149,6 @@ def test_a_corpus_of_numbers(tmp_path: Path) -> None:
     pq.write_table(pa.table({"text": [1]}), tmp_path / "corpora" / "n" / "0.parquet")
     with pytest.raises(InputError, match=r"corpora/n: row 1: int in column 'text', not text"):
         list(locate_corpus("n", open_sources(str(tmp_path))).documents())
-
-
-def test_corpora_fingerprint_follows_names_and_contents(tmp_path: Path) -> None:
-    one = open_sources(str(data_folder(tmp_path / "one")))
-    two = open_sources(str(data_folder(tmp_path / "two", wiki=["x"])))
-    assert corpora_fingerprint(["wikipedia"], one) == corpora_fingerprint(["wikipedia"], two)
-    assert len({corpora_fingerprint(names, one) for names in (["wikipedia"], ["books"], ["books", "wikipedia"])}) == 3
 
 
 def test_list_of_what_there_is(tmp_path: Path) -> None:

@@ -6,13 +6,14 @@ import pytest
 import torch
 
 from hashbench.coders.remembered import RememberedCodes
-from hashbench.data.sources import load_task, open_sources
-from hashbench.data.tasks import find_task
+from hashbench.data.sources import open_sources
 from hashbench.efficiency.measure import Contender, PretrainingStep, Setting, measure
 from hashbench.efficiency.memory import peak_bytes
 from hashbench.embeddings.base import Batch, CodeSpec, EmbeddingSpec, ModelSpec
 from hashbench.embeddings.registry import load_own
 from hashbench.experiment.schema import Efficiency, Finetune, Pretrain
+from hashbench.tasks.catalogue import find_task
+from hashbench.tasks.locate import load_task
 
 OWN = '''
 import torch

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from hashbench.data.glue import GLUE_NAMES
 from hashbench.efficiency.parameters import count
 from hashbench.embeddings.registry import groups
 from hashbench.experiment.load import load_experiment
 from hashbench.experiment.models import resolve_models
 from hashbench.sweep.plan import plan
+from hashbench.tasks.named.glue import GROUPS
 
 FOLDER = Path(__file__).parents[2] / "experiments"
 FILES = sorted(FOLDER.glob("*.yaml"))
@@ -74,7 +74,7 @@ def test_superbloom_on_text_is_the_papers_scale() -> None:
 def test_the_quickstart_plans_without_a_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HASHBENCH_CACHE", str(tmp_path))
     planned = plan(load_experiment(FOLDER / "quickstart.yaml"))
-    assert planned.task_names == tuple(GLUE_NAMES)
+    assert planned.task_names == GROUPS["glue"]
     assert list(planned.models) == ["bert-mlm", "hashformer-md-proj", "hashformer-lsh-proj"]
     kinds = [run.kind for run in planned.runs]
     assert [kinds.count(kind) for kind in ("pretrain", "floor", "finetune", "efficiency")] == [3, 16, 24, 3]

@@ -81,8 +81,9 @@ def copied(path: Path) -> sqlite3.Connection:
 
 
 def rows_of(task: str) -> tuple[list[str], list[str]]:
-    from hashbench.data.sources import load_task, open_sources
-    from hashbench.data.tasks import find_task
+    from hashbench.data.sources import open_sources
+    from hashbench.tasks.catalogue import find_task
+    from hashbench.tasks.locate import load_task
 
     first, second = load_task(find_task(task), open_sources("builtin")).splits["validation"].texts
     return first, second

@@ -7,13 +7,14 @@ import pytest
 
 from hashbench.coders.registry import make_coder
 from hashbench.coders.vocabulary import Vocabulary
-from hashbench.data.classification import own_task
 from hashbench.data.corpus import prepare
-from hashbench.data.modules import FinetuningData
-from hashbench.data.sources import load_task, open_sources
+from hashbench.data.sources import open_sources
 from hashbench.embeddings.registry import find_model
 from hashbench.experiment.schema import Finetune, TaskEntry
 from hashbench.sweep.materials import fit_once
+from hashbench.tasks.catalogue import own_task
+from hashbench.tasks.locate import load_task
+from hashbench.tasks.text_batches import FinetuningData
 from hashbench.text.tokenizers import make_tokenizer
 from hashbench.training.finetuning import Job, finetune
 from hashbench.training.machine import Machine

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from hashbench.data.task_data import LocatedTask
 from hashbench.errors import InputError
 from hashbench.sweep.plan import Run, check_data, plan
+from hashbench.tasks.text_data import LocatedTask
 
 MODELS = "models: [bert-mlm, hashformer-md-proj]\n"
 RAW = "{name: raw, like: hashformer-md-proj, objective: none}"

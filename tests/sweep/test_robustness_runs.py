@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 from hashbench.cli.app import main
-from hashbench.data.perturbed import perturb_task
-from hashbench.data.sources import load_task, open_sources
-from hashbench.data.tasks import find_task
+from hashbench.data.sources import open_sources
 from hashbench.results.robustness import measure_robustness
 from hashbench.store.engine import Store, open_store
 from hashbench.store.merge import merge
 from hashbench.store.result import unpack
+from hashbench.tasks.catalogue import find_task
+from hashbench.tasks.locate import load_task
+from hashbench.tasks.perturbed import perturb_task
 from hashbench.text.types import TypeTable
 
 EXPERIMENT = """\

@@ -8,14 +8,14 @@ import pytest
 import torch
 
 from hashbench.coders.bloom import Bloom
-from hashbench.data.entities import ENTITIES, locate_links
-from hashbench.data.link_batches import EntityData
 from hashbench.embeddings.base import Batch
 from hashbench.embeddings.registry import find_model
 from hashbench.experiment.schema import Entities, Finetune
 from hashbench.objectives.entities import EntityHead, EntityObjective
 from hashbench.objectives.item_search import ItemSearch
 from hashbench.retrieval import CERTIFIED, PAGE, RANK, TOKENS, per_case
+from hashbench.tasks.link_batches import EntityData
+from hashbench.tasks.links import ENTITIES, locate_links
 from hashbench.training.checkpoints import Interrupted
 from hashbench.training.entities import loss_of, predicted_states, ranks_in, test_entities, train_entities
 from hashbench.training.machine import Machine

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from hashbench.data.modules import FinetuningData
 from hashbench.experiment.schema import Finetune
 from hashbench.objectives.classification import ClassificationHead
+from hashbench.tasks.text_batches import FinetuningData
 from hashbench.training.curves import Curves
 from hashbench.training.evaluation import Evaluation, Progress
 from hashbench.training.finetuning import (

@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 import torch
 
-from hashbench.data.modules import FinetuningData
-from hashbench.data.sources import load_task, open_sources
-from hashbench.data.tasks import find_task
+from hashbench.data.sources import open_sources
 from hashbench.data.weights import locate_weights
 from hashbench.embeddings.registry import find_model
 from hashbench.errors import InputError
 from hashbench.experiment.schema import Finetune
 from hashbench.objectives.classification import ClassificationHead
+from hashbench.tasks.catalogue import find_task
+from hashbench.tasks.locate import load_task
+from hashbench.tasks.text_batches import FinetuningData
 from hashbench.text.tokenizers import make_tokenizer
 from hashbench.training.finetuning import Job, finetune
 from hashbench.training.machine import Machine

@@ -1,0 +1,145 @@
+"""The data of a pre-training and of a fine-tuning, as Lightning takes them.
+
+The number of batches is known without a loader, so that the length of a schedule never touches a loader's state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Literal
+
+import numpy as np
+from lightning.pytorch import LightningDataModule
+
+from hashbench.coders.vocabulary import Vocabulary
+from hashbench.data.batching import (
+    Collator,
+    count_batches,
+    epoch_batches,
+    pad_id,
+    share,
+    special_id,
+)
+from hashbench.data.corpus import Corpus
+from hashbench.data.loader import BatchLoader, Make
+from hashbench.embeddings.base import Batch, Template
+from hashbench.objectives import mlm, shuffle_random
+
+NO_LABEL = -100
+Corrupt = Callable[..., tuple[np.ndarray, np.ndarray]]
+CORRUPT: dict[str, Corrupt] = {"mlm": mlm.corrupt, "shuffle_random": shuffle_random.corrupt}
+EVALUATION_BATCHES = 4  # an evaluation batch holds as many training batches: it keeps nothing for a backward pass
+
+
+class SharedData(LightningDataModule):
+    """What both have in common: which share of each batch this process takes."""
+
+    def __init__(self, rank: int, world_size: int) -> None:
+        super().__init__()
+        self._rank, self._world_size = rank, world_size
+
+    @property
+    def rank(self) -> int:
+        """This process among those that train together; the trainer knows it best."""
+        return self._rank if self.trainer is None else self.trainer.global_rank
+
+    @property
+    def world_size(self) -> int:
+        """Processes that train together."""
+        return self._world_size if self.trainer is None else self.trainer.world_size
+
+
+class PretrainingData(SharedData):
+    """Corrupted sequences of a corpus. `batch_size` is over all processes."""
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        codes: np.ndarray,
+        *,
+        objective: Literal["mlm", "shuffle_random"],
+        template: Template,
+        batch_size: int,
+        sequence_length: int,
+        seed: int,
+        objective_args: Mapping[str, object] | None = None,
+        outputs: Vocabulary | None = None,
+        rank: int = 0,
+        world_size: int = 1,
+        prefetch: int = 2,
+    ) -> None:
+        """`codes` (n_types, c) of the corpus' types. What mlm predicts is the row of a type in the vocabulary
+        `outputs`; without one the codes are such rows.
+        """
+        super().__init__(rank, world_size)
+        self.corpus, self.codes = corpus, codes
+        self.batch_size, self.seed, self.prefetch = batch_size, seed, prefetch
+        self._corrupt = CORRUPT[objective]
+        self._labels_are_types = objective == "mlm"
+        self._output_rows = codes if outputs is None else outputs.encode_types(corpus.types)  # (n_types, 1)
+        self._arguments = dict(objective_args or {})
+        place = template.single.index("A")
+        before, after = template.single[:place], template.single[place + 1 :]
+        self._frame = [[special_id(template, name) for name in side] for side in (before, after)]
+        self._template = template
+        self._ids = np.asarray(corpus.ids)  # the same memory without the cost of a memmap's every slice
+        self.starts, self.ends = corpus.rows(sequence_length, len(before) + len(after))
+
+    @property
+    def n_rows(self) -> int:
+        """Sequences of an epoch."""
+        return len(self.starts)
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """Batches of an epoch; no loader is touched."""
+        return count_batches(self.n_rows, self.batch_size, self.world_size)
+
+    def train_dataloader(self) -> BatchLoader:
+        """Batches whose order and corruption are functions of (seed, epoch, row) alone."""
+        return BatchLoader(self._plan, self._maker(), self.steps_per_epoch, self.prefetch)
+
+    def longest_batch(self) -> Batch:
+        """The longest rows as one batch, longest first, corrupted as in epoch 0: the most that a step can cost."""
+        rows = np.argsort(self.starts - self.ends, kind="stable")[: self.batch_size]
+        return self._maker()(rows, 0)
+
+    def _plan(self, epoch: int) -> list[np.ndarray]:
+        lengths = self.ends - self.starts
+        # Packed rows are all of one length, and then sorting them would change nothing.
+        even = self.n_rows > 1 and bool((lengths[:-1] == lengths[0]).all())
+        batches = epoch_batches(lengths, self.batch_size, seed=self.seed, epoch=epoch, bucketed=not even)
+        return share(batches, self.rank, self.world_size)
+
+    def _maker(self) -> Make:
+        collate, output_rows = Collator(self.codes, self._template), np.asarray(self._output_rows)
+
+        def make(rows: np.ndarray, epoch: int) -> Batch:
+            ids, labels = self._corrupt(
+                self.framed(rows), rows, seed=self.seed, epoch=epoch, n_types=len(self.corpus.types), **self._arguments
+            )
+            return collate(ids, row_ids=rows, labels=self._label_rows(output_rows, labels))
+
+        return make
+
+    def framed(self, rows: np.ndarray) -> np.ndarray:
+        """Sequences with their special tokens, padded, before any corruption: ids (B, L) int32."""
+        before, after = self._frame
+        lengths = self.ends[rows] - self.starts[rows]
+        longest, multiple = len(before) + int(lengths.max()) + len(after), self._template.pad_multiple
+        ids = np.full((len(rows), -(-longest // multiple) * multiple), pad_id(self._template), np.int32)
+        ids[:, : len(before)] = before
+        for i, (start, length) in enumerate(zip(self.starts[rows], lengths, strict=True)):
+            end = len(before) + length
+            ids[i, len(before) : end] = self._ids[start : start + length]
+            ids[i, end : end + len(after)] = after
+        return ids
+
+    def _label_rows(self, output_rows: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        """Labels (B, L) int64: for mlm the types' rows (n_types, 1) in the vocabulary instead of types."""
+        if not self._labels_are_types:
+            return labels.astype(np.int64)
+        labelled = labels != NO_LABEL
+        found = np.full(labels.shape, NO_LABEL, np.int64)
+        found[labelled] = output_rows[labels[labelled], 0]
+        return found

@@ -1,0 +1,75 @@
+"""Data sets of the user's own: a folder with train, perhaps validation and test, as parquet, CSV or JSONL."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from hashbench.data.files import FORMATS_TEXT, FileTable, check_file, find_table
+from hashbench.data.sources import LABEL_NAMES
+from hashbench.errors import InputError
+from hashbench.tasks.base import Task
+
+HOLDOUT = "holdout"  # a seeded tenth of train, where there is no validation split
+SPLIT_FILES = {"train": ("train",), "validation": ("validation", "dev", "valid"), "test": ("test",)}
+# Stored beside the metric asked for. f1 is not among them, since it needs exactly two classes.
+COMMON_METRICS = {"classification": ("accuracy", "f1_macro", "matthews"), "regression": ("spearman", "pearson")}
+
+
+def with_splits(task: Task, splits: Collection[str]) -> Task:
+    """The task as these splits allow: selected on validation or a seeded tenth of train, reported on test if possible.
+
+    Published rows of a validation split that is not there are expected among those of train.
+    """
+    select = "validation" if "validation" in splits else HOLDOUT
+    rows = dict(task.official_rows)
+    if select == HOLDOUT and "validation" in rows:
+        rows["train"] += rows.pop("validation")
+    report = ("test",) if "test" in splits else (select,)
+    return replace(task, select_splits=(select,), report_splits=report, official_rows=rows)
+
+
+def reports_elsewhere(task: Task) -> bool:
+    """Whether rows of train are held out to select on, and others are reported on."""
+    return HOLDOUT in task.select_splits and HOLDOUT not in task.report_splits
+
+
+def own_tables(folder: Path, where: str) -> dict[str, FileTable]:
+    """Split -> table of an own data set."""
+    if not folder.exists():
+        raise InputError(f"{where}: no folder {folder}; check path (it is relative to the experiment file)")
+    if not folder.is_dir():
+        raise InputError(f"{where}: {folder} is a file; path is the folder that holds train ({FORMATS_TEXT})")
+    found = {split: find_table(folder, names) for split, names in SPLIT_FILES.items()}
+    return require_train({split: table for split, table in found.items() if table}, folder)
+
+
+def require_train(tables: dict[str, FileTable], folder: Path) -> dict[str, FileTable]:
+    """The tables, if a train split is among them."""
+    if "train" not in tables:
+        raise InputError(f"{folder}: no train split; put a train file there ({FORMATS_TEXT})")
+    return tables
+
+
+def label_names(folder: Path) -> tuple[str, ...]:
+    """What label_names.json in a folder says, or nothing."""
+    path = folder / LABEL_NAMES
+    if not path.exists():
+        return ()
+    check_file(path)
+    try:
+        names = json.loads(path.read_text("utf-8"))
+    except ValueError as error:
+        raise InputError(f"{path}: is not JSON; it holds a list of names, [\"no\", \"yes\"]") from error
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        raise InputError(f"{path}: is not a list of different names; it looks like [\"no\", \"yes\"]")
+    return tuple(names)
+
+
+def with_classes(task: Task, names: Sequence[str]) -> Task:
+    """The task with its classes known."""
+    if "f1" in task.metrics and len(names) != 2:
+        raise InputError(f"task {task.name!r}: f1 needs two classes, here are {len(names)}; use metric f1_macro")
+    return replace(task, n_classes=len(names), label_names=tuple(names))

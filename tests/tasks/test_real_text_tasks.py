@@ -1,0 +1,76 @@
+"""ATIS, MRDA, AG News and TREC, where a copy is at hand: rows, labels, and what words without order reach."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from hashbench.data.sources import open_sources
+from hashbench.experiment.schema import TaskEntry
+from hashbench.tasks.catalogue import find_task, own_task
+from hashbench.tasks.locate import load_task
+from hashbench.tasks.text_baselines import floor_predictions
+from hashbench.tasks.text_data import TaskData
+
+HERE = Path(__file__).resolve().parents[2]
+FOLDER = Path(os.environ["HASHBENCH_TEST_DATA"] if "HASHBENCH_TEST_DATA" in os.environ else HERE.parent / "shared/data")
+SETS = FOLDER / "classification"
+
+
+def data_of(name: str) -> TaskData:
+    """A named task, or TREC as a user's own data set: the five keys of an experiment file."""
+    if not (SETS / name).is_dir():
+        pytest.skip(f"no {name}: set HASHBENCH_TEST_DATA to a folder with classification/{name}/")
+    if name != "trec":
+        return load_task(find_task(name), open_sources(str(FOLDER)))
+    keys = {"name": "trec", "path": str(SETS / "trec"), "text": "text", "label": "label", "metric": "accuracy"}
+    return load_task(own_task(TaskEntry.model_validate(keys), FOLDER), ())
+
+
+def test_atis_is_complete_and_has_labels_that_training_never_saw() -> None:
+    data = data_of("atis")
+    assert {split: len(part) for split, part in data.splits.items()} == data.task.official_rows
+    assert data.notes == (
+        "1 rows of validation have a label that train never has",
+        "5 rows of test have a label that train never has",
+    )
+    assert data.n_outputs == 26
+
+
+def test_mrda_is_complete() -> None:
+    data = data_of("mrda")
+    assert {split: len(part) for split, part in data.splits.items()} == data.task.official_rows
+    assert (data.n_outputs, data.notes) == (5, ())
+
+
+def test_ag_news_says_that_it_is_a_sample() -> None:
+    data = data_of("ag_news")
+    assert data.n_outputs == 4 and len(data.splits["test"]) == 7_600
+    if len(data.splits["train"]) + len(data.splits["holdout"]) < 120_000:
+        assert data.notes[0].startswith("sample: train ") and data.notes[0].endswith(" of 120,000 rows")
+
+
+def test_trec_is_a_users_own_data_set() -> None:
+    data = data_of("trec")
+    assert (data.kind, data.n_outputs) == ("own", 6)
+    assert {split: len(part) for split, part in data.splits.items()} == {"train": 4_907, "holdout": 545, "test": 500}
+
+
+def floor(name: str) -> float:
+    """Accuracy of bag-of-words on test, in percent."""
+    data = data_of(name)
+    return 100 * float((floor_predictions("bag-of-words", data, ["test"])["test"] == data.splits["test"].labels).mean())
+
+
+@pytest.mark.parametrize(("name", "least"), [("atis", 91.5), ("trec", 89.2)])
+def test_floors_of_small_sets(name: str, least: float) -> None:
+    assert floor(name) >= least
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "least"), [("mrda", 88.8), ("ag_news", 84.0)])
+def test_floors_of_larger_sets(name: str, least: float) -> None:
+    """To the digit given."""
+    assert round(floor(name), 1) >= least
