@@ -11,12 +11,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hashbench.claims.columns import Timed
+from hashbench.results import queries
 from hashbench.results.measured import Measured
 
-QUERY = """
-SELECT model, run_id, name, task, value FROM facts
-WHERE experiment_id = :experiment AND kind = 'efficiency' AND value IS NOT NULL ORDER BY model, run_id
-"""
 BASELINE = "baseline_"
 Run = dict[tuple[str, str], float]  # by (name, task)
 
@@ -25,7 +22,7 @@ class Times:
     """All timed runs of an experiment."""
 
     def __init__(self, measured: Measured) -> None:
-        rows: Sequence[Mapping[str, Any]] = measured.query(QUERY, experiment=measured.experiment.id)
+        rows: Sequence[Mapping[str, Any]] = measured.query(queries.TIMES, experiment=measured.experiment.id)
         self._baseline = measured.experiment.baseline
         self._runs: dict[str, dict[str, Run]] = {}
         for row in rows:

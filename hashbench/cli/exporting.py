@@ -17,15 +17,11 @@ from hashbench.export.card import Facts, model_card
 from hashbench.export.config import Config, spec_values
 from hashbench.export.loading import load
 from hashbench.export.writing import Sizes, Trained, write, write_card
+from hashbench.results import queries
 from hashbench.store.engine import Store, open_store
 from hashbench.store.status import artifacts, attempts, done_ids, find_run, run_spec
 from hashbench.sweep.materials import Materials
 from hashbench.tasks.text_data import TaskData
-
-SCORES = """
-SELECT DISTINCT metric, split, value, reason FROM glue_scores WHERE run_id = :id AND checkpoint = 'best'
-ORDER BY split, metric
-"""
 
 
 def export_run(db: str, prefix: str, folder: Path, data: Sequence[str] | None) -> Sizes:
@@ -118,7 +114,7 @@ def _facts(store: Store, run_id: str, experiment: str) -> Facts:
     return Facts(
         spec=spec,
         pretrain=None if source is None else run_spec(store, source),
-        scores=[dict(row) for row in store.query(SCORES, id=run_id)],
+        scores=[dict(row) for row in store.query(queries.BEST_SCORES_OF_RUN, id=run_id)],
         notes=notes,
         origin=f"experiment {experiment}",
     )

@@ -22,6 +22,7 @@ from hashbench.encoders.registry import make_encoder
 from hashbench.errors import InputError, near_match
 from hashbench.objectives.entities import MASK_ID, EntityHead, entity_objective
 from hashbench.objectives.item_search import ItemSearch
+from hashbench.results import queries
 from hashbench.store.engine import open_store
 from hashbench.store.status import find_run, run_spec
 from hashbench.tasks.item_batches import frame
@@ -67,7 +68,7 @@ def _find(db: str, run: str) -> tuple[Mapping[str, Any], Path]:
         raise InputError(f"--run {run}: predicts no hidden items; name a training on a page-link set or on phrases")
     folder = cache_folder() / "artifacts" / run_id
     if not (folder / "coder.npz").is_file():
-        state = store.query("SELECT state FROM run WHERE id = :id", id=run_id)[0]["state"]
+        state = store.query(queries.STATE_OF_RUN, id=run_id)[0]["state"]
         if state != "done":
             raise InputError(f"--run {run}: is {state}, not done; finish it with hashbench sweep")
         raise InputError(f"--run {run}: no weights in {folder}; sweep it with keep_weights: best")

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from hashbench.results import queries
 from hashbench.results.measured import Entry, Measured, MeasuredRun, Ratio, measure
 from hashbench.store.engine import Store
 from hashbench.store.result import Metric
@@ -38,18 +39,6 @@ SIZES_OF_A_MODEL = {  # name at W&B -> column or stored fact of the report, and 
     "ms/infer": ("infer_ms", "low"),
     "ms/infer_high": ("infer_ms", "high"),
 }
-POINTS = """
-SELECT f.run_id, m.split, m.name, m.step, m.perturbation AS condition, m.value, m.reason
-FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id
-WHERE f.experiment_id = :experiment
-ORDER BY m.step, m.split, m.name, m.perturbation
-"""
-MEMBERS = """
-SELECT DISTINCT mine.run_id, e.name
-FROM experiment_run mine JOIN experiment_run other ON other.run_id = mine.run_id
-JOIN experiment e ON e.id = other.experiment_id
-WHERE mine.experiment_id = :experiment ORDER BY mine.run_id, e.name
-"""
 
 Cells = tuple[str | float | None, ...]
 
@@ -99,11 +88,11 @@ def shown(store: Store, experiment: str | None = None) -> Shown:
     paper = paper_of(measured)
     table = own_table(measured, paper)
     points: dict[str, list[Metric]] = {}
-    for row in store.query(POINTS, experiment=measured.experiment.id):
+    for row in store.query(queries.METRICS, experiment=measured.experiment.id):
         metric = Metric(row["name"], row["value"], row["split"], row["step"], row["condition"], row["reason"])
         points.setdefault(row["run_id"], []).append(metric)
     tags: dict[str, list[str]] = {}
-    for row in store.query(MEMBERS, experiment=measured.experiment.id):
+    for row in store.query(queries.EXPERIMENTS_OF_RUNS, experiment=measured.experiment.id):
         tags.setdefault(row["run_id"], []).append(row["name"])
     by_id: dict[str, MeasuredRun] = {}
     for run in measured.runs:  # a run under two labels is shown once, under the first

@@ -36,7 +36,7 @@ def _trained_rows(tokenizer: Mapping[str, Any]) -> list[int]:
 
 def finetuning_deviations(measured: Measured, paper: Paper) -> list[str]:
     """Differences of all fine-tunings of the experiment from the paper's, the number of seeds among them."""
-    runs = [run for run in measured.runs if run.kind == "finetune"]
+    runs = [run for run in measured.runs if run.is_scored and "finetune" in run.spec]
     lines = _differing(runs, "finetune", paper.recipe.finetune)
     seeds = len({run.seed for run in runs})
     if runs and paper.recipe.seeds and seeds != paper.recipe.seeds:

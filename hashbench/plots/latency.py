@@ -9,13 +9,10 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from hashbench.plots.base import Drawn, NothingToDraw, Plot, Source
 from hashbench.plots.sheet import QUIET, SMALL, colour_of, marker_of, plain_axes, sheet
+from hashbench.results import queries
 from hashbench.results.measured import Measured
 from hashbench.tables.numbers import span
 
-TIMES = """
-SELECT model, name, task, model_ms, value FROM speed_up
-WHERE experiment_id = :experiment AND name IN ('infer_ms', 'pretrain_ms') ORDER BY position, task
-"""
 PANELS = {"infer_ms": "inference", "pretrain_ms": "pre-training, forward and backward"}
 ROW, AROUND = 0.15, 0.6  # inches of a model, and for title and axis
 
@@ -25,7 +22,7 @@ Times = dict[str, dict[str, list[tuple[float, float]]]]  # panel -> model -> (ms
 def times(measured: Measured) -> Times:
     """What was timed, by stored name and model; a ratio is of two times of one run."""
     found: Times = {}
-    for row in measured.query(TIMES, experiment=measured.experiment.id):
+    for row in measured.query(queries.SPEED_UPS, experiment=measured.experiment.id):
         models = found.setdefault(row["name"], {})
         models.setdefault(row["model"], []).append((row["model_ms"], row["value"]))
     return found

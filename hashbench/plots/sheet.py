@@ -155,7 +155,7 @@ def _foot(figure: Figure, source: Source, also: Sequence[str]) -> float:
 
 
 def _seeds(source: Source) -> str:
-    runs = [run for run in source.measured.runs if run.kind == "finetune" and run.seed is not None]
+    runs = [run for run in source.measured.runs if run.is_scored and run.seed is not None]
     return ", ".join(str(seed) for seed in sorted({run.seed for run in runs if run.seed is not None}))
 
 

@@ -5,21 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hashbench.results import queries
 from hashbench.results.measured import Measured
 
-SCORES = """
-SELECT f.model AS model, f.task AS panel, f.seed AS seed, f.own_metric AS label, m.step AS step, m.value AS value
-FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id AND m.name = f.own_metric AND m.split = :split
-WHERE f.experiment_id = :experiment AND f.kind = 'finetune' AND m.perturbation = '' AND m.value IS NOT NULL
-ORDER BY f.position, m.step
-"""
-OWN_SCORES = SCORES.replace(":split", "f.own_split")
-TRAINING = """
-SELECT f.model AS model, f.task AS panel, f.seed AS seed, m.name AS label, m.step AS step, m.value AS value
-FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id AND m.name = :metric AND m.split = 'train'
-WHERE f.experiment_id = :experiment AND f.kind = :kind AND m.perturbation = '' AND m.value IS NOT NULL
-ORDER BY f.position, m.step
-"""
 OBJECTIVES = {"mlm": "masked language model", "shuffle_random": "Shuffle + Random"}
 
 Curve = dict[int, list[float]]  # step -> values of the seeds
@@ -61,9 +49,9 @@ def curves(measured: Measured, metric: str = "") -> list[Curves]:
     objectives = {
         run.model: run.spec["model"]["objective"]["kind"] for run in measured.runs if run.kind == "pretrain"
     }
-    found = measured.query(TRAINING, **key, kind="pretrain", metric=metric or "loss")
+    found = measured.query(queries.CURVE_OF_PRETRAINING, **key, metric=metric or "loss")
     before = [{**row, "panel": _objective(objectives[row["model"]])} for row in found]
-    after = measured.query(TRAINING, **key, kind="finetune", metric=metric) if metric else _scores(measured)
+    after = measured.query(queries.CURVE_OF_TRAINING, **key, metric=metric) if metric else _scores(measured)
     made = [
         _made("curves_pretraining", "pre-training", before, is_score=False),
         _made("curves_finetuning", "fine-tuning", [dict(row) for row in after], is_score=not metric),
@@ -74,10 +62,10 @@ def curves(measured: Measured, metric: str = "") -> list[Curves]:
 def _scores(measured: Measured) -> list[dict[str, object]]:
     """The reported metric at every evaluation, by task; a task of one evaluation is looked up on validation."""
     rows: dict[str, list[dict[str, object]]] = {}
-    for row in measured.query(OWN_SCORES, experiment=measured.experiment.id):
+    for row in measured.query(queries.CURVE_OF_OWN_SCORES, experiment=measured.experiment.id):
         rows.setdefault(row["panel"], []).append(dict(row))
     chosen: dict[str, list[dict[str, object]]] = {}
-    for row in measured.query(SCORES, experiment=measured.experiment.id, split="validation"):
+    for row in measured.query(queries.CURVE_OF_SCORES, experiment=measured.experiment.id, split="validation"):
         chosen.setdefault(row["panel"], []).append(dict(row))
     for task, found in chosen.items():
         if task not in rows or len(found) > len(rows[task]):

@@ -37,7 +37,7 @@ class MeasuredRun:
     """A run of the experiment under one label, finished or not."""
 
     run_id: str
-    kind: str  # pretrain | finetune | floor | efficiency
+    kind: str  # as the sweep stored it
     model: str
     task: str | None
     seed: int | None
@@ -49,12 +49,17 @@ class MeasuredRun:
     origin: Origin
 
     @property
+    def is_scored(self) -> bool:
+        """Whether it is a training on a task. A trivial baseline is none, nor is what measures a trained model."""
+        return self.task is not None and self.kind not in ("floor", "robustness", "efficiency")
+
+    @property
     def precision(self) -> str:
-        """As found where the worker noted it, else as asked; '' for a floor."""
+        """As found where the worker noted it, else as asked; '' for a trivial baseline."""
         for topic, text in self.origin.notes:
             if topic == "precision_found":
                 return text
-        return str(self.spec["finetune"]["precision"]) if "finetune" in self.spec and self.kind == "finetune" else ""
+        return str(self.spec["finetune"]["precision"]) if "finetune" in self.spec and self.is_scored else ""
 
 
 @dataclass(frozen=True)
@@ -94,7 +99,7 @@ class Entry:
 
     def group(self, tasks: Sequence[str]) -> str:
         """Equal for cells that may be compared: same encoder, precision and data."""
-        runs = [run for run in self.runs if run.task in tasks and run.kind == "finetune"]
+        runs = [run for run in self.runs if run.task in tasks and run.is_scored]
         return "|".join(sorted({f"{run.encoder} {run.precision} {run.fingerprint}" for run in runs}))
 
 
@@ -232,7 +237,7 @@ def entries(runs: Sequence[MeasuredRun]) -> list[Entry]:
     floors = list(dict.fromkeys(run.model for run in runs if run.kind == "floor"))
     found: list[Entry] = []
     for name in labels:
-        scored = [run for run in runs if run.model == name and run.kind == "finetune"]
+        scored = [run for run in runs if run.model == name and run.is_scored]
         if not scored:  # pre-trained or timed only
             encoder = next(run.encoder for run in runs if run.model == name)
             found.append(Entry(name, "model", encoder, "", ()))

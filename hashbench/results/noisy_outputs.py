@@ -8,31 +8,22 @@ from __future__ import annotations
 import numpy as np
 from sqlalchemy import RowMapping
 
+from hashbench.results import queries
 from hashbench.store.engine import Store
 from hashbench.store.result import Predictions, unpack
-
-OF_ATTEMPT = """
-SELECT split, perturbation AS condition, outputs, targets, index_fingerprint FROM predictions
-WHERE attempt_id = :attempt AND checkpoint = 'best'
-"""
-OF_FINETUNING = """
-SELECT f.task, f.model, f.seed, p.split, p.perturbation AS condition, p.outputs, p.targets, p.index_fingerprint
-FROM finished f JOIN predictions p ON p.attempt_id = f.attempt_id
-WHERE f.experiment_id = :experiment AND f.kind = 'finetune' AND p.checkpoint = 'best' AND p.perturbation = ''
-"""
 
 Arrays = dict[tuple[str, str], tuple[np.ndarray, np.ndarray]]  # (split, condition) -> outputs, targets
 
 
 def outputs_of(store: Store, attempt: int) -> Arrays:
     """Everything that an attempt stored; empty where it stored no predictions."""
-    found = [_ordered(row) for row in store.query(OF_ATTEMPT, attempt=attempt)]
+    found = [_ordered(row) for row in store.query(queries.OUTPUTS_OF_ATTEMPT, attempt=attempt)]
     return {(one.split, one.condition): (one.outputs, one.targets) for one in found}
 
 
 def finetuned_outputs(store: Store, experiment: int) -> dict[tuple[str, str, int, str], np.ndarray]:
     """Outputs of an experiment's fine-tunings by (task, model, seed, split)."""
-    rows = store.query(OF_FINETUNING, experiment=experiment)
+    rows = store.query(queries.OUTPUTS_OF_FINETUNINGS, experiment=experiment)
     return {(row["task"], row["model"], row["seed"], row["split"]): _ordered(row).outputs for row in rows}
 
 

@@ -1,7 +1,12 @@
-"""What a report asks the store, in SQL: an experiment's runs, scores, facts, and what a paper reads."""
+"""What reports, figures, dashboards and commands ask the store, in SQL. Elsewhere SQL stands only in `store`.
+
+The comment above a query says what one row is. A kind of run is named only to tell trainings from what is measured on
+their models, so that a new kind with scores of its own is read like a fine-tuning.
+"""
 
 from __future__ import annotations
 
+# a run under one label, finished or not
 RUNS = """
 SELECT er.model AS model, er.position AS position, r.id AS run_id, r.kind AS kind, r.task AS task, r.seed AS seed,
        r.encoder AS encoder, r.spec AS spec, r.state AS state, r.data_fingerprint AS data_fingerprint,
@@ -10,39 +15,140 @@ SELECT er.model AS model, er.position AS position, r.id AS run_id, r.kind AS kin
 FROM experiment_run er JOIN run r ON r.id = er.run_id
 WHERE er.experiment_id = :experiment ORDER BY er.position, er.model
 """
-SCORES = """
-SELECT run_id, model, metric, split, own, value, reason FROM glue_scores
-WHERE experiment_id = :experiment AND checkpoint = :checkpoint ORDER BY position, seed
+# a model of the experiment, measured or not
+LABELS = """
+SELECT er.model FROM experiment_run er JOIN run r ON r.id = er.run_id
+WHERE er.experiment_id = :experiment AND r.kind <> 'floor' GROUP BY er.model ORDER BY MIN(er.position)
 """
-PERTURBED = """
-SELECT run_id, model, metric, split, condition, value, reason FROM perturbed_scores
-WHERE experiment_id = :experiment ORDER BY position, seed
-"""
+# where one run stands
+STATE_OF_RUN = "SELECT state FROM run WHERE id = :id"
+# code, machine and time of a finished run
 ORIGINS = """
 SELECT run_id, git_commit, has_diff, hardware_name, packages, notes, seconds, finished_at FROM provenance
 WHERE experiment_id = :experiment
 """
+# an experiment that a run of this one belongs to as well
+EXPERIMENTS_OF_RUNS = """
+SELECT DISTINCT mine.run_id, e.name
+FROM experiment_run mine JOIN experiment_run other ON other.run_id = mine.run_id
+JOIN experiment e ON e.id = other.experiment_id
+WHERE mine.experiment_id = :experiment ORDER BY mine.run_id, e.name
+"""
+
+# a score of a run at its best or last evaluation
+SCORES = """
+SELECT run_id, model, metric, split, own, value, reason FROM glue_scores
+WHERE experiment_id = :experiment AND checkpoint = :checkpoint ORDER BY position, seed
+"""
+# a score of the reported model under another way of evaluating
+PERTURBED = """
+SELECT run_id, model, metric, split, condition, value, reason FROM perturbed_scores
+WHERE experiment_id = :experiment ORDER BY position, seed
+"""
+# the same on test
+TEST_SCORES_BY_CONDITION = """
+SELECT f.run_id, m.name, m.perturbation AS condition, m.value
+FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id
+WHERE f.experiment_id = :experiment AND m.split = 'test' AND m.perturbation <> ''
+"""
+# a score of one run at its best evaluation
+BEST_SCORES_OF_RUN = """
+SELECT DISTINCT metric, split, value, reason FROM glue_scores WHERE run_id = :id AND checkpoint = 'best'
+ORDER BY split, metric
+"""
+# how many examples a run predicted on a split
+EXAMPLES = """
+SELECT p.run_id, f.task, p.split, p.n FROM finished f JOIN predictions p ON p.attempt_id = f.attempt_id
+WHERE f.experiment_id = :experiment AND p.checkpoint = :checkpoint AND p.perturbation = ''
+"""
+# the learning rate that a run chose from a grid
+CHOSEN = """
+SELECT f.model, m.value FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id
+WHERE f.experiment_id = :experiment AND f.task IS NOT NULL AND m.name = 'learning_rate' AND m.split = '' AND m.step = 0
+"""
+# every stored number of a finished run
+METRICS = """
+SELECT f.run_id, m.split, m.name, m.step, m.perturbation AS condition, m.value, m.reason
+FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id
+WHERE f.experiment_id = :experiment
+ORDER BY m.step, m.split, m.name, m.perturbation
+"""
+
+# PRR of a model on a task, or of its average
 RATIOS = """
 SELECT model, encoder, task, value, n_tasks FROM prr
 WHERE experiment_id = :experiment AND paper = :paper AND checkpoint = :checkpoint
 """
+# the metric and split that a paper reads for a task
+READINGS = "SELECT task, metric, split FROM reading WHERE paper = :paper"
+# a fact of a model, over its runs and tasks
 FACTS = """
 SELECT model, encoder, name AS column_name, MIN(value) AS value,
        CASE WHEN MAX(value) > MIN(value) THEN MAX(value) END AS value_high
 FROM facts WHERE experiment_id = :experiment GROUP BY model, encoder, name
 """
+# the same as the paper's tables of sizes and times form it
 COLUMNS = """
 SELECT model, encoder, column_name, value, NULL AS value_high FROM table_2
 WHERE experiment_id = :experiment AND checkpoint = ''
 UNION ALL
 SELECT model, encoder, column_name, value, value_high FROM table_3 WHERE experiment_id = :experiment
 """
-EXAMPLES = """
-SELECT p.run_id, f.task, p.split, p.n FROM finished f JOIN predictions p ON p.attempt_id = f.attempt_id
-WHERE f.experiment_id = :experiment AND p.checkpoint = :checkpoint AND p.perturbation = ''
+# a fact that a training noted about itself
+FACTS_OF_RUNS = """
+SELECT f.run_id, m.name, m.value FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id
+WHERE f.experiment_id = :experiment AND f.task IS NOT NULL AND m.split = '' AND m.step = 0
 """
-CHOSEN = """
-SELECT f.model, m.value FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id
-WHERE f.experiment_id = :experiment AND f.kind = 'finetune' AND m.name = 'learning_rate' AND m.split = '' AND m.step = 0
+# a time of one efficiency run
+TIMES = """
+SELECT model, run_id, name, task, value FROM facts
+WHERE experiment_id = :experiment AND kind = 'efficiency' AND value IS NOT NULL ORDER BY model, run_id
 """
-READINGS = "SELECT task, metric, split FROM reading WHERE paper = :paper"
+# a time with its ratio to the baseline's of the same run
+SPEED_UPS = """
+SELECT model, name, task, model_ms, value FROM speed_up
+WHERE experiment_id = :experiment AND name IN ('infer_ms', 'pretrain_ms') ORDER BY position, task
+"""
+
+# the reported metric of a run on a task at one evaluation, on `split`
+CURVE_OF_SCORES = """
+SELECT f.model AS model, f.task AS panel, f.seed AS seed, f.own_metric AS label, m.step AS step, m.value AS value
+FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id AND m.name = f.own_metric AND m.split = :split
+WHERE f.experiment_id = :experiment AND f.kind NOT IN ('floor', 'robustness') AND m.perturbation = ''
+  AND m.value IS NOT NULL
+ORDER BY f.position, m.step
+"""
+# the same on the split that the experiment reports
+CURVE_OF_OWN_SCORES = CURVE_OF_SCORES.replace(":split", "f.own_split")
+# a metric of a pre-training at one step
+CURVE_OF_PRETRAINING = """
+SELECT f.model AS model, f.task AS panel, f.seed AS seed, m.name AS label, m.step AS step, m.value AS value
+FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id AND m.name = :metric AND m.split = 'train'
+WHERE f.experiment_id = :experiment AND f.kind = 'pretrain' AND m.perturbation = '' AND m.value IS NOT NULL
+ORDER BY f.position, m.step
+"""
+# the same of a training on a task
+CURVE_OF_TRAINING = CURVE_OF_PRETRAINING.replace("f.kind =", "f.kind <>")
+
+# a score of a robustness run under one condition
+ROBUSTNESS_SCORES = """
+SELECT model, position, task, seed, metric, split, condition, value, run_id, attempt_id FROM robustness
+WHERE experiment_id = :experiment AND own = 1 ORDER BY position
+"""
+# a fact of a data set or of a model's coder under one condition
+ROBUSTNESS_FACTS = """
+SELECT model, position, task, name, condition, value FROM robustness_facts
+WHERE experiment_id = :experiment ORDER BY position
+"""
+# what one attempt predicted on a split under one condition
+OUTPUTS_OF_ATTEMPT = """
+SELECT split, perturbation AS condition, outputs, targets, index_fingerprint FROM predictions
+WHERE attempt_id = :attempt AND checkpoint = 'best'
+"""
+# what a fine-tuning predicted on a split
+OUTPUTS_OF_FINETUNINGS = """
+SELECT f.task, f.model, f.seed, p.split, p.perturbation AS condition, p.outputs, p.targets, p.index_fingerprint
+FROM finished f JOIN predictions p ON p.attempt_id = f.attempt_id
+WHERE f.experiment_id = :experiment AND f.kind NOT IN ('floor', 'robustness') AND p.checkpoint = 'best'
+  AND p.perturbation = ''
+"""

@@ -14,6 +14,7 @@ from functools import reduce
 import numpy as np
 
 from hashbench.errors import InputError, near_match
+from hashbench.results import queries
 from hashbench.results.noisy_outputs import Arrays, finetuned_outputs, outputs_of
 from hashbench.results.samples import draw_seed
 from hashbench.statistics.draws import DRAWS, drawn
@@ -22,18 +23,6 @@ from hashbench.store.engine import Store
 from hashbench.store.status import Experiment, find_experiment
 
 AVERAGE = "average"
-SCORES = """
-SELECT model, position, task, seed, metric, split, condition, value, run_id, attempt_id FROM robustness
-WHERE experiment_id = :experiment AND own = 1 ORDER BY position
-"""
-FACTS = """
-SELECT model, position, task, name, condition, value FROM robustness_facts
-WHERE experiment_id = :experiment ORDER BY position
-"""
-LABELS = """
-SELECT er.model FROM experiment_run er JOIN run r ON r.id = er.run_id
-WHERE er.experiment_id = :experiment AND r.kind <> 'floor' GROUP BY er.model ORDER BY MIN(er.position)
-"""
 
 
 @dataclass(frozen=True)
@@ -133,7 +122,7 @@ def measure_robustness(store: Store, name: str | None = None, *, draws: int = DR
     Raises InputError where it measured none.
     """
     experiment = find_experiment(store, name)
-    rows = [dict(row) for row in store.query(SCORES, experiment=experiment.id)]
+    rows = [dict(row) for row in store.query(queries.ROBUSTNESS_SCORES, experiment=experiment.id)]
     if not rows:
         raise InputError(
             f"{store.name}: experiment {experiment.name!r} has no finished robustness run; "
@@ -149,10 +138,10 @@ def measure_robustness(store: Store, name: str | None = None, *, draws: int = DR
     averages = _averages([curve for curve in curves if curve.task in counted])
     facts = {
         (row["task"], row["model"], row["name"], row["condition"]): row["value"]
-        for row in store.query(FACTS, experiment=experiment.id)
+        for row in store.query(queries.ROBUSTNESS_FACTS, experiment=experiment.id)
         if row["value"] is not None
     }
-    labels = tuple(row["model"] for row in store.query(LABELS, experiment=experiment.id))
+    labels = tuple(row["model"] for row in store.query(queries.LABELS, experiment=experiment.id))
     notes = _notes(store, experiment, rows, arrays)
     left_out = [task for task in dict.fromkeys(curve.task for curve in curves) if task not in counted]
     if averages and left_out:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
+from hashbench.results import queries
 from hashbench.results.measured import Entry, Measured, Seeded
 from hashbench.results.samples import draw_seed
 from hashbench.retrieval import PAGE, TENTHS
@@ -33,15 +34,6 @@ OF_TEXT = (
     "A case is one hidden item (a word piece, a word or a pair of words) of a test document; 15 % of a sequence are "
     "hidden together, all of them by [MASK], the same for every model. Pages are documents."
 )
-FACTS = """
-SELECT f.run_id, m.name, m.value FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id
-WHERE f.experiment_id = :experiment AND f.kind = 'finetune' AND m.split = '' AND m.step = 0
-"""
-PERTURBED = """
-SELECT f.run_id, m.name, m.perturbation AS condition, m.value
-FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id
-WHERE f.experiment_id = :experiment AND m.split = 'test' AND m.perturbation <> ''
-"""
 Values = dict[tuple[str, str, str], float]  # by (run id, metric, condition)
 
 
@@ -52,7 +44,7 @@ def has_links(measured: Measured) -> bool:
 
 def link_tables(measured: Measured, store: Store | None = None) -> list[Table]:
     """For each page-link set the main table, recall by beam width and recall by frequency; with a store, intervals."""
-    rows = measured.query(PERTURBED, experiment=measured.experiment.id)
+    rows = measured.query(queries.TEST_SCORES_BY_CONDITION, experiment=measured.experiment.id)
     values = {(row["run_id"], row["name"], row["condition"]): row["value"] for row in rows}
     found = []
     for task in measured.tasks():
@@ -72,7 +64,7 @@ def main_table(measured: Measured, task: str, store: Store | None) -> Table:
     ]
     columns[-1] = replace(columns[-1], better="")
     columns += [Column("rec@1_ceiling", "percent", "fact", "ceiling", subtitle="rec@1"), *SIZES, MINUTES]
-    rows = measured.query(FACTS, experiment=measured.experiment.id)
+    rows = measured.query(queries.FACTS_OF_RUNS, experiment=measured.experiment.id)
     facts = {(row["run_id"], row["name"]): row["value"] for row in rows}
     filled = [
         _row(entry, {column.name: _cell(measured, entry, column, facts, store) for column in columns})

@@ -68,6 +68,10 @@ def _of(measured: Measured, kind: str) -> list[MeasuredRun]:
     return [run for run in measured.runs if run.kind == kind]
 
 
+def _scored(measured: Measured) -> list[MeasuredRun]:
+    return [run for run in measured.runs if run.is_scored]
+
+
 def _distinct(values: Iterable[object]) -> str:
     return ", ".join(plain(value) for value in dict.fromkeys(values))
 
@@ -131,12 +135,12 @@ def _pretraining(measured: Measured) -> str:
             f"{asked['steps']:,} steps of {asked['batch_size']} x {asked['sequence_length']} tokens "
             f"on {corpora}{first}, seed {run.seed}, precision {asked['precision']}"
         )
-    recipes += starts([(run.model, run.spec) for run in _of(measured, "finetune") if run.spec["pretrain"] is None])
+    recipes += starts([(run.model, run.spec) for run in _scored(measured) if not run.spec.get("pretrain")])
     return "; ".join(dict.fromkeys(recipes))
 
 
 def _finetuning(measured: Measured) -> str:
-    runs = _of(measured, "finetune")
+    runs = [run for run in _scored(measured) if "finetune" in run.spec]
     if not runs:
         return ""
     asked = [run.spec["finetune"] for run in runs]
@@ -171,7 +175,7 @@ def _rates(measured: Measured, asked: Sequence[dict[str, Any]]) -> str:
 
 
 def _checkpoint(measured: Measured, table: Table) -> str:
-    if not _of(measured, "finetune"):
+    if not _scored(measured):
         return ""
     if measured.checkpoint == "last":
         return "last evaluation"
