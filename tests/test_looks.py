@@ -11,7 +11,7 @@ from ruamel.yaml import YAML
 from hashbench.colours import COLOURS, DARK_COLOURS, look_of
 from hashbench.papers.paper import load_paper, papers
 
-EXPERIMENTS = Path(__file__).parents[2] / "experiments"
+EXPERIMENTS = Path(__file__).parents[1] / "experiments"
 
 
 def printed() -> set[str]:

@@ -8,7 +8,7 @@ import pytest
 import typer
 
 from hashbench.cli.app import app
-from hashbench.cli.checking import check_embedding
+from hashbench.cli.check import check_embedding
 from hashbench.experiment.load import load_experiment
 from hashbench.experiment.models import resolve_models
 

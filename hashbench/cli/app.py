@@ -12,7 +12,17 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from hashbench.cli import dashboards, database, datasets, deployment, drawing, experiments, inspection
+from hashbench.cli import dashboards, data, database, drawing, experiments
+from hashbench.cli.check import check
+from hashbench.cli.costs import costs
+from hashbench.cli.encode import encode
+from hashbench.cli.export import export
+from hashbench.cli.models import models
+from hashbench.cli.neighbours import neighbours
+from hashbench.cli.params import params
+from hashbench.cli.predict import predict
+from hashbench.cli.schema import schema
+from hashbench.cli.sweep import sweep
 from hashbench.errors import InputError
 
 WRONG_INPUT, INTERRUPTED, TERMINATED = 2, 130, 143
@@ -46,10 +56,12 @@ app = typer.Typer(
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (experiments, drawing, inspection, deployment, dashboards):
-    for command in module.COMMANDS:
-        app.command()(command)
-app.add_typer(datasets.app, name="data")
+for command in (
+    sweep, experiments.status, check, experiments.report, experiments.compare, schema, drawing.plot, params,
+    costs, encode, models, neighbours, export, predict, dashboards.dashboard,
+):  # fmt: skip
+    app.command()(command)
+app.add_typer(data.app, name="data")
 app.add_typer(database.app, name="db")
 
 

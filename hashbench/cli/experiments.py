@@ -1,20 +1,15 @@
-"""Commands about an experiment: sweep, status, check, report, compare, schema."""
+"""Commands about an experiment: status, report, compare."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from hashbench.cli.options import DEFAULT_DB, Data, Database, File, Format, Overrides, TableFormat
+from hashbench.cli.options import DEFAULT_DB, Database, Format, TableFormat, TextOrJson
 from hashbench.errors import InputError
-
-if TYPE_CHECKING:
-    from hashbench.experiment.load import Loaded
-
-DONE, SOME_FAILED = 0, 1
 
 
 class ReportFormat(StrEnum):
@@ -28,78 +23,11 @@ class ReportFormat(StrEnum):
     html = "html"
 
 
-class StatusFormat(StrEnum):
-    """How a status is printed."""
-
-    text = "text"
-    json = "json"
-
-
 class Checkpoint(StrEnum):
     """Which evaluation of a run counts."""
 
     best = "best"
     last = "last"
-
-
-class Executor(StrEnum):
-    """Where runs are carried out."""
-
-    local = "local"
-
-
-def sweep(
-    file: File,
-    overrides: Overrides = None,
-    data: Data = None,
-    db: Database = DEFAULT_DB,
-    workers: Annotated[int | None, typer.Option(min=1, help="Runs at the same time; overrides the file's.")] = None,
-    executor: Annotated[Executor | None, typer.Option(help="Where runs are carried out; overrides the file's.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the runs, their order and estimated time.")] = False,
-    fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Stop at the first failed run.")] = False,
-    export_wandb: Annotated[
-        Path | None, typer.Option(help="Write a W&B sweep that does the same to this file; run nothing.")
-    ] = None,
-) -> None:
-    """Do all runs of an experiment that are not done yet, then print its table.
-
-    The same command goes on after any interruption.
-
-    Example: hashbench sweep experiments/glue_tiny.yaml --data ~/data finetune.epochs=1
-    """
-    from hashbench.experiment.load import load_experiment
-
-    changes = [*(overrides or []), *([f"executor={executor.value}"] if executor else [])]
-    loaded = load_experiment(file, changes)
-    if export_wandb is not None:
-        _export_wandb(loaded, export_wandb, db=db, data=data or [])
-        return
-    from hashbench.sweep.runner import sweep as run_sweep
-
-    code = run_sweep(loaded, db=db, data=data or None, workers=workers, dry_run=dry_run, fail_fast=fail_fast)
-    if code in (DONE, SOME_FAILED) and not dry_run:
-        _print_own_table(db, loaded.experiment.name)
-    raise typer.Exit(code)
-
-
-def _export_wandb(loaded: Loaded, path: Path, *, db: str, data: list[str]) -> None:
-    from hashbench.cli.output import note
-    from hashbench.experiment.wandb_sweep import write_wandb_sweep
-
-    options = [*(part for source in data for part in ("--data", source)), *(["--db", db] if db != DEFAULT_DB else [])]
-    n = write_wandb_sweep(loaded, path, options)
-    print(f"{path}: {n} combinations of a model, a task and a seed")
-    note(f"start it:  wandb sweep {path}   and then   wandb agent")
-
-
-def _print_own_table(db: str, experiment: str) -> None:
-    from hashbench.cli.output import colored
-    from hashbench.rendering.report import report as make_report
-    from hashbench.store.engine import open_store
-    from hashbench.tables.request import ReportRequest
-
-    store = open_store(db, create=False, read_only=True)
-    print(make_report(store, ReportRequest(experiment), color=colored()).rstrip("\n"))
 
 
 def status(
@@ -111,7 +39,7 @@ def status(
     watch: Annotated[
         bool, typer.Option("--watch", help="Print again every few seconds until nothing is left to do; text only.")
     ] = False,
-    style: Annotated[StatusFormat, typer.Option("--format", help="How to print it.")] = StatusFormat.text,
+    style: Annotated[TextOrJson, typer.Option("--format", help="How to print it.")] = TextOrJson.text,
 ) -> None:
     """How far a sweep is.
 
@@ -120,44 +48,15 @@ def status(
     from hashbench.cli.status import print_run, print_status, watch_status
     from hashbench.store.engine import open_store
 
-    if watch and style is StatusFormat.json:
+    if watch and style is TextOrJson.json:
         raise InputError("status: --watch prints text; leave out --watch or --format json")
     store = open_store(db, create=False, read_only=True)
     if run is not None:
-        print_run(store, run, as_json=style is StatusFormat.json)
+        print_run(store, run, as_json=style is TextOrJson.json)
     elif watch:
         watch_status(store, experiment)
     else:
-        print_status(store, experiment, as_json=style is StatusFormat.json)
-
-
-def check(
-    file: Annotated[
-        Path | None, typer.Argument(metavar="[FILE]", help="An experiment file.", show_default=False)
-    ] = None,
-    overrides: Overrides = None,
-    data: Data = None,
-    embedding: Annotated[
-        str | None,
-        typer.Option("--embedding", help="FILE.py:Class: run the contract checks on an embedding of your own."),
-    ] = None,
-    coder: Annotated[
-        str | None, typer.Option("--coder", help="The codes that embedding takes (default: its own).")
-    ] = None,
-    labels: Annotated[bool, typer.Option(help="Also read every data set once and check its labels.")] = True,
-) -> None:
-    """Validate an experiment without running it, or an embedding of your own.
-
-    Examples: hashbench check my.yaml; hashbench check --embedding my_file.py:MyEmbedding
-    """
-    from hashbench.cli.checking import check_embedding, check_experiment
-
-    if (file is None) == (embedding is None):
-        raise InputError("check: give an experiment file or --embedding FILE.py:Class; see hashbench check --help")
-    if embedding is not None:
-        raise typer.Exit(0 if check_embedding(embedding, coder) else SOME_FAILED)
-    assert file is not None
-    check_experiment(file, overrides or [], data or None, labels=labels)
+        print_status(store, experiment, as_json=style is TextOrJson.json)
 
 
 def report(
@@ -254,20 +153,4 @@ def compare(
     print_comparison(first, second, db or [], experiment=experiment, checkpoint=checkpoint.value, style=style)
 
 
-def schema() -> None:
-    """Print the JSON Schema of experiment files, from which editors complete keys.
-
-    Example: hashbench schema > experiment.schema.json
-    """
-    import json
-
-    from hashbench.experiment.schema import Experiment
-
-    print(
-        json.dumps(
-            {"$schema": "https://json-schema.org/draft/2020-12/schema", **Experiment.model_json_schema()}, indent=2
-        )
-    )
-
-
-COMMANDS = [sweep, status, check, report, compare, schema]
+COMMANDS = [status, report, compare]

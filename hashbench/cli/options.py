@@ -26,6 +26,23 @@ Overrides = Annotated[
 ]
 
 
+class TextOrJson(StrEnum):
+    """How something that is no table is printed."""
+
+    text = "text"
+    json = "json"
+
+
+class Size(StrEnum):
+    """Sizes of the encoder."""
+
+    tiny = "tiny"
+    mini = "mini"
+    small = "small"
+    medium = "medium"
+    base = "base"
+
+
 class Format(StrEnum):
     """How rows are printed."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypedDict
@@ -11,7 +11,6 @@ from typing import TypedDict
 import numpy as np
 import torch
 
-from hashbench.cli.output import note
 from hashbench.coders.base import Coder
 from hashbench.coders.registry import make_coder
 from hashbench.data.fingerprints import usable_cache_folder
@@ -44,8 +43,10 @@ class Reader:
     coder: Coder
 
 
-def reader_of_model(name: str, data: Sequence[str] | None) -> Reader:
-    """The reader of a named model, fitted where it must be on the corpora of `data`, else on the built-in corpus."""
+def reader_of_model(name: str, data: Sequence[str] | None, note: Callable[[str], None]) -> Reader:
+    """The reader of a named model, fitted where it must be on the corpora of `data`, else on the built-in corpus, which
+    `note` is told.
+    """
     experiment = Experiment.model_validate({"name": "encode", "models": (name,), "data": tuple(data or ("builtin",))})
     loaded = Loaded(experiment, Path.cwd() / "encode.yaml", "--model", {})
     find_model(name)  # its message, without a file that nobody wrote

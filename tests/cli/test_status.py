@@ -1,46 +1,15 @@
-"""Commands on a results store: status, db merge, export, upgrade, void."""
+"""`status`: for people, for programs, of one run, and watching."""
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
-from hashbench.cli.app import main
 from hashbench.store.engine import Store, open_store
-from hashbench.store.finishing import finish
 from hashbench.store.planning import RunRow, add_experiment
 from hashbench.store.queue import claim, fail
-from hashbench.store.result import Result
-
-SPEC = {"kind": "finetune", "seed": 0}
-FIRST, SECOND = "a" * 64, "b" * 64
-
-
-@pytest.fixture
-def command(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """A function from arguments to (exit code, stdout, stderr), beside a store with one failed and one planned run."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("HASHBENCH_DB", raising=False)
-    store = open_store("results.db")
-    rows = [
-        RunRow(id=FIRST, kind="finetune", model="bert-mlm", encoder="tiny", spec=SPEC, task="cola", seed=0),
-        RunRow(id=SECOND, kind="floor", model="majority", encoder="tiny", spec=SPEC, task="cola"),
-    ]
-    number = add_experiment(store, "small", {"name": "small"}, rows, baseline="bert-mlm")
-    held = claim(store, number, worker="w", lease_s=60, max_attempts=1)
-    assert held is not None
-    fail(store, held, "out of memory", log="some log")
-    store.close()
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as left:
-            main(list(arguments))
-        out, err = capsys.readouterr()
-        return int(left.value.code or 0), out, err
-
-    return run
+from tests.cli.stores import FIRST, SPEC
 
 
 def test_status_for_programs(command) -> None:
@@ -107,35 +76,3 @@ def test_status_of_an_unknown_experiment(command) -> None:
 def test_the_database_may_come_from_the_environment(command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HASHBENCH_DB", "other.db")
     assert command("status")[2].startswith("hashbench: other.db: no such database")
-
-
-def test_void(command) -> None:
-    store = open_store("results.db")
-    held = claim(store, 1, worker="w", lease_s=60, max_attempts=1)
-    assert held is not None and held.run_id == SECOND
-    finish(store, held, Result())
-    store.close()
-    assert command("db", "void", "bbbb", "--reason", "wrong folder") == (0, f"void: {SECOND}\n", "")
-    assert json.loads(command("status", "--format", "json")[1])["counts"]["void"] == 1
-
-
-def test_only_a_finished_run_can_be_made_void(command) -> None:
-    code, out, err = command("db", "void", "aaaa", "--reason", "wrong folder")
-    assert (code, out) == (2, "") and "only a finished run can be made void" in err
-
-
-def test_merge_twice_changes_nothing(command) -> None:
-    first, again = (command("db", "merge", "results.db", "--db", "all.db") for _ in range(2))
-    assert first[0] == again[0] == 0
-    assert " 0 runs" in again[1]
-
-
-def test_export_of_an_example(command) -> None:
-    code, out, _ = command("db", "export", "--example", "results.db.example")
-    assert (code, out) == (0, "results.db -> results.db.example\n")
-    assert Path("results.db.example").exists()
-
-
-def test_upgrade_of_a_current_store(command) -> None:
-    code, out, _ = command("db", "upgrade")
-    assert code == 0 and out.endswith("nothing to do\n")

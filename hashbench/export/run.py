@@ -1,13 +1,11 @@
-"""From a run of the store to a folder, and from a folder to predictions."""
+"""From a finished run of the store to a folder."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from hashbench.cli.encoding import Reader, experiment_of, fitted_reader
 from hashbench.coders.vocabulary import Vocabulary
 from hashbench.data.fingerprints import usable_cache_folder
 from hashbench.efficiency.parameters import count
@@ -15,7 +13,7 @@ from hashbench.errors import InputError
 from hashbench.experiment.models import ResolvedModel, model_of
 from hashbench.export.card import Facts, model_card
 from hashbench.export.config import Config, spec_values
-from hashbench.export.loading import load
+from hashbench.export.encoding import Reader, experiment_of, fitted_reader
 from hashbench.export.writing import Sizes, Trained, write, write_card
 from hashbench.results import queries
 from hashbench.store.engine import Store, open_store
@@ -47,28 +45,6 @@ def export_run(db: str, prefix: str, folder: Path, data: Sequence[str] | None) -
     sizes = _sizes(trained, model, write(trained, folder))
     write_card(folder, model_card(config, model.spec, _facts(store, run_id, loaded.experiment.name), sizes))
     return sizes
-
-
-def predict_texts(folder: Path, lines: Sequence[str], *, as_json: bool) -> Iterator[str]:
-    """A line for each text: the label or value, or as JSON with the probability of each class."""
-    model = load(folder)
-    first, second = (list(lines), None) if not model.config.is_pair else _pairs(lines)
-    found = model.predict(first, second)
-    if not as_json:
-        yield from (str(each) for each in found)
-        return
-    shares = model.probabilities(first, second).tolist() if model.config.n_outputs != 1 else [None] * len(found)
-    for line, each, share in zip(lines, found, shares, strict=True):
-        yield json.dumps({"text": line, "prediction": each, "probabilities": share}, ensure_ascii=False)
-
-
-def _pairs(lines: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Both texts of each line."""
-    for line in lines:
-        if "\t" not in line:
-            raise InputError(f"{line[:60]!r}: no pair; write two texts with a tab between")
-    parts = [line.partition("\t") for line in lines]
-    return [first for first, _, _ in parts], [second for _, _, second in parts]
 
 
 def _weights(store: Store, run_id: str, prefix: str, *, with_head: bool) -> tuple[Path, Path | None]:

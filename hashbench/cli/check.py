@@ -5,19 +5,52 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from hashbench.cli.options import Format
+import typer
+
+from hashbench.cli.options import Data, Format, Overrides
 from hashbench.cli.output import Value, print_rows
-from hashbench.embeddings.base import CodeSpec, EmbeddingSpec, ModelSpec
-from hashbench.embeddings.registry import load_own
-from hashbench.experiment.contract import contract
-from hashbench.experiment.load import load_experiment
-from hashbench.experiment.models import OWN_CODER, ResolvedModel
-from hashbench.sweep.plan import Plan, check_data, plan
+from hashbench.errors import InputError
+
+if TYPE_CHECKING:
+    from hashbench.experiment.models import ResolvedModel
+    from hashbench.sweep.plan import Plan
+
+PROMISE_BROKEN = 1  # exit code
+
+
+def check(
+    file: Annotated[
+        Path | None, typer.Argument(metavar="[FILE]", help="An experiment file.", show_default=False)
+    ] = None,
+    overrides: Overrides = None,
+    data: Data = None,
+    embedding: Annotated[
+        str | None,
+        typer.Option("--embedding", help="FILE.py:Class: run the contract checks on an embedding of your own."),
+    ] = None,
+    coder: Annotated[
+        str | None, typer.Option("--coder", help="The codes that embedding takes (default: its own).")
+    ] = None,
+    labels: Annotated[bool, typer.Option(help="Also read every data set once and check its labels.")] = True,
+) -> None:
+    """Validate an experiment without running it, or an embedding of your own.
+
+    Examples: hashbench check my.yaml; hashbench check --embedding my_file.py:MyEmbedding
+    """
+    if (file is None) == (embedding is None):
+        raise InputError("check: give an experiment file or --embedding FILE.py:Class; see hashbench check --help")
+    if file is None:
+        raise typer.Exit(0 if check_embedding(str(embedding), coder) else PROMISE_BROKEN)
+    check_experiment(file, overrides or [], data or None, labels=labels)
 
 
 def check_experiment(file: Path, overrides: Sequence[str], data: Sequence[str] | None, *, labels: bool) -> None:
     """Prints what a sweep would do. Raises InputError for whatever would stop it."""
+    from hashbench.experiment.load import load_experiment
+    from hashbench.sweep.plan import check_data, plan
+
     loaded = load_experiment(file, overrides)
     planned = plan(loaded, data=data)
     if labels:
@@ -27,12 +60,12 @@ def check_experiment(file: Path, overrides: Sequence[str], data: Sequence[str] |
     print_rows(list(rows[0]), rows, Format.text)
     tasks = [
         {
-            "task": found.task.name,
-            "from": found.origin,
-            "metric": found.task.select_metric,
-            "data": found.fingerprint[:8],
+            "task": entry.task.name,
+            "from": entry.origin,
+            "metric": entry.task.select_metric,
+            "data": entry.fingerprint[:8],
         }
-        for found in planned.tasks
+        for entry in planned.tasks
     ]
     if tasks:  # pre-training alone has none
         print()
@@ -43,6 +76,11 @@ def check_experiment(file: Path, overrides: Sequence[str], data: Sequence[str] |
 
 def check_embedding(reference: str, coder: str | None) -> bool:
     """Runs the contract checks on an embedding and prints one line each; whether all passed."""
+    from hashbench.embeddings.base import CodeSpec, EmbeddingSpec, ModelSpec
+    from hashbench.embeddings.registry import load_own
+    from hashbench.experiment.contract import contract
+    from hashbench.experiment.models import OWN_CODER
+
     embedding = load_own(reference)
     spec = ModelSpec(embedding.__name__, EmbeddingSpec(embedding), code=CodeSpec(coder or OWN_CODER))
     passed = True

@@ -1,0 +1,46 @@
+"""`encode`: the codes of a text's tokens."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from hashbench.cli.options import DEFAULT_DB, Data, Database, TextOrJson
+from hashbench.cli.output import note
+from hashbench.errors import InputError
+
+
+def encode(
+    texts: Annotated[
+        list[str], typer.Argument(metavar="TEXT...", help="Texts; each is split by the model's tokenizer.")
+    ],
+    model: Annotated[str | None, typer.Option("--model", help="Whose codes; not needed with --run.")] = None,
+    data: Data = None,
+    run: Annotated[
+        str | None, typer.Option("--run", help="Fit dictionaries as this run did, by its id's first digits.")
+    ] = None,
+    db: Database = DEFAULT_DB,
+    style: Annotated[TextOrJson, typer.Option("--format", help="How to print it.")] = TextOrJson.text,
+) -> None:
+    """The codes of the tokens of a text.
+
+    A dictionary of n-grams or a BPE is taken from the corpora of --data or of --run, else from the built-in corpus.
+
+    Example: hashbench encode --model hashformer-md-proj --format json play
+    """
+    from hashbench.export.encoding import encode_texts, reader_of_model, reader_of_run
+
+    if run is not None:
+        reader = reader_of_run(db, run, model, data or None)
+    elif model is not None:
+        reader = reader_of_model(model, data or None, note)
+    else:
+        raise InputError("encode: give --model NAME or --run ID; see hashbench models")
+    encoded = encode_texts(reader, texts)
+    if style is TextOrJson.json:
+        print(json.dumps(encoded, indent=2, ensure_ascii=False))
+        return
+    for row in encoded:
+        print("\t".join(str(part) for part in (row["token"], *row["codes"], row["bits"]) if part is not None))

@@ -1,0 +1,50 @@
+"""`params`: parameters of models beside the published ones."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from hashbench.cli.options import Format, Size, TableFormat
+from hashbench.cli.output import print_rows
+
+
+def params(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[MODEL]...", help="Models or groups; all if not given.")
+    ] = None,
+    encoder: Annotated[
+        Size, typer.Option(help="Size of the encoder of models that have none of their own.")
+    ] = Size.base,
+    paper: Annotated[
+        str | None, typer.Option(help="Only the models of this paper, counted in its frame; else each in its own.")
+    ] = None,
+    deployed: Annotated[
+        bool,
+        typer.Option("--deployed", help="Count the fine-tuned model with a 2-class head, whatever the paper counts."),
+    ] = False,
+    all_frames: Annotated[
+        bool, typer.Option("--all-frames", help="Further rows for other ways to count a model, where it has some.")
+    ] = False,
+    generic_row: Annotated[
+        bool,
+        typer.Option(help="Count the learned row that HashFormers add to every ordinary token, as their table 2 does."),
+    ] = True,
+    style: TableFormat = Format.text,
+) -> None:
+    """Parameters of models with the published vocabulary, in the frame of each paper, beside the published counts.
+
+    Example: hashbench params --paper hashformers --format csv
+    """
+    from hashbench.efficiency.sizes import PARAMETER_COLUMNS, parameter_rows
+
+    rows = parameter_rows(
+        names or [],
+        encoder.value,
+        paper=paper,
+        count_generic_row=generic_row,
+        deployed=deployed,
+        all_frames=all_frames,
+    )
+    print_rows(PARAMETER_COLUMNS, rows, style)

@@ -1,0 +1,19 @@
+"""`schema`: the keys of experiment files as JSON Schema."""
+
+from __future__ import annotations
+
+import json
+
+
+def schema() -> None:
+    """Print the JSON Schema of experiment files, from which editors complete keys.
+
+    Example: hashbench schema > experiment.schema.json
+    """
+    from hashbench.experiment.schema import Experiment
+
+    print(
+        json.dumps(
+            {"$schema": "https://json-schema.org/draft/2020-12/schema", **Experiment.model_json_schema()}, indent=2
+        )
+    )

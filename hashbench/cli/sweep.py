@@ -1,0 +1,76 @@
+"""`sweep`: all runs of an experiment."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hashbench.cli.options import DEFAULT_DB, Data, Database, File, Overrides
+
+if TYPE_CHECKING:
+    from hashbench.experiment.load import Loaded
+
+DONE, SOME_FAILED = 0, 1
+
+
+class Executor(StrEnum):
+    """Where runs are carried out."""
+
+    local = "local"
+
+
+def sweep(
+    file: File,
+    overrides: Overrides = None,
+    data: Data = None,
+    db: Database = DEFAULT_DB,
+    workers: Annotated[int | None, typer.Option(min=1, help="Runs at the same time; overrides the file's.")] = None,
+    executor: Annotated[Executor | None, typer.Option(help="Where runs are carried out; overrides the file's.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the runs, their order and estimated time.")] = False,
+    fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Stop at the first failed run.")] = False,
+    export_wandb: Annotated[
+        Path | None, typer.Option(help="Write a W&B sweep that does the same to this file; run nothing.")
+    ] = None,
+) -> None:
+    """Do all runs of an experiment that are not done yet, then print its table.
+
+    The same command goes on after any interruption.
+
+    Example: hashbench sweep experiments/glue_tiny.yaml --data ~/data finetune.epochs=1
+    """
+    from hashbench.experiment.load import load_experiment
+
+    changes = [*(overrides or []), *([f"executor={executor.value}"] if executor else [])]
+    loaded = load_experiment(file, changes)
+    if export_wandb is not None:
+        _export_wandb(loaded, export_wandb, db=db, data=data or [])
+        return
+    from hashbench.sweep.runner import sweep as run_sweep
+
+    code = run_sweep(loaded, db=db, data=data or None, workers=workers, dry_run=dry_run, fail_fast=fail_fast)
+    if code in (DONE, SOME_FAILED) and not dry_run:
+        _print_own_table(db, loaded.experiment.name)
+    raise typer.Exit(code)
+
+
+def _export_wandb(loaded: Loaded, path: Path, *, db: str, data: list[str]) -> None:
+    from hashbench.cli.output import note
+    from hashbench.experiment.wandb_sweep import write_wandb_sweep
+
+    options = [*(part for source in data for part in ("--data", source)), *(["--db", db] if db != DEFAULT_DB else [])]
+    n = write_wandb_sweep(loaded, path, options)
+    print(f"{path}: {n} combinations of a model, a task and a seed")
+    note(f"start it:  wandb sweep {path}   and then   wandb agent")
+
+
+def _print_own_table(db: str, experiment: str) -> None:
+    from hashbench.cli.output import colored
+    from hashbench.rendering.report import report as make_report
+    from hashbench.store.engine import open_store
+    from hashbench.tables.request import ReportRequest
+
+    store = open_store(db, create=False, read_only=True)
+    print(make_report(store, ReportRequest(experiment), color=colored()).rstrip("\n"))

@@ -1,0 +1,146 @@
+"""The command line: what goes to stdout, one line for each error, exit codes, and a light start."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+
+import hashbench
+from hashbench.cli.app import app
+from tests.cli.commands import Outcome, Run, fails
+
+HEAVY = ["torch", "lightning", "transformers", "datasets", "sqlalchemy", "pandas", "matplotlib", "wandb"]
+HEAVY += ["numpy", "pydantic"]
+ROOT = Path(__file__).parents[2]
+
+
+def commands() -> dict[str, typer.core.TyperCommand]:
+    """Every command by its full name."""
+    group = typer.main.get_command(app)
+    found = {}
+    for name, command in group.commands.items():  # type: ignore[attr-defined]
+        inner = getattr(command, "commands", None)
+        found |= {f"{name} {each}": sub for each, sub in inner.items()} if inner else {name: command}
+    return found
+
+
+HELP_PROBE = """
+import resource, sys
+{before}
+from hashbench.cli.app import main
+try:
+    main(["--help"])
+except SystemExit:
+    pass
+used = resource.getrusage(resource.RUSAGE_SELF)
+loaded = [name for name in {heavy!r} if name in sys.modules]
+print("PROBE", used.ru_utime + used.ru_stime, *loaded)
+"""
+
+
+def probe_help(before: str = "") -> tuple[float, list[str]]:
+    """Processor seconds of `--help` in a fresh process, and the heavy modules it loaded."""
+    code = HELP_PROBE.format(before=before, heavy=HEAVY)
+    program = [sys.executable, "-c", code]
+    shown = subprocess.run(program, capture_output=True, text=True, check=True, cwd=ROOT)
+    _, seconds, *loaded = shown.stdout.splitlines()[-1].split()
+    return float(seconds), loaded
+
+
+def test_help_is_light() -> None:
+    seconds, loaded = probe_help()
+    assert loaded == [] and seconds < 1.0
+
+
+def test_the_proof_of_lightness_can_fail() -> None:
+    assert probe_help("import numpy, pydantic")[1] == ["numpy", "pydantic"]
+
+
+def test_the_commands_are_those_of_the_design() -> None:
+    assert sorted(commands()) == [
+        "check", "compare", "costs", "dashboard", "data list", "data prepare", "db export", "db merge", "db upgrade",
+        "db void", "encode", "export", "models", "neighbours", "params", "plot", "predict", "report", "schema",
+        "status", "sweep",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", commands())
+def test_every_command_has_help_with_an_example(name: str) -> None:
+    assert f"hashbench {name}" in (commands()[name].help or "")
+
+
+@pytest.mark.parametrize("name", commands())
+def test_every_option_is_explained(name: str) -> None:
+    for parameter in commands()[name].params:
+        assert getattr(parameter, "help", None), f"{name} {parameter.name}"
+
+
+def test_version(run: Run) -> None:
+    assert run("--version") == Outcome(0, f"hashbench {hashbench.__version__}\n", "")
+
+
+def test_a_wrong_command_line_is_one_line(run: Run) -> None:
+    fails(run("swee"), "No such command 'swee'. Did you mean 'sweep'?; see: hashbench --help")
+    fails(run("sweep", "--foo"), "No such option: --foo")
+    fails(run("report", "--format", "docx"), "see: hashbench report --help")
+    fails(run("sweep"), "Missing argument 'FILE'; see: hashbench sweep --help")
+
+
+WRONG_FILES = {
+    "sweep none.yaml": "none.yaml: no such file",
+    "sweep .": ".: is a folder",
+    "sweep small.yaml pretrain.stps=3": "unknown key 'pretrain.stps'; did you mean 'steps'?",
+    "sweep small.yaml pretrain.steps=-5": "pretrain.steps: must be greater than 0, not -5",
+    "sweep small.yaml models=[bert-mln]": "unknown model 'bert-mln'; did you mean 'bert-mlm'",
+    "sweep small.yaml tasks=[colaa]": "unknown task 'colaa'; did you mean 'cola'?",
+    "sweep small.yaml finetune.select_metric=f2": "metric 'f2' does not fit task 'cola'; its metrics: ",
+    "sweep small.yaml tasks=[wnli]": "task 'wnli': not in builtin",
+    "sweep small.yaml pretrain.corpora=[wikipedia]": "corpus 'wikipedia': not in builtin",
+    "sweep small.yaml --data nowhere": "--data: data: no folder ",
+    "sweep small.yaml --db nowhere/r.db": "nowhere",
+    "sweep small.yaml --db small.yaml": "small.yaml: ",
+    "check small.yaml encoder=bas": "encoder: must be 'tiny', 'mini', 'small', 'medium' or 'base', not 'bas'",
+    "check": "check: give an experiment file or --embedding FILE.py:Class",
+    "check --embedding none.py:Mine": "none.py: no such file",
+    "status": "results.db: no such database",
+    "report": "results.db: no such database",
+    "params bert-mln": "unknown model 'bert-mln'; did you mean 'bert-mlm'",
+    "costs proformr": "unknown model 'proformr'; did you mean 'proformer'",
+    "costs sgnn": "costs of 'sgnn' are not known",
+    "costs proformer-k4 --words 30": "length 30 is no positive multiple of K = 4; choose one that is",
+    "encode play": "encode: give --model NAME or --run ID",
+    "encode --model hashformer-md-prj play": "unknown model 'hashformer-md-prj'; did you mean 'hashformer-md-proj'",
+    "data list --data nowhere": "no folder",
+    "status --watch --format json": "status: --watch prints text; leave out --watch or --format json",
+    "check small.yaml finetune.learning_rate=[1e-3,0.001]": "finetune.learning_rate: rate 0.001 stands twice",
+    "db export out.db --db small.yaml": "db export: add --example, the one form there is",
+    "db export --example out.db --db small.yaml": "small.yaml",
+    "db upgrade --db nowhere/r.db": "nowhere",
+}
+
+
+@pytest.mark.parametrize(("line", "message"), WRONG_FILES.items())
+def test_wrong_input_is_one_line_and_exit_code_2(run: Run, line: str, message: str) -> None:
+    fails(run(*line.split()), message)
+
+
+def test_interrupted(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    import hashbench.experiment.schema
+
+    monkeypatch.setattr(hashbench.experiment.schema.Experiment, "model_json_schema", interrupt)
+    assert run("schema") == Outcome(130, "", "interrupted\n")
+
+
+def test_a_reader_that_leaves_is_no_error() -> None:
+    program = [sys.executable, "-m", "hashbench", "schema"]
+    process = subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT)
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.close()
+    assert (process.stderr.read(), process.wait()) == (b"", 0)

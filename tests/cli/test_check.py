@@ -1,0 +1,52 @@
+"""`check`: what a sweep would do, and embeddings of the user's own."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tests.cli.commands import Run, fails
+
+
+def test_check_tells_what_a_sweep_would_do(run: Run) -> None:
+    outcome = run("check", "small.yaml")
+    assert outcome.code == 0
+    assert "small.yaml: valid, encoder tiny, 4 runs: 1 pretrain, 2 floor, 1 finetune" in outcome.out
+    assert re.search(r"hashformer-md-proj +words +md5-bits +shuffle_random +2 +0.001", outcome.out)
+
+
+def test_check_finds_a_label_that_is_none(run: Run) -> None:
+    Path("own").mkdir()
+    for split in ("train", "validation"):
+        Path(f"own/{split}.csv").write_text("text,label\ngood,1\nbad,\n")
+    fails(run("check", "small.yaml", "tasks=[{name: own, path: own, text: text}]"), "label")
+
+
+OWN = """
+import torch
+from hashbench.embeddings.base import Embedding
+
+class Mine(Embedding):
+    def __init__(self, dim, bits=128):
+        super().__init__()
+        self.map = torch.nn.Linear(bits, dim, bias=False)
+        self.special = torch.nn.Parameter(torch.randn(5, dim))
+        if {unused}:
+            self.forgotten = torch.nn.Parameter(torch.zeros(1))
+    def embed_types(self, codes):
+        places = torch.arange(7, -1, -1)
+        return self.map(((codes[..., None] >> places) & 1).flatten(1).float())
+    def special_rows(self):
+        return self.special
+    def embedding_parameters(self):
+        return self.map.weight.numel()
+"""
+
+
+def test_check_of_an_own_embedding(run: Run) -> None:
+    Path("good.py").write_text(OWN.format(unused=False))
+    Path("bad.py").write_text(OWN.format(unused=True))
+    good, bad = run("check", "--embedding", "good.py:Mine"), run("check", "--embedding", "bad.py:Mine")
+    assert good.code == 0 and all(line.startswith("ok ") for line in good.out.splitlines())
+    assert bad.code == 1
+    assert "FAIL  gradients reach every trained parameter: no gradient reaches forgotten" in bad.out

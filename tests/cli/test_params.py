@@ -1,0 +1,70 @@
+"""`params`: counts beside the published ones."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from importlib.resources import files
+
+from tests.cli.commands import Run, fails
+
+
+def reference(column: str) -> dict[str, int]:
+    """Exact counts of the reference data by model, of the models that this release has."""
+    text = (files("hashbench.papers") / "published/hashformers.csv").read_text()
+    rows = [row for row in csv.DictReader(io.StringIO(text)) if row["column"] == column]
+    return {row["model"]: int(row["value"]) for row in rows if re.match("hashformer|bert|canine", row["model"])}
+
+
+def test_params_equal_the_published_counts_to_the_digit(run: Run) -> None:
+    rows = list(csv.DictReader(io.StringIO(run("params", "--encoder", "base", "--format", "csv").out)))
+    assert list(rows[0]) == [
+        "model",
+        "paper",
+        "frame",
+        "total_params",
+        "emb_params",
+        "published_total",
+        "published_emb",
+    ]
+    found = {row["model"]: row for row in reversed(rows)}  # the first of a model is in the frame of its paper
+    totals, embeddings = reference("total_params_exact"), reference("emb_params_exact")
+    assert len(totals) == len(embeddings) == 17
+    assert {name: int(found[name]["total_params"]) for name in totals} == totals
+    assert {name: int(found[name]["emb_params"]) for name in embeddings} == embeddings
+    proj = found["hashformer-md-proj"]
+    assert (proj["published_total"], proj["published_emb"]) == ("86100000", "99100")  # printed as 86.1M and 99.1K
+
+
+def test_params_of_a_model_with_two_frames(run: Run) -> None:
+    """The second is the one nearest to what the paper printed."""
+    rows = json.loads(run("params", "canine-c", "--all-frames", "--format", "json").out)
+    assert [(row["total_params"], row["emb_params"]) for row in rows] == [
+        (132_084_482, 12_582_912),
+        (reference("total_params_published_frame")["canine-c"], reference("emb_params_published_frame")["canine-c"]),
+    ]
+    assert [row["published_total"] for row in rows] == [121_000_000] * 2
+    assert "2,048 positions that were trained" in rows[1]["frame"]
+
+
+def test_params_of_a_group_without_the_ordinary_token_row(run: Run) -> None:
+    """Equation 15 of appendix B: T rows, 128 x 768 = 98,304."""
+    rows = json.loads(run("params", "hashformers-bpe", "--no-generic-row", "--format", "json").out)
+    assert {row["model"]: row["emb_params"] for row in rows}["hashformer-md-proj-bpe"] == 98_304
+    assert len(rows) == 4
+
+
+def test_params_of_a_paper_are_its_models(run: Run) -> None:
+    rows = list(csv.DictReader(io.StringIO(run("params", "--paper", "hashformers", "--format", "csv").out)))
+    assert {row["paper"] for row in rows} == {"hashformers"}
+    assert [row["model"] for row in rows][:2] == ["bert-mlm", "bert-sr"]  # the order of the paper's tables
+    assert len({row["model"] for row in rows}) == len(rows) >= 16
+    fails(run("params", "--paper", "eelbrt"), "--paper: no paper 'eelbrt'; did you mean 'eelbert'")
+
+
+def test_params_as_deployed_have_no_published_count_beside(run: Run) -> None:
+    (row,) = csv.DictReader(io.StringIO(run("params", "bert-mlm", "--deployed", "--format", "csv").out))
+    assert (row["total_params"], row["published_total"]) == ("124647170", "")
+    assert row["frame"].startswith("2-class fine-tuned model as deployed")
