@@ -9,10 +9,10 @@ from typing import Literal
 from hashbench.claims.expressions import Score
 from hashbench.claims.published import ALIASES, COSTS, EXACT, EXACT_FORMS
 from hashbench.errors import InputError, near_match
+from hashbench.papers.column import Column
 from hashbench.papers.paper import Layout, Paper, load_paper, papers
 from hashbench.results.measured import Measured
 from hashbench.tables.paper import ANY_TASK
-from hashbench.tables.table import Column
 
 PRR = "prr_"
 AVERAGE = "average"

@@ -9,10 +9,10 @@ from functools import cache
 from hashbench.claims.expressions import Score, compute
 from hashbench.claims.grammar import UNITS, Claim, Part, read_rows
 from hashbench.claims.rule import Outcome, all_of, of_point
+from hashbench.papers.column import PublishedNumber
 from hashbench.papers.paper import PUBLISHED, Paper, load_paper
 from hashbench.tables.cells import PERCENT
 from hashbench.tables.paper import printed_number
-from hashbench.tables.table import Published
 
 ALIASES = {"rec@1": "entity_rec@1"}  # one column under two names
 FLOAT_BYTES = 4
@@ -63,7 +63,7 @@ def published_value(paper: Paper, slug: str, score: Score, *, exact: bool = Fals
     return _plain(printed, score)
 
 
-def _plain(printed: Published, score: Score) -> float:
+def _plain(printed: PublishedNumber, score: Score) -> float:
     value = printed.value_high if score.end == "high" and printed.value_high is not None else printed.value
     return value * (UNITS[printed.unit][1] if printed.unit in UNITS else 1.0)
 

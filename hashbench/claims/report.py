@@ -17,6 +17,7 @@ from hashbench.claims.render import FORMATS, Format, Section, render
 from hashbench.claims.results import Missing, Results, drawable
 from hashbench.claims.times import Times
 from hashbench.errors import InputError, near_match
+from hashbench.papers.column import Column
 from hashbench.papers.paper import Paper, load_paper, papers
 from hashbench.rendering.files import write_whole
 from hashbench.rendering.report import WIDTH
@@ -27,7 +28,7 @@ from hashbench.store.engine import Store
 from hashbench.store.result import Checkpoint
 from hashbench.tables.notes import provenance, warnings
 from hashbench.tables.request import paper_of
-from hashbench.tables.table import Column, Table
+from hashbench.tables.table import Table
 
 KEY = "claims"  # of the experiment file
 # What a report of claims stands on: scores and facts. Only the measures count.

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from ruamel.yaml import YAML
 
 from hashbench.errors import InputError, near_match
-from hashbench.tables.table import Column, Published
+from hashbench.papers.column import Column, PublishedNumber
 
 PUBLISHED = files("hashbench.papers") / "published"
 FIRST = "hashformers"  # whose recipe and order of tasks hold where an experiment has no paper's models
@@ -98,7 +98,7 @@ class PaperFile(Block):
 class Paper(PaperFile):
     """A paper as data: the file with its columns written out, and the printed numbers."""
 
-    numbers: dict[tuple[str, str, str], Published]  # by (table, model, column)
+    numbers: dict[tuple[str, str, str], PublishedNumber]  # by (table, model, column)
 
 
 def papers() -> list[str]:
@@ -144,11 +144,11 @@ def _with_columns(layout: Layout, file: PaperFile) -> Layout:
     return layout.model_copy(update={"columns": tuple(columns)})
 
 
-def _numbers(name: str) -> dict[tuple[str, str, str], Published]:
+def _numbers(name: str) -> dict[tuple[str, str, str], PublishedNumber]:
     """The reference data: one printed number a row."""
     text = (PUBLISHED / f"{name}.csv").read_text(encoding="utf-8")
     return {
-        (row["table"], row["model"], row["column"]): Published(
+        (row["table"], row["model"], row["column"]): PublishedNumber(
             value=float(row["value"]),
             value_high=float(row["value_high"]) if row["value_high"] else None,
             std=float(row["std"]) if row["std"] else None,

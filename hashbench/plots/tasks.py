@@ -11,13 +11,14 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from hashbench.colours import look_of
+from hashbench.papers.column import Column
 from hashbench.papers.paper import Paper
 from hashbench.plots.base import Drawn, NothingToDraw, Plot, Source
 from hashbench.plots.sheet import QUIET, SMALL, colour_of, plain_axes, sheet
 from hashbench.tables.fronts import label_of
 from hashbench.tables.notes import warnings
 from hashbench.tables.paper import printed_number
-from hashbench.tables.table import Cell, Column, Row
+from hashbench.tables.table import Cell, Row
 
 COLUMNS = {"single": 2, "double": 4}  # panels side by side
 BAR = 0.125  # inches of height

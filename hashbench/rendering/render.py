@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal, get_args
 
+from hashbench.papers.column import Column
 from hashbench.rendering.terminal import render_text
 from hashbench.tables import numbers
 from hashbench.tables.legend import has_published, legend, notes, row_head
-from hashbench.tables.table import SIZES, Cell, Column, Row, Table
+from hashbench.tables.table import SIZES, Cell, Row, Table
 
 Format = Literal["text", "md", "csv", "json", "latex"]
 FORMATS: tuple[Format, ...] = get_args(Format)

@@ -12,9 +12,10 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
+from hashbench.papers.column import Column
 from hashbench.tables import numbers
 from hashbench.tables.legend import has_published, legend, notes, row_head
-from hashbench.tables.table import SCORES, Cell, Column, Row, Table
+from hashbench.tables.table import SCORES, Cell, Row, Table
 
 GAP = 2  # blanks between columns: one of padding, one that the frame keeps for a divider
 NARROWEST = 40  # columns; below this nothing can be laid out

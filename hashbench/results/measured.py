@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from hashbench.results import queries
-from hashbench.results.starts import SCRATCH, from_scratch
 from hashbench.store.engine import Store
 from hashbench.store.status import Experiment, find_experiment
+
+SCRATCH = "from scratch"  # how a table marks random weights in the place of published ones
 
 Spec = dict[str, Any]  # JSON: what was asked of a run
 Scores = dict[tuple[str, str], list["Seeded"]]  # by (label, run id)
@@ -300,3 +301,14 @@ def _origin(row: Any) -> Origin:
         seconds=row["seconds"] or 0.0,
         finished_at=row["finished_at"],
     )
+
+
+def published_weights(spec: dict[str, Any]) -> Any:
+    """{"sha256": ...} of a run's spec, "random" for none in their place, or None: the model has no published ones."""
+    model = spec["model"] if "model" in spec else {}
+    return model["weights"] if "weights" in model else None
+
+
+def from_scratch(spec: dict[str, Any]) -> bool:
+    """Whether a run started from random weights although its model has published ones."""
+    return published_weights(spec) == "random"

@@ -1,16 +1,32 @@
-"""Which data scores were measured on: built in, sampled, or whole. What is not the real thing is said loudly."""
+"""What scores stand on: their data (built in, sampled or whole) and the weights that trainings started from.
+
+What is not the real thing is said loudly.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Protocol
 
-from hashbench.papers.paper import Paper
-from hashbench.results.measured import Measured, MeasuredRun
+from hashbench.results.measured import SCRATCH, Measured, MeasuredRun, from_scratch, published_weights
 
 BUILT_IN = ("builtin", "built-in")  # how an origin or a note says that texts were generated
 SAMPLE = "sample"
+SHORT = 8  # letters of a fingerprint
 GLUE = frozenset(("mnli", "qnli", "qqp", "rte", "sst2", "mrpc", "cola", "stsb", "wnli"))
+
+
+class FullSets(Protocol):
+    """The paper that an experiment is compared with, as far as its data go."""
+
+    @property
+    def name(self) -> str:
+        """Under which the metrics are stored that it reads."""
+
+    @property
+    def reported_rows(self) -> Mapping[str, int]:
+        """Examples of the full reported set of a task."""
 
 
 @dataclass
@@ -33,7 +49,7 @@ class TaskOrigin:
         return [text.split(":", 1)[-1].strip() for text in self.notes if text.lower().startswith(SAMPLE)]
 
 
-def task_origins(measured: Measured, paper: Paper) -> dict[str, TaskOrigin]:
+def task_origins(measured: Measured, paper: FullSets) -> dict[str, TaskOrigin]:
     """By task: from the notes of its runs, the experiment's record, and the number of stored predictions."""
     record = measured.experiment.config["provenance"] if "provenance" in measured.experiment.config else {}
     tasks = record["tasks"] if "tasks" in record else {}
@@ -84,7 +100,7 @@ def _note(origin: TaskOrigin, text: str) -> None:
             origin.notes.append(note)
 
 
-def _count(origin: TaskOrigin, task: str, measured: Measured, paper: Paper) -> None:
+def _count(origin: TaskOrigin, task: str, measured: Measured, paper: FullSets) -> None:
     """Number of reported examples; another than the official one is a sample, whatever the notes say."""
     if task not in measured.readings(paper.name):
         counts = {n for (_, run_task, _), n in measured.n_examples.items() if run_task == task}
@@ -115,3 +131,29 @@ def data_warnings(origins: dict[str, TaskOrigin], corpora: Sequence[str], *, pub
     if any(word in corpus.lower() for corpus in corpora for word in BUILT_IN) and not built_in:
         lines.append("BUILT-IN CORPUS: pre-trained on generated texts.")
     return lines
+
+
+def starts(runs: Sequence[tuple[str, dict[str, Any]]]) -> list[str]:
+    """What to say of the starts of fine-tunings (model, spec) without a pre-training, models of one start together."""
+    found: dict[str, list[str]] = {}
+    for model, spec in runs:
+        weights = published_weights(spec)
+        if from_scratch(spec):
+            words = f"none for {{}} (random weights: {SCRATCH})"
+        elif weights is not None:
+            name = spec["settings"]["weights"]
+            words = f"published weights {name} (sha256 {weights['sha256'][:SHORT]}) for {{}}"
+        else:
+            words = "none for {}"
+        models = found.setdefault(words, [])
+        if model not in models:
+            models.append(model)
+    return [words.format(", ".join(sorted(models))) for words, models in found.items()]
+
+
+def scratch_warning(runs: Sequence[tuple[str, dict[str, Any]]]) -> list[str]:
+    """The line that must be said loudly of models from scratch; none where there is no such model."""
+    models = sorted({model for model, spec in runs if from_scratch(spec)})
+    if not models:
+        return []
+    return [f"FROM SCRATCH: {', '.join(models)}: random weights, trained on the task alone; not the published model."]

@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
+from hashbench.papers.column import Column
 from hashbench.papers.paper import Paper
 from hashbench.results.examples import Examples
 from hashbench.results.measured import Entry, Measured, Ratio, Seeded
-from hashbench.tables.table import BINARY, BYTES, DECIMAL, Cell, Column, scaled
+from hashbench.tables.table import BINARY, BYTES, DECIMAL, Cell, scaled
 
 PERCENT = 100.0  # scores are stored in their natural range
 SCALES = {"params": DECIMAL, "binary params": BINARY, "bytes": BYTES}  # units that depend on the size

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from hashbench.papers.column import Column
 from hashbench.papers.paper import Paper
 from hashbench.results.examples import Examples
 from hashbench.results.measured import Entry, Measured, Seeded
 from hashbench.tables.cells import average_cell, fact_cell, score_cell
 from hashbench.tables.missing import missing_lines
-from hashbench.tables.table import Cell, Column, Row, Table, mark_best
+from hashbench.tables.table import Cell, Row, Table, mark_best
 
 SIZES = (
     Column("total_params", "params", "fact", "params", better="low", subtitle="all"),

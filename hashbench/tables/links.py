@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
+from hashbench.papers.column import Column
 from hashbench.results import queries
 from hashbench.results.measured import Entry, Measured, Seeded
 from hashbench.results.samples import draw_seed
@@ -21,7 +22,7 @@ from hashbench.store.status import predictions
 from hashbench.tables.cells import PERCENT, score_cell
 from hashbench.tables.experiment import MINUTES, SIZES
 from hashbench.tables.missing import missing_lines
-from hashbench.tables.table import Cell, Column, Row, Table, mark_best, scaled
+from hashbench.tables.table import Cell, Row, Table, mark_best, scaled
 
 SPLIT = "test"
 METRICS = {"rec@1": "rec@1", "rec@10": "rec@10", "rec@20": "rec@20", "mrr": "MRR", "token_rec@1": "token rec@1"}

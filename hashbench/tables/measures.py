@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from hashbench.papers.column import Column
 from hashbench.papers.paper import Layout, Paper
 from hashbench.results.examples import Examples
 from hashbench.results.measured import Entry, Measured, Seeded
 from hashbench.tables.cells import PERCENT, Ratios, average_cell, fact_cell, ratio_cell, score_cell
-from hashbench.tables.table import Cell, Column
+from hashbench.tables.table import Cell
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hashbench.tables.table import Column, Row
+from hashbench.papers.column import Column
+from hashbench.tables.table import Row
 
 
 def missing_lines(rows: Sequence[Row], columns: Sequence[Column]) -> list[str]:

@@ -7,11 +7,10 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from hashbench.papers.deviations import encoder_deviation, finetuning_deviations, plain, pretraining_deviations
 from hashbench.papers.paper import Paper
 from hashbench.results.measured import Measured, MeasuredRun
-from hashbench.results.origins import TaskOrigin, data_warnings, task_origins
-from hashbench.results.starts import scratch_warning, starts
+from hashbench.results.origins import TaskOrigin, data_warnings, scratch_warning, starts, task_origins
+from hashbench.tables.deviations import encoder_deviation, finetuning_deviations, plain, pretraining_deviations
 from hashbench.tables.links import has_links
 from hashbench.tables.table import SCORES, Table
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from hashbench.tables.table import BYTES, SIZES, Cell, Column
+from hashbench.papers.column import Column
+from hashbench.tables.table import BYTES, SIZES, Cell
 
 MISSING = "–"
 UNAVAILABLE = "n/a"  # of a number that the paper prints and that is not at hand
@@ -88,10 +89,11 @@ def interval(cell: Cell, column: Column) -> str:
 def printed(cell: Cell) -> str:
     """A paper's number as printed, with its deviation; the sign of one that is not at hand; or nothing.
 
-    >>> from hashbench.tables.table import Published
-    >>> printed(Cell(published=Published(1.8, 4.6, unit="x"))), printed(Cell(published=Published(350, unit="ratio")))
+    >>> from hashbench.papers.column import PublishedNumber
+    >>> ratio, words = PublishedNumber(1.8, 4.6, unit="x"), PublishedNumber(30000, unit="words", decimals=0)
+    >>> printed(Cell(published=ratio)), printed(Cell(published=PublishedNumber(350, unit="ratio")))
     ('1.8–4.6x', '350.0x')
-    >>> printed(Cell(published=Published(30000, unit="words", decimals=0))), printed(Cell(unavailable=True))
+    >>> printed(Cell(published=words)), printed(Cell(unavailable=True))
     ('30,000', 'n/a')
     """
     published = cell.published

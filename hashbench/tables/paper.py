@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from hashbench.papers.column import Column, PublishedNumber
 from hashbench.papers.paper import Layout, Paper, Section, Variant, find_layout
 from hashbench.results.examples import Examples
 from hashbench.results.measured import Entry, Measured
 from hashbench.tables.measures import Filling, data_cell
 from hashbench.tables.missing import missing_lines
-from hashbench.tables.table import Cell, Column, Published, Row, Table, mark_best
+from hashbench.tables.table import Cell, Row, Table, mark_best
 
 FLOORS = "Floors"
 OTHERS = "Also in this experiment"
@@ -250,7 +251,7 @@ def _footnoted(
     return [replace(row, cells=cells) for row, cells in zip(rows, marked, strict=True)], texts, remarks
 
 
-def printed_number(paper: Paper, key: str, column: str) -> Published | None:
+def printed_number(paper: Paper, key: str, column: str) -> PublishedNumber | None:
     """The first number of that name in any of the paper's tables."""
     found = [number for (_, model, name), number in paper.numbers.items() if (model, name) == (key, column)]
     return found[0] if found else None

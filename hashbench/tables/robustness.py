@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from hashbench.papers.column import Column
 from hashbench.rendering.render import Format, render
 from hashbench.results.measured import Measured, measure
 from hashbench.results.robustness import AVERAGE, Curve, Robustness, find_model, measure_robustness
@@ -16,7 +17,7 @@ from hashbench.statistics.estimates import Estimate
 from hashbench.store.engine import Store
 from hashbench.tables.notes import provenance, warnings
 from hashbench.tables.request import paper_of
-from hashbench.tables.table import Cell, Column, Row, Table
+from hashbench.tables.table import Cell, Row, Table
 
 PERCENT = 100.0
 TIDY = (

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
-Direction = Literal["high", "low", ""]
+from hashbench.papers.column import Column, PublishedNumber
+
 RowKind = Literal["model", "floor", "family", "quoted", "task"]
 Scale = tuple[tuple[str, float], ...]  # units of a count with their size, largest first
 DECIMAL: Scale = (("M", 1e6), ("K", 1e3))
@@ -14,39 +15,6 @@ BINARY: Scale = (("Gi", 2.0**30), ("Mi", 2.0**20), ("Ki", 2.0**10))
 BYTES: Scale = (("MB", 1e6), ("KB", 1e3), ("B", 1.0))
 SCORES = frozenset(("score", "average", "prr", "prr_average", "drop", "gain"))  # measures that predictions decide
 SIZES = dict((*DECIMAL, *BINARY, *BYTES))
-
-
-@dataclass(frozen=True)
-class Published:
-    """One printed number of a paper, in the unit it was printed in."""
-
-    value: float
-    value_high: float | None = None  # upper end of a printed range
-    std: float | None = None  # the deviation in parentheses
-    unit: str = ""
-    decimals: int = field(default=1, compare=False)  # as printed
-
-
-@dataclass(frozen=True)
-class Column:
-    """One column. `name` is the key of the reference data and of the tidy rows."""
-
-    name: str
-    unit: str  # percent | points | params | binary params | bytes | ms/sample | x | minutes | count
-    measure: str  # what is measured: a key of measures.MEASURES
-    title: str = ""
-    task: str | None = None  # "*": every task that has the metric, a row each
-    better: Direction = ""
-    subtitle: str = ""  # the metric that is read
-    metric: str = ""  # of a score: read instead of the paper's choice for the task
-    split: str = ""
-    tasks: tuple[str | tuple[str, ...], ...] = ()  # of an average: columns; those in brackets count together as one
-    fact: str = ""  # a stored fact of another name than the column's
-    factor: float = 1.0  # by which a fact is multiplied
-    of: str = ""  # of a difference: the column that is compared
-    against: str = ""  # with which model; "pair": with the row's partner
-    path: str = ""  # of a setting: its place in a run's spec, with dots
-    unavailable: bool = False  # printed in the paper, in numbers that are not at hand
 
 
 @dataclass(frozen=True)
@@ -58,7 +26,7 @@ class Cell:
     std: float | None = None  # over seeds, n - 1 in the denominator; None with one run
     n: int | None = None  # finished runs that the mean is taken over
     planned: int | None = None  # runs that were asked for
-    published: Published | None = None
+    published: PublishedNumber | None = None
     interval: tuple[float, float] | None = None  # 95 % over examples
     n_examples: int | None = None
     unavailable: bool = False  # published, but not available in numbers

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from hashbench.errors import InputError
+from hashbench.papers.column import PublishedNumber
 from hashbench.papers.paper import Layout, Paper, find_layout, load_paper, papers
 from hashbench.tables.measures import MEASURES
-from hashbench.tables.table import Published
 
 PAPERS = ["hashformers", "eelbert", "proformer", "superbloom"]
 TABLES = [(name, number) for name in PAPERS for number in load_paper(name).tables]
@@ -60,9 +60,9 @@ def _placed(paper: Paper) -> set[tuple[str, str, str]]:
 
 
 def test_a_printed_number_is_read_as_printed(paper: Paper) -> None:
-    assert paper.numbers["1", "hashformer-lsh-proj", "cola"] == Published(56.2, unit="percent")
+    assert paper.numbers["1", "hashformer-lsh-proj", "cola"] == PublishedNumber(56.2, unit="percent")
     assert paper.numbers["1", "bert-mlm", "average"].std == 0.4
-    assert paper.numbers["3", "hashformer-proj", "infer_ms"] == Published(1.8, 4.6, unit="ms/sample")
+    assert paper.numbers["3", "hashformer-proj", "infer_ms"] == PublishedNumber(1.8, 4.6, unit="ms/sample")
     assert load_paper("superbloom").numbers["7", "superbloom-hash10-00", "token_rec@1"].decimals == 2
 
 

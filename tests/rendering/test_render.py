@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
+from hashbench.papers.column import Column, PublishedNumber
 from hashbench.rendering.render import TIDY, render
 from hashbench.rendering.report import report
 from hashbench.store.engine import Store
 from hashbench.tables.request import ReportRequest
-from hashbench.tables.table import Cell, Column, Published, Row, Table
+from hashbench.tables.table import Cell, Row, Table
 
 TABLE = Table(
     paper="p",
@@ -23,8 +24,8 @@ TABLE = Table(
     experiment="e",
     columns=(Column("cola", "percent", "score", "CoLA", better="high"),),
     rows=(
-        Row("m", "m", {"cola": Cell(54.25, std=0.44, n=3, published=Published(54.5), best=True)}, encoder="tiny"),
-        Row("q", "q", {"cola": Cell(None, reason="failed", published=Published(55.6), marks=(1,))}, encoder="tiny"),
+        Row("m", "m", {"cola": Cell(54.25, std=0.44, n=3, published=PublishedNumber(54.5), best=True)}, encoder="tiny"),
+        Row("q", "q", {"cola": Cell(reason="failed", published=PublishedNumber(55.6), marks=(1,))}, encoder="tiny"),
     ),
     warnings=("BUILT-IN DATA: 100 % generated",),
     footnotes=("As printed.",),

@@ -108,7 +108,7 @@ def test_deviations_of_some_models_name_them(tmp_path: Path) -> None:
     class Odd(World):
         pass
 
-    from hashbench.papers.deviations import _line
+    from hashbench.tables.deviations import _line
 
     ours = {"a": 1e-4, "b": 3e-4, "c": 1e-4}
     assert _line("learning_rate", ours, dict.fromkeys(ours, 1e-4)) == ["learning_rate 0.0003 for b (paper: 0.0001)"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from hashbench.tables.table import Cell, Column, Row, RowKind, mark_best
+from hashbench.papers.column import Column
+from hashbench.tables.table import Cell, Row, RowKind, mark_best
 
 SCORE = Column("cola", "percent", "score", better="high")
 COUNT = Column("emb_params", "params", "fact", better="low")

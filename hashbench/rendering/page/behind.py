@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from hashbench.papers.column import Column
 from hashbench.results.measured import Measured, MeasuredRun
-from hashbench.tables.table import Column, Row, Table
+from hashbench.tables.table import Row, Table
 
 SCORED = ("score", "average", "prr", "prr_average", "drop", "gain")  # measures that stand on runs of tasks
 

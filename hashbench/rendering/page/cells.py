@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from hashbench.papers.column import Column
 from hashbench.tables import numbers
 from hashbench.tables.legend import has_published, legend, notes, row_head
-from hashbench.tables.table import Cell, Column, Row, Table, comparable
+from hashbench.tables.table import Cell, Row, Table, comparable
 
 
 def table_html(table: Table, name: str) -> str:

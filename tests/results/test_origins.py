@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hashbench.rendering.report import report
-from hashbench.results.starts import scratch_warning, starts
+from hashbench.results.origins import scratch_warning, starts
 from hashbench.tables.report import tables
 from hashbench.tables.request import ReportRequest
 from tests.databases import made_up
