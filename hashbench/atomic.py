@@ -15,6 +15,7 @@ def atomic_write(path: Path) -> Iterator[Path]:
 
     After an error nothing of it is left and `path` is what it was. The name belongs to this process, so that two
     processes may write the same file; the last one counts. A folder must not exist yet. Makes the parent folders.
+    A link goes on pointing to its file, and a file keeps its rights.
 
     >>> import tempfile
     >>> target = Path(tempfile.mkdtemp()) / "new" / "file.txt"
@@ -23,10 +24,13 @@ def atomic_write(path: Path) -> Iterator[Path]:
     >>> target.read_text(), len(list(target.parent.iterdir()))
     ('whole', 1)
     """
+    path = path.resolve()
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
         yield part
+        if path.is_file():
+            part.chmod(path.stat().st_mode & 0o777)
         os.replace(part, path)
     except BaseException:
         if part.is_dir():

@@ -19,8 +19,7 @@ from hashbench.claims.times import Times
 from hashbench.errors import InputError, near_match
 from hashbench.papers.column import Column
 from hashbench.papers.paper import Paper, load_paper, papers
-from hashbench.rendering.files import write_whole
-from hashbench.rendering.report import WIDTH
+from hashbench.rendering.registry import WIDTH
 from hashbench.results.measured import Measured, measure
 from hashbench.results.samples import Evidence, Sample, draw_together
 from hashbench.statistics.draws import DRAWS
@@ -44,11 +43,10 @@ def claims_report(
     format: str = "text",
     parts: bool = False,
     checkpoint: Checkpoint = "best",
-    output: Path | None = None,
     width: int | None = None,
     color: bool = False,
 ) -> str:
-    """The verdicts as one text, written to `output` too where one is given.
+    """The verdicts as one text.
 
     `paper` None: every claim of any paper that names a model of the experiment, then the experiment's own. `file`: a
     CSV of further own claims.
@@ -63,8 +61,6 @@ def claims_report(
             print(f"!! {line}", file=sys.stderr)
     width = width or shutil.get_terminal_size((WIDTH, 24)).columns
     text = render(found, _known(format), parts=parts, width=width, color=color)
-    if output is not None:
-        write_whole(output, text)
     return text
 
 

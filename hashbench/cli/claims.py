@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hashbench.claims.report import claims_report
-from hashbench.cli.output import colored
+from hashbench.cli.output import colored, print_text
 from hashbench.errors import InputError
 from hashbench.store.engine import open_store
 from hashbench.store.result import Checkpoint
@@ -32,7 +32,7 @@ def print_claims(
         raise InputError(f"report: {beside[0]} is for tables; leave it out, or leave out --claims")
     text = claims_report(
         open_store(db, create=False, read_only=True), experiment=experiment, paper=paper, file=file, format=style,
-        parts=parts, checkpoint=checkpoint, output=output, color=colored(),
+        parts=parts, checkpoint=checkpoint, color=colored(),
     )  # fmt: skip
-    print(text.rstrip("\n"))
+    print_text(text, output)
 

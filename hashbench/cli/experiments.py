@@ -116,13 +116,13 @@ def report(
 
         clash = [name for name, given in (("--paper", paper), ("--table", table)) if given is not None]
         return print_robustness(db, experiment, versus, style.value, output, asked=robustness, clash=clash)
-    from hashbench.cli.reporting import print_page, print_tables
+    from hashbench.cli.reporting import print_page, print_report
     from hashbench.tables.request import ReportRequest
 
     request = ReportRequest(experiment, paper, table, published, examples, all_metrics, checkpoint.value)
     if style is ReportFormat.html:
         return print_page(db, request, output)
-    print_tables(db, request, style.value, output)
+    print_report(db, request, style.value, output)
 
 
 def compare(

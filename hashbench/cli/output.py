@@ -1,35 +1,59 @@
-"""Rows on stdout: aligned text, markdown, CSV or JSON."""
+"""What commands print: rows and tables on stdout, remarks on stderr, and the same in a file where one is named."""
 
 from __future__ import annotations
 
-import csv
-import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from pathlib import Path
 
+from hashbench.atomic import atomic_write
 from hashbench.cli.options import Format
+from hashbench.errors import InputError
+from hashbench.rendering.registry import find_renderer, render
+from hashbench.rendering.rows import MISSING, Rows, Value, render_rows, text_lines
+from hashbench.tables.table import Table
 
-MISSING = "–"  # stands among numbers for one that there is none of
-LARGE = 9999  # whole numbers above it are printed with commas in text
-Value = str | int | float | None | Sequence[int] | Sequence[str]
-Rows = Sequence[Mapping[str, Value]]
+__all__ = ["MISSING", "Value", "colored", "note", "print_rows", "print_tables", "print_text", "text_lines"]
 
 
 def print_rows(columns: Sequence[str], rows: Rows, style: Format) -> None:
-    """Prints rows with these columns. CSV and JSON are for programs: a missing value is empty or null."""
-    if style is Format.json:
-        print(json.dumps([{name: row[name] for name in columns} for row in rows], indent=2, ensure_ascii=False))
-    elif style is Format.csv:
-        writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows([_cell(row[name]) for name in columns] for row in rows)
-    elif style is Format.md:
-        print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
-        for row in rows:
-            print(f"| {' | '.join(_cell(row[name]).replace('|', chr(92) + '|') for name in columns)} |")
-    else:
-        _print_text(columns, rows)
+    """Prints rows with these columns."""
+    print(render_rows(columns, rows, style.value), end="")
+
+
+def print_tables(tables: Sequence[Table], format: str, output: Path | None = None) -> None:
+    """Prints tables, and writes them to `output`. A format of rows alone has its warnings on stderr, each once.
+
+    Raises InputError for an unknown format and a file that cannot be written.
+    """
+    if find_renderer(format).rows_only:
+        for line in dict.fromkeys(line for table in tables for line in table.warnings):
+            note(f"!! {line}")
+    print_text(render(tables, format, color=colored()), output)
+
+
+def print_text(text: str, output: Path | None = None) -> None:
+    """Prints a report, and writes it to `output`. Raises InputError where that cannot be."""
+    if output is not None:
+        write_output(output, text)
+    print(text.rstrip("\n"))
+
+
+def write_output(output: Path, text: str) -> None:
+    """Replaces a file in one step, so that nobody ever reads half of it; a device or pipe is written to as it is.
+
+    Raises InputError where that cannot be.
+    """
+    try:
+        if output.exists() and not output.is_file():
+            output.write_text(text, encoding="utf-8")
+            return
+        output.parent.stat()  # a folder that is not there is a slip of the pen
+        with atomic_write(output) as part:
+            part.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"--output {output}: {error.strerror}; give a file in a folder that exists") from error
 
 
 def note(message: str) -> None:
@@ -40,36 +64,3 @@ def note(message: str) -> None:
 def colored() -> bool:
     """Whether stdout may be colored: a terminal, and NO_COLOR not set."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-
-
-def _cell(value: Value) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, str | int | float):
-        return str(value)
-    return " ".join(str(each) for each in value)
-
-
-def _grouped(value: Value) -> str:
-    """A cell for people: large whole numbers with commas."""
-    return f"{value:,}" if type(value) is int and value > LARGE else _cell(value)
-
-
-def _print_text(columns: Sequence[str], rows: Rows) -> None:
-    for line in text_lines(columns, rows):
-        print(line)
-
-
-def text_lines(columns: Sequence[str], rows: Rows) -> list[str]:
-    """A line of names, then one a row: columns as wide as their longest cell, numbers to the right.
-
-    No wrapping, so that `grep` finds whole rows.
-    """
-    cells = [[_grouped(row[name]) for name in columns] for row in rows]
-    widths = [max(len(name), *(len(line[i]) for line in cells), 0) for i, name in enumerate(columns)]
-    right = [all(isinstance(row[c], int | float | None) or row[c] == MISSING for row in rows) for c in columns]
-    lines = []
-    for line in [list(columns), *cells]:
-        parts = [cell.rjust(w) if r else cell.ljust(w) for cell, w, r in zip(line, widths, right, strict=True)]
-        lines.append("  ".join(parts).rstrip())
-    return lines

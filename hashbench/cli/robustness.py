@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from hashbench.cli.output import colored
+from hashbench.cli.output import print_tables
 from hashbench.errors import InputError
-from hashbench.rendering.files import write_whole
-from hashbench.rendering.render import FORMATS
-from hashbench.rendering.report import WIDTH
+from hashbench.rendering.registry import renderers
 from hashbench.store.engine import open_store
-from hashbench.tables.robustness import robustness_report
+from hashbench.tables.robustness import robustness_tables
 
 
 def print_robustness(
@@ -28,18 +25,10 @@ def print_robustness(
     """Prints what models keep of their scores under noise. Raises InputError for options that do not go together."""
     if not asked:
         raise InputError("report: --versus compares what is kept under noise; add --robustness")
-    if style not in FORMATS:
-        raise InputError(f"report: --robustness is printed as {', '.join(FORMATS)}, not {style}; choose one of these")
+    if style not in renderers():
+        known = ", ".join(renderers())
+        raise InputError(f"report: --robustness is printed as {known}, not {style}; choose one of these")
     if clash:
         raise InputError(f"report: --robustness has tables of its own; leave out {' and '.join(clash)}")
-    text = robustness_report(
-        open_store(db, create=False, read_only=True),
-        experiment=experiment,
-        versus=versus,
-        format=next(format for format in FORMATS if format == style),
-        width=shutil.get_terminal_size((WIDTH, 24)).columns,
-        color=colored(),
-    )
-    if output is not None:
-        write_whole(output, text)
-    print(text.rstrip("\n"))
+    tables = robustness_tables(open_store(db, create=False, read_only=True), experiment, versus)
+    print_tables(tables, style, output)

@@ -67,10 +67,7 @@ def _export_wandb(loaded: Loaded, path: Path, *, db: str, data: list[str]) -> No
 
 
 def _print_own_table(db: str, experiment: str) -> None:
-    from hashbench.cli.output import colored
-    from hashbench.rendering.report import report as make_report
-    from hashbench.store.engine import open_store
+    from hashbench.cli.reporting import print_report
     from hashbench.tables.request import ReportRequest
 
-    store = open_store(db, create=False, read_only=True)
-    print(make_report(store, ReportRequest(experiment), color=colored()).rstrip("\n"))
+    print_report(db, ReportRequest(experiment), "text", None)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hashbench.dashboard.runs import EXPERIMENT, MODEL, Shown, tag, task_tag
-from hashbench.rendering.render import render
+from hashbench.rendering.registry import render
 
 if TYPE_CHECKING:
     import wandb_workspaces.reports.v2 as wr

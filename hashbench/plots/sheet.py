@@ -21,7 +21,7 @@ from matplotlib.lines import Line2D
 from hashbench.colours import COLOURS, MARKERS, look_of
 from hashbench.errors import InputError
 from hashbench.plots.base import Drawn, Format, Source
-from hashbench.rendering.terminal import without_details
+from hashbench.tables.legend import without_details
 
 WIDTHS = {"single": 3.03, "double": 6.30}  # inches: a column and the text of ACL's style (7.7 and 16 cm)
 TITLE, TEXT, SMALL = 8.0, 7.0, 6.0  # points

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from hashbench.tables.numbers import MISSING, SUPERSCRIPTS, UNAVAILABLE
 from hashbench.tables.table import Cell, Table
 
@@ -55,3 +57,12 @@ def has_published(cell: Cell, table: Table) -> bool:
 def row_head(table: Table) -> str:
     """What the rows of a table are."""
     return "data set" if table.rows and all(row.kind == "task" for row in table.rows) else "model"
+
+
+def without_details(line: str) -> str:
+    """A warning without its details in parentheses, for where there is little room.
+
+    >>> without_details("SAMPLED DATA: qqp (train 20,000 of 363,846 rows), mnli (train 5 rows); not comparable.")
+    'SAMPLED DATA: qqp, mnli; not comparable.'
+    """
+    return re.sub(r" \([^()]*\)", "", line)

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import replace
 
 from hashbench.papers.column import Column
-from hashbench.rendering.render import Format, render
-from hashbench.results.measured import Measured, measure
+from hashbench.results.measured import measure
 from hashbench.results.robustness import AVERAGE, Curve, Robustness, find_model, measure_robustness
 from hashbench.statistics.estimates import Estimate
 from hashbench.store.engine import Store
@@ -44,37 +40,20 @@ CODER_FACTS = (
 Line = dict[str, str | float | int | None]
 
 
-def robustness_report(
-    store: Store,
-    *,
-    experiment: str | None = None,
-    versus: str | None = None,
-    format: Format = "text",
-    width: int = 100,
-    color: bool = False,
-) -> str:
-    """The tables as one text; CSV and JSON: one row an estimate.
+def robustness_tables(store: Store, experiment: str | None = None, versus: str | None = None) -> list[Table]:
+    """A table of scores a task and of the average, one of the data sets, one of the coders; their rows: `tidy`.
 
     `versus`: the model that all others are compared with, the experiment's baseline if None. Raises InputError where
     nothing was measured, or for an unknown model.
     """
     found = measure_robustness(store, experiment)
     other = find_model(found, versus) if versus else _baseline(found)
-    if format == "csv":
-        return _csv(tidy(found, other))
-    if format == "json":
-        return json.dumps(tidy(found, other), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    tables = robustness_tables(found, measure(store, found.experiment.name), other)
-    return render(tables, format, width=width, color=color)
-
-
-def robustness_tables(found: Robustness, measured: Measured, versus: str | None) -> list[Table]:
-    """A table of scores a task and of the average, one of the data sets, and one of the coders."""
-    tables = [_task_table(found, task, versus) for task in found.tasks()]
+    measured = measure(store, found.experiment.name)
     paper = paper_of(measured)
-    said = tuple(warnings(measured, paper, tables[0]))
-    tables[0] = replace(tables[0], warnings=said, provenance=tuple(provenance(measured, paper, tables[0])))
-    return [*tables, _data_table(found), _coder_table(found)]
+    first, *further = [_task_table(found, task, other) for task in found.tasks()]
+    first = replace(first, warnings=tuple(warnings(measured, paper, first)), records=tuple(tidy(found, other)))
+    first = replace(first, provenance=tuple(provenance(measured, paper, first)))
+    return [first, *(replace(table, records=()) for table in (*further, _data_table(found), _coder_table(found)))]
 
 
 def _baseline(found: Robustness) -> str | None:
@@ -247,10 +226,3 @@ def _line(
     )  # fmt: skip
     return dict(zip(TIDY, values, strict=True))
 
-
-def _csv(rows: Sequence[Line]) -> str:
-    file = io.StringIO()
-    writer = csv.DictWriter(file, TIDY, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return file.getvalue()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from hashbench.papers.column import Column, PublishedNumber
 
@@ -73,6 +73,8 @@ class Table:
     published: bool = True
     readings: tuple[tuple[str, str, str], ...] = ()  # (task, metric, split) of the scores
     statistic: str = "mean"  # over seeds
+    records: tuple[Mapping[str, Any], ...] | None = None  # its rows for programs, where they are not its cells
+    document: Mapping[str, Any] | None = None  # what stands for it in JSON, where that holds more than rows
 
 
 def scaled(count: float, scale: Scale = DECIMAL) -> tuple[float, str]:

@@ -103,16 +103,3 @@ def test_one_table_can_be_asked_for(store: Store) -> None:
     assert names == ["own-0", "paper-0"]
     with pytest.raises(InputError, match="hashformers has no table '9' here"):
         page(store, ReportRequest(table="9"))
-
-
-def test_it_is_written_whole_or_not_at_all(store: Store, tmp_path: Path) -> None:
-    file = tmp_path / "page.html"
-    file.write_text("before")
-    assert page(store, output=file) == file.read_text(encoding="utf-8")
-    assert [one.name for one in tmp_path.iterdir()] == ["page.html"]
-    with pytest.raises(InputError, match="give a file in a folder that exists"):
-        page(store, output=tmp_path / "none" / "page.html")
-    (tmp_path / "folder").mkdir()
-    with pytest.raises(InputError, match="give a file in a folder that exists"):
-        page(store, output=tmp_path / "folder")
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["folder", "page.html"]

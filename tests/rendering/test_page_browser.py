@@ -31,7 +31,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 @pytest.fixture(scope="module")
 def opened(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     file = tmp_path_factory.mktemp("page") / "page.html"
-    page(store, output=file)
+    file.write_text(page(store), encoding="utf-8")
     assert CHROMIUM is not None
     with Browser(CHROMIUM) as browser:
         browser.size(1280, 900)

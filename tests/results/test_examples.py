@@ -8,7 +8,7 @@ import io
 import numpy as np
 import pytest
 
-from hashbench.rendering.report import report
+from hashbench.rendering.registry import render
 from hashbench.results.examples import _ends
 from hashbench.store.engine import Store
 from hashbench.tables.report import tables
@@ -46,13 +46,13 @@ def test_nothing_is_drawn_unless_asked_for_nor_without_predictions(small_store: 
 
 
 def test_tidy_rows_give_the_interval_under_a_name_of_its_own(small_store: Store) -> None:
-    rows = list(csv.DictReader(io.StringIO(report(small_store, ReportRequest(examples=True), format="csv"))))
+    rows = list(csv.DictReader(io.StringIO(render(tables(small_store, ReportRequest(examples=True)), "csv"))))
     row = next(row for row in rows if (row["model"], row["column"]) == ("bert-mlm", "subj_over_examples"))
     assert float(row["value"]) < 93.0 < float(row["value_high"]) and row["n"] == "500" and row["std"] == ""
 
 
 def test_the_legend_tells_the_two_spreads_apart(small_store: Store) -> None:
-    text = " ".join(report(small_store, ReportRequest(examples=True), width=200).split())
+    text = " ".join(render(tables(small_store, ReportRequest(examples=True)), width=200).split())
     assert "mean ± sd over seeds" in text
     assert "a..b: 95 % interval over examples (bootstrap of the stored predictions), not over seeds" in text
 

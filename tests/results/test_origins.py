@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from hashbench.rendering.report import report
+from hashbench.cli.output import print_tables
+from hashbench.rendering.registry import render
 from hashbench.results.origins import scratch_warning, starts
 from hashbench.tables.report import tables
 from hashbench.tables.request import ReportRequest
@@ -57,10 +58,11 @@ def test_every_table_marks_it(scratch: None, tmp_path: Path, number: str | None)
     assert rows == {"bert-mlm": "", "canine-c-scratch": "from scratch"}
     assert any(line.startswith("FROM SCRATCH: canine-c-scratch: random weights") for line in table.warnings)
     for style in ("text", "md", "latex"):
-        assert "canine-c-scratch (from scratch)" in report(store, ReportRequest(table=number), format=style)
+        assert "canine-c-scratch (from scratch)" in render(tables(store, ReportRequest(table=number)), style)
 
 
 def test_csv_says_it_on_the_side(scratch: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     store = build(tmp_path / "results.db", World(models=("bert-mlm", "canine-c-scratch"), tasks=("cola",)))
-    assert "FROM SCRATCH" not in report(store, format="csv")
-    assert "!! FROM SCRATCH: canine-c-scratch" in capsys.readouterr().err
+    print_tables(tables(store), "csv")
+    printed = capsys.readouterr()
+    assert "FROM SCRATCH" not in printed.out and "!! FROM SCRATCH: canine-c-scratch" in printed.err

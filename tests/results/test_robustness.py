@@ -17,6 +17,7 @@ from hashbench.errors import InputError
 from hashbench.papers.paper import load_paper
 from hashbench.plots.base import Source
 from hashbench.plots.robustness import draw
+from hashbench.rendering.registry import render
 from hashbench.results.robustness import AVERAGE, measure_robustness
 from hashbench.results.samples import draw_seed
 from hashbench.statistics.draws import draw_counts
@@ -26,7 +27,7 @@ from hashbench.store.finishing import finish
 from hashbench.store.planning import RunRow, add_experiment
 from hashbench.store.queue import claim
 from hashbench.store.result import Metric, Predictions, Result
-from hashbench.tables.robustness import robustness_report
+from hashbench.tables.robustness import robustness_tables
 
 N = 200
 RATES = (0.1, 0.2)
@@ -157,7 +158,7 @@ def test_without_predictions_there_are_scores_and_no_intervals(tmp_path: Path) -
     found = measure_robustness(build(tmp_path / "r.db", keep=False))
     strong = found.curve("strong", "sst2", "swap")
     assert strong is not None and strong.kept(2).value == pytest.approx(0.8) and math.isnan(strong.kept(2).low)
-    assert "80.0" in robustness_report(build(tmp_path / "s.db", keep=False))
+    assert "80.0" in render(robustness_tables(build(tmp_path / "s.db", keep=False)))
 
 
 def test_other_outputs_at_rate_0_than_the_fine_tunings_are_said(tmp_path: Path) -> None:

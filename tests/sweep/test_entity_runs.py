@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from hashbench.rendering.report import report
+from hashbench.rendering.registry import render
 from hashbench.retrieval import PAGE, per_case
 from hashbench.store.engine import open_store
 from hashbench.store.results import results
 from hashbench.store.status import artifacts, counts, experiments, predictions, runs
+from hashbench.tables.report import tables
 from hashbench.tables.request import ReportRequest
 
 SHAPE = "encoder: {layers: 1, heads: 2, dim: 32, feed_forward: 64, dropout: 0, attention_dropout: 0}"
@@ -88,7 +89,7 @@ def test_all_models_have_the_same_cases(swept: tuple[Path, str]) -> None:
 
 
 def test_intervals_over_pages_and_tidy_rows(swept: tuple[Path, str]) -> None:
-    text = report(open_store(swept[0] / "r.db"), ReportRequest(examples=True), format="csv")
+    text = render(tables(open_store(swept[0] / "r.db"), ReportRequest(examples=True)), "csv")
     lines = [line for line in text.splitlines() if ",hashed,rec@1" in line]
     assert any("_over_examples" in line for line in lines) and len(lines) >= 2
 

@@ -14,12 +14,13 @@ import pytest
 
 from hashbench.errors import InputError
 from hashbench.experiment.load import load_experiment
-from hashbench.rendering.report import report
+from hashbench.rendering.registry import render
 from hashbench.retrieval import PAGE, per_case
 from hashbench.store.engine import open_store
 from hashbench.store.results import results
 from hashbench.store.status import counts, experiments, predictions, runs
 from hashbench.sweep.plan import check_data, plan
+from hashbench.tables.report import tables
 from hashbench.tables.request import ReportRequest
 
 SHAPE = "encoder: {layers: 1, heads: 2, dim: 32, feed_forward: 64, dropout: 0, attention_dropout: 0}"
@@ -104,7 +105,7 @@ def test_all_models_have_the_same_cases_and_their_scores(swept: tuple[Path, str]
 
 def test_tables_4_and_5_of_the_paper_have_them(swept: tuple[Path, str]) -> None:
     store = open_store(swept[0] / "r.db")
-    sizes, recall = (report(store, ReportRequest(paper="superbloom", table=number)) for number in ("4", "5"))
+    sizes, recall = (render(tables(store, ReportRequest(paper="superbloom", table=number))) for number in ("4", "5"))
     assert "hashed" in sizes and "superbloom-text-hash40-h512" in sizes
     row = next(line for line in recall.splitlines() if line.startswith("hashed"))
     assert any(character.isdigit() for character in row)

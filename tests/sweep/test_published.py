@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from hashbench.rendering.report import report
+from hashbench.rendering.registry import render
 from hashbench.store.engine import open_store
 from hashbench.store.status import counts, experiments, run_spec, runs
+from hashbench.tables.report import tables
 from tests.published_canine import TINY, saved
 
 FILE = """\
@@ -48,7 +49,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_both_starts_are_run_and_told_apart(finished: Path) -> None:
     store = open_store(finished / "r.db")
     assert counts(store, experiments(store)[0].id)["done"] == 3
-    text = " ".join(report(store, width=200).split())
+    text = " ".join(render(tables(store), width=200).split())
     assert "canine-c-scratch (from scratch)" in text and "FROM SCRATCH: canine-c-scratch: random weights" in text
     assert "published weights mine (sha256 " in text and "canine-c (from scratch)" not in text
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hashbench.rendering.render import tidy
-from hashbench.rendering.report import report
+from hashbench.rendering.formats.tidy import tidy
+from hashbench.rendering.registry import render
 from hashbench.tables.report import tables
 from hashbench.tables.request import ReportRequest
 from hashbench.tables.table import Cell, Row, Table
@@ -107,9 +107,9 @@ def test_what_eelbert_printed_is_said_not_to_be_available(eelbert: dict[str, Tab
     runs = [HandRun("bert-tiny", "sst2", 0, {("accuracy", DEV, ""): 0.8}, own=("accuracy", DEV))]
     store = build(tmp_path / "results.db", runs)
     for style in ("text", "md", "latex"):
-        text = report(store, ReportRequest(table="2"), format=style, width=100)
+        text = render(tables(store, ReportRequest(table="2")), style, width=100)
         assert "[n/a" in text and "the paper's number is not available to us" in " ".join(text.split())
-    assert "n/a" not in report(store, ReportRequest(table="2"), format="csv")
+    assert "n/a" not in render(tables(store, ReportRequest(table="2")), "csv")
 
 
 def test_a_model_of_the_text_alone_is_not_said_to_stand_in_the_table(eelbert: dict[str, Table], tmp_path: Path) -> None:
@@ -247,5 +247,5 @@ def test_no_line_is_wider_than_the_terminal_and_no_cell_is_cut(
     tmp_path: Path, paper: str, number: str, width: int
 ) -> None:
     runs = [_entities("superbloom-a50", "wikispeedia", 0, 0.1)]
-    text = report(build(tmp_path / "results.db", runs), ReportRequest(paper=paper, table=number), width=width)
+    text = render(tables(build(tmp_path / "results.db", runs), ReportRequest(paper=paper, table=number)), width=width)
     assert max(len(line) for line in text.splitlines()) <= width and "…" not in text

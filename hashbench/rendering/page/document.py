@@ -14,9 +14,9 @@ from hashbench.rendering.page.behind import Texts, behind, runs_of
 from hashbench.rendering.page.cells import table_html
 from hashbench.rendering.page.claims import Claimed, Claims
 from hashbench.rendering.page.series import charts, looks
-from hashbench.rendering.terminal import without_details
 from hashbench.results.measured import Measured
 from hashbench.results.rates import RateLine
+from hashbench.tables.legend import without_details
 from hashbench.tables.table import Table
 
 STATIC = files("hashbench.rendering.page") / "static"

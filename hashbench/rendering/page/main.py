@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 from hashbench.papers.paper import find_layout, load_paper, papers
-from hashbench.rendering.files import write_whole
 from hashbench.rendering.page.claims import claims_of
 from hashbench.rendering.page.document import Content, document
 from hashbench.results.measured import Measured, measure
@@ -17,17 +15,12 @@ from hashbench.tables.request import ReportRequest, count_known
 from hashbench.tables.table import Table
 
 
-def page(
-    store: Store,
-    request: ReportRequest = ReportRequest(),
-    *,
-    output: Path | None = None,
-) -> str:
-    """The page of an experiment as HTML; written to `output` too, whole or not at all.
+def page(store: Store, request: ReportRequest = ReportRequest()) -> str:
+    """The page of an experiment as HTML.
 
     Its own tables, then those of the paper in which something was measured, or the named ones alone.
 
-    Raises InputError for an experiment, paper or table that is not there, and a file that cannot be written.
+    Raises InputError for an experiment, paper or table that is not there.
     """
     numbers = request.numbers()
     measured = measure(store, request.experiment, checkpoint=request.checkpoint)
@@ -43,10 +36,7 @@ def page(
         printed = tables(store, replace(request, experiment=name, paper=each, table=wanted))
         shown += [one for one in printed if numbers or _is_filled(one, measured, known=known)]
     claims = claims_of(store, name, request.paper, request.checkpoint)
-    text = document(Content(measured, tuple(own), tuple(shown), claims, rate_lines(store, name)))
-    if output is not None:
-        write_whole(output, text)
-    return text
+    return document(Content(measured, tuple(own), tuple(shown), claims, rate_lines(store, name)))
 
 
 def _is_filled(table: Table, measured: Measured, *, known: bool) -> bool:

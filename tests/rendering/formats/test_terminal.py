@@ -6,9 +6,10 @@ import re
 
 import pytest
 
-from hashbench.rendering.report import report
-from hashbench.rendering.terminal import NARROWEST
+from hashbench.rendering.formats.terminal import NARROWEST
+from hashbench.rendering.registry import render
 from hashbench.store.engine import Store
+from hashbench.tables.report import tables
 from hashbench.tables.request import ReportRequest
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -19,25 +20,25 @@ ANSI = re.compile(r"\x1b\[[0-9;]*m")
 def test_no_line_is_wider_than_the_terminal_and_no_cell_is_cut(
     small_store: Store, width: int, table: str | None
 ) -> None:
-    text = report(small_store, ReportRequest(table=table), width=width)
+    text = render(tables(small_store, ReportRequest(table=table)), width=width)
     assert max(len(line) for line in text.splitlines()) <= width
     assert "…" not in text
 
 
 def test_the_same_numbers_stand_at_every_width(small_store: Store) -> None:
-    wide, narrow = (report(small_store, ReportRequest(table="1"), width=width) for width in (300, 60))
+    wide, narrow = (render(tables(small_store, ReportRequest(table="1")), width=width) for width in (300, 60))
     for number in ("54.5", "±0.4", "(2/3)", "[79.1±0.3]", "*92.0"):
         assert number in wide and number in narrow
 
 
 def test_a_hopelessly_narrow_terminal_still_gets_a_table(small_store: Store) -> None:
-    text = report(small_store, width=5)
+    text = render(tables(small_store), width=5)
     assert max(len(line) for line in text.splitlines()) <= NARROWEST
     assert "54.5" in text
 
 
 def test_loud_lines_stand_above_and_below(small_store: Store) -> None:
-    lines = report(small_store, ReportRequest(table="1"), width=200).splitlines()
+    lines = render(tables(small_store, ReportRequest(table="1")), width=200).splitlines()
     loud = [
         index
         for index, line in enumerate(lines)
@@ -50,10 +51,10 @@ def test_loud_lines_stand_above_and_below(small_store: Store) -> None:
 
 
 def test_colour_is_ansi_and_its_absence_is_plain(small_store: Store) -> None:
-    plain, coloured = (report(small_store, width=120, color=color) for color in (False, True))
+    plain, coloured = (render(tables(small_store), width=120, color=color) for color in (False, True))
     assert ANSI.search(plain) is None
     assert "\x1b[1m92.0" in coloured and "*92.0" not in coloured and "*92.0" in plain
 
 
 def test_user_text_is_not_read_as_markup(small_store: Store) -> None:
-    assert "[54.5]" in ANSI.sub("", report(small_store, ReportRequest(table="1"), width=120, color=True))
+    assert "[54.5]" in ANSI.sub("", render(tables(small_store, ReportRequest(table="1")), width=120, color=True))

@@ -1,4 +1,4 @@
-"""Reports as files: whole or not at all, and whatever the output is."""
+"""What commands print, and reports as files: whole or not at all, and whatever the output is."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from hashbench.cli.output import print_tables, write_output
 from hashbench.errors import InputError
-from hashbench.rendering.files import write_whole
+from hashbench.store.engine import Store
+from hashbench.tables.report import tables
+from hashbench.tables.request import ReportRequest
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_beside_it(
@@ -23,7 +26,7 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_beside_it(
 
     monkeypatch.setattr(os, "replace", full)
     with pytest.raises(InputError, match="No space left on device"):
-        write_whole(output, "new")
+        write_output(output, "new")
     assert output.read_text() == "old" and list(tmp_path.iterdir()) == [output]
 
 
@@ -31,14 +34,14 @@ def test_the_rights_of_a_file_that_was_there_stay(tmp_path: Path) -> None:
     output = tmp_path / "table.md"
     output.write_text("old")
     output.chmod(0o640)
-    write_whole(output, "new")
+    write_output(output, "new")
     assert output.read_text() == "new" and output.stat().st_mode & 0o777 == 0o640
 
 
 def test_a_link_goes_on_pointing_to_its_file(tmp_path: Path) -> None:
     (tmp_path / "real.md").write_text("old")
     (tmp_path / "link.md").symlink_to("real.md")
-    write_whole(tmp_path / "link.md", "new")
+    write_output(tmp_path / "link.md", "new")
     assert (tmp_path / "link.md").is_symlink() and (tmp_path / "real.md").read_text() == "new"
 
 
@@ -47,11 +50,34 @@ def test_a_pipe_gets_the_text(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     reader = threading.Thread(target=lambda: read.append(pipe.read_text()))
     reader.start()
-    write_whole(pipe, "table")
+    write_output(pipe, "table")
     reader.join(10)
     assert read == ["table"] and not pipe.is_file()
 
 
 def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"^--output .*/no/x: No such file or directory; give a file in a folder"):
-        write_whole(tmp_path / "no" / "x", "")
+        write_output(tmp_path / "no" / "x", "")
+
+
+def test_machine_output_holds_rows_alone_and_the_loud_lines_go_to_stderr_once(
+    small_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    print_tables(tables(small_store, ReportRequest(table="1,2")), "csv")
+    printed = capsys.readouterr()
+    assert printed.out.startswith("paper,table,model,column,value,") and "SAMPLED" not in printed.out
+    assert "!! SAMPLED DATA: sst2" in printed.err
+    assert len(printed.err.splitlines()) == 2  # sampled data, and the scale
+
+
+def test_the_text_is_also_written_to_a_file(
+    small_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    print_tables(tables(small_store), "md", tmp_path / "table.md")
+    assert (tmp_path / "table.md").read_text(encoding="utf-8") == capsys.readouterr().out
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="give a file in a folder that exists"):
+        write_output(tmp_path, "")
+    assert list(tmp_path.iterdir()) == []

@@ -1,28 +1,16 @@
-"""From tables to markdown, LaTeX, CSV and JSON (the terminal's form is in text.py)."""
+"""Tables in GitHub's markdown and in LaTeX."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Literal, get_args
+from collections.abc import Callable, Sequence
 
 from hashbench.papers.column import Column
-from hashbench.rendering.terminal import render_text
+from hashbench.rendering.registry import Renderer
 from hashbench.tables import numbers
 from hashbench.tables.legend import has_published, legend, notes, row_head
-from hashbench.tables.table import SIZES, Cell, Row, Table
+from hashbench.tables.table import Cell, Row, Table
 
-Format = Literal["text", "md", "csv", "json", "latex"]
-FORMATS: tuple[Format, ...] = get_args(Format)
-TIDY = (
-    "paper", "table", "model", "column", "value", "value_high", "std", "n", "unit", "published", "experiment",
-    "encoder",
-)  # fmt: skip
 MARKDOWN_ESCAPES = str.maketrans({**{mark: f"\\{mark}" for mark in "*_[]|`"}, "<": "&lt;"})
-TidyValue = str | float | int | None
 LATEX_ESCAPES = str.maketrans({
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "±": r"$\pm$", "–": "--", "·": r"$\cdot$", "×": r"$\times$",
@@ -31,64 +19,7 @@ LATEX_ESCAPES = str.maketrans({
 })  # fmt: skip
 
 
-def render(tables: Sequence[Table], format: Format, *, width: int = 100, color: bool = False) -> str:
-    """All tables in one format, as one text that ends in a line feed."""
-    if format == "csv":
-        return _csv(tidy(tables))
-    if format == "json":
-        return json.dumps(tidy(tables), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    if format == "md":
-        return "\n".join(render_markdown(table) for table in tables)
-    if format == "latex":
-        return "\n".join(render_latex(table) for table in tables)
-    return "\n".join(render_text(table, width=width, color=color) for table in tables)
-
-
-def tidy(tables: Sequence[Table]) -> list[dict[str, TidyValue]]:
-    """One row a cell that was measured or published; scores in percent, counts in the published unit.
-
-    Where examples were drawn, a further row `<column>_over_examples` holds the ends of the interval in `value` and
-    `value_high` and the number of examples in `n`.
-    """
-    rows: list[dict[str, TidyValue]] = []
-    for table in tables:
-        for row in table.rows:
-            for column in table.columns:
-                cell = row.cells[column.name]
-                asked = bool(row.encoder and cell.reason)  # a run was asked for, and has no number
-                if cell.value is None and not has_published(cell, table) and not asked:
-                    continue
-                rows.append(_tidy(table, row, column.name, cell, column))
-                if cell.interval is not None:
-                    low, high = cell.interval
-                    drawn = Cell(value=low, value_high=high, n=cell.n_examples, unit=cell.unit)
-                    rows.append(_tidy(table, row, f"{column.name}_over_examples", drawn, column))
-    return rows
-
-
-def _tidy(table: Table, row: Row, name: str, cell: Cell, column: Column) -> dict[str, TidyValue]:
-    """One tidy row; a count is in the unit of the published one beside it."""
-    published = cell.published if table.published else None
-    unit = cell.unit or (published.unit if published else "") or column.unit
-    if published and cell.value is not None and {cell.unit, published.unit} <= set(SIZES):
-        cell, unit = replace(cell, value=cell.value * SIZES[cell.unit] / SIZES[published.unit]), published.unit
-    values: tuple[TidyValue, ...] = (
-        table.paper, table.number, row.key or row.model, name, cell.value, cell.value_high, cell.std, cell.n, unit,
-        published.value if published else None, table.experiment, row.encoder,
-    )  # fmt: skip
-    return dict(zip(TIDY, values, strict=True))
-
-
-def _csv(rows: Sequence[dict[str, TidyValue]]) -> str:
-    file = io.StringIO()
-    writer = csv.DictWriter(file, TIDY, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return file.getvalue()
-
-
-def render_markdown(table: Table) -> str:
-    """A table in GitHub's markdown."""
+def _markdown(table: Table) -> str:
     lines = [f"### {_md(table.title)}", ""]
     lines += [f"> **{_md(warning)}**  " for warning in table.warnings] + ([""] if table.warnings else [])
     heads = [_md(" ".join(filter(None, (column.title, column.subtitle)))) for column in table.columns]
@@ -124,7 +55,7 @@ def _name(row: Row) -> str:
     return row.title.strip() + (f" ({row.settings})" if row.settings else "")
 
 
-def render_latex(table: Table) -> str:
+def _latex(table: Table) -> str:
     """A table for `booktabs`; resized to the width of the line by `graphicx`."""
     heads = [" ".join(filter(None, (column.title, column.subtitle))) for column in table.columns]
     lines = [r"% needs \usepackage{booktabs,graphicx}", r"\begin{table}[t]", r"\centering"]
@@ -158,3 +89,11 @@ def _latex_cell(cell: Cell, column: Column, table: Table) -> str:
 
 def _tex(text: str) -> str:
     return text.translate(LATEX_ESCAPES)
+
+
+def _each(form: Callable[[Table], str]) -> Callable[[Sequence[Table], int, bool], str]:
+    """The form of several tables, one below the other."""
+    return lambda tables, _width, _color: "\n".join(map(form, tables))
+
+
+RENDERERS = (Renderer("md", _each(_markdown), place=1), Renderer("latex", _each(_latex), place=4))

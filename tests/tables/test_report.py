@@ -1,4 +1,4 @@
-"""The entry point: what it refuses, where it writes, what it keeps off stdout."""
+"""What a report asks for: the tables that come back, and what is refused."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from hashbench.errors import InputError
-from hashbench.rendering.report import report
 from hashbench.store.engine import Store, open_store
 from hashbench.tables.report import tables
 from hashbench.tables.request import ReportRequest
@@ -20,24 +19,21 @@ from tests.databases.made_up import World, build
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ({"format": "jsn"}, "--format: no format 'jsn'; did you mean 'json'"),
         ({"table": "9"}, "--table: hashformers has no table '9' here; there are: 1, 2, 3, 6"),
         ({"table": "1,x"}, "has no table 'x'"),
         ({"paper": "hashformer"}, "did you mean 'hashformers'"),
         ({"experiment": "made-upp"}, "no experiment 'made-upp'; did you mean 'made-up'"),
-        ({"output": Path("/nonexistent/folder/x.md")}, "give a file in a folder that exists"),
     ],
 )
 def test_wrong_input_is_one_clear_line(small_store: Store, asked: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError) as error:
-        how = {name: asked[name] for name in asked if name in ("format", "output")}
-        report(small_store, ReportRequest(**{name: asked[name] for name in asked if name not in how}), **how)
+        tables(small_store, ReportRequest(**asked))
     assert message in str(error.value) and "\n" not in str(error.value)
 
 
 def test_an_empty_database_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="run hashbench sweep first"):
-        report(open_store(tmp_path / "results.db"))
+        tables(open_store(tmp_path / "results.db"))
 
 
 def test_the_experiment_swept_last_is_reported_unless_one_is_named(tmp_path: Path) -> None:
@@ -53,28 +49,9 @@ def test_several_tables_come_in_the_order_asked_for(paper_store: Store) -> None:
     assert [table.number for table in tables(paper_store, ReportRequest(table="3, 1"))] == ["3", "1"]
 
 
-def test_machine_output_holds_rows_alone_and_the_loud_lines_go_to_stderr(
-    small_store: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
-    text = report(small_store, ReportRequest(table="1"), format="csv")
-    assert text.startswith("paper,table,model,column,value,") and "SAMPLED" not in text
-    printed = capsys.readouterr()
-    assert printed.out == "" and "!! SAMPLED DATA: sst2" in printed.err
-
-
-def test_the_text_is_also_written_to_a_file(small_store: Store, tmp_path: Path) -> None:
-    text = report(small_store, format="md", output=tmp_path / "table.md")
-    assert (tmp_path / "table.md").read_text(encoding="utf-8") == text
-
-
-def test_loud_lines_are_given_once(small_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
-    report(small_store, ReportRequest(table="1,2"), format="csv")
-    assert len(capsys.readouterr().err.splitlines()) == 2  # sampled data, and the scale
-
-
 def test_reporting_imports_nothing_of_the_training_side() -> None:
     code = (
-        "import sys, hashbench.rendering.report; "
+        "import sys, hashbench.rendering.registry, hashbench.tables.report; "
         "print([m for m in ('torch', 'lightning', 'datasets') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

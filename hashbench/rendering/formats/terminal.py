@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Sequence
 
 from rich import box
@@ -13,21 +12,13 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from hashbench.papers.column import Column
+from hashbench.rendering.registry import Renderer
 from hashbench.tables import numbers
 from hashbench.tables.legend import has_published, legend, notes, row_head
 from hashbench.tables.table import SCORES, Cell, Row, Table
 
 GAP = 2  # blanks between columns: one of padding, one that the frame keeps for a divider
 NARROWEST = 40  # columns; below this nothing can be laid out
-
-
-def without_details(line: str) -> str:
-    """A warning without its details in parentheses, for where there is little room.
-
-    >>> without_details("SAMPLED DATA: qqp (train 20,000 of 363,846 rows), mnli (train 5 rows); not comparable.")
-    'SAMPLED DATA: qqp, mnli; not comparable.'
-    """
-    return re.sub(r" \([^()]*\)", "", line)
 
 
 def render_text(table: Table, *, width: int, color: bool) -> str:
@@ -142,3 +133,10 @@ def _under(console: Console, table: Table, *, starred: bool) -> None:
         facts.add_row(what, Text(value))
     if table.provenance:
         console.print(Padding(facts, (1, 0, 0, 0)))
+
+
+def _text(tables: Sequence[Table], width: int, color: bool) -> str:
+    return "\n".join(render_text(table, width=width, color=color) for table in tables)
+
+
+RENDERERS = (Renderer("text", _text, place=0),)

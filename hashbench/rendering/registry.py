@@ -1,0 +1,52 @@
+"""The formats in which tables are printed, found by listing the folder `formats`."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from hashbench.errors import InputError, near_match
+from hashbench.rendering import formats
+from hashbench.tables.table import Table
+
+WIDTH = 100  # columns where there is no terminal to ask
+
+
+@dataclass(frozen=True)
+class Renderer:
+    """One format. `render` takes the tables, the columns of the terminal, and whether it shows colours."""
+
+    name: str
+    render: Callable[[Sequence[Table], int, bool], str]
+    rows_only: bool = False  # for programs: what must be said of the data has no place in it
+    place: int = 99  # in lists of the formats
+
+
+@cache
+def renderers() -> dict[str, Renderer]:
+    """All formats by name."""
+    names = sorted(module.name for module in pkgutil.iter_modules(formats.__path__))
+    modules = [importlib.import_module(f"{formats.__name__}.{name}") for name in names]
+    found: list[Renderer] = [renderer for module in modules for renderer in module.RENDERERS]
+    return {renderer.name: renderer for renderer in sorted(found, key=lambda renderer: renderer.place)}
+
+
+def find_renderer(name: str) -> Renderer:
+    """The format of a name. Raises InputError with the nearest names."""
+    known = renderers()
+    if name not in known:
+        raise InputError(f"--format: no format {name!r}{near_match(name, list(known))}; there are: {', '.join(known)}")
+    return known[name]
+
+
+def render(tables: Sequence[Table], format: str = "text", *, width: int | None = None, color: bool = False) -> str:
+    """All tables in one format, as one text that ends in a line feed. Raises InputError for an unknown format.
+
+    `width`: columns of the terminal, asked for if None.
+    """
+    columns = width or shutil.get_terminal_size((WIDTH, 24)).columns
+    return find_renderer(format).render(tables, columns, color)

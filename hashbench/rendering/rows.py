@@ -1,0 +1,56 @@
+"""Rows of plain values, as commands list them: aligned text, markdown, CSV or JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from hashbench.rendering.formats.tidy import csv_text, json_text, plain
+
+MISSING = "–"  # stands among numbers for one that there is none of
+LARGE = 9999  # whole numbers above it are printed with commas in text
+Value = str | int | float | None | Sequence[int] | Sequence[str]
+Rows = Sequence[Mapping[str, Value]]
+
+
+def render_rows(columns: Sequence[str], rows: Rows, format: str) -> str:
+    """Rows with these columns, as one text that ends in a line feed.
+
+    >>> print(render_rows(["model", "size"], [{"model": "a|b", "size": 12_000}], "md"), end="")
+    | model | size |
+    |---|---|
+    | a\\|b | 12000 |
+    """
+    if format == "json":
+        return json_text([{name: row[name] for name in columns} for row in rows])
+    if format == "csv":
+        return csv_text(columns, rows)
+    if format == "md":
+        cells = [[str(plain(row[name])).replace("|", "\\|") for name in columns] for row in rows]
+        lines = [f"| {' | '.join(line)} |" for line in (columns, ["---"] * len(columns), *cells)]
+        lines[1] = lines[1].replace(" ", "")
+    else:
+        lines = text_lines(columns, rows)
+    return "\n".join(lines) + "\n"
+
+
+def text_lines(columns: Sequence[str], rows: Rows) -> list[str]:
+    """A line of names, then one a row: columns as wide as their longest cell, numbers to the right.
+
+    No wrapping, so that `grep` finds whole rows.
+
+    >>> text_lines(["model", "size"], [{"model": "bert", "size": 12_000}])
+    ['model    size', 'bert   12,000']
+    """
+    cells = [[_grouped(row[name]) for name in columns] for row in rows]
+    widths = [max(len(name), *(len(line[i]) for line in cells), 0) for i, name in enumerate(columns)]
+    right = [all(isinstance(row[c], int | float | None) or row[c] == MISSING for row in rows) for c in columns]
+    lines = []
+    for line in [list(columns), *cells]:
+        parts = [cell.rjust(w) if r else cell.ljust(w) for cell, w, r in zip(line, widths, right, strict=True)]
+        lines.append("  ".join(parts).rstrip())
+    return lines
+
+
+def _grouped(value: Value) -> str:
+    """A cell for people: large whole numbers with commas."""
+    return f"{value:,}" if type(value) is int and value > LARGE else str(plain(value))
