@@ -8,9 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hashbench.errors import InputError
-from hashbench.plots.base import Drawn, Format, NothingToDraw, Source
+from hashbench.plots.base import Drawn, FigureData, Format, NothingToDraw
 from hashbench.plots.sheet import save, styled
 from hashbench.store.engine import Store, open_store
+from hashbench.tables.request import ReportRequest
 
 FORMATS: tuple[Format, ...] = ("png", "pdf", "svg")
 
@@ -26,19 +27,24 @@ def parser(what: str) -> argparse.ArgumentParser:
 
 
 def written(
-    store: Store, draw: Callable[[Source], list[Drawn]], *, experiment: str | None, output: Path, format: str = "png"
+    store: Store,
+    draw: Callable[[FigureData], list[Drawn]],
+    *,
+    experiment: str | None,
+    output: Path,
+    format: str = "png",
 ) -> list[Path]:
     """The files of a figure. Raises InputError where there is nothing to draw."""
-    source = Source(store, experiment, "double")
+    data = FigureData(store, ReportRequest(experiment, examples=True))
     try:
-        pictures = styled(lambda: draw(source))
+        pictures = styled(lambda: draw(data))
     except NothingToDraw as reason:
-        name = source.measured.experiment.name
+        name = data.measured.experiment.name
         raise InputError(f"{store.name}: experiment {name!r}: {reason}") from reason
-    return [save(one.figure, output, one.name, next(each for each in FORMATS if each == format)) for one in pictures]
+    return [save(one, output, next(each for each in FORMATS if each == format)) for one in pictures]
 
 
-def main(chosen: argparse.Namespace, draw: Callable[[Source], list[Drawn]]) -> int:
+def main(chosen: argparse.Namespace, draw: Callable[[FigureData], list[Drawn]]) -> int:
     """Prints the files; the exit code."""
     try:
         store = open_store(chosen.db, create=False, read_only=True)

@@ -17,9 +17,11 @@ def print_report(db: str, request: ReportRequest, style: str, output: Path | Non
 
 def print_page(db: str, request: ReportRequest, output: Path | None) -> None:
     """Writes the page to a file, or prints it where none is named: it is no use on a terminal."""
+    from hashbench.plots.main import page_figures
     from hashbench.rendering.page.main import page
 
-    text = page(open_store(db, create=False, read_only=True), request)
+    store = open_store(db, create=False, read_only=True)
+    text = page(store, request, page_figures(store, request))
     if output is None:
         print(text.rstrip("\n"))
     else:

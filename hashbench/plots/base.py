@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from hashbench.papers.paper import Paper
 from hashbench.results.measured import Measured, measure
 from hashbench.store.engine import Store
 from hashbench.tables.report import tables
-from hashbench.tables.request import ReportRequest, paper_of
+from hashbench.tables.request import ReportRequest
 from hashbench.tables.table import Table
 
 Width = Literal["single", "double"]
@@ -25,27 +26,31 @@ class NothingToDraw(Exception):
 
 
 @dataclass(frozen=True)
-class Source:
-    """What figures are drawn from, each part read from the store once, when it is first asked for."""
+class FigureData:
+    """What figures are drawn from. Each part is read from the store once, when it is first needed.
+
+    `alone`: the figure carries its title, warnings and small print; otherwise they stand beside it on a page.
+    """
 
     store: Store
-    experiment: str | None
-    width: Width
+    request: ReportRequest = ReportRequest(examples=True)
+    width: Width = "double"
+    alone: bool = True
 
     @cached_property
     def measured(self) -> Measured:
         """Runs, scores and facts of the experiment."""
-        return measure(self.store, self.experiment)
+        return measure(self.store, self.request.experiment, checkpoint=self.request.checkpoint)
 
     @cached_property
     def paper(self) -> Paper:
-        """The paper in whose tables most of the experiment's models stand."""
-        return paper_of(self.measured)
+        """The paper that is named, else that in whose tables most of the experiment's models stand."""
+        return self.request.source(self.measured)
 
     @cached_property
     def tables(self) -> list[Table]:
-        """The experiment's own tables, with intervals over examples where predictions are stored."""
-        return tables(self.store, ReportRequest(self.experiment, examples=True))
+        """The experiment's own tables."""
+        return tables(self.store, replace(self.request, paper=None, table=None, all_metrics=False))
 
     @property
     def table(self) -> Table:
@@ -58,7 +63,10 @@ class Drawn:
     """One picture; `name` is the file's, without ending."""
 
     name: str
+    title: str
+    note: str  # small print: what the figure shows and what it stands on
     figure: Figure
+    panels: tuple[Axes, ...]  # row by row
 
 
 @dataclass(frozen=True)
@@ -67,4 +75,4 @@ class Plot:
 
     name: str
     what: str  # one line for a list of figures
-    draw: Callable[[Source], list[Drawn]]
+    draw: Callable[[FigureData], list[Drawn]]

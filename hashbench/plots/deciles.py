@@ -5,37 +5,37 @@ from __future__ import annotations
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from hashbench.plots.base import Drawn, NothingToDraw, Plot, Source
-from hashbench.plots.sheet import QUIET, marker_of, plain_axes, sheet
+from hashbench.plots.base import Drawn, FigureData, NothingToDraw, Plot
+from hashbench.plots.sheet import FLOOR_DASHES, QUIET, marker_of, plain_axes, sheet, tip
 from hashbench.retrieval import TENTHS
 from hashbench.tables.fronts import label_of
 from hashbench.tables.table import Row, Table
 
 BODY = {"single": 1.9, "double": 2.9}  # inches of a panel
-FLOOR_DASHES = ("--", ":", "-.")
 SPREAD = 0.5  # of the distance between two tenths, over which the models' points stand side by side
 
 
-def draw(source: Source) -> list[Drawn]:
+def draw(data: FigureData) -> list[Drawn]:
     """A panel for each page-link set."""
-    found = [table for table in source.tables if _tenths(table)]
+    found = [table for table in data.tables if _tenths(table)]
     if not found:
         raise NothingToDraw("no recall by frequency; it is stored by sweeps on entities or phrases")
     rows = [row for table in found for row in table.rows]
     floors = list(dict.fromkeys(row.model for row in rows if row.kind == "floor"))
     styles = dict(zip(floors, FLOOR_DASHES, strict=False))
-    figure, made = sheet(
-        source,
-        f"{source.table.experiment}: recall at 1 by frequency",
-        body=BODY[source.width] * len(found),
+    drawn = sheet(
+        data,
+        "deciles",
+        "recall at 1 by frequency",
+        body=BODY[data.width] * len(found),
         shape=(len(found), 1),
         models=[row.model for row in rows if row.kind == "model"],
         handles=[Line2D([], [], color=QUIET, lw=0.9, ls=dashes, label=name) for name, dashes in styles.items()],
         also=["tenths have equal numbers of cases", "bars: sd over seeds"],
     )
-    for axes, table in zip(made, found, strict=True):
+    for axes, table in zip(drawn.panels, found, strict=True):
         _panel(axes, table, styles)
-    return [Drawn("deciles", figure)]
+    return [drawn]
 
 
 def _tenths(table: Table) -> bool:
@@ -47,14 +47,17 @@ def _panel(axes: Axes, table: Table, styles: dict[str, str]) -> None:
     for index, row in enumerate(models):
         aside = SPREAD * ((index + 0.5) / len(models) - 0.5)
         places, values, spread = _points(row, aside)
-        axes.errorbar(
+        points, _, _ = axes.errorbar(
             places, values, yerr=spread, lw=0.7, elinewidth=0.6, capsize=0, label=label_of(row),
             **{**marker_of(row.model), "markersize": 3.2},
         )  # fmt: skip
+        label = f"{label_of(row)}\ndecile"
+        tip(points, *(f"{label} {round(at)}: {value:.2f}" for at, value in zip(places, values, strict=True)))
     for row in table.rows:
         if row.model in styles:
             places, values, _ = _points(row, 0.0)
-            axes.plot(places, values, color=QUIET, lw=0.9, ls=styles[row.model], zorder=1)
+            (line,) = axes.plot(places, values, color=QUIET, lw=0.9, ls=styles[row.model], zorder=1)
+            tip(line, row.model)
     axes.set_yscale("symlog", linthresh=1.0, linscale=0.6)  # the rare half lies near zero, and may be zero
     axes.set_yticks([0, 0.5, 1, 2, 5, 10, 20, 50, 100], ["0", "0.5", "1", "2", "5", "10", "20", "50", "100"])
     axes.set_yticks([], minor=True)

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from hashbench.plots.base import Drawn, NothingToDraw, Plot, Source
-from hashbench.plots.sheet import QUIET, SMALL, colour_of, marker_of, plain_axes, sheet
+from hashbench.plots.base import Drawn, FigureData, NothingToDraw, Plot
+from hashbench.plots.sheet import QUIET, SMALL, colour_of, marker_of, plain_axes, sheet, tip
 from hashbench.results import queries
 from hashbench.results.measured import Measured
 from hashbench.tables.numbers import span
@@ -28,30 +28,31 @@ def times(measured: Measured) -> Times:
     return found
 
 
-def draw(source: Source) -> list[Drawn]:
+def draw(data: FigureData) -> list[Drawn]:
     """One picture with a panel for inference and one for pre-training."""
-    found = times(source.measured)
+    found = times(data.measured)
     names = [name for name in PANELS if name in found]
     if not names:
         raise NothingToDraw("nothing was timed; set `efficiency: true` and sweep again")
     models = list(dict.fromkeys(model for name in names for model in found[name]))
-    beside = source.width == "double"
-    figure, made = sheet(
-        source,
-        f"{source.measured.experiment.name}: time per sample",
+    beside = data.width == "double"
+    drawn = sheet(
+        data,
+        "latency",
+        "time per sample",
         body=(len(models) * ROW + AROUND) * (1 if beside else len(names)),
         shape=(1, len(names)) if beside else (len(names), 1),
         also=[
-            f"at the right: speed-up over {source.measured.experiment.baseline}, measured in turn with it; "
+            f"at the right: speed-up over {data.measured.experiment.baseline}, measured in turn with it; "
             "inference: a point a task",
-            *(f"{what}: {value}" for what, value in source.table.provenance if what == "timing"),
+            *(f"{what}: {value}" for what, value in data.table.provenance if what == "timing"),
         ],
         warnings=(),  # times do not depend on which texts were sampled
         share="y" if beside else "none",
     )
-    for axes, name in zip(made, names, strict=True):
+    for axes, name in zip(drawn.panels, names, strict=True):
         _panel(axes, models, found[name], PANELS[name])
-    return [Drawn("latency", figure)]
+    return [drawn]
 
 
 def _panel(axes: Axes, models: Sequence[str], timed: Mapping[str, Sequence[tuple[float, float]]], title: str) -> None:
@@ -60,7 +61,8 @@ def _panel(axes: Axes, models: Sequence[str], timed: Mapping[str, Sequence[tuple
             continue
         ms, ratios = [one[0] for one in timed[model]], [one[1] for one in timed[model]]
         axes.plot([min(ms), max(ms)], [place, place], color=colour_of(model), lw=1.0, zorder=2)
-        axes.plot(ms, [place] * len(ms), ls="none", zorder=3, **{**marker_of(model), "markersize": 3.4})
+        (marks,) = axes.plot(ms, [place] * len(ms), ls="none", zorder=3, **{**marker_of(model), "markersize": 3.4})
+        tip(marks, *(f"{model}\n{one:.3g} ms a sample, speed-up {ratio:.2f}x" for one, ratio in timed[model]))
         axes.annotate(
             span(min(ratios), max(ratios), "x"), (1, place), xycoords=("axes fraction", "data"), xytext=(3, 0),
             textcoords="offset points", va="center", fontsize=SMALL, color=QUIET,

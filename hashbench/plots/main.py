@@ -1,17 +1,20 @@
-"""`hashbench plot`: figures of an experiment as files."""
+"""`hashbench plot`: figures of an experiment as files; and the same figures for a page."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from hashbench.errors import InputError
-from hashbench.plots.base import Format, NothingToDraw, Source, Width
+from hashbench.plots.base import Drawn, FigureData, Format, NothingToDraw, Width
+from hashbench.plots.inline import inline_svg
 from hashbench.plots.registry import find_plot, plots
 from hashbench.plots.sheet import save, styled
 from hashbench.store.engine import Store
+from hashbench.tables.request import ReportRequest
 
 
 @dataclass(frozen=True)
@@ -20,6 +23,16 @@ class Plotted:
 
     files: tuple[Path, ...]
     left_out: dict[str, str]
+
+
+@dataclass(frozen=True)
+class InlineFigure:
+    """A figure as part of a page: SVG, with the words that stand beside it."""
+
+    name: str
+    title: str
+    note: str
+    svg: str
 
 
 def plot(
@@ -35,16 +48,31 @@ def plot(
 
     Raises InputError for an unknown name, for a named figure without data, and where nothing at all can be drawn.
     """
-    chosen = [find_plot(name) for name in dict.fromkeys(names)] or list(plots().values())
-    source = Source(store, experiment, width)
+    chosen = [find_plot(name).name for name in dict.fromkeys(names)] or list(plots())
+    data = FigureData(store, ReportRequest(experiment, examples=True), width)
     files: list[Path] = []
     left_out: dict[str, str] = {}
-    for one in chosen:
+    for name in chosen:
         try:
-            files += [save(each.figure, folder, each.name, format) for each in styled(partial(one.draw, source))]
+            files += [save(drawn, folder, format) for drawn in _drawn(name, data)]
         except NothingToDraw as reason:
-            left_out[one.name] = str(reason)
+            left_out[name] = str(reason)
     missed = [f"{name}: {reason}" for name, reason in left_out.items() if name in names or not files]
     if missed:
-        raise InputError(f"plot: {store.name}: experiment {source.measured.experiment.name!r}: {'; '.join(missed)}")
+        raise InputError(f"plot: {store.name}: experiment {data.measured.experiment.name!r}: {'; '.join(missed)}")
     return Plotted(tuple(files), left_out)
+
+
+def page_figures(store: Store, request: ReportRequest) -> Iterator[InlineFigure]:
+    """Every figure that the experiment has data for, those of one panel first. Nothing is drawn before the first."""
+    data = FigureData(store, request, "single", alone=False)
+    drawn: list[Drawn] = []
+    for name in plots():
+        with suppress(NothingToDraw):
+            drawn += _drawn(name, data)
+    for one in sorted(drawn, key=lambda one: len(one.panels)):
+        yield InlineFigure(one.name, one.title, one.note, inline_svg(one))
+
+
+def _drawn(name: str, data: FigureData) -> list[Drawn]:
+    return styled(partial(find_plot(name).draw, data))

@@ -7,58 +7,59 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from matplotlib.transforms import Bbox
 
-from hashbench.plots.base import Drawn, NothingToDraw, Plot, Source
-from hashbench.plots.sheet import QUIET, SMALL, marker_of, plain_axes, sheet, widen
+from hashbench.plots.base import Drawn, FigureData, NothingToDraw, Plot
+from hashbench.plots.sheet import FRONT, QUIET, SMALL, marker_of, plain_axes, sheet, tip, widen
 from hashbench.tables.fronts import COSTS, Cost, Point, front, points_of, score_column
 from hashbench.tables.table import Table, scaled
 
-FRONT = "#777777"
 LEAST = 4.0  # percent that the vertical axis spans
 BODY = {"single": 2.3, "double": 3.3}  # inches
 STEP = 8.0  # points between two places of a name
 SEVERAL = 2  # models; one alone is no comparison
 
 
-def draw(source: Source) -> list[Drawn]:
+def draw(data: FigureData) -> list[Drawn]:
     """A picture for each cost that was measured."""
-    found = [(cost, points_of(source.table, cost.column)) for cost in COSTS]
-    drawn = [Drawn(cost.file, _figure(source, cost, points)) for cost, points in found if len(points) >= SEVERAL]
+    found = [(cost, points_of(data.table, cost.column)) for cost in COSTS]
+    drawn = [_figure(data, cost, points) for cost, points in found if len(points) >= SEVERAL]
     if not drawn:
         raise NothingToDraw("no two models have a score and a size; finish the sweep, or set `efficiency: true`")
     return drawn
 
 
-def _figure(source: Source, cost: Cost, points: Sequence[Point]) -> Figure:
-    table = source.table
+def _figure(data: FigureData, cost: Cost, points: Sequence[Point]) -> Drawn:
+    table = data.table
     column = next(column for column in table.columns if column.name == score_column(table))
     tasks = ", ".join(one if isinstance(one, str) else " and ".join(one) for one in column.tasks)
-    named = source.width == "double"  # a narrow figure has a legend in the place of names
-    figure, (axes,) = sheet(
-        source,
-        f"{table.experiment}: score and {cost.title}",
-        body=BODY[source.width],
+    named = data.width == "double"  # a narrow figure has a legend in the place of names
+    drawn = sheet(
+        data,
+        cost.file,
+        f"score and {cost.title}",
+        body=BODY[data.width],
         models=[] if named else [point.model for point in points],
         handles=[Line2D([], [], color=FRONT, lw=1.2, label="Pareto front")],
         also=[f"average over {tasks}" if tasks else f"score: {column.name}", "bars: sd over seeds"],
     )
-    _points(axes, points)
+    axes = drawn.panels[0]
+    score = "average score" if tasks else column.name
+    _points(axes, points, score, cost.title)
     axes.set_xlabel(cost.label)
-    axes.set_ylabel("average score, percent" if tasks else f"{column.name}, percent")
+    axes.set_ylabel(f"{score}, percent")
     _scale(axes, cost, [point.cost for point in points])
     axes.margins(x=0.2 if named else 0.08, y=0.12)
     widen(axes, LEAST)
     plain_axes(axes)
     _floors(axes, table, column.name)
     if named:
-        figure.draw_without_rendering()  # places are known once the layout is made
+        drawn.figure.draw_without_rendering()  # places are known once the layout is made
         _label(axes, points)
-    return figure
+    return drawn
 
 
 def _scale(axes: Axes, cost: Cost, costs: Sequence[float]) -> None:
@@ -91,18 +92,20 @@ def _count(value: float) -> str:
     return f"{count:g}{unit}" if value else "0"
 
 
-def _points(axes: Axes, points: Sequence[Point]) -> None:
-    """All models, and the front: the best score that a budget buys."""
+def _points(axes: Axes, points: Sequence[Point], score: str, cost: str) -> None:
+    """All models, and the front: the best score that a budget buys. `score` and `cost` name the axes."""
     best = front(points)
     costs = [point.cost for point in best] + [max(point.cost for point in points)]
     scores = [point.score for point in best] + [best[-1].score]
     axes.step(costs, scores, where="post", color=FRONT, lw=1.2, zorder=1)
     for point in points:
         look = marker_of(point.model)
-        axes.errorbar(
+        mark, _, _ = axes.errorbar(
             point.cost, point.score, yerr=point.deviation or None, linestyle="none", capsize=2, elinewidth=0.8,
             zorder=3, **{**look, "markersize": 5},
         )  # fmt: skip
+        deviation = f" ± {point.deviation:.2f}" if point.deviation else ""
+        tip(mark, f"{point.name}\n{score}: {point.score:.2f}{deviation}\n{cost}: {_count(point.cost)}")
 
 
 def _floors(axes: Axes, table: Table, score: str) -> None:
@@ -116,7 +119,7 @@ def _floors(axes: Axes, table: Table, score: str) -> None:
         if not low <= value <= high:
             below.append(f"{row.model} {value:.1f} ({'below' if value < low else 'above'})")
             continue
-        axes.axhline(value, color=QUIET, ls="--", lw=0.8, zorder=0)
+        tip(axes.axhline(value, color=QUIET, ls="--", lw=0.8, zorder=0), f"{row.model}\n{value:.2f}")
         axes.annotate(
             f"{row.model} {value:.1f}", (0.99, value), xycoords=("axes fraction", "data"), xytext=(0, 2), ha="right",
             textcoords="offset points", fontsize=SMALL, color=QUIET,

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
-from hashbench.plots.base import Drawn, NothingToDraw, Plot, Source
-from hashbench.plots.sheet import QUIET, SMALL, plain_axes, sheet
+from hashbench.plots.base import Drawn, FigureData, NothingToDraw, Plot
+from hashbench.plots.colours import COLOURS
+from hashbench.plots.sheet import GREY, QUIET, SMALL, plain_axes, sheet, tip
 from hashbench.results.measured import Measured
 from hashbench.tables.numbers import number
 from hashbench.tables.table import scaled
 
-EMBEDDING, REST = ("#0072b2", "#c9d6df")
+EMBEDDING, REST = COLOURS[0], GREY
 BAR = 0.15  # inches of height
 AROUND = 0.42  # inches for the axis
 HATCH = "////"  # so that a print without colours shows which part is which
@@ -49,14 +50,15 @@ def _count(measured: Measured, model: str, name: str) -> float | None:
     return next((value for value in found if value is not None), None)
 
 
-def draw(source: Source) -> list[Drawn]:
+def draw(data: FigureData) -> list[Drawn]:
     """One picture: a bar of the whole for each model."""
-    found = shares(source.measured)
+    found = shares(data.measured)
     if not found:
         raise NothingToDraw("no model's parameters are stored; finish its sweep")
-    figure, (axes,) = sheet(
-        source,
-        f"{source.measured.experiment.name}: share of the embedding in all parameters",
+    drawn = sheet(
+        data,
+        "shares",
+        "share of the embedding in all parameters",
         body=len(found) * BAR + AROUND,
         handles=[
             Patch(facecolor=EMBEDDING, edgecolor="white", hatch=HATCH, lw=0, label="embedding"),
@@ -65,16 +67,20 @@ def draw(source: Source) -> list[Drawn]:
         also=["at the right: share, and all parameters"],
         warnings=(),  # parameters do not depend on data
     )
-    _bars(axes, found)
-    return [Drawn("shares", figure)]
+    _bars(drawn.panels[0], found)
+    return [drawn]
 
 
 def _bars(axes: Axes, found: list[Share]) -> None:
     for place, share in enumerate(found):
-        axes.barh(place, share.percent, height=0.7, color=EMBEDDING, edgecolor="white", hatch=HATCH, linewidth=0)
-        axes.barh(place, 100 - share.percent, left=share.percent, height=0.7, color=REST, linewidth=0)
         value, unit = scaled(share.total)
         text = f"{share.percent:.1f} %  of {number(value, unit)}"
+        embedding = axes.barh(
+            place, share.percent, height=0.7, color=EMBEDDING, edgecolor="white", hatch=HATCH, linewidth=0
+        )
+        rest = axes.barh(place, 100 - share.percent, left=share.percent, height=0.7, color=REST, linewidth=0)
+        for bar in (*embedding, *rest):
+            tip(bar, f"{share.model}\nembedding: {text}")
         axes.annotate(text, (100, place), xytext=(4, 0), textcoords="offset points", va="center", fontsize=SMALL)
     axes.set_yticks(range(len(found)), [share.model for share in found])
     axes.set_ylim(len(found) - 0.4, -0.6)

@@ -5,6 +5,7 @@ Its height follows from what stands on it. Letters have their size in print: inc
 
 from __future__ import annotations
 
+import json
 import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -18,16 +19,20 @@ from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 
-from hashbench.colours import COLOURS, MARKERS, look_of
 from hashbench.errors import InputError
-from hashbench.plots.base import Drawn, Format, Source
+from hashbench.plots.base import Drawn, FigureData, Format
+from hashbench.plots.colours import COLOURS, MARKERS, look_of
 from hashbench.tables.legend import without_details
 
 WIDTHS = {"single": 3.03, "double": 6.30}  # inches: a column and the text of ACL's style (7.7 and 16 cm)
 TITLE, TEXT, SMALL = 8.0, 7.0, 6.0  # points
 LOUD = "#b00020"
+INK = "#222222"
 QUIET = "#555555"
-GRID = {"color": "#d9d9d9", "linewidth": 0.5}
+FRONT = "#777777"  # the line of a Pareto front
+GREY = "#c9d6df"  # what is not the point of a figure
+FLOOR_DASHES = ("--", ":", "-.")  # lines of the trivial baselines
+GRID = "#d9d9d9"
 BOLD = 1.17  # bold letters are wider
 SAID = ("encoder", "pre-training")  # of what the table stands on
 PER_INCH = 2.15  # characters of one point size: n points give 2.15 * 72 / n in an inch of small print
@@ -41,7 +46,8 @@ STYLE: Any = {
 
 
 def sheet(
-    source: Source,
+    data: FigureData,
+    name: str,
     title: str,
     *,
     body: float,
@@ -51,19 +57,20 @@ def sheet(
     also: Sequence[str] = (),
     warnings: Sequence[str] | None = None,
     share: str = "none",
-) -> tuple[Figure, list[Axes]]:
-    """A figure of the asked width whose panels have `body` inches of height, and its panels row by row.
+) -> Drawn:
+    """A figure of the width that is asked for, whose panels are empty and have `body` inches of height.
 
     `models` and `handles` stand in the legend, `also` in the small print; `warnings` None: those of the own table.
     `share`: "y" where the panels of a row have one vertical axis.
     """
-    loud = source.table.warnings if warnings is None else warnings
-    width = WIDTHS[source.width]
+    loud = data.table.warnings if warnings is None else warnings
+    width = WIDTHS[data.width]
     figure = Figure(figsize=(width, body), layout="constrained")
     FigureCanvasAgg(figure)
-    top = _head(figure, title, loud)
+    note = _note(data, also)
+    top = _head(figure, f"{data.measured.experiment.name}: {title}", loud) if data.alone else 0.0
     legend, under = _legend(figure, [*map(handle_of, dict.fromkeys(models)), *handles])
-    bottom = _foot(figure, source, also)
+    bottom = _foot(figure, note) if data.alone else 0.0
     height = top + body + under + bottom
     figure.set_size_inches(width, height)
     for text in figure.texts:
@@ -74,7 +81,12 @@ def sheet(
     engine: Any = figure.get_layout_engine()
     engine.set(rect=(0, (bottom + under) / height, 1, body / height), w_pad=0.03, h_pad=0.04)
     panels = figure.subplots(*shape, squeeze=False, sharey="row" if share == "y" else False)
-    return figure, [axes for row in panels for axes in row]
+    return Drawn(name, title, note, figure, tuple(axes for row in panels for axes in row))
+
+
+def tip(artist: Artist, *texts: str) -> None:
+    """What an artist says on a page when the pointer rests on it: one text, or one for each of its markers."""
+    artist.set_gid(json.dumps(texts))
 
 
 def styled(draw: Callable[[], list[Drawn]]) -> list[Drawn]:
@@ -105,7 +117,7 @@ def colour_of(model: str) -> str:
 
 def plain_axes(axes: Axes, *, grid: str = "both") -> None:
     """Light grid lines behind what is drawn. `grid`: both, x, y."""
-    axes.grid(True, axis=grid, **GRID)  # type: ignore[arg-type]
+    axes.grid(True, axis=grid, color=GRID, linewidth=0.5)  # type: ignore[arg-type]
 
 
 def widen(axes: Axes, least: float) -> None:
@@ -116,14 +128,16 @@ def widen(axes: Axes, least: float) -> None:
         axes.set_ylim(middle - least / 2, middle + least / 2)
 
 
-def save(figure: Figure, folder: Path, name: str, format: Format) -> Path:
+def save(drawn: Drawn, folder: Path, format: Format) -> Path:
     """The file that was written."""
-    path = folder / f"{name}.{format}"
+    path = folder / f"{drawn.name}.{format}"
     dated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}  # the same figure is the same file
+    for artist in drawn.figure.findobj():
+        artist.set_gid(None)  # tips are for pages
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with matplotlib.rc_context(STYLE):
-            figure.savefig(path, dpi=DPI, metadata=dated[format])
+            drawn.figure.savefig(path, dpi=DPI, metadata=dated[format])
     except OSError as error:
         raise InputError(f"--output {folder}: {error.strerror}; give a folder that can be written") from error
     return path
@@ -145,17 +159,22 @@ def _head(figure: Figure, title: str, warnings: Sequence[str]) -> float:
     return depth + 0.05 + 0.108 * len(loud)
 
 
-def _foot(figure: Figure, source: Source, also: Sequence[str]) -> float:
-    """What the figure stands on, placed in inches above the lower edge; its height in inches."""
-    facts = [f"seeds {seeds}" for seeds in [_seeds(source)] if seeds]
-    facts += [f"{what}: {value}" for what, value in source.table.provenance if what in SAID and value[:5] != "none "]
-    lines = _lines(figure, ["; ".join([*also, *facts]) + "."], SMALL)
+def _note(data: FigureData, also: Sequence[str]) -> str:
+    """What a figure shows and what it stands on, in one sentence."""
+    facts = [f"seeds {seeds}" for seeds in [_seeds(data)] if seeds]
+    facts += [f"{what}: {value}" for what, value in data.table.provenance if what in SAID and value[:5] != "none "]
+    return "; ".join([*also, *facts]) + "."
+
+
+def _foot(figure: Figure, note: str) -> float:
+    """The small print, placed in inches above the lower edge; its height in inches."""
+    lines = _lines(figure, [note], SMALL)
     figure.text(0.01, 0.04, "\n".join(lines), va="bottom", fontsize=SMALL, color=QUIET)
     return 0.08 + 0.11 * len(lines)
 
 
-def _seeds(source: Source) -> str:
-    runs = [run for run in source.measured.runs if run.is_scored and run.seed is not None]
+def _seeds(data: FigureData) -> str:
+    runs = [run for run in data.measured.runs if run.is_scored and run.seed is not None]
     return ", ".join(str(seed) for seed in sorted({run.seed for run in runs if run.seed is not None}))
 
 

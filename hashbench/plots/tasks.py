@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from hashbench.colours import look_of
 from hashbench.papers.column import Column
 from hashbench.papers.paper import Paper
-from hashbench.plots.base import Drawn, NothingToDraw, Plot, Source
-from hashbench.plots.sheet import QUIET, SMALL, colour_of, plain_axes, sheet
+from hashbench.plots.base import Drawn, FigureData, NothingToDraw, Plot
+from hashbench.plots.colours import look_of
+from hashbench.plots.sheet import FLOOR_DASHES, INK, QUIET, SMALL, colour_of, plain_axes, sheet, tip
 from hashbench.tables.fronts import label_of
 from hashbench.tables.notes import warnings
 from hashbench.tables.paper import printed_number
@@ -23,21 +24,23 @@ from hashbench.tables.table import Cell, Row
 COLUMNS = {"single": 2, "double": 4}  # panels side by side
 BAR = 0.125  # inches of height
 AROUND = 0.5  # inches of a panel for its title and axis
-FLOOR_DASHES = ("--", ":", "-.")
-INK = "#222222"
 
 
-def draw(source: Source) -> list[Drawn]:
+def draw(data: FigureData) -> list[Drawn]:
     """One picture of all scores of the experiment's own table."""
-    table = source.table
+    table = data.table
     columns = [one for one in table.columns if one.measure == "score" and one.unit == "percent" and one.better]
     rows = [row for row in table.rows if row.kind == "model" and _has(row, columns)]
     if not rows:
         raise NothingToDraw("no model has a score; finish its sweep")
-    published = {(row.model, one.name): _published(source.paper, row, one) for row in rows for one in columns}
+    published = {
+        (row.model, one.name): _published(data.paper, row, one) if data.request.published else None
+        for row in rows
+        for one in columns
+    }
     shown = any(value is not None for value in published.values())
     floors = [row for row in table.rows if row.kind == "floor" and _has(row, columns)]
-    across = min(COLUMNS[source.width], len(columns))
+    across = min(COLUMNS[data.width], len(columns))
     lines = math.ceil(len(columns) / across)
     handles = [
         Line2D([], [], color=QUIET, lw=0.9, ls=dashes, label=row.model)
@@ -45,21 +48,22 @@ def draw(source: Source) -> list[Drawn]:
     ]
     if shown:
         handles.append(Line2D([], [], color=INK, marker="d", ms=4, mfc="white", ls="none", label="published"))
-    figure, made = sheet(
-        source,
-        f"{table.experiment}: scores",
+    drawn = sheet(
+        data,
+        "tasks",
+        "scores",
         body=(len(rows) * BAR + AROUND) * lines,
         shape=(lines, across),
         handles=handles,
         also=[_bars(rows, columns)],
-        warnings=warnings(source.measured, source.paper, replace(table, published=True)) if shown else None,
+        warnings=warnings(data.measured, data.paper, replace(table, published=True)) if shown else None,
         share="y",
     )
-    for axes, column in zip(made, columns, strict=False):
+    for axes, column in zip(drawn.panels, columns, strict=False):
         _panel(axes, column, rows, floors, published)
-    for axes in made[len(columns) :]:
+    for axes in drawn.panels[len(columns) :]:
         axes.set_axis_off()
-    return [Drawn("tasks", figure)]
+    return [drawn]
 
 
 def _has(row: Row, columns: Sequence[Column]) -> bool:
@@ -93,15 +97,18 @@ def _panel(
         else:
             colour = colour_of(row.model)
             face = colour if look_of(row.model).filled else "white"
-            axes.barh(place, cell.value, height=0.68, color=face, edgecolor=colour, linewidth=0.8)
+            (bar,) = axes.barh(place, cell.value, height=0.68, color=face, edgecolor=colour, linewidth=0.8)
+            tip(bar, f"{label_of(row)}\n{_said(cell)}")
             axes.errorbar(cell.value, place, xerr=_whiskers(cell), fmt="none", ecolor=INK, elinewidth=0.7, capsize=1.4)
         mark = published[row.model, column.name]
         if mark is not None:
-            axes.plot(mark, place, marker="d", ms=3.6, mfc="white", mec=INK, mew=0.7, ls="none", clip_on=False)
+            look: Any = {"marker": "d", "ms": 3.6, "mfc": "white", "mec": INK, "mew": 0.7}
+            (published_mark,) = axes.plot(mark, place, ls="none", clip_on=False, **look)
+            tip(published_mark, f"{label_of(row)}, published\n{mark:g}")
     for floor, dashes in zip(floors, FLOOR_DASHES, strict=False):
         value = floor.cells[column.name].value
         if value is not None:
-            axes.axvline(value, color=QUIET, lw=0.9, ls=dashes, zorder=3)
+            tip(axes.axvline(value, color=QUIET, lw=0.9, ls=dashes, zorder=3), f"{floor.model}\n{value:.2f}")
     axes.set_yticks(range(len(rows)), [label_of(row) for row in rows])
     axes.set_ylim(len(rows) - 0.4, -0.6)  # the first model on top
     axes.tick_params(axis="y", length=0, labelleft=axes.get_subplotspec().is_first_col())  # type: ignore[union-attr]
@@ -109,6 +116,13 @@ def _panel(
     axes.set_xlabel(column.subtitle)
     axes.xaxis.set_major_locator(MaxNLocator(nbins=4))
     plain_axes(axes, grid="x")
+
+
+def _said(cell: Cell) -> str:
+    """A score with its interval over examples or its deviation over seeds."""
+    if cell.interval is not None:
+        return f"{cell.value:.2f} [{cell.interval[0]:.2f}, {cell.interval[1]:.2f}]"
+    return f"{cell.value:.2f}" + (f" ± {cell.std:.2f}" if cell.std else "")
 
 
 def _whiskers(cell: Cell) -> list[list[float]] | None:

@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from hashbench.plots.base import NothingToDraw, Source
+from hashbench.plots.base import FigureData, NothingToDraw
 from hashbench.plots.curves import draw
 from hashbench.results.curves import curves
 from hashbench.results.measured import measure
@@ -30,16 +30,16 @@ def test_curves_hold_the_reported_metric_of_every_evaluation_and_seed(store: Sto
 
 
 def test_a_panel_a_task_with_the_means_over_seeds(store: Store) -> None:
-    figure = {one.name: one.figure for one in draw(Source(store, None, "double"))}["curves_finetuning"]
+    figure = {one.name: one.figure for one in draw(FigureData(store))}["curves_finetuning"]
     panels = {axes.get_title(): axes for axes in figure.axes if axes.get_title()}
     assert list(panels) == ["cola", "subj"]
     assert any(line.get_ydata()[1] == pytest.approx(54.3) for line in panels["cola"].lines)
 
 
 def test_another_metric_of_training_can_be_drawn(store: Store) -> None:
-    assert len(draw(Source(store, None, "double"), metric="loss")) == 2
+    assert len(draw(FigureData(store), metric="loss")) == 2
 
 
 def test_an_unknown_metric_has_no_curve(store: Store) -> None:
     with pytest.raises(NothingToDraw, match="no curve 'lss'"):
-        partial(draw, metric="lss")(Source(store, None, "double"))
+        partial(draw, metric="lss")(FigureData(store))

@@ -9,12 +9,13 @@ from matplotlib.figure import Figure
 
 from hashbench.cli.app import main
 from hashbench.errors import InputError
-from hashbench.plots.base import Source
+from hashbench.plots.base import FigureData
 from hashbench.plots.main import plot
 from hashbench.plots.registry import plots
 from hashbench.plots.sheet import WIDTHS, handle_of
 from hashbench.store.engine import Store, open_store
 from hashbench.tables.report import tables
+from hashbench.tables.request import ReportRequest
 from tests.databases.made_up import World, build
 
 EXAMPLE = Path(__file__).parents[2] / "results.db.example"
@@ -38,7 +39,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 def drawn(store: Store, name: str, width: str = "double") -> Figure:
     """The first picture of a figure."""
-    return plots()[name].draw(Source(store, None, width))[0].figure  # type: ignore[arg-type]
+    return plots()[name].draw(FigureData(store, width=width))[0].figure  # type: ignore[arg-type]
 
 
 def test_every_file_of_the_folder_that_ends_in_a_plot_is_a_figure() -> None:
@@ -95,7 +96,7 @@ def test_what_must_be_said_loudly_is_said_in_the_figure(tmp_path: Path) -> None:
 
 def test_robustness_is_drawn_from_scores_under_rates() -> None:
     store = open_store(EXAMPLE, create=False, read_only=True)
-    axes = plots()["robustness"].draw(Source(store, "robustness_tiny", "double"))[0].figure.axes
+    axes = plots()["robustness"].draw(FigureData(store, ReportRequest("robustness_tiny")))[0].figure.axes
     panel = next(one for one in axes if one.get_title() == "sst2: swap")
     rows = store.query(SWAPPED)
     line = next(line for line in panel.lines if line.get_marker() == handle_of("bert-mlm").get_marker())
@@ -105,7 +106,7 @@ def test_robustness_is_drawn_from_scores_under_rates() -> None:
 
 def test_tenths_are_drawn_by_frequency() -> None:
     store = open_store(EXAMPLE, create=False, read_only=True)
-    axes = plots()["deciles"].draw(Source(store, "superbloom_entities_tiny", "double"))[0].figure.axes[0]
+    axes = plots()["deciles"].draw(FigureData(store, ReportRequest("superbloom_entities_tiny")))[0].figure.axes[0]
     line = next(line for line in axes.lines if line.get_marker() == handle_of("a5-l2").get_marker())
     row = store.query(TENTH)[0]
     assert line.get_ydata()[1] == pytest.approx(100 * row["value"])

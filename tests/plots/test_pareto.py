@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hashbench.plots.base import NothingToDraw, Source
+from hashbench.plots.base import FigureData, NothingToDraw
 from hashbench.plots.pareto import draw
 from hashbench.store.engine import Store
 from hashbench.tables.fronts import Point, front, points_of
@@ -35,7 +35,7 @@ def test_points_are_read_from_the_experiments_own_table(store: Store) -> None:
 
 
 def test_each_model_is_drawn_at_its_cost_and_score_and_named(store: Store) -> None:
-    figure = next(one.figure for one in draw(Source(store, None, "double")) if one.name == "pareto_parameters")
+    figure = next(one.figure for one in draw(FigureData(store)) if one.name == "pareto_parameters")
     axes = figure.axes[0]
     drawn = {(line.get_xdata()[0], round(line.get_ydata()[0], 6)) for line in axes.lines if len(line.get_xdata()) == 1}
     points = points_of(tables(store)[0], "emb_params")
@@ -46,4 +46,4 @@ def test_each_model_is_drawn_at_its_cost_and_score_and_named(store: Store) -> No
 def test_without_sizes_there_is_nothing_to_draw(tmp_path: Path) -> None:
     bare = build(tmp_path / "r.db", World(models=("bert-mlm",), tasks=("cola",), seeds=(0,), efficiency=False))
     with pytest.raises(NothingToDraw, match="efficiency: true"):
-        draw(Source(bare, None, "double"))
+        draw(FigureData(bare))

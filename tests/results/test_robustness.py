@@ -15,7 +15,7 @@ from matplotlib.container import ErrorbarContainer
 from hashbench.cli.app import main
 from hashbench.errors import InputError
 from hashbench.papers.paper import load_paper
-from hashbench.plots.base import Source
+from hashbench.plots.base import FigureData
 from hashbench.plots.robustness import draw
 from hashbench.rendering.registry import render
 from hashbench.results.robustness import AVERAGE, measure_robustness
@@ -218,7 +218,7 @@ def test_an_experiment_without_robustness(tmp_path: Path) -> None:
 
 def test_the_figure_has_a_line_a_model_with_its_interval(tmp_path: Path) -> None:
     store = build(tmp_path / "r.db", tasks=("sst2", "mrpc"))
-    axes = draw(Source(store, None, "double"))[0].figure.axes[0]
+    axes = draw(FigureData(store))[0].figure.axes[0]
     assert axes.get_title() == "sst2: swap"
     lines = [container for container in axes.containers if isinstance(container, ErrorbarContainer)]
     assert [list(line[0].get_ydata()) for line in lines] == [pytest.approx([90, 81, 72]), pytest.approx([80, 40, 40])]

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from hashbench.papers.paper import find_layout, load_paper, papers
 from hashbench.rendering.page.claims import claims_of
-from hashbench.rendering.page.document import Content, document
+from hashbench.rendering.page.document import Content, PageFigure, document
 from hashbench.results.measured import Measured, measure
-from hashbench.results.rates import rate_lines
 from hashbench.store.engine import Store
 from hashbench.tables.report import tables
 from hashbench.tables.request import ReportRequest, count_known
 from hashbench.tables.table import Table
 
 
-def page(store: Store, request: ReportRequest = ReportRequest()) -> str:
+def page(store: Store, request: ReportRequest = ReportRequest(), figures: Iterable[PageFigure] = ()) -> str:
     """The page of an experiment as HTML.
 
-    Its own tables, then those of the paper in which something was measured, or the named ones alone.
+    Its own tables, then those of the paper in which something was measured, or the named ones alone. `figures` may be
+    lazy: they are read once the request was found to be right.
 
     Raises InputError for an experiment, paper or table that is not there.
     """
@@ -36,7 +37,7 @@ def page(store: Store, request: ReportRequest = ReportRequest()) -> str:
         printed = tables(store, replace(request, experiment=name, paper=each, table=wanted))
         shown += [one for one in printed if numbers or _is_filled(one, measured, known=known)]
     claims = claims_of(store, name, request.paper, request.checkpoint)
-    return document(Content(measured, tuple(own), tuple(shown), claims, rate_lines(store, name)))
+    return document(Content(measured, tuple(own), tuple(shown), claims, tuple(figures)))
 
 
 def _is_filled(table: Table, measured: Measured, *, known: bool) -> bool:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from ruamel.yaml import YAML
 
-from hashbench.colours import COLOURS, DARK_COLOURS, look_of
 from hashbench.papers.paper import load_paper, papers
+from hashbench.plots.colours import COLOURS, DARK_COLOURS, look_of
 
-EXPERIMENTS = Path(__file__).parents[1] / "experiments"
+EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 
 
 def printed() -> set[str]:

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
+from hashbench.cli.app import main
 from hashbench.errors import InputError
+from hashbench.plots.main import InlineFigure, page_figures
 from hashbench.rendering.page.main import page
-from hashbench.store.engine import Store, open_store
+from hashbench.store.engine import Store
 from hashbench.tables.numbers import printed
 from hashbench.tables.report import tables
 from hashbench.tables.request import ReportRequest
 from tests.databases.made_up import World, build
 
-EXAMPLE = Path(__file__).parents[2] / "results.db.example"
+EXAMPLE = Path(__file__).parents[3] / "results.db.example"
 EVIL = '</script><script>alert(1)</script>&<b title="x">'
 
 
@@ -29,7 +32,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 @pytest.fixture(scope="module")
 def text(store: Store) -> str:
-    return page(store)
+    return page(store, figures=page_figures(store, ReportRequest()))
 
 
 def data_of(text: str) -> dict:  # type: ignore[type-arg]
@@ -60,7 +63,7 @@ def test_names_and_notes_are_text_and_every_tag_is_closed(text: str) -> None:
     balance = Balance()
     balance.feed(text)
     assert balance.open == []
-    assert sum(tag == "script" for tag, _ in balance.seen) == 5  # four of ours and the data
+    assert sum(tag == "script" for tag, _ in balance.seen) == 3  # two of ours and the data
     assert "<b title" not in text and "&lt;/script&gt;" in text
     assert any(EVIL in one for one in data_of(text)["texts"])
 
@@ -70,7 +73,7 @@ def test_nothing_points_elsewhere(text: str) -> None:
     balance.feed(text)
     addresses = [value for _, named in balance.seen for name, value in named.items() if name in ("src", "href")]
     assert all(str(address).startswith(("#", "data:")) for address in addresses)
-    assert "url(" not in text and "@import" not in text
+    assert text.count("url(") == text.count("url(#") and "@import" not in text
     assert "default-src 'none'" in text
 
 
@@ -92,10 +95,36 @@ def test_every_cell_with_a_score_names_its_runs(text: str, store: Store) -> None
     assert column["reads"] == "matthews validation"
 
 
-def test_the_example_is_a_page_of_less_than_three_megabytes() -> None:
-    store = open_store(EXAMPLE, create=False, read_only=True)
-    found = page(store, ReportRequest("superbloom_entities_tiny"))
-    assert 20_000 < len(found.encode()) < 3_000_000
+def test_figures_stand_in_the_page_as_they_were_drawn_and_no_id_stands_twice(store: Store, text: str) -> None:
+    drawn = list(page_figures(store, ReportRequest()))
+    assert {"tasks", "pareto_parameters", "shares", "curves_finetuning"} <= {figure.name for figure in drawn}
+    assert all(figure.svg in text and f'<figure id="{figure.name}">' in text for figure in drawn)
+    ids = re.findall(r'\bid="([^"]+)"', text)
+    assert len(ids) == len(set(ids))
+    assert set(re.findall(r'(?:url\(|href=")#([^")]+)', text)) <= set(ids)
+
+
+def test_without_figures_there_is_no_such_section(store: Store) -> None:
+    assert 'href="#figures"' not in page(store)
+
+
+def test_wrong_input_is_said_before_anything_is_drawn(store: Store) -> None:
+    def figures() -> Iterator[InlineFigure]:
+        pytest.fail("drawn too early")
+        yield
+
+    with pytest.raises(InputError, match="no table '9'"):
+        page(store, ReportRequest(table="9"), figures=figures())
+
+
+def test_the_command_writes_a_page_with_figures_of_less_than_a_megabyte(tmp_path: Path) -> None:
+    file = tmp_path / "page.html"
+    asked = ["report", "superbloom_entities_tiny", "--db", str(EXAMPLE), "--format", "html", "-o", str(file)]
+    with pytest.raises(SystemExit, match="0"):
+        main(asked)
+    found = file.read_text(encoding="utf-8")
+    assert 20_000 < len(found.encode()) < 1_000_000
+    assert '<figure id="deciles">' in found
 
 
 def test_one_table_can_be_asked_for(store: Store) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
+from hashbench.plots.main import page_figures
 from hashbench.rendering.page.main import page
 from hashbench.store.engine import Store
+from hashbench.tables.request import ReportRequest
 from tests.browser import Browser, find_chromium
 from tests.databases.made_up import World, build
 
@@ -31,7 +32,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 @pytest.fixture(scope="module")
 def opened(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     file = tmp_path_factory.mktemp("page") / "page.html"
-    file.write_text(page(store), encoding="utf-8")
+    file.write_text(page(store, figures=page_figures(store, ReportRequest())), encoding="utf-8")
     assert CHROMIUM is not None
     with Browser(CHROMIUM) as browser:
         browser.size(1280, 900)
@@ -91,20 +92,20 @@ def test_arrow_keys_go_from_cell_to_cell(opened: Browser) -> None:
 
 
 def test_hovering_a_point_reads_it_out(opened: Browser, store: Store) -> None:
-    opened.run("document.getElementById('pareto').scrollIntoView({behavior: 'instant'})")
+    opened.run("document.getElementById('pareto_parameters').scrollIntoView({behavior: 'instant'})")
     opened.run(WAIT)
-    at: dict[str, Any] = opened.run(
-        "(() => { const b = document.querySelector('#pareto .series[data-model=\"bert-mlm\"] .mark')"
-        ".getBoundingClientRect(); return {x: b.x + b.width / 2, y: b.y + b.height / 2} })()"
+    text = opened.run(
+        "(() => { const named = [...document.querySelectorAll('#pareto_parameters g > title')]"
+        ".find(title => title.textContent.startsWith('bert-mlm'));"
+        "const box = named.parentElement.querySelector('use').getBoundingClientRect();"
+        "const hit = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);"
+        "return hit.closest('g:has(> title)').querySelector('title').textContent })()"
     )
-    opened.call("Input.dispatchMouseEvent", type="mouseMoved", x=at["x"], y=at["y"])
     mean = 100 * (scores(store, "cola")["bert-mlm"] + scores(store, "sst2")["bert-mlm"]) / 2
-    text = opened.run("document.getElementById('tip').textContent")
-    assert text.startswith("bert-mlm") and f"{mean:.2f}" in text
-    opened.call("Input.dispatchMouseEvent", type="mouseMoved", x=1, y=1)
+    assert text.startswith("bert-mlm\n") and f"average score: {mean:.2f}" in text
 
 
-@pytest.mark.parametrize("width", [360, 1280])
+@pytest.mark.parametrize("width", [360, 390, 1280])
 def test_only_the_tables_scroll_sideways(opened: Browser, width: int) -> None:
     opened.size(width, 800)
     assert opened.run("document.documentElement.scrollWidth <= innerWidth") is True
@@ -123,6 +124,20 @@ def test_dark_rooms_and_paper_have_their_own_look(opened: Browser) -> None:
     assert opened.run(ground) == "rgb(255, 255, 255)"
     assert opened.run("getComputedStyle(document.querySelector('nav')).display") == "none"
     opened.media()
+
+
+def test_figures_fit_their_column_and_are_light_letters_on_dark_ground(opened: Browser) -> None:
+    opened.size(390, 800)
+    wide = "[...document.querySelectorAll('figure svg')].every(svg => svg.getBoundingClientRect().right <= innerWidth)"
+    assert opened.run(wide) is True
+    ink = "getComputedStyle(document.querySelector('#tasks svg text')).fill"
+    assert opened.run(ink) == "rgb(26, 29, 33)"
+    opened.media(prefers_color_scheme="dark")
+    assert opened.run(ink) == "rgb(230, 233, 237)"
+    opened.media("print", prefers_color_scheme="dark")
+    assert opened.run(ink) == "rgb(26, 29, 33)"
+    opened.media()
+    opened.size(1280, 900)
 
 
 def test_the_text_can_be_read_by_its_contrast(opened: Browser) -> None:
