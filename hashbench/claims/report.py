@@ -1,11 +1,9 @@
-"""`hashbench report --claims`: the papers' claims, and a user's own, decided on what an experiment measured."""
+"""The papers' claims, and a user's own, decided on what an experiment measured."""
 
 from __future__ import annotations
 
-import shutil
-import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 from hashbench.claims.columns import check_column
@@ -13,20 +11,17 @@ from hashbench.claims.decide import NO_SPREAD, Decided, decide
 from hashbench.claims.expressions import scores, slugs
 from hashbench.claims.grammar import Claim, read_file, read_rows
 from hashbench.claims.published import claims_of
-from hashbench.claims.render import FORMATS, Format, Section, render
 from hashbench.claims.results import Missing, Results, drawable
 from hashbench.claims.times import Times
 from hashbench.errors import InputError, near_match
 from hashbench.papers.column import Column
 from hashbench.papers.paper import Paper, load_paper, papers
-from hashbench.rendering.registry import WIDTH
 from hashbench.results.measured import Measured, measure
 from hashbench.results.samples import Evidence, Sample, draw_together
 from hashbench.statistics.draws import DRAWS
 from hashbench.store.engine import Store
-from hashbench.store.result import Checkpoint
 from hashbench.tables.notes import provenance, warnings
-from hashbench.tables.request import paper_of
+from hashbench.tables.request import ReportRequest, paper_of
 from hashbench.tables.table import Table
 
 KEY = "claims"  # of the experiment file
@@ -34,65 +29,47 @@ KEY = "claims"  # of the experiment file
 COLUMNS = (Column("score", "percent", "score"), Column("fact", "count", "fact"))
 
 
-def claims_report(
-    store: Store,
-    *,
-    experiment: str | None = None,
-    paper: str | None = None,
-    file: Path | None = None,
-    format: str = "text",
-    parts: bool = False,
-    checkpoint: Checkpoint = "best",
-    width: int | None = None,
-    color: bool = False,
-) -> str:
-    """The verdicts as one text.
+@dataclass(frozen=True)
+class DecidedClaims:
+    """The claims of one paper, or the experiment's own, with what must be said about the data."""
 
-    `paper` None: every claim of any paper that names a model of the experiment, then the experiment's own. `file`: a
-    CSV of further own claims.
-
-    Raises InputError for wrong input, and where nothing can be decided for want of predictions.
-    """
-    if format not in FORMATS:
-        raise InputError(f"--format: claims are printed as {', '.join(FORMATS)}, not {format}; choose one of these")
-    found = claim_sections(store, experiment=experiment, paper=paper, file=file, checkpoint=checkpoint)
-    if format in ("csv", "json"):
-        for line in dict.fromkeys(line for section in found for line in section.warnings):
-            print(f"!! {line}", file=sys.stderr)
-    width = width or shutil.get_terminal_size((WIDTH, 24)).columns
-    text = render(found, _known(format), parts=parts, width=width, color=color)
-    return text
+    title: str
+    paper: str  # '' for own claims
+    experiment: str
+    decided: tuple[Decided, ...]
+    warnings: tuple[str, ...]
+    provenance: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...]
 
 
 def claim_sections(
-    store: Store,
-    *,
-    experiment: str | None = None,
-    paper: str | None = None,
-    file: Path | None = None,
-    checkpoint: Checkpoint = "best",
-    draws: int = DRAWS,
-) -> list[Section]:
-    """The same as data: a section a paper, then one of own claims. Raises InputError."""
-    own = read_file(file) if file is not None else []
-    source = load_paper(paper) if paper is not None else None
-    measured = measure(store, experiment, checkpoint=checkpoint)
+    store: Store, request: ReportRequest = ReportRequest(), *, draws: int = DRAWS
+) -> list[DecidedClaims]:
+    """The claims of each paper, decided, then those of the experiment's own.
+
+    Without a paper in the request: every claim of any paper that names a model of the experiment. Raises InputError for
+    wrong input, and where nothing can be decided for want of predictions.
+    """
+    own = read_file(request.claims_file) if request.claims_file is not None else []
+    source = load_paper(request.paper) if request.paper is not None else None
+    measured = measure(store, request.experiment, checkpoint=request.checkpoint)
     if source is None:
         own = [*own_claims(measured.experiment.config, measured.experiment.name), *own]
     _check_own(own, measured)
     evidence, times = Evidence(store, measured, draws=draws), Times(measured)
-    asked = [(source, claims_of(source.name))] if source else _about(measured)
+    groups = [(source, claims_of(source.name))] if source else _about(measured)
     results: list[tuple[Paper | None, Results, list[Claim]]] = [
-        (each, Results(measured, each, evidence, times), claims) for each, claims in asked
+        (paper, Results(measured, paper, evidence, times), claims) for paper, claims in groups
     ]
-    for each in dict.fromkeys(claim.paper for claim in own):
-        known = load_paper(each) if each else None
-        results.append((None, Results(measured, known, evidence, times), [one for one in own if one.paper == each]))
+    for name in dict.fromkeys(claim.paper for claim in own):
+        known = load_paper(name) if name else None
+        claims = [claim for claim in own if claim.paper == name]
+        results.append((None, Results(measured, known, evidence, times), claims))
     if not any(claims for _, _, claims in results):
         raise InputError(f"{store.name}: no claim names a model of {measured.experiment.name}; "
                          "give --paper, or claims of your own with --claims-file FILE.csv")  # fmt: skip
     draw_together(_all_samples([(result, claims) for _, result, claims in results]))
-    sections = [_section(each, result, claims) for each, result, claims in results]
+    sections = [_section(paper, result, claims) for paper, result, claims in results]
     _refuse_undecidable(store, measured, [one for section in sections for one in section.decided])
     return sections
 
@@ -153,7 +130,7 @@ def _all_samples(asked: Sequence[tuple[Results, Sequence[Claim]]]) -> list[Sampl
     return list(found.values())
 
 
-def _section(paper: Paper | None, results: Results, claims: Sequence[Claim]) -> Section:
+def _section(paper: Paper | None, results: Results, claims: Sequence[Claim]) -> DecidedClaims:
     """The claims of a paper (None: a user's own) decided, with what they stand on."""
     measured = results.measured
     shown = paper or results.paper or paper_of(measured)
@@ -165,9 +142,10 @@ def _section(paper: Paper | None, results: Results, claims: Sequence[Claim]) -> 
     title = f"Claims of {paper.title}" if paper else "Own claims"
     notes = [] if paper is None else [f"Claims of {paper.name} that name no model of the experiment are left out."]
     complete = paper is None or len(claims) == len(claims_of(paper.name))
-    return Section(
+    return DecidedClaims(
         f"{title}, on {measured.experiment.name}",
         paper.name if paper else "",
+        measured.experiment.name,
         tuple(decided),
         tuple(warnings(measured, shown, table)),
         tuple(provenance(measured, shown, table)),
@@ -190,7 +168,3 @@ def _refuse_undecidable(store: Store, measured: Measured, decided: Sequence[Deci
         raise InputError(f"{store.name}: {measured.experiment.name} has one seed and no stored predictions, so that no "
                          "claim can be decided; read the database that the sweep wrote, not an export")  # fmt: skip
 
-
-def _known(name: str) -> Format:
-    """The format of a name that was checked."""
-    return next(format for format in FORMATS if format == name)

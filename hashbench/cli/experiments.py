@@ -102,12 +102,13 @@ def report(
     """
     if claims or claims_file is not None:
         from hashbench.cli.claims import print_claims
+        from hashbench.tables.request import ReportRequest
 
         asked = {"--table": table, "--examples": examples, "--all-metrics": all_metrics, "--robustness": robustness}
-        print_claims(
-            db, experiment, paper=paper, file=claims_file, style=style.value, parts=parts,
-            checkpoint=checkpoint.value, output=output, beside=[name for name, value in asked.items() if value],
-        )  # fmt: skip
+        request = ReportRequest(
+            experiment, paper, checkpoint=checkpoint.value, claims_file=claims_file, parts=parts
+        )
+        print_claims(db, request, style.value, output, beside=[name for name, value in asked.items() if value])
         return
     if parts:
         raise InputError("report: --parts belongs to --claims; add it")

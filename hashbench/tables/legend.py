@@ -15,7 +15,7 @@ def legend(table: Table, *, best: str) -> str:
     ''
     """
     cells = [cell for row in table.rows for cell in row.cells.values()]
-    ours = [cell for row in table.rows if row.kind not in ("quoted", "task") for cell in row.cells.values()]
+    ours = [cell for row in table.rows if row.kind not in ("quoted", "task", "claim") for cell in row.cells.values()]
     parts: list[str] = []
     if any(cell.std is not None for cell in cells):
         parts.append(f"{table.statistic} ± sd over seeds (n - 1 in the denominator), number of seeds in parentheses")
@@ -56,7 +56,8 @@ def has_published(cell: Cell, table: Table) -> bool:
 
 def row_head(table: Table) -> str:
     """What the rows of a table are."""
-    return "data set" if table.rows and all(row.kind == "task" for row in table.rows) else "model"
+    kinds = {row.kind for row in table.rows}
+    return "data set" if kinds == {"task"} else "claim" if kinds == {"claim"} else "model"
 
 
 def without_details(line: str) -> str:

@@ -66,7 +66,7 @@ def span(low: float, high: float | None, unit: str) -> str:
 def value(cell: Cell, column: Column) -> str:
     """The measured mean (or range) of a cell, the sign of a missing one, or nothing where there is none to measure."""
     if cell.value is None:
-        return MISSING if cell.reason else ""
+        return cell.text or (MISSING if cell.reason else "")
     return span(cell.value, cell.value_high, cell.unit or column.unit)
 
 

@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 from hashbench.papers.column import Column, PublishedNumber
 
-RowKind = Literal["model", "floor", "family", "quoted", "task"]
+RowKind = Literal["model", "floor", "family", "quoted", "task", "claim"]
+Tone = Literal["good", "bad", "open", "none", ""]  # what a word says of the thing
 Scale = tuple[tuple[str, float], ...]  # units of a count with their size, largest first
 DECIMAL: Scale = (("M", 1e6), ("K", 1e3))
 BINARY: Scale = (("Gi", 2.0**30), ("Mi", 2.0**20), ("Ki", 2.0**10))
@@ -35,6 +36,8 @@ class Cell:
     group: str = ""  # cells of different groups (encoder, data, precision) are not compared
     marks: tuple[int, ...] = ()  # footnotes
     best: bool = False
+    text: str = ""  # of a table of words: stands for the number
+    tone: Tone = ""
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,7 @@ class Row:
     section: str = ""
     settings: str = ""  # what sets this row apart from another row of the same model
     key: str = ""  # its name in the reference data, where that is not the model's
+    details: tuple[str, ...] = ()  # of a table of words: what a terminal has below the row, in sentences
 
     def measured(self) -> bool:
         """Whether any cell holds a measured value."""

@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 
 from hashbench.claims.decide import ALIKE, AT_FLOOR, NO_SPREAD, ONE_RUN, ONE_SEED, SEEDS_ONLY, Decided
-from hashbench.claims.report import claim_sections, claims_report
+from hashbench.claims.report import claim_sections
+from hashbench.claims.table import claim_tables
 from hashbench.errors import InputError
+from hashbench.rendering.registry import render
 from hashbench.store.engine import Store
+from hashbench.tables.request import ReportRequest
 from tests.claims.world import Answers, build
 from tests.databases.hand_made import HandRun
 
@@ -42,7 +45,7 @@ def _file(folder: Path, rows: Sequence[dict[str, str]]) -> Path:
 
 def _decide(store: Store, folder: Path, **row: str) -> Decided:
     whole = {"id": "own-1", "kind": "greater", "right": "weak", "column": "sst2", "unit": "percent", **row}
-    sections = claim_sections(store, file=_file(folder, [whole]), draws=DRAWS)
+    sections = claim_sections(store, ReportRequest(claims_file=_file(folder, [whole])), draws=DRAWS)
     return sections[-1].decided[0]
 
 
@@ -153,14 +156,14 @@ def test_repeated_timed_runs_decide_and_one_does_not(tmp_path: Path, n: int, out
     runs = [_timed("bert-mlm", run, 25.0 * pace[run], 25.0 * pace[run]) for run in range(n)]
     runs += [_timed("bert-sr", run, (10.0 + 0.01 * run) * pace[run], 25.0 * pace[run]) for run in range(n)]
     store = build(tmp_path / "results.db", runs)
-    sections = claim_sections(store, paper="hashformers", draws=DRAWS)
+    sections = claim_sections(store, ReportRequest(paper="hashformers"), draws=DRAWS)
     found = next(one for one in sections[0].decided if one.claim.id == "hashformers-10a")
     assert (found.outcome, found.shown.value) == (outcome, pytest.approx(2.5, abs=0.01))
     assert (ONE_RUN in found.marks) == (n == 1)
 
 
 def test_counts_need_no_run_and_are_exact(store: Store) -> None:
-    sections = claim_sections(store, paper="hashformers", draws=DRAWS)
+    sections = claim_sections(store, ReportRequest(paper="hashformers"), draws=DRAWS)
     verdicts = {one.claim.id: one for one in sections[0].decided}
     assert (verdicts["hashformers-04d"].outcome, verdicts["hashformers-04d"].shown.exact) == ("holds", True)
     assert verdicts["hashformers-09d"].outcome == "fails"
@@ -171,7 +174,7 @@ def test_counts_need_no_run_and_are_exact(store: Store) -> None:
 def test_a_quoted_score_counts_on_the_same_test_set_only(tmp_path: Path, n: int, outcome: str) -> None:
     """The best quoted score on ATIS is 94.1 (joint-bilstm ...); the published test set has 893 rows."""
     runs = [Answers("proformer", 0.99, seed, "atis", n, split="test") for seed in SEEDS]
-    sections = claim_sections(build(tmp_path / "results.db", runs), paper="proformer", draws=DRAWS)
+    sections = claim_sections(build(tmp_path / "results.db", runs), ReportRequest(paper="proformer"), draws=DRAWS)
     found = next(one for one in sections[0].decided if one.claim.id == "proformer-08b")
     assert found.outcome == outcome
     assert any("[quoted]" in mark for mark in found.marks) == (outcome == "holds")
@@ -184,7 +187,7 @@ def test_without_a_spread_nothing_can_be_decided_and_that_is_an_error(tmp_path: 
     several = [{"id": f"own-{i}", "kind": "greater", "left": "strong", "right": "weak", "unit": "percent",
                 "column": column} for i, column in enumerate(("sst2", "total_params"))]  # fmt: skip
     with pytest.raises(InputError, match="no claim can be decided"):
-        claim_sections(store, file=_file(tmp_path, several), draws=DRAWS)
+        claim_sections(store, ReportRequest(claims_file=_file(tmp_path, several)), draws=DRAWS)
     assert NO_SPREAD.startswith("one seed")
 
 
@@ -212,7 +215,7 @@ def test_the_experiments_own_claims_are_decided_without_a_paper(tmp_path: Path) 
 def test_text_folds_by_number_and_counts_at_the_end(store: Store, tmp_path: Path) -> None:
     rows = [{"id": "own-1a", "left": "strong"}, {"id": "own-1b", "left": "min(chance,coin)"}]
     whole = [{"kind": "greater", "right": "weak", "column": "sst2", "unit": "percent", **row} for row in rows]
-    text = claims_report(store, file=_file(tmp_path, whole), parts=True, width=200)
+    text = render(claim_tables(store, ReportRequest(claims_file=_file(tmp_path, whole), parts=True)), width=200)
     assert "own-1  1 holds, 1 fails" in text
     assert "2 claims: 1 holds, 1 fails, 0 undecided, 0 not measured." in text
     assert "- coin > weak: sst2: fails" in text
@@ -222,13 +225,12 @@ def test_text_folds_by_number_and_counts_at_the_end(store: Store, tmp_path: Path
 def test_json_holds_parts_and_csv_a_row_a_claim(store: Store, tmp_path: Path) -> None:
     row = {"id": "own-1", "kind": "greater", "left": "min(strong,good)", "right": "weak", "column": "sst2",
            "unit": "percent", "note": "[bound-ours] words"}  # fmt: skip
-    file = _file(tmp_path, [row])
-    found = json.loads(claims_report(store, file=file, format="json"))
+    tables = claim_tables(store, ReportRequest(claims_file=_file(tmp_path, [row])))
+    found = json.loads(render(tables, "json"))
     assert found[0]["counts"] == {"holds": 1, "fails": 0, "undecided": 0, "not measured": 0}
     assert [part["part"] for part in found[0]["claims"][0]["parts"]] == ["strong > weak: sst2", "good > weak: sst2"]
     assert any("bound-ours" in remark for remark in found[0]["claims"][0]["remarks"])
-    lines = claims_report(store, file=file, format="csv").splitlines()
+    lines = render(tables, "csv").splitlines()
     assert len(lines) == 2 and lines[0].startswith("id,paper,section,statement,kind")
-    assert "| own-1 | **holds** |" in claims_report(store, file=file, format="md")
-    with pytest.raises(InputError, match="claims are printed as text, md, csv, json, not latex"):
-        claims_report(store, file=file, format="latex")
+    assert "| own-1 | **holds** |" in render(tables, "md")
+    assert r"own-1 & \textbf{holds}" in render(tables, "latex")

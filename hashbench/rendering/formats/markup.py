@@ -24,7 +24,7 @@ def _markdown(table: Table) -> str:
     lines += [f"> **{_md(warning)}**  " for warning in table.warnings] + ([""] if table.warnings else [])
     heads = [_md(" ".join(filter(None, (column.title, column.subtitle)))) for column in table.columns]
     lines.append(f"| {row_head(table)} | " + " | ".join(heads) + " |")
-    lines.append("|---" + "|---:" * len(heads) + "|")
+    lines.append("|---" + "".join("|---" if column.measure == "text" else "|---:" for column in table.columns) + "|")
     section = ""
     for row in table.rows:
         if row.section != section:
@@ -39,8 +39,9 @@ def _markdown(table: Table) -> str:
 
 
 def _markdown_cell(cell: Cell, column: Column, table: Table) -> str:
-    value = numbers.value(cell, column)
-    parts = [f"**{value}**" if cell.best else value, numbers.spread(cell, column), numbers.interval(cell, column)]
+    value = _md(cell.text) if cell.text else numbers.value(cell, column)
+    value = f"**{value}**" if cell.best or cell.tone else value
+    parts = [value, numbers.spread(cell, column), numbers.interval(cell, column)]
     if has_published(cell, table):
         parts.append(f"\\[{numbers.printed(cell)}\\]{numbers.marks(cell)}")
     return " ".join(filter(None, parts))
@@ -77,7 +78,7 @@ def _latex(table: Table) -> str:
 
 def _latex_cell(cell: Cell, column: Column, table: Table) -> str:
     value = _tex(numbers.value(cell, column))
-    parts = [rf"\textbf{{{value}}}" if cell.best else value]
+    parts = [rf"\textbf{{{value}}}" if cell.best or cell.tone else value]
     if spread := numbers.spread(cell, column):
         parts.append(rf"{{\scriptsize {_tex(spread)}}}")
     if interval := numbers.interval(cell, column):

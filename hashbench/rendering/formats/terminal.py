@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import textwrap
 from collections.abc import Sequence
 
 from rich import box
@@ -19,6 +20,9 @@ from hashbench.tables.table import SCORES, Cell, Row, Table
 
 GAP = 2  # blanks between columns: one of padding, one that the frame keeps for a divider
 NARROWEST = 40  # columns; below this nothing can be laid out
+# Of a table of words: columns before a sentence, of them those of the first cell, and the least that can be laid out.
+HEAD, FIRST, SHORTEST = 22, 14, 60
+TONES = {"good": "32", "bad": "31", "open": "33", "none": "2"}  # ANSI
 
 
 def render_text(table: Table, *, width: int, color: bool) -> str:
@@ -135,8 +139,40 @@ def _under(console: Console, table: Table, *, starred: bool) -> None:
         console.print(Padding(facts, (1, 0, 0, 0)))
 
 
+def _listing(table: Table, width: int, color: bool) -> str:
+    """A table of words: the first two cells of a row side by side, its sentences below."""
+    width = max(width, SHORTEST)
+
+    def wrapped(text: str, indent: int = 0, further: int = 0) -> list[str]:
+        after = " " * (indent + further)
+        return textwrap.wrap(text, width, initial_indent=" " * indent, subsequent_indent=after, break_on_hyphens=False)
+
+    lines, section = [table.title, *(line for each in table.warnings for line in wrapped(f"!! {each}", 0, 3))], ""
+    for row in table.rows:
+        if row.section != section:
+            section = row.section
+            lines += ["", section]
+        if row.title:
+            name = row.title.removeprefix(section.partition(" ")[0])  # what the heading says already is left out
+            first, second = (row.cells[column.name] for column in table.columns[:2])
+            mark = first.text.ljust(FIRST)
+            mark = f"\x1b[{TONES[first.tone]}m{mark}\x1b[0m" if color and first.tone else mark
+            statement = wrapped(second.text, HEAD)
+            lines += [f"  {name:4s}  {mark}{statement[0].lstrip()}", *statement[1:]]
+        lines += [line for each in row.details for line in wrapped(each, HEAD, 0 if row.title else 4)]
+    lines += ["", *(line for each in notes(table) for line in wrapped(each) or [""]), ""]
+    head = max((len(what) for what, _ in table.provenance), default=0) + 2
+    for what, value in table.provenance:
+        first_line, *further = wrapped(value, head)
+        lines += [what.ljust(head) + first_line.lstrip(), *further]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
 def _text(tables: Sequence[Table], width: int, color: bool) -> str:
-    return "\n".join(render_text(table, width=width, color=color) for table in tables)
+    return "\n".join(
+        _listing(table, width, color) if row_head(table) == "claim" else render_text(table, width=width, color=color)
+        for table in tables
+    )
 
 
 RENDERERS = (Renderer("text", _text, place=0),)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hashbench.claims import words
+from hashbench.claims import table as words
 from hashbench.claims.decide import Decided
 from hashbench.claims.report import claim_sections
 from hashbench.claims.rule import Outcome
@@ -12,6 +12,7 @@ from hashbench.errors import InputError
 from hashbench.papers.paper import load_paper
 from hashbench.store.engine import Store
 from hashbench.store.result import Checkpoint
+from hashbench.tables.request import ReportRequest
 
 OWN = "own"  # the source of a user's own claims
 
@@ -46,7 +47,7 @@ def claims_of(store: Store, experiment: str, paper: str | None, checkpoint: Chec
     if paper is not None:
         load_paper(paper)  # a wrong name is an error here as elsewhere
     try:
-        sections = claim_sections(store, experiment=experiment, paper=paper, checkpoint=checkpoint)
+        sections = claim_sections(store, ReportRequest(experiment, paper, checkpoint=checkpoint))
     except InputError as error:
         return Claims(why=str(error).removeprefix(f"{store.name}: "))  # where the file lies is no reader's business
     return Claims(tuple(_claimed(one, section.paper) for section in sections for one in section.decided))

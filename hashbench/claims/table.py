@@ -1,13 +1,19 @@
-"""A decided claim in words and numbers: the same in every format."""
+"""Decided claims as a table: verdicts in words and numbers, the same in every format."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from hashbench.claims.decide import Decided, Decision
 from hashbench.claims.grammar import Claim
+from hashbench.claims.report import DecidedClaims, claim_sections
 from hashbench.claims.rule import OUTCOMES, Outcome
+from hashbench.papers.column import Column
+from hashbench.store.engine import Store
+from hashbench.tables.request import ReportRequest
+from hashbench.tables.table import Cell, Row, Table, Tone
 
 FEW = 3  # tasks that are named beside a verdict; all are below
 BOUND_OURS = "bound-ours"
@@ -15,7 +21,18 @@ SIGNS = {"greater": "> 0", "interaction": "> 0"}
 PLURALS: dict[Outcome, str] = {
     "holds": "hold", "fails": "fail", "undecided": "undecided", "not measured": "not measured"
 }  # fmt: skip
-Value = str | float | int | bool | None | list[str] | list[int]
+TONES: dict[Outcome, Tone] = {"holds": "good", "fails": "bad", "undecided": "open", "not measured": "none"}
+NOT_HERE = ": not in this experiment"
+COLUMNS = tuple(
+    Column(name.replace(" ", "_"), "", "text", name)
+    for name in ("verdict", "statement", "measured", "claimed", "paper", "stands on", "remarks")
+)
+Record = dict[str, Any]
+
+
+def claim_tables(store: Store, request: ReportRequest = ReportRequest()) -> list[Table]:
+    """A table a paper, then one of the experiment's own claims. Raises InputError as `claim_sections` does."""
+    return [verdict_table(found, parts=request.parts) for found in claim_sections(store, request)]
 
 
 def claimed(claim: Claim) -> str:
@@ -138,8 +155,90 @@ READING = (
 )
 
 
-def row(decided: Decided) -> dict[str, Value]:
-    """A claim with its verdict as plain values: what CSV and JSON hold."""
+def verdict_table(found: DecidedClaims, *, parts: bool = False) -> Table:
+    """Decided claims as a table of words, folded by their number. `parts`: each part of a claim below it."""
+    rows, records = [], []
+    known = dict(found.provenance)
+    scale = {name: known[name] if name in known else "" for name in ("encoder", "pre-training")}
+    numbers = list(dict.fromkeys(one.claim.number for one in found.decided))
+    for number in numbers:
+        members = [one for one in found.decided if one.claim.number == number]
+        named = [place for one in members for place in one.claim.section.split(", ") if place]
+        places = f"{', '.join(dict.fromkeys(named))}: " if named else ""
+        heading = f"{number}  {places}{tally_words(tally(one.outcome for one in members))}"
+        for one in members:
+            rows.append(_row(one, heading))
+            if parts and len(one.parts) > 1:
+                rows += [_part_row(part, one, heading) for part in one.parts]
+    for one in found.decided:
+        records.append({**_flat(record(one) | scale), "part": None})
+        if parts and len(one.parts) > 1:
+            claim = {"id": one.claim.id, "paper": one.claim.paper}
+            records += [claim | _flat(part_record(part)) for part in one.parts]
+    document = {
+        "paper": found.paper, "title": found.title, "warnings": list(found.warnings), "measured_on": known,
+        "notes": list(found.notes), "counts": tally(one.outcome for one in found.decided),
+        "claims": [record(one) | scale | {"parts": [part_record(part) for part in one.parts]} for one in found.decided],
+    }  # fmt: skip
+    return Table(
+        found.paper, "claims", found.title, found.experiment, COLUMNS, tuple(rows), found.warnings, found.provenance,
+        notes=(*closing(found.decided), *found.notes, "", READING), published=False, records=tuple(records),
+        document=document,
+    )  # fmt: skip
+
+
+def _row(one: Decided, heading: str) -> Row:
+    """A claim: its cells for a table, its sentences for a terminal."""
+    claim, shown = one.claim, one.shown
+    missing = _missing(one.missing)
+    texts = (
+        one.outcome, claim.statement or f"{claim.left} {claim.right} {claim.column}", measured(claim, shown),
+        claimed(claim), "" if claim.expected is None else number(claim.expected, claim), stands_on(shown),
+        "; ".join(filter(None, [*remarks(one), missing])),
+    )  # fmt: skip
+    sentences = ("; ".join([_evidence(one), *remarks(one)]), *([missing] if missing else []))
+    return Row(claim.id, claim.id, _cells(texts, one.outcome), "claim", section=heading, details=sentences)
+
+
+def _part_row(part: Decision, one: Decided, heading: str) -> Row:
+    found, why = measured(one.claim, part), "; ".join((*part.marks, *part.missing))
+    sentence = f"- {part.part}: {part.outcome} {found}" + (f" ({why})" if why else "")
+    texts = (part.outcome, part.part, found, "", "", "", why)
+    return Row(one.claim.id, "", _cells(texts, part.outcome), "claim", section=heading, details=(sentence,))
+
+
+def _cells(texts: Sequence[str], outcome: Outcome) -> dict[str, Cell]:
+    cells = {column.name: Cell(text=text) for column, text in zip(COLUMNS, texts, strict=True)}
+    return cells | {"verdict": Cell(text=outcome, tone=TONES[outcome])}
+
+
+def _evidence(decided: Decided) -> str:
+    """'difference +1.57 [+0.60, +2.55] percent, claimed > 0 (paper: 3.6); 1 seed (0); ...'."""
+    claim, shown = decided.claim, decided.shown
+    found = measured(claim, shown)
+    unknown = claim.expected is None or claim.kind == "count"  # a count's number is what is claimed
+    paper = "" if unknown else f" (paper: {number(claim.expected or 0.0, claim)})"
+    what = f"{quantity(claim)} {found}, claimed " if found else "claimed "
+    of = f"; of {len(decided.parts)} parts this one: {shown.part}" if found and len(decided.parts) > 1 else ""
+    stands = stands_on(shown)
+    return f"{what}{claimed(claim)}{paper}" + (f"; {stands}" if found and stands else "") + of
+
+
+def _missing(missing: Sequence[str]) -> str:
+    """'missing: ...', lacks of one kind together."""
+    absent = [why.removeprefix("model ").removesuffix(NOT_HERE) for why in missing if why.endswith(NOT_HERE)]
+    by_reason: dict[str, list[str]] = {}
+    for why in missing:
+        if not why.endswith(NOT_HERE):
+            what, _, reason = why.partition(": ")
+            by_reason.setdefault(reason, []).append(what)
+    parts = [f"not in this experiment: {', '.join(absent)}"] if absent else []
+    parts += [f"{', '.join(whats)}: {reason}" for reason, whats in by_reason.items()]
+    return f"missing: {'; '.join(parts)}" if parts else ""
+
+
+def record(decided: Decided) -> Record:
+    """A claim with its verdict as plain values: what JSON holds, and CSV with lists as text."""
     claim, shown = decided.claim, decided.shown
     return {
         "id": claim.id, "paper": claim.paper, "section": claim.section, "statement": claim.statement,
@@ -151,14 +250,18 @@ def row(decided: Decided) -> dict[str, Value]:
     }  # fmt: skip
 
 
-def part_row(decision: Decision) -> dict[str, Value]:
+def part_record(decision: Decision) -> Record:
     """A part with its verdict as plain values."""
     return {"part": decision.part, "verdict": decision.outcome, **_numbers(decision),
             "remarks": list(decision.marks), "missing": list(decision.missing)}  # fmt: skip
 
 
-def _numbers(decision: Decision) -> dict[str, Value]:
+def _numbers(decision: Decision) -> Record:
     return {
         "value": decision.value, "low": decision.low, "high": decision.high, "exact": decision.exact,
         "seeds": list(decision.seeds), "n_examples": decision.n_examples, "tasks": list(decision.tasks),
     }  # fmt: skip
+
+
+def _flat(values: Record) -> Record:
+    return {name: "; ".join(map(str, value)) if isinstance(value, list) else value for name, value in values.items()}
