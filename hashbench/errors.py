@@ -10,6 +10,11 @@ class InputError(Exception):
     """Wrong input: one line, *where: what; remedy*. The command line prints it and leaves with exit code 2."""
 
 
+def first_line(error: BaseException) -> str:
+    """The first line of an error's message, or the name of its class where it has none."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
 def near_match(word: str, known: list[str]) -> str:
     """The words of `known` nearest to `word` as a half sentence, or nothing.
 

@@ -5,8 +5,7 @@ The number of batches is known without a loader, so that the length of a schedul
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Literal
+from collections.abc import Mapping
 
 import numpy as np
 from lightning.pytorch import LightningDataModule
@@ -23,11 +22,9 @@ from hashbench.data.batching import (
 from hashbench.data.corpus import Corpus
 from hashbench.data.loader import BatchLoader, Make
 from hashbench.embeddings.base import Batch, Template
-from hashbench.objectives import mlm, shuffle_random
+from hashbench.objectives.base import NO_LABEL
+from hashbench.objectives.registry import objectives
 
-NO_LABEL = -100
-Corrupt = Callable[..., tuple[np.ndarray, np.ndarray]]
-CORRUPT: dict[str, Corrupt] = {"mlm": mlm.corrupt, "shuffle_random": shuffle_random.corrupt}
 EVALUATION_BATCHES = 4  # an evaluation batch holds as many training batches: it keeps nothing for a backward pass
 
 
@@ -57,7 +54,7 @@ class PretrainingData(SharedData):
         corpus: Corpus,
         codes: np.ndarray,
         *,
-        objective: Literal["mlm", "shuffle_random"],
+        objective: str,
         template: Template,
         batch_size: int,
         sequence_length: int,
@@ -74,8 +71,7 @@ class PretrainingData(SharedData):
         super().__init__(rank, world_size)
         self.corpus, self.codes = corpus, codes
         self.batch_size, self.seed, self.prefetch = batch_size, seed, prefetch
-        self._corrupt = CORRUPT[objective]
-        self._labels_are_types = objective == "mlm"
+        self._objective = objectives()[objective]
         self._output_rows = codes if outputs is None else outputs.encode_types(corpus.types)  # (n_types, 1)
         self._arguments = dict(objective_args or {})
         place = template.single.index("A")
@@ -115,7 +111,7 @@ class PretrainingData(SharedData):
         collate, output_rows = Collator(self.codes, self._template), np.asarray(self._output_rows)
 
         def make(rows: np.ndarray, epoch: int) -> Batch:
-            ids, labels = self._corrupt(
+            ids, labels = self._objective.corrupt(
                 self.framed(rows), rows, seed=self.seed, epoch=epoch, n_types=len(self.corpus.types), **self._arguments
             )
             return collate(ids, row_ids=rows, labels=self._label_rows(output_rows, labels))
@@ -137,7 +133,7 @@ class PretrainingData(SharedData):
 
     def _label_rows(self, output_rows: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """Labels (B, L) int64: for mlm the types' rows (n_types, 1) in the vocabulary instead of types."""
-        if not self._labels_are_types:
+        if not self._objective.label_types:
             return labels.astype(np.int64)
         labelled = labels != NO_LABEL
         found = np.full(labels.shape, NO_LABEL, np.int64)

@@ -16,11 +16,9 @@ from typing import Literal
 import torch
 
 from hashbench.embeddings.base import Batch, ModelSpec
-from hashbench.embeddings.registry import import_file
+from hashbench.listing import OWN_MODULE, import_file
 from hashbench.training.heads import make_head, objective_loss
 from hashbench.training.model import build_model
-
-OWN_MODULE = "hashbench_own_"  # how `import_file` names the module of a user's own file
 
 
 @dataclass(frozen=True)

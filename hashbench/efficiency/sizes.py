@@ -9,6 +9,7 @@ from hashbench.efficiency.parameters import count
 from hashbench.embeddings.base import Counts, ModelSpec
 from hashbench.embeddings.registry import find_model, groups, models
 from hashbench.experiment.models import needs_corpus
+from hashbench.objectives.registry import objective_of
 from hashbench.papers.paper import Paper, load_paper, papers
 from hashbench.tables.paper import printed_number
 from hashbench.tables.table import SIZES
@@ -16,7 +17,6 @@ from hashbench.tables.table import SIZES
 MODEL_COLUMNS = [
     "model", "paper", "groups", "tokens", "code", "objective", "total_params", "emb_params", "needs", "summary",
 ]  # fmt: skip
-TRAINED_ON = {"mlm": "corpus (MLM)", "shuffle_random": "corpus (shuffle + random)", "entities": "page links"}
 PARAMETER_COLUMNS = ["model", "paper", "frame", "total_params", "emb_params", "published_total", "published_emb"]
 DEPLOYED = "2-class fine-tuned model as deployed: without heads or matrices of pre-training"
 SizeRow = dict[str, str | int | None]
@@ -57,8 +57,8 @@ def _needs(spec: ModelSpec) -> str:
         return "published weights"
     if spec.training.needs:
         return spec.training.needs
-    if spec.training.objective is not None:
-        return TRAINED_ON[spec.training.objective]
+    if objective := objective_of(spec):
+        return objective.trained_on
     return "corpus (vocabulary)" if needs_corpus(spec) else "the task alone"
 
 

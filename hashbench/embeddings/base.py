@@ -207,7 +207,7 @@ class HeadSpec:
 class TrainingSpec:
     """What a model learns from, and how its recipes differ from the experiment's."""
 
-    objective: Literal["mlm", "shuffle_random", "entities"] | None = "shuffle_random"  # see `ModelSpec.pretrains`
+    objective: str | None = "shuffle_random"  # a name of objectives/; see `ModelSpec.pretrains`
     args: dict[str, Any] = field(default_factory=dict)  # of the objective
     weights: str | None = None  # published ones to start from: a folder or a hub name; "random": none in their place
     pretrain: dict[str, Any] = field(default_factory=dict)  # differences from the experiment's `pretrain`
@@ -245,7 +245,7 @@ class ModelSpec:
     @property
     def pretrains(self) -> bool:
         """Whether it is pre-trained on corpora; without an objective, or on entities, it learns its task alone."""
-        return self.training.objective in ("mlm", "shuffle_random")
+        return self.training.objective not in (None, "entities")
 
     def with_args(self, **args: Mapping[str, Any]) -> ModelSpec:
         """The same model with these arguments of its parts over their own: `with_args(code={"bits": 64})`."""

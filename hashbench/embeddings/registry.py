@@ -6,22 +6,20 @@ A family is a file that ends in `MODELS`. Files in the folder named by HASHBENCH
 from __future__ import annotations
 
 import functools
-import hashlib
 import importlib
 import importlib.util
 import inspect
 import os
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 
 from hashbench.coders.registry import CODERS
 from hashbench.embeddings.base import SPECIALS, Embedding, ModelSpec
-from hashbench.errors import InputError, near_match
+from hashbench.errors import InputError, first_line, near_match
+from hashbench.listing import import_file, modules_in
 
 EXTRA_FOLDER = "HASHBENCH_EMBEDDINGS"
-NOT_FAMILIES = {"__init__", "base", "registry"}
 OF_THE_CODER = ("bits", "alpha", "maps", "special_items")  # arguments of an embedding that its coder has too
 
 
@@ -32,17 +30,8 @@ def models() -> dict[str, ModelSpec]:
 
 @functools.cache
 def _models(extra_folder: str | None) -> Mapping[str, ModelSpec]:
-    here = Path(__file__).parent
-    modules = [
-        importlib.import_module(f"hashbench.embeddings.{file.stem}")
-        for file in sorted(here.glob("*.py"))
-        if file.stem not in NOT_FAMILIES
-    ]
-    if extra_folder:
-        if not Path(extra_folder).is_dir():
-            raise InputError(f"{EXTRA_FOLDER}: {extra_folder!r} is no folder; name the one with your embedding files")
-        modules += [import_file(file) for file in sorted(Path(extra_folder).glob("*.py"))]
-    return collect(modules)
+    modules = modules_in("hashbench.embeddings", EXTRA_FOLDER, "embedding files")
+    return collect([module for module in modules if module.__name__ != "hashbench.embeddings.base"])
 
 
 def collect(modules: list[ModuleType]) -> dict[str, ModelSpec]:
@@ -139,35 +128,9 @@ def load_own(reference: str) -> type[Embedding]:
     return found
 
 
-def import_file(path: Path) -> ModuleType:
-    """A Python file as a module, imported once a process. Raises InputError where it is missing or does not import."""
-    if not path.is_file():
-        raise InputError(f"{path}: no such file; name a Python file with an embedding class")
-    # the content in the name, so that a changed file is a new module and equal file names do not meet
-    digest = hashlib.sha256(str(path.resolve()).encode() + path.read_bytes()).hexdigest()[:12]
-    name = f"hashbench_own_{path.stem}_{digest}"
-    if name in sys.modules:
-        return sys.modules[name]
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # before the file runs: dataclasses and pickle look it up
-    try:
-        spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
-        del sys.modules[name]
-        reason = f"{type(error).__name__}: {_first_line(error)}"
-        raise InputError(f"{path}: cannot be imported: {reason}; correct the file") from error
-    return module
-
-
 def _import_module(name: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        reason = _first_line(error)
+        reason = first_line(error)
         raise InputError(f"{name}: cannot be imported: {reason}; give FILE.py:Class or install it") from error
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).splitlines() or [""])[0]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
-from typing import Any
 
 import numpy as np
 import torch
@@ -16,15 +14,12 @@ from hashbench.embeddings.base import Embedding, ModelSpec
 from hashbench.embeddings.registry import build_embedding, with_dim
 from hashbench.encoders.base import Encoder
 from hashbench.encoders.registry import make_encoder
-from hashbench.errors import InputError, located, near_match
+from hashbench.errors import InputError, first_line, located
 from hashbench.experiment.load import Loaded
 from hashbench.experiment.models import ResolvedModel, needs_corpus
-from hashbench.objectives import mlm, shuffle_random
-from hashbench.objectives.entities import entity_objective
+from hashbench.objectives.registry import objective_of, reads_items
 from hashbench.tasks.base import Task
 from hashbench.text.tokenizers import make_tokenizer
-
-OBJECTIVES: dict[str, Callable[..., Any]] = {"mlm": mlm.corrupt, "shuffle_random": shuffle_random.corrupt}
 
 
 def check_model(loaded: Loaded, model: ResolvedModel) -> None:
@@ -34,21 +29,24 @@ def check_model(loaded: Loaded, model: ResolvedModel) -> None:
         make_tokenizer(spec.text.tokenizer, **spec.text.args)
     with _of_model(loaded.where(*place, "coder"), model.label):
         _check_coder(spec)
-    if spec.training.objective == "entities" and spec.code.coder != "bloom":
+    objective = objective_of(spec)
+    if objective and objective.coder not in (None, spec.code.coder):
         raise InputError(
-            f"{loaded.where(*place, 'coder')}: model '{model.label}': objective entities needs coder bloom, which "
-            f"makes tokens of items, not {spec.code.coder}; write coder: {{kind: bloom}}"
+            f"{loaded.where(*place, 'coder')}: model '{model.label}': objective {objective.name} needs coder "
+            f"{objective.coder}, which makes tokens of items, not {spec.code.coder}; "
+            f"write coder: {{kind: {objective.coder}}}"
         )
     with _of_model(loaded.where(*place, "encoder"), model.label):
         encoder = _check_encoder(model, loaded.experiment.encoder)
         _check_segments(spec, encoder)
     with _of_model(loaded.where(*place, "objective"), model.label):
-        _check_objective(spec.training.objective, spec.training.args)
+        if objective is not None:
+            objective.check_arguments(spec.training.args)
         _check_states(spec, encoder)
     with _of_model(loaded.where(*place, "embedding"), model.label):
         embedding = _build(spec, encoder.config.dim)
-    untied = spec.training.objective == "mlm" and embedding.untied_rows is not None
-    if spec.training.objective in ("mlm", "entities") and embedding.output_matrix() is None and not untied:
+    untied = objective is not None and not objective.reads_items and embedding.untied_rows is not None
+    if objective and objective.needs_matrix and embedding.output_matrix() is None and not untied:
         raise InputError(
             f"{loaded.where(*place, 'objective')}: model '{model.label}': objective {spec.training.objective} "
             f"needs an embedding with an output matrix, which {spec.embedding.family.__name__} has not; "
@@ -58,7 +56,7 @@ def check_model(loaded: Loaded, model: ResolvedModel) -> None:
 
 def check_pairing(loaded: Loaded, model: ResolvedModel, tasks: Sequence[Task]) -> None:
     """Raises InputError where a model of texts meets hidden items, or one of items meets texts it cannot hold."""
-    of_items = model.spec.training.objective == "entities"
+    of_items = reads_items(model.spec)
     where = loaded.where(*model.place)
     for task in tasks:
         if of_items != task.of_items:
@@ -205,7 +203,7 @@ def _build(full: ModelSpec, dim: int) -> Embedding:
         embedding = build_embedding(spec, dim)
         embedding.embed_types(codes)
     except (TypeError, ValueError, RuntimeError, IndexError) as error:
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        reason = first_line(error)
         raise InputError(
             f"{spec.embedding.family.__name__} does not work with coder {spec.code.coder}, "
             f"which gives {coder.width} values of {np.dtype(coder.dtype)} a type: {reason}; "
@@ -246,28 +244,6 @@ def _check_encoder(model: ResolvedModel, size: str) -> Encoder:
             raise InputError(f"encoder: {key} must be a number, not {value!r}; correct the value")
     with torch.device("meta"):
         return make_encoder(model.spec.encoder.kind, size, **model.spec.encoder.args)
-
-
-def _check_objective(kind: str | None, arguments: Mapping[str, Any]) -> None:
-    if kind is None:
-        return
-    if kind == "entities":
-        entity_objective(arguments)
-        return
-    defaults = {
-        name: parameter.default
-        for name, parameter in inspect.signature(OBJECTIVES[kind]).parameters.items()
-        if parameter.default is not parameter.empty
-    }
-    for key, value in arguments.items():
-        if key not in defaults:
-            raise InputError(
-                f"unknown argument '{key}' of {kind}{near_match(key, list(defaults))}; arguments: {', '.join(defaults)}"
-            )
-        is_switch = isinstance(defaults[key], bool)
-        if is_switch != isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-            wanted = "true or false" if is_switch else "a number from 0 to 1"
-            raise InputError(f"objective: {key} must be {wanted}, not {value!r}; correct the value")
 
 
 def _of_model(where: str, label: str) -> AbstractContextManager[None]:

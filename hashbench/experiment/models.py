@@ -14,8 +14,9 @@ from hashbench.embeddings.registry import find_model, groups, load_own, models, 
 from hashbench.encoders.registry import encoder_config
 from hashbench.errors import InputError, located, near_match
 from hashbench.experiment.load import KeyPath, Loaded, validate
-from hashbench.experiment.recipes import PRETRAIN_LEARNING_RATE, complete_finetune, complete_pretrain
+from hashbench.experiment.recipes import complete_finetune, complete_pretrain
 from hashbench.experiment.schema import Finetune, ModelEntry, Pretrain
+from hashbench.objectives.registry import objectives, reads_items
 from hashbench.text.pieces import PieceTokenizer
 from hashbench.text.tokenizers import make_tokenizer
 
@@ -75,7 +76,7 @@ def needs_corpus(spec: ModelSpec) -> bool:
     """Whether a model learns anything from the corpora: weights, a vocabulary, or a dictionary of its coder."""
     if spec.pretrains:
         return True
-    if spec.training.objective == "entities":  # its items and maps are made of the page-link set
+    if reads_items(spec):  # its items and maps are made of the page-link set
         return False
     tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
     trains = isinstance(tokenizer, PieceTokenizer) and tokenizer.needs_training
@@ -149,7 +150,7 @@ def _override(loaded: Loaded, spec: ModelSpec, entry: ModelEntry, place: KeyPath
     encoder, encoder_args = _vary(spec.encoder.kind, spec.encoder.args, entry.encoder)
     if encoder != spec.encoder.kind:  # a paper's frame of counting speaks of the encoder that the paper has
         spec = replace(spec, origin=replace(spec.origin, counted=None, other_frames=()))
-    known = [*PRETRAIN_LEARNING_RATE, "entities", "none"]
+    known = [*objectives(), "none"]
     if objective is not None and objective not in known:
         near = near_match(objective, known) or ";"
         where = loaded.where(*place, "objective")
@@ -163,7 +164,7 @@ def _override(loaded: Loaded, spec: ModelSpec, entry: ModelEntry, place: KeyPath
         encoder=EncoderSpec(encoder or spec.encoder.kind, encoder_args),
         training=replace(
             spec.training,
-            objective=None if objective == "none" else objective,  # type: ignore[arg-type]  # one of known
+            objective=None if objective == "none" else objective,
             args=objective_args,
             weights=_weights_beside(loaded, entry.weights) or spec.training.weights,
         ),

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from hashbench.experiment.schema import Finetune, Pretrain
+from hashbench.objectives.registry import objectives
 
-# At base the paper's values (HashFormers, table 4); the smaller sizes are ours: there the paper's values train nothing.
-PRETRAIN_LEARNING_RATE = {
-    "mlm": {"tiny": 1e-3, "mini": 5e-4, "small": 3e-4, "medium": 2e-4, "base": 1e-4},
-    "shuffle_random": {"tiny": 1e-3, "mini": 5e-4, "small": 2e-4, "medium": 1e-4, "base": 5e-5},
-}
 # At base the paper's value (HashFormers, table 5); ours below.
 FINETUNE_LEARNING_RATE = {"tiny": 5e-4, "mini": 3e-4, "small": 1e-4, "medium": 5e-5, "base": 3e-5}
 WARMUP_STEPS = 10_000  # HashFormers, table 4
@@ -23,7 +19,7 @@ def complete_pretrain(pretrain: Pretrain, *, objective: str, encoder: str) -> Pr
     """
     changes: dict[str, float | int] = {}
     if pretrain.learning_rate is None:
-        changes["learning_rate"] = PRETRAIN_LEARNING_RATE[objective][encoder]
+        changes["learning_rate"] = objectives()[objective].learning_rates[encoder]
     if pretrain.warmup_steps is None:
         changes["warmup_steps"] = min(WARMUP_STEPS, int(WARMUP_SHARE * pretrain.steps))
     return pretrain.model_copy(update=changes)

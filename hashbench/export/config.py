@@ -23,12 +23,12 @@ from hashbench.embeddings.base import (
 from hashbench.embeddings.registry import embedding_arguments, load_own
 from hashbench.encoders.registry import encoder_config
 from hashbench.errors import InputError
+from hashbench.listing import OWN_MODULE
 
 FORMAT = 1  # of the folder
 CONFIG, WEIGHTS, TOKENIZER, STATE, CARD, OWN = (
     "config.json", "model.safetensors", "tokenizer", "coder.npz", "README.md", "embedding.py",
 )  # fmt: skip
-OWN_MODULE = "hashbench_own_"  # how `import_file` names the module of a user's own file
 
 
 @dataclass(frozen=True)

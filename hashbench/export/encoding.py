@@ -20,6 +20,7 @@ from hashbench.errors import InputError
 from hashbench.experiment.load import Loaded
 from hashbench.experiment.models import ResolvedModel, model_of, needs_corpus
 from hashbench.experiment.schema import Experiment, Pretrain
+from hashbench.objectives.registry import reads_items
 from hashbench.store.engine import Store, open_store
 from hashbench.store.status import experiments, find_run, run_spec, runs
 from hashbench.tasks.locate import available
@@ -53,7 +54,7 @@ def reader_of_model(name: str, data: Sequence[str] | None, note: Callable[[str],
     model = model_of(loaded, name)
     sources = loaded.sources(data)
     opened = open_sources(sources)  # a missing folder is said even where nothing is read of it
-    if model.spec.training.objective == "entities":
+    if reads_items(model.spec):
         raise InputError(f"encode: '{name}' has codes of items, not of words; see hashbench neighbours --help")
     unfitted = model.spec.without_training()  # codes need no weights
     if not needs_corpus(unfitted):

@@ -15,7 +15,7 @@ from hashbench.coders.registry import make_coder
 from hashbench.coders.remembered import RememberedCodes
 from hashbench.data.texts import text_batches
 from hashbench.embeddings.base import Batch, ModelSpec
-from hashbench.errors import InputError
+from hashbench.errors import InputError, first_line
 from hashbench.export.config import STATE, TOKENIZER, WEIGHTS, Config, read_config, spec_of
 from hashbench.objectives.classification import ClassificationHead, pool
 from hashbench.text.pieces import TRAIN, PieceTokenizer
@@ -101,7 +101,7 @@ def load(folder: str | Path) -> Predictor:
                 own = {name.removeprefix(prefix): each for name, each in tensors.items() if name.startswith(prefix)}
                 part.load_state_dict(own)
     except (OSError, RuntimeError, SafetensorError) as error:
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        reason = first_line(error)
         raise InputError(f"{place / WEIGHTS}: not the weights of this model ({reason}); export it again") from error
     return Predictor(config, spec, _tokenizer(spec, place), _coder(spec, place), model, head)
 

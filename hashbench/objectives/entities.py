@@ -21,11 +21,10 @@ from torch.utils.checkpoint import checkpoint
 
 from hashbench.errors import InputError, near_match
 from hashbench.layers import ACTIVATIONS, init_weights
+from hashbench.objectives.base import MASK_ID, NO_LABEL, Objective
 from hashbench.objectives.linear_loss import linear_cross_entropy
 from hashbench.objectives.randomness import integers, random_bits, uniforms
 
-NO_LABEL = -100
-MASK_ID = -1 - 4  # special tokens are negative ids, -1 - row; <mask> is row 4
 CHOICE, KIND, RANDOM_ITEM = 21, 22, 23  # streams of random numbers
 SPECIAL_ITEMS = 3
 ROWS_AT_ONCE = 512  # predictions whose sampled logits exist at a time: 256 MB beside 128K negatives
@@ -236,3 +235,8 @@ def expected_count(ranks: Tensor, n_rows: int, tries: int) -> Tensor:
     """Probability that a rank is among those drawn in so many tries, 1 - (1 - P)^tries, float32."""
     probability = torch.log1p(1.0 / (ranks.double() + 1)) / math.log(n_rows + 1)
     return -torch.expm1(tries * torch.log1p(-probability)).float()
+
+
+OBJECTIVE = Objective(
+    "entities", corrupt, "page links", reads_items=True, coder="bloom", check=entity_objective
+)

@@ -5,17 +5,20 @@
 
 from __future__ import annotations
 
+from typing import Any, Literal
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from hashbench.embeddings.base import Batch, Embedding
+from hashbench.errors import InputError
 from hashbench.layers import draw_weights, init_weights
+from hashbench.objectives.base import MASK_ID, NO_LABEL, Head, Objective, States
 from hashbench.objectives.linear_loss import linear_cross_entropy
 from hashbench.objectives.randomness import integers, uniforms
 
-NO_LABEL = -100
-MASK_ID = -1 - 4  # special tokens are negative ids, -1 - row; <mask> is row 4
 PREDICT_PROB, MASK_SHARE, RANDOM_SHARE = 0.15, 0.8, 0.1
 CHOICE, RANDOM_TYPE = 1, 2  # streams of random numbers
 
@@ -45,7 +48,7 @@ def corrupt(
     return corrupted, np.where(predicted, ids, np.int32(NO_LABEL))
 
 
-class MaskedLanguageHead(nn.Module):
+class MaskedLanguageHead(Head):
     """Linear, GELU, LayerNorm, then scores against an output matrix plus a bias for each row.
 
     The matrix is the embedding's, given with each call, or with `untied` one of the head's own.
@@ -58,6 +61,16 @@ class MaskedLanguageHead(nn.Module):
         self.bias = nn.Parameter(torch.zeros(n_rows))
         self.matrix = nn.Parameter(draw_weights(torch.empty(n_rows, dim))) if untied else None  # (n_rows, d)
         self.apply(init_weights)
+
+    def batch_loss(self, model: States, batch: Batch, logits: Literal["labels", "all"]) -> Tensor:
+        """Loss of the labelled places (B, L) of a batch, from their states alone unless `logits` is "all"."""
+        matrix = self.matrix if self.matrix is not None else model.embedding.output_matrix()
+        assert matrix is not None and batch.labels is not None  # the head was made for the one, the loader labels
+        if logits == "all":
+            return self.loss_everywhere(model(batch), batch.labels, matrix)
+        columns, labelled = label_columns(batch.labels)
+        states = model.at(batch, columns, labelled)  # (n, d)
+        return self.loss(states, batch.labels.gather(1, columns)[labelled], matrix)
 
     def transform(self, states: Tensor) -> Tensor:
         """(..., d) -> (..., d), what is multiplied with the output matrix."""
@@ -96,3 +109,28 @@ def label_columns(labels: Tensor) -> tuple[Tensor, Tensor]:
     most = max(1, int(counts.max()))
     columns = labelled.to(torch.uint8).argsort(dim=1, descending=True, stable=True)[:, :most]  # (B, M)
     return columns, torch.arange(most, device=labels.device) < counts[:, None]
+
+
+def make_head(embedding: Embedding, config: Any) -> MaskedLanguageHead:
+    """The head over an embedding's output matrix, or with one of its own where the embedding unties it.
+
+    Raises InputError where the embedding has no matrix to score against.
+    """
+    if embedding.untied_rows is not None:
+        return MaskedLanguageHead(config.dim, embedding.untied_rows, config.eps, untied=True)
+    matrix = embedding.output_matrix()
+    if matrix is None:
+        name = type(embedding).__name__
+        raise InputError(f"objective mlm: {name} has no output matrix to score against; use objective shuffle_random")
+    return MaskedLanguageHead(config.dim, matrix.shape[0], config.eps)
+
+
+OBJECTIVE = Objective(
+    "mlm",
+    corrupt,
+    "corpus (MLM)",
+    make_head,
+    label_types=True,
+    # At base the paper's value (HashFormers, table 4); ours below, where the paper's trains nothing.
+    learning_rates={"tiny": 1e-3, "mini": 5e-4, "small": 3e-4, "medium": 2e-4, "base": 1e-4},
+)

@@ -6,14 +6,17 @@ tokenizer sees the same corruption.
 
 from __future__ import annotations
 
+from typing import Any, Literal
+
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from hashbench.embeddings.base import Batch, Embedding
 from hashbench.layers import Dropout, init_weights
+from hashbench.objectives.base import NO_LABEL, Head, Objective, States
 from hashbench.objectives.randomness import integers, random_bits, uniforms
 
-NO_LABEL = -100
 INTACT, SHUFFLED, RANDOM = range(3)
 SHUFFLE_PROB = RANDOM_PROB = 0.10  # the released code of Yamaguchi et al.; not printed in the paper
 CHOICE, RANDOM_TYPE, ORDER = 11, 12, 13  # streams of random numbers
@@ -71,7 +74,7 @@ def batch_permutation(keys: NDArray[np.uint64], ids: NDArray[np.int32]) -> NDArr
     return np.broadcast_to(np.argsort(keys, axis=1, kind="stable"), ids.shape)
 
 
-class TokenHead(nn.Module):
+class TokenHead(Head):
     """Dropout and a Linear to the three labels of each token."""
 
     def __init__(self, dim: int, dropout: float) -> None:
@@ -79,6 +82,11 @@ class TokenHead(nn.Module):
         self.dropout = Dropout(dropout)
         self.out = nn.Linear(dim, 3)
         self.apply(init_weights)
+
+    def batch_loss(self, model: States, batch: Batch, logits: Literal["labels", "all"]) -> Tensor:
+        """Loss of all ordinary tokens of a batch: every position has a label, so `logits` changes nothing."""
+        assert batch.labels is not None  # the loader of a pre-training always labels
+        return self.loss(model(batch), batch.labels)
 
     def forward(self, states: Tensor) -> Tensor:
         """(B, L, d) -> logits (B, L, 3)."""
@@ -90,3 +98,18 @@ class TokenHead(nn.Module):
         scores = self(states).flatten(0, 1).float()  # (B L, 3)
         total = nn.functional.cross_entropy(scores, labels.flatten(), ignore_index=NO_LABEL, reduction="sum")
         return total / (labels != NO_LABEL).sum().clamp(min=1)
+
+
+def make_head(embedding: Embedding, config: Any) -> TokenHead:
+    """The head; it asks nothing of the embedding."""
+    return TokenHead(config.dim, config.dropout)
+
+
+OBJECTIVE = Objective(
+    "shuffle_random",
+    corrupt,
+    "corpus (shuffle + random)",
+    make_head,
+    # At base the paper's value (HashFormers, table 4); ours below, where the paper's trains nothing.
+    learning_rates={"tiny": 1e-3, "mini": 5e-4, "small": 2e-4, "medium": 1e-4, "base": 5e-5},
+)

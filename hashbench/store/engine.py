@@ -21,7 +21,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, Connection, Engine, RowMapping
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError
 
-from hashbench.errors import InputError
+from hashbench.errors import InputError, first_line
 from hashbench.store import views
 from hashbench.store.places import check_file, warn_if_on_network
 from hashbench.store.schema import SCHEMA, alembic_version, metadata
@@ -103,9 +103,10 @@ def open_store(where: str | Path, *, create: bool = True, read_only: bool = Fals
     try:
         _make_or_check(store, create=create)
     except OperationalError as error:
-        raise InputError(f"{name}: cannot connect: {_first_line(error)}; check the address") from error
+        raise InputError(f"{name}: cannot connect: {first_line(error.orig or error)}; check the address") from error
     except DBAPIError as error:
-        raise InputError(f"{name}: not a database that can be read: {_first_line(error)}; give another --db") from error
+        reason = first_line(error.orig or error)
+        raise InputError(f"{name}: not a database that can be read: {reason}; give another --db") from error
     return store
 
 
@@ -240,7 +241,3 @@ def _sqlite_engine(url: URL, begin: Literal["BEGIN", "BEGIN IMMEDIATE"], *, read
         connection.exec_driver_sql(begin)
 
     return engine
-
-
-def _first_line(error: DBAPIError) -> str:
-    return str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else type(error.orig).__name__

@@ -5,7 +5,6 @@ The number of batches is known without a loader, so that the length of a schedul
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -24,14 +23,10 @@ from hashbench.data.corpus_batches import SharedData
 from hashbench.data.fingerprints import cache_folder
 from hashbench.data.loader import BatchLoader, EvaluationLoader, Make
 from hashbench.embeddings.base import Batch, Template
-from hashbench.objectives import mlm, shuffle_random
 from hashbench.tasks.encoding import encode_task
 from hashbench.tasks.text_data import TaskData
 from hashbench.text.tokenizers import Tokenizer
 
-NO_LABEL = -100
-Corrupt = Callable[..., tuple[np.ndarray, np.ndarray]]
-CORRUPT: dict[str, Corrupt] = {"mlm": mlm.corrupt, "shuffle_random": shuffle_random.corrupt}
 EVALUATION_BATCHES = 4  # an evaluation batch holds as many training batches: it keeps nothing for a backward pass
 
 

@@ -7,12 +7,9 @@ from typing import Literal
 from torch import Tensor
 
 from hashbench.embeddings.base import Batch
-from hashbench.errors import InputError
-from hashbench.objectives.mlm import MaskedLanguageHead, label_columns
-from hashbench.objectives.shuffle_random import TokenHead
+from hashbench.objectives.base import Head
+from hashbench.objectives.registry import objectives
 from hashbench.training.model import Model
-
-Head = MaskedLanguageHead | TokenHead
 
 
 def make_head(model: Model, objective: str) -> Head:
@@ -20,28 +17,11 @@ def make_head(model: Model, objective: str) -> Head:
 
     Raises InputError where the objective scores a vocabulary and the embedding has no matrix to score against.
     """
-    config = model.config
-    if objective == "shuffle_random":
-        return TokenHead(config.dim, config.dropout)
-    untied = model.embedding.untied_rows
-    if untied is not None:
-        return MaskedLanguageHead(config.dim, untied, config.eps, untied=True)
-    matrix = model.embedding.output_matrix()
-    if matrix is None:
-        name = type(model.embedding).__name__
-        raise InputError(f"objective mlm: {name} has no output matrix to score against; use objective shuffle_random")
-    return MaskedLanguageHead(config.dim, matrix.shape[0], config.eps)
+    head = objectives()[objective].head
+    assert head is not None  # models of items have a driver of their own
+    return head(model.embedding, model.config)
 
 
 def objective_loss(model: Model, head: Head, batch: Batch, logits: Literal["labels", "all"]) -> Tensor:
     """Loss of a batch under its labels (B, L). States are made where the loss needs them."""
-    assert batch.labels is not None  # the loader of a pre-training always labels
-    if isinstance(head, TokenHead):
-        return head.loss(model(batch), batch.labels)
-    matrix = head.matrix if head.matrix is not None else model.embedding.output_matrix()
-    assert matrix is not None  # make_head has checked
-    if logits == "all":
-        return head.loss_everywhere(model(batch), batch.labels, matrix)
-    columns, labelled = label_columns(batch.labels)
-    states = model.at(batch, columns, labelled)  # (n, d)
-    return head.loss(states, batch.labels.gather(1, columns)[labelled], matrix)
+    return head.batch_loss(model, batch, logits)

@@ -106,7 +106,7 @@ def test_loss_and_gradients_equal_the_plain_form(logits: str) -> None:
     plain.backward()
     for own, theirs in zip([matrix, states, *head.parameters()], [matrix2, states2, *other.parameters()], strict=True):
         assert own.grad is not None and theirs.grad is not None
-        torch.testing.assert_close(own.grad, theirs.grad, atol=1e-6, rtol=1e-5)
+        torch.testing.assert_close(own.grad, theirs.grad, atol=3e-6, rtol=1e-5)  # float32, sums in another order
 
 
 @pytest.mark.parametrize("logits", ["labels", "all"])

@@ -1,0 +1,56 @@
+"""Registries by listing: the modules of a package's folder, and of a folder of the user's own."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import os
+import sys
+from pathlib import Path
+from types import ModuleType
+
+from hashbench.errors import InputError, first_line
+
+OWN_MODULE = "hashbench_own_"  # begins the name of a module that is a user's own file
+
+
+def modules_in(package: str, variable: str, what: str) -> list[ModuleType]:
+    """The modules of a package, by name, and the files of the folder that the environment's `variable` names.
+
+    Raises InputError where that is no folder; `what` says in its message what the files would hold.
+    """
+    folder = Path(str(importlib.import_module(package).__file__)).parent
+    modules = [
+        importlib.import_module(f"{package}.{file.stem}")
+        for file in sorted(folder.glob("*.py"))
+        if file.stem not in ("__init__", "registry")
+    ]
+    extra = os.environ.get(variable)
+    if extra:
+        if not Path(extra).is_dir():
+            raise InputError(f"{variable}: {extra!r} is no folder; name the one with your {what}")
+        modules += [import_file(file) for file in sorted(Path(extra).glob("*.py"))]
+    return modules
+
+
+def import_file(path: Path) -> ModuleType:
+    """A Python file as a module, imported once a process. Raises InputError where it is missing or does not import."""
+    if not path.is_file():
+        raise InputError(f"{path}: no such file; name a Python file with an embedding class")
+    # The content is in the name, so that a changed file is a new module and equal file names do not meet.
+    digest = hashlib.sha256(str(path.resolve()).encode() + path.read_bytes()).hexdigest()[:12]
+    name = f"{OWN_MODULE}{path.stem}_{digest}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # before the file runs: dataclasses and pickle look it up
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        del sys.modules[name]
+        reason = f"{type(error).__name__}: {first_line(error)}"
+        raise InputError(f"{path}: cannot be imported: {reason}; correct the file") from error
+    return module

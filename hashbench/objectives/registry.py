@@ -1,0 +1,43 @@
+"""The objectives by name, found by listing this folder and the one named by HASHBENCH_OBJECTIVES."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Mapping
+
+from hashbench.embeddings.base import ModelSpec
+from hashbench.errors import InputError
+from hashbench.listing import modules_in
+from hashbench.objectives.base import Objective
+
+EXTRA_FOLDER = "HASHBENCH_OBJECTIVES"
+
+
+def objectives() -> Mapping[str, Objective]:
+    """All objectives by name, those of texts first. Raises InputError where two have one name."""
+    return _objectives(os.environ.get(EXTRA_FOLDER))
+
+
+@functools.cache
+def _objectives(extra_folder: str | None) -> Mapping[str, Objective]:
+    by_name: dict[str, Objective] = {}
+    for module in modules_in("hashbench.objectives", EXTRA_FOLDER, "objectives"):
+        objective = vars(module).get("OBJECTIVE")
+        if not isinstance(objective, Objective):
+            continue  # a file of parts
+        if objective.name in by_name:
+            raise InputError(f"{module.__file__}: there is an objective {objective.name!r} already; rename this one")
+        by_name[objective.name] = objective
+    return dict(sorted(by_name.items(), key=lambda item: (item[1].reads_items, item[0])))
+
+
+def objective_of(spec: ModelSpec) -> Objective | None:
+    """The objective of a model; None: it has none, and learns its task alone."""
+    return None if spec.training.objective is None else objectives()[spec.training.objective]
+
+
+def reads_items(spec: ModelSpec) -> bool:
+    """Whether a model reads items of page links or phrases in place of texts."""
+    objective = objective_of(spec)
+    return objective is not None and objective.reads_items
