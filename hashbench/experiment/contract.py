@@ -13,22 +13,17 @@ from hashbench.coders.base import Coder
 from hashbench.coders.registry import make_coder
 from hashbench.embeddings.base import PAD, SPECIALS, Batch, Embedding, ModelSpec
 from hashbench.embeddings.registry import build_embedding, with_dim
+from hashbench.errors import first_line
 from hashbench.text.types import TypeTable
 
-DIM = 16  # of the embedding that is tried
+DIM = 16  # of the embedding that is tried: small, so that the checks take no time
 SEED = 0
-TYPES = [
-    "play",
-    "plays",
-    "the",
-    ",",
-    "naïve",
-    "日本語",
-    "🙂",
-    "\0",
-    "",
-    "x" * 10_000,
-]  # ordinary, odd, empty, very long
+# Ordinary, odd, empty and very long ones.
+TYPES = ["play", "plays", "the", ",", "naïve", "日本語", "🙂", "\0", "", "x" * 10_000]
+
+
+class PromiseBroken(Exception):
+    """A promise that does not hold: what was found, and what to do."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +60,8 @@ def contract(spec: ModelSpec) -> Iterator[Finding]:
     for promise, check in PROMISES.items():
         try:
             check(specimen)
-        except AssertionError as broken:
-            yield Finding(promise, str(broken) or "it does not hold")
+        except PromiseBroken as broken:
+            yield Finding(promise, str(broken))
         except Exception as error:  # as above
             yield Finding(promise, _told(error))
         else:
@@ -85,27 +80,37 @@ def make_specimen(spec: ModelSpec) -> Specimen:
 
 def _shapes(it: Specimen) -> None:
     vectors, specials = it.embedding.embed_types(it.codes), it.embedding.special_rows()
-    assert tuple(vectors.shape) == (len(TYPES), DIM), (
-        f"embed_types gave {tuple(vectors.shape)}, not {(len(TYPES), DIM)}"
+    _require(
+        tuple(vectors.shape) == (len(TYPES), DIM),
+        f"embed_types gave {tuple(vectors.shape)}, not {(len(TYPES), DIM)}; return one row of width dim for each code",
     )
     wanted = (len(SPECIALS), DIM)
-    assert tuple(specials.shape) == wanted, f"special_rows gave {tuple(specials.shape)}, not {wanted}"
+    _require(
+        tuple(specials.shape) == wanted,
+        f"special_rows gave {tuple(specials.shape)}, not {wanted}; return a row of width dim for each special token",
+    )
 
 
 def _finite(it: Specimen) -> None:
     finite = it.embedding.embed_types(it.codes).isfinite().all(1)
     bad = [repr(each[:20]) for each, fine in zip(TYPES, finite.tolist(), strict=True) if not fine]
-    assert not bad, f"not finite for {', '.join(bad)}"
+    _require(not bad, f"not finite for {', '.join(bad)}; look for a division by zero or a logarithm of it")
 
 
 def _order(it: Specimen) -> None:
     together, backwards = it.embedding.embed_types(it.codes), it.embedding.embed_types(it.codes.flip(0)).flip(0)
-    assert torch.allclose(together, backwards, atol=1e-6), "a type's vector depends on the other types of the batch"
+    _require(
+        torch.allclose(together, backwards, atol=1e-6),
+        "a type's vector depends on the other types of the batch; compute each row of embed_types from its code alone",
+    )
 
 
 def _codes(it: Specimen) -> None:
     for each, code in zip(TYPES, it.codes.numpy(), strict=True):
-        assert np.array_equal(it.coder.encode([each])[0], code), f"the code of {each[:20]!r} depends on its batch"
+        _require(
+            np.array_equal(it.coder.encode([each])[0], code),
+            f"the code of {each[:20]!r} depends on its batch; compute codes from the string and the fitted state alone",
+        )
 
 
 def _gradients(it: Specimen) -> None:
@@ -114,32 +119,42 @@ def _gradients(it: Specimen) -> None:
         return  # an embedding may be a hash that nothing trains
     embedding(_batch(it)).pow(2).sum().backward()
     without = [name for name, p in embedding.named_parameters() if p.requires_grad and p.grad is None]
-    assert not without, f"no gradient reaches {', '.join(without)}"
+    remedy = "use them in embed_types or special_rows, delete them, or set requires_grad=False"
+    _require(not without, f"no gradient reaches {', '.join(without)}; {remedy}")
 
 
 def _count(it: Specimen) -> None:
     counted, stored = it.embedding.embedding_parameters(), sum(p.numel() for p in it.embedding.parameters())
-    assert isinstance(counted, int), f"embedding_parameters gave {counted!r}, not a whole number"
-    assert 0 <= counted <= stored, f"embedding_parameters gave {counted}, but {stored} are stored"
+    _require(isinstance(counted, int), f"embedding_parameters gave {counted!r}, not a whole number; return an int")
+    _require(
+        0 <= counted <= stored,
+        f"embedding_parameters gave {counted}, but {stored} are stored; count numel() of the embedding's parameters",
+    )
 
 
 def _saved(it: Specimen) -> None:
     other = it.rebuilt()
     other.load_state_dict(it.embedding.state_dict())
-    assert torch.equal(other(_batch(it)), it.embedding(_batch(it))), "after loading its weights it gives other vectors"
+    _require(
+        torch.equal(other(_batch(it)), it.embedding(_batch(it))),
+        "after loading its weights it gives other vectors; keep what is drawn at random as a parameter or a buffer",
+    )
 
 
 def _padding(it: Specimen) -> None:
     short, long = it.embedding(_batch(it)), it.embedding(_batch(it, padding=4))
     length = short.shape[1]
-    assert torch.allclose(short, long[:, :length], atol=1e-6), "padding changes the vectors of tokens"
+    _require(
+        torch.allclose(short, long[:, :length], atol=1e-6),
+        "padding changes the vectors of tokens; let forward read nothing of positions where the mask is False",
+    )
 
 
 def _forward(it: Specimen) -> None:
     batch = _batch(it)
     wanted = (len(batch), batch.positions.shape[1] * it.embedding.tokens_per_item, DIM)
-    found = tuple(it.embedding(batch).shape)
-    assert found == wanted, f"forward gave {found}, not {wanted}"
+    shape = tuple(it.embedding(batch).shape)
+    _require(shape == wanted, f"forward gave {shape}, not {wanted}; return tokens_per_item vectors a position")
 
 
 PROMISES: dict[str, Callable[[Specimen], None]] = {
@@ -164,5 +179,11 @@ def _batch(it: Specimen, padding: int = 0) -> Batch:
     return Batch(it.codes, torch.cat([positions, pads], 1), mask)
 
 
+def _require(holds: bool, problem: str) -> None:
+    """Raises PromiseBroken unless the promise holds. No `assert`: python -O must find the same."""
+    if not holds:
+        raise PromiseBroken(problem)
+
+
 def _told(error: Exception) -> str:
-    return f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0]}"
+    return f"{type(error).__name__}: {first_line(error)}"

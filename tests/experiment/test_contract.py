@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -9,6 +13,8 @@ from torch import Tensor, nn
 from hashbench.embeddings.base import Batch, CodeSpec, Embedding, EmbeddingSpec, ModelSpec
 from hashbench.embeddings.registry import find_model
 from hashbench.experiment.contract import contract
+
+ROOT = Path(__file__).parents[2]
 
 
 class Good(Embedding):
@@ -115,3 +121,21 @@ def test_a_broken_promise_is_named(embedding: type[Embedding], expected: tuple[s
 @pytest.mark.parametrize("name", ["bert-mlm", "hashformer-md-pool", "hashformer-lsh-proj"])
 def test_models_of_the_suite_keep_them_too(name: str) -> None:
     assert {each.promise: each.problem for each in contract(find_model(name).small()) if each.problem} == {}
+
+
+def test_the_same_is_found_without_assertions(tmp_path: Path) -> None:
+    """python -O drops every `assert`; the promises are checked all the same."""
+    (tmp_path / "bad.py").write_text(
+        "import torch\nfrom tests.experiment.test_contract import Good\n\n\nclass Bad(Good):\n"
+        "    def embed_types(self, codes):\n        return super().embed_types(codes)[:, :3]\n"
+    )
+    program = [sys.executable, "-O", "-m", "hashbench", "check", "--embedding", str(tmp_path / "bad.py:Bad")]
+    done = subprocess.run([*program, "--coder", "md5-bits"], capture_output=True, text=True, cwd=ROOT)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "embed_types gave (10, 3), not (10, 16); return one row of width dim for each code" in done.stdout
+
+
+@pytest.mark.parametrize("embedding", BROKEN, ids=lambda each: each.__name__)
+def test_a_broken_promise_says_what_to_do(embedding: type[Embedding]) -> None:
+    promise, _ = BROKEN[embedding]
+    assert promise == "it can be built" or "; " in str(findings(embedding)[promise])
