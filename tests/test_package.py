@@ -1,5 +1,6 @@
 """What the installed package must carry beside its code; in continuous integration this looks into the wheel."""
 
+import importlib
 import sys
 from importlib import metadata, resources
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 
 import hashbench
 
+EXAMPLE = Path(__file__).parent.parent / "results.db.example"
 DATA_FILES = [
     "data/hub.json",
     "papers/published/hashformers.csv",
@@ -43,5 +45,7 @@ def test_the_wheel_carries_the_experiment_files():
 def test_results_is_offered_without_importing_anything_heavy():
     assert "results" in hashbench.__all__
     assert callable(hashbench.results)
+    importlib.import_module("hashbench.results.measured")  # the room of that name is another road to the same table
+    assert list(hashbench.results(EXAMPLE, "eelbert_tiny")["experiment"].unique()) == ["eelbert_tiny"]
     with pytest.raises(AttributeError, match="has no attribute 'resuts'"):
         _ = hashbench.resuts

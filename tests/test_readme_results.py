@@ -42,7 +42,7 @@ def words_of(text: str) -> str:
 
 def test_there_is_a_command_for_each_way_to_conclude() -> None:
     words = " ".join(commands())
-    for expected in ("--claims", "compare", "--robustness", "--format html", "plot", "dashboard"):
+    for expected in ("report claims", "compare", "report robustness", "--format html", "plot", "dashboard"):
         assert expected in words
 
 

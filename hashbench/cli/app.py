@@ -14,6 +14,8 @@ from typer.core import TyperGroup
 
 from hashbench.cli import dashboards, data, database, drawing, experiments
 from hashbench.cli.check import check
+from hashbench.cli.claims import report_claims
+from hashbench.cli.compare import compare
 from hashbench.cli.costs import costs
 from hashbench.cli.encode import encode
 from hashbench.cli.export import export
@@ -21,10 +23,14 @@ from hashbench.cli.models import models
 from hashbench.cli.neighbours import neighbours
 from hashbench.cli.params import params
 from hashbench.cli.predict import predict
+from hashbench.cli.report import report
+from hashbench.cli.robustness import report_robustness
 from hashbench.cli.schema import schema
+from hashbench.cli.spelling import in_this_release
 from hashbench.cli.sweep import sweep
 from hashbench.errors import InputError
 
+ADVICE = "hashbench.spelling"  # under which a context remembers what to write from now on
 WRONG_INPUT, INTERRUPTED, TERMINATED = 2, 130, 143
 # typer carries its own click: this is that click's error for a wrong command line
 UsageError: type[Exception] = typer.BadParameter.__bases__[0]
@@ -33,11 +39,21 @@ UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 class Commands(TyperGroup):
     """The program's commands. Interrupts and closed pipes are met here, before typer has its own way with them."""
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command of the first two words ('report claims') if there is one, else of the first."""
+        words, ctx.meta[ADVICE] = in_this_release(args)
+        both = " ".join(words[:2])
+        if both in self.commands:
+            return both, self.commands[both], words[2:]
+        return super().resolve_command(ctx, words)
+
     def invoke(self, ctx: Any) -> Any:
         """Runs the command that was asked for."""
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()  # a closed pipe shows itself here at the latest
+            if ctx.meta.get(ADVICE):
+                print(f"hashbench: this is a command of its own now; write: {ctx.meta[ADVICE]}", file=sys.stderr)
             return result
         except KeyboardInterrupt:
             print("interrupted", file=sys.stderr)
@@ -57,10 +73,12 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (
-    sweep, experiments.status, check, experiments.report, experiments.compare, schema, drawing.plot, params,
+    sweep, experiments.status, check, report, compare, schema, drawing.plot, params,
     costs, encode, models, neighbours, export, predict, dashboards.dashboard,
 ):  # fmt: skip
     app.command()(command)
+app.command("report claims")(report_claims)
+app.command("report robustness")(report_robustness)
 app.add_typer(data.app, name="data")
 app.add_typer(database.app, name="db")
 

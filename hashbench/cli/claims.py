@@ -1,28 +1,49 @@
-"""`hashbench report --claims`."""
+"""`report claims`: what an experiment says of the papers' claims, and of a user's own."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
-from hashbench.claims.table import claim_tables
-from hashbench.cli.options import Format
-from hashbench.cli.output import print_tables
-from hashbench.errors import InputError
-from hashbench.store.engine import open_store
-from hashbench.tables.request import ReportRequest
+import typer
+
+from hashbench.cli.options import (
+    DEFAULT_DB,
+    Database,
+    Evaluation,
+    EvaluationChoice,
+    ExperimentName,
+    Format,
+    NamedExperiment,
+    Output,
+    PaperName,
+    TableFormat,
+)
 
 
-def print_claims(
-    db: str, request: ReportRequest, style: str, output: Path | None, *, beside: Sequence[str] = ()
+def report_claims(
+    experiment: ExperimentName = None,
+    named: NamedExperiment = None,
+    db: Database = DEFAULT_DB,
+    paper: PaperName = None,
+    file: Annotated[
+        Path | None, typer.Option("--claims-file", help="Decide the claims of this CSV too; in the form of claims.md.")
+    ] = None,
+    parts: Annotated[bool, typer.Option("--parts", help="Each part of a claim by itself.")] = False,
+    checkpoint: Evaluation = EvaluationChoice.best,
+    style: TableFormat = Format.text,
+    output: Output = None,
 ) -> None:
-    """Prints the verdicts. `beside`: options of tables that were given too, which claims have not.
+    """Decide the papers' claims (or only --paper's), and the experiment's own.
 
-    Raises InputError.
+    Example: hashbench report claims glue_tiny --paper hashformers
     """
-    if beside:
-        raise InputError(f"report: {beside[0]} is for tables; leave it out, or leave out --claims")
-    if style not in list(Format):
-        known = ", ".join(Format)
-        raise InputError(f"--format: claims are printed as {known}, not {style}; choose one of these")
-    print_tables(claim_tables(open_store(db, create=False, read_only=True), request), style, output)
+    from hashbench.claims.table import claim_tables
+    from hashbench.cli.output import print_tables
+    from hashbench.store.engine import open_store
+    from hashbench.tables.request import ReportRequest
+
+    request = ReportRequest(
+        named or experiment, paper, checkpoint=checkpoint.value, claims_file=file, parts=parts
+    )
+    print_tables(claim_tables(open_store(db, create=False, read_only=True), request), style.value, output)

@@ -26,6 +26,32 @@ Overrides = Annotated[
 ]
 
 
+ExperimentName = Annotated[str | None, typer.Argument(help="Its name; the last one swept if not given.")]
+NamedExperiment = Annotated[
+    str | None, typer.Option("--experiment", help="The same, for a name that is also a command's: claims, robustness.")
+]
+PaperName = Annotated[
+    str | None,
+    typer.Option(
+        "--paper",
+        help="hashformers, eelbert, superbloom, proformer; the one with most of the experiment's models if not given.",
+    ),
+]
+Output = Annotated[Path | None, typer.Option("--output", "-o", help="Also write it to this file.")]
+
+
+class EvaluationChoice(StrEnum):
+    """Which evaluation of a run counts."""
+
+    best = "best"
+    last = "last"
+
+
+Evaluation = Annotated[
+    EvaluationChoice, typer.Option("--checkpoint", help="Scores of the best evaluation, or of the last.")
+]
+
+
 class TextOrJson(StrEnum):
     """How something that is no table is printed."""
 
@@ -53,3 +79,13 @@ class Format(StrEnum):
 
 
 TableFormat = Annotated[Format, typer.Option("--format", help="How to print it.", case_sensitive=False)]
+
+
+class PrintFormat(StrEnum):
+    """How tables are printed."""
+
+    text = "text"
+    md = "md"
+    csv = "csv"
+    json = "json"
+    latex = "latex"

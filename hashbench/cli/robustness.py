@@ -1,34 +1,31 @@
-"""`hashbench report --robustness`."""
+"""`report robustness`: what models keep of their scores under noise in the texts."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
+from typing import Annotated
 
-from hashbench.cli.output import print_tables
-from hashbench.errors import InputError
-from hashbench.rendering.registry import renderers
-from hashbench.store.engine import open_store
-from hashbench.tables.robustness import robustness_tables
+import typer
+
+from hashbench.cli.options import DEFAULT_DB, Database, ExperimentName, NamedExperiment, Output, PrintFormat
 
 
-def print_robustness(
-    db: str,
-    experiment: str | None,
-    versus: str | None,
-    style: str,
-    output: Path | None,
-    *,
-    asked: bool,
-    clash: Sequence[str],
+def report_robustness(
+    experiment: ExperimentName = None,
+    named: NamedExperiment = None,
+    db: Database = DEFAULT_DB,
+    versus: Annotated[
+        str | None, typer.Option(help="The model that the others are compared with; the baseline if not given.")
+    ] = None,
+    style: Annotated[PrintFormat, typer.Option("--format", help="How to print it.")] = PrintFormat.text,
+    output: Output = None,
 ) -> None:
-    """Prints what models keep of their scores under noise. Raises InputError for options that do not go together."""
-    if not asked:
-        raise InputError("report: --versus compares what is kept under noise; add --robustness")
-    if style not in renderers():
-        known = ", ".join(renderers())
-        raise InputError(f"report: --robustness is printed as {known}, not {style}; choose one of these")
-    if clash:
-        raise InputError(f"report: --robustness has tables of its own; leave out {' and '.join(clash)}")
-    tables = robustness_tables(open_store(db, create=False, read_only=True), experiment, versus)
-    print_tables(tables, style, output)
+    """Print what is kept of the scores under noise in the texts, with intervals.
+
+    Example: hashbench report robustness robustness_tiny --versus bert-mlm
+    """
+    from hashbench.cli.output import print_tables
+    from hashbench.store.engine import open_store
+    from hashbench.tables.robustness import robustness_tables
+
+    store = open_store(db, create=False, read_only=True)
+    print_tables(robustness_tables(store, named or experiment, versus), style.value, output)

@@ -1,4 +1,4 @@
-"""`hashbench report --claims` as it is called: exit codes, one line for what is wrong, stdout for results alone."""
+"""`hashbench report claims` as it is called: exit codes, one line for what is wrong, stdout for results alone."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def db(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _run(capsys: pytest.CaptureFixture[str], db: Path, *arguments: str) -> tuple[int, str, str]:
     with pytest.raises(SystemExit) as left:
-        main(["report", "--db", str(db), *arguments])
+        main(["report", "claims", "--db", str(db), *arguments])
     said = capsys.readouterr()
     return int(str(left.value.code or 0)), said.out, said.err
 
 
 def test_a_papers_claims_are_printed_with_their_counts(db: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = _run(capsys, db, "--paper", "hashformers", "--claims")
+    code, out, _ = _run(capsys, db, "--paper", "hashformers")
     assert code == 0
     assert "hashformers-05  5.1, abstract, 5.2" in out and "73 claims: " in out
 
@@ -38,7 +38,7 @@ def test_a_papers_claims_are_printed_with_their_counts(db: Path, capsys: pytest.
 def test_without_a_paper_the_claims_that_name_a_model_are_decided(
     db: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, out, _ = _run(capsys, db, "--claims", "--format", "json")
+    code, out, _ = _run(capsys, db, "--format", "json")
     ids = [claim["id"] for section in json.loads(out) for claim in section["claims"]]
     assert code == 0 and "hashformers-10a" in ids and "hashformers-02a" not in ids
 
@@ -71,11 +71,10 @@ def test_wrong_claims_are_one_line_and_code_2(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--claims", "--table", "2"], "--table is for tables; leave it out, or leave out --claims"),
-        (["--parts"], "--parts belongs to --claims"),
-        (["--claims", "--format", "latex"], "claims are printed as text, md, csv, json"),
-        (["--claims", "--paper", "hashformer"], "no paper 'hashformer'; did you mean 'hashformers'"),
-        (["--claims", "--paper", "eelbert", "another"], "no experiment 'another'"),
+        (["--table", "2"], "No such option: --table"),
+        (["--format", "latex"], "'latex' is not one of 'text', 'md', 'csv', 'json'"),
+        (["--paper", "hashformer"], "no paper 'hashformer'; did you mean 'hashformers'"),
+        (["--paper", "eelbert", "another"], "no experiment 'another'"),
     ],
 )
 def test_wrong_options_are_one_line_and_code_2(

@@ -63,8 +63,8 @@ def test_the_proof_of_lightness_can_fail() -> None:
 def test_the_commands_are_those_of_the_design() -> None:
     assert sorted(commands()) == [
         "check", "compare", "costs", "dashboard", "data list", "data prepare", "db export", "db merge", "db upgrade",
-        "db void", "encode", "export", "models", "neighbours", "params", "plot", "predict", "report", "schema",
-        "status", "sweep",
+        "db void", "encode", "export", "models", "neighbours", "params", "plot", "predict", "report", "report claims",
+        "report robustness", "schema", "status", "sweep",
     ]  # fmt: skip
 
 

@@ -1,0 +1,65 @@
+"""`compare`: paired differences of two models, experiments or databases."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from hashbench.cli.options import DEFAULT_DB, Evaluation, EvaluationChoice, Format, TableFormat
+from hashbench.errors import InputError
+
+
+def compare(
+    first: Annotated[str, typer.Argument(metavar="A", help="A model of the experiment, or an experiment.")],
+    second: Annotated[
+        str | None, typer.Argument(metavar="[B]", help="What is subtracted from it; A itself with two databases.")
+    ] = None,
+    db: Annotated[
+        list[str] | None,
+        typer.Option("--db", help="The results store (HASHBENCH_DB, else results.db); given twice: A's, then B's."),
+    ] = None,
+    experiment: Annotated[
+        str | None, typer.Option("--experiment", help="Whose models; the last one swept if not given.")
+    ] = None,
+    checkpoint: Evaluation = EvaluationChoice.best,
+    style: TableFormat = Format.text,
+) -> None:
+    """Two models, experiments or databases: the paired difference A - B of each task with its 95 % interval.
+
+    Only what was measured on the same examples is compared.
+
+    Examples: hashbench compare hashformer-lsh-proj bert-mlm; hashbench compare glue_tiny --db mine.db --db theirs.db
+    """
+    from hashbench.cli.output import note, print_rows
+    from hashbench.results.comparison import compare as compare_sides
+    from hashbench.store.engine import open_store
+    from hashbench.tables.comparison import comparison_rows, remarks, sides
+
+    stores = [open_store(place, create=False, read_only=True) for place in _places(db or [], alone=second is None)]
+    comparison = compare_sides(stores, first, second or first, experiment=experiment, checkpoint=checkpoint.value)
+    for_people = style in (Format.text, Format.md)
+    columns, rows = comparison_rows(comparison, for_people=for_people)
+    if for_people:
+        print("\n".join(sides(comparison)) + "\n")
+    print_rows(columns, rows, style)
+    if not for_people:  # for programs what else is said goes to stderr
+        note("\n".join([*sides(comparison), *remarks(comparison)]))
+        return
+    bullet = "- " if style is Format.md else ""
+    print("".join(f"\n{bullet}{remark}" for remark in remarks(comparison)))
+
+
+def _places(databases: Sequence[str], *, alone: bool) -> list[str]:
+    """The databases of both sides, or one for both. `alone`: only one model or experiment is named.
+
+    Raises InputError for more than two, and where nothing would tell the sides apart.
+    """
+    places = list(databases) or [os.environ.get("HASHBENCH_DB") or DEFAULT_DB]
+    if len(places) > 2:
+        raise InputError(f"compare: --db is given {len(places)} times; give it once, or twice: A's and B's")
+    if alone and len(places) < 2:
+        raise InputError("compare: name two models or experiments, or give --db twice; see hashbench compare --help")
+    return places

@@ -1,0 +1,94 @@
+"""Paired differences as rows, and what they were measured on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from hashbench.results.comparison import AVERAGE, Comparison, Line
+from hashbench.results.origins import data_warnings, task_origins
+from hashbench.statistics.estimates import Estimate
+from hashbench.tables.cells import PERCENT
+from hashbench.tables.numbers import MISSING
+from hashbench.tables.request import paper_of
+
+COLUMNS = [
+    "model", "task", "metric", "split", "a", "b", "a-b", "low", "high", "decided", "seeds", "examples",
+    "only_a_right", "only_b_right",
+]  # fmt: skip
+UNDECIDED = "undecided"
+Row = Mapping[str, str | float | int | None]
+
+
+def comparison_rows(comparison: Comparison, *, for_people: bool) -> tuple[list[str], list[Row]]:
+    """Columns and a row for each task and the average, in percent and points.
+
+    For people rounded, with dashes for what is missing, and without columns that hold nothing.
+    """
+    rows = [_row(line, for_people) for line in comparison.lines]
+    return [column for column in COLUMNS if not for_people or any(row[column] != "" for row in rows)], rows
+
+
+def _row(line: Line, for_people: bool) -> Row:
+    """One line in percent; rounded and with dashes for people."""
+
+    def number(value: float | None) -> str | float | None:
+        if value is None or math.isnan(value):
+            return MISSING if for_people else None
+        return round(PERCENT * value, 1) + 0.0 if for_people else PERCENT * value
+
+    estimate = line.difference
+    return {
+        "model": line.model, "task": line.task, "metric": line.metric, "split": line.split,
+        "a": number(line.first), "b": number(line.second), "a-b": number(estimate.value),
+        "low": number(estimate.low), "high": number(estimate.high), "decided": decided(estimate),
+        "seeds": estimate.n_seeds, "examples": estimate.n_examples,
+        "only_a_right": number(line.only_first), "only_b_right": number(line.only_second),
+    }  # fmt: skip
+
+
+def decided(estimate: Estimate) -> str:
+    """Which side is better beyond the interval, "a", "b", or neither.
+
+    >>> decided(Estimate(0.02, 0.01, 0.03)), decided(Estimate(0.0, -0.01, 0.01))
+    ('a', 'undecided')
+    """
+    if estimate.low > 0:
+        return "a"
+    return "b" if estimate.high < 0 else UNDECIDED
+
+
+def sides(comparison: Comparison) -> list[str]:
+    """What the two sides are."""
+    both = {"A": comparison.first, "B": comparison.second}
+    lines = [f"{at}: {side.name if side.model else 'all models'}, experiment {side.place}" for at, side in both.items()]
+    experiments = {id(side.evidence): side.evidence.measured for side in both.values()}
+    warnings = [
+        line
+        for measured in experiments.values()
+        for line in data_warnings(task_origins(measured, paper_of(measured)), (), published=False)
+    ]
+    return [*lines, *(f"!! {line}" for line in dict.fromkeys(warnings))]
+
+
+def remarks(comparison: Comparison) -> list[str]:
+    """What the numbers mean and stand on, and what is missing."""
+    seeds = {line.seeds for line in comparison.lines}
+    spread = {line.difference.spread for line in comparison.lines}
+    names = [", ".join("none" if seed is None else str(seed) for seed in sorted(some, key=str)) for some in seeds]
+    notes = [
+        "Percent and points. low, high: 95 % interval of A - B over " + " or ".join(sorted(spread)) + "; paired by "
+        "seed and by example, each metric computed anew from every one of 10,000 draws.",
+        f"Encoder {comparison.encoder}; matched seeds: {'; or '.join(sorted(names))}.",
+    ]
+    if "examples" in spread:
+        notes.append("One seed: examples only. This speaks of these trained models, not of their methods.")
+    if any(line.only_first is not None for line in comparison.lines):
+        notes.append(
+            "only_a_right, only_b_right: share of the examples, mean over seeds; none for regression and averages."
+        )
+    if any(line.task == AVERAGE for line in comparison.lines):
+        notes.append("average: over the tasks, within each seed and each draw; further parts of a task do not count.")
+    if any("rec@" in line.metric or line.metric == "mrr" for line in comparison.lines):
+        notes.append("Cases of links: pages are drawn, with all of their cases.")
+    return [*notes, *(f"not compared: {why}" for why in comparison.skipped)]
