@@ -33,7 +33,7 @@ def run_label(model: str, kind: str, task: str | None, seed: int | None) -> str:
     'bert-mlm cola robustness seed 1'
     """
     parts = [model, task or kind, *(["robustness"] if kind == "robustness" else [])]
-    return " ".join([*parts, f"seed {seed}"] if kind in ("finetune", "robustness") else parts)
+    return " ".join([*parts, f"seed {seed}"] if task is not None and seed is not None else parts)
 
 
 def metric_name(split: str, name: str, condition: str = "") -> str:

@@ -105,7 +105,8 @@ def _curves(shown: Shown) -> list[Block]:
     """One block for pre-training and one for each task: the loss of training, and each metric that was evaluated."""
     found = [_curves_of(shown, "pretrain", None, "Curves by model: pre-training")]
     for task in shown.measured.tasks():
-        found.append(_curves_of(shown, "finetune", task, f"Curves by model: {task}"))
+        kinds = dict.fromkeys(run.kind for run in shown.runs if run.history and run.config["task_name"] == task)
+        found += [_curves_of(shown, kind, task, f"Curves by model: {task}") for kind in kinds]
     return found
 
 

@@ -204,7 +204,7 @@ def measure(store: Store, name: str | None = None, *, checkpoint: str = "best") 
         _add(perturbed, by_key, row, f"{row['metric']} {row['condition']}", own=False)
     facts = {
         (row["model"], row["encoder"], row["column_name"]): Fact(row["value"], row["value_high"])
-        for query in (queries.FACTS, queries.COLUMNS)  # what the views form of facts stands for a fact of its name
+        for query in (queries.FACTS, queries.COSTS)  # what the views form of facts stands for a fact of its name
         for row in store.query(query, **key)
     }
     return Measured(

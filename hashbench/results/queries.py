@@ -24,7 +24,7 @@ WHERE er.experiment_id = :experiment AND r.kind <> 'floor' GROUP BY er.model ORD
 STATE_OF_RUN = "SELECT state FROM run WHERE id = :id"
 # code, machine and time of a finished run
 ORIGINS = """
-SELECT run_id, git_commit, has_diff, hardware_name, packages, notes, seconds, finished_at FROM provenance
+SELECT run_id, git_commit, has_diff, hardware_name, packages, notes, seconds, finished_at FROM run_origins
 WHERE experiment_id = :experiment
 """
 # an experiment that a run of this one belongs to as well
@@ -37,29 +37,29 @@ WHERE mine.experiment_id = :experiment ORDER BY mine.run_id, e.name
 
 # a score of a run at its best or last evaluation
 SCORES = """
-SELECT run_id, model, metric, split, own, value, reason FROM glue_scores
+SELECT run_id, model, metric, split, own, value, reason FROM scores
 WHERE experiment_id = :experiment AND checkpoint = :checkpoint ORDER BY position, seed
 """
 # a score of the reported model under another way of evaluating
 PERTURBED = """
-SELECT run_id, model, metric, split, condition, value, reason FROM perturbed_scores
+SELECT run_id, model, metric, split, condition, value, reason FROM scores_by_condition
 WHERE experiment_id = :experiment ORDER BY position, seed
 """
 # the same on test
 TEST_SCORES_BY_CONDITION = """
-SELECT f.run_id, m.name, m.perturbation AS condition, m.value
+SELECT f.run_id, m.name, m.condition, m.value
 FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id
-WHERE f.experiment_id = :experiment AND m.split = 'test' AND m.perturbation <> ''
+WHERE f.experiment_id = :experiment AND m.split = 'test' AND m.condition <> ''
 """
 # a score of one run at its best evaluation
 BEST_SCORES_OF_RUN = """
-SELECT DISTINCT metric, split, value, reason FROM glue_scores WHERE run_id = :id AND checkpoint = 'best'
+SELECT DISTINCT metric, split, value, reason FROM scores WHERE run_id = :id AND checkpoint = 'best'
 ORDER BY split, metric
 """
 # how many examples a run predicted on a split
 EXAMPLES = """
-SELECT p.run_id, f.task, p.split, p.n FROM finished f JOIN predictions p ON p.attempt_id = f.attempt_id
-WHERE f.experiment_id = :experiment AND p.checkpoint = :checkpoint AND p.perturbation = ''
+SELECT f.run_id, f.task, p.split, p.n FROM finished f JOIN predictions p ON p.attempt_id = f.attempt_id
+WHERE f.experiment_id = :experiment AND p.checkpoint = :checkpoint AND p.condition = ''
 """
 # the learning rate that a run chose from a grid
 CHOSEN = """
@@ -68,10 +68,10 @@ WHERE f.experiment_id = :experiment AND f.task IS NOT NULL AND m.name = 'learnin
 """
 # every stored number of a finished run
 METRICS = """
-SELECT f.run_id, m.split, m.name, m.step, m.perturbation AS condition, m.value, m.reason
+SELECT f.run_id, m.split, m.name, m.step, m.condition, m.value, m.reason
 FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id
 WHERE f.experiment_id = :experiment
-ORDER BY m.step, m.split, m.name, m.perturbation
+ORDER BY m.step, m.split, m.name, m.condition
 """
 
 # PRR of a model on a task, or of its average
@@ -87,13 +87,8 @@ SELECT model, encoder, name AS column_name, MIN(value) AS value,
        CASE WHEN MAX(value) > MIN(value) THEN MAX(value) END AS value_high
 FROM facts WHERE experiment_id = :experiment GROUP BY model, encoder, name
 """
-# the same as the paper's tables of sizes and times form it
-COLUMNS = """
-SELECT model, encoder, column_name, value, NULL AS value_high FROM table_2
-WHERE experiment_id = :experiment AND checkpoint = ''
-UNION ALL
-SELECT model, encoder, column_name, value, value_high FROM table_3 WHERE experiment_id = :experiment
-"""
+# a size, time or ratio of a model as the views form it
+COSTS = "SELECT model, encoder, name AS column_name, value, value_high FROM costs WHERE experiment_id = :experiment"
 # a fact that a training noted about itself
 FACTS_OF_RUNS = """
 SELECT f.run_id, m.name, m.value FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id
@@ -114,7 +109,7 @@ WHERE experiment_id = :experiment AND name IN ('infer_ms', 'pretrain_ms') ORDER 
 CURVE_OF_SCORES = """
 SELECT f.model AS model, f.task AS panel, f.seed AS seed, f.own_metric AS label, m.step AS step, m.value AS value
 FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id AND m.name = f.own_metric AND m.split = :split
-WHERE f.experiment_id = :experiment AND f.kind NOT IN ('floor', 'robustness') AND m.perturbation = ''
+WHERE f.experiment_id = :experiment AND f.kind NOT IN ('floor', 'robustness') AND m.condition = ''
   AND m.value IS NOT NULL
 ORDER BY f.position, m.step
 """
@@ -124,7 +119,7 @@ CURVE_OF_OWN_SCORES = CURVE_OF_SCORES.replace(":split", "f.own_split")
 CURVE_OF_PRETRAINING = """
 SELECT f.model AS model, f.task AS panel, f.seed AS seed, m.name AS label, m.step AS step, m.value AS value
 FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id AND m.name = :metric AND m.split = 'train'
-WHERE f.experiment_id = :experiment AND f.kind = 'pretrain' AND m.perturbation = '' AND m.value IS NOT NULL
+WHERE f.experiment_id = :experiment AND f.kind = 'pretrain' AND m.condition = '' AND m.value IS NOT NULL
 ORDER BY f.position, m.step
 """
 # the same of a training on a task
@@ -142,13 +137,13 @@ WHERE experiment_id = :experiment ORDER BY position
 """
 # what one attempt predicted on a split under one condition
 OUTPUTS_OF_ATTEMPT = """
-SELECT split, perturbation AS condition, outputs, targets, index_fingerprint FROM predictions
+SELECT split, condition, outputs, targets, index_fingerprint FROM predictions
 WHERE attempt_id = :attempt AND checkpoint = 'best'
 """
 # what a fine-tuning predicted on a split
 OUTPUTS_OF_FINETUNINGS = """
-SELECT f.task, f.model, f.seed, p.split, p.perturbation AS condition, p.outputs, p.targets, p.index_fingerprint
+SELECT f.task, f.model, f.seed, p.split, p.condition, p.outputs, p.targets, p.index_fingerprint
 FROM finished f JOIN predictions p ON p.attempt_id = f.attempt_id
 WHERE f.experiment_id = :experiment AND f.kind NOT IN ('floor', 'robustness') AND p.checkpoint = 'best'
-  AND p.perturbation = ''
+  AND p.condition = ''
 """

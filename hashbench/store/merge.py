@@ -196,7 +196,7 @@ def _differences(target: Connection, theirs: RowMapping, counted: int | None, ot
 
 
 def _numbers(target: Connection, attempt_id: int) -> dict[tuple[str, str, int, str], float | None]:
-    columns = (metric.c.split, metric.c.name, metric.c.step, metric.c.perturbation, metric.c.value)
+    columns = (metric.c.split, metric.c.name, metric.c.step, metric.c.condition, metric.c.value)
     rows = target.execute(sa.select(*columns).where(metric.c.attempt_id == attempt_id, metric.c.split != "train"))
     timed = ("_ms", "_bytes", "seconds")
     return {(split, name, step, p): value for split, name, step, p, value in rows if not name.endswith(timed)}

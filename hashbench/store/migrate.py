@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 from pathlib import Path
 
 from alembic import command
@@ -17,7 +19,8 @@ from hashbench.store.schema import SCHEMA
 def upgrade(where: str | Path) -> tuple[int, int]:
     """Bring the database at a path or URL to the newest schema; (schema before, schema after).
 
-    Tables and views change in one transaction: a failure leaves the database as it was.
+    Tables and views change in one transaction: a failure leaves the database as it was. The room that old tables took
+    in a file is given back afterwards.
     """
     url, name = parse(where)
     if url.get_backend_name() == "sqlite":
@@ -40,4 +43,7 @@ def upgrade(where: str | Path) -> tuple[int, int]:
             views.create(connection)
     finally:
         store.close()
+    if before != SCHEMA and store.dialect == "sqlite":
+        with contextlib.suppress(sqlite3.OperationalError):  # others read it, or the disk is full: it only stays larger
+            sqlite3.connect(url.database or "").execute("VACUUM")
     return int(before), int(SCHEMA)

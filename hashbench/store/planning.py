@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from hashbench.store.engine import Store
-from hashbench.store.queue import Kind, as_json, members
+from hashbench.store.queue import as_json, members
 from hashbench.store.schema import dependency, experiment, experiment_run, run
 
 CHUNK = 500  # rows an IN clause; SQLite's oldest limit is 999 parameters
@@ -26,7 +26,7 @@ class RunRow:
     """
 
     id: str
-    kind: Kind
+    kind: str
     model: str
     encoder: str
     spec: Mapping[str, Any]

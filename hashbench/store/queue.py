@@ -11,9 +11,9 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -21,8 +21,6 @@ from sqlalchemy.engine import Connection
 from hashbench.store.engine import Store
 from hashbench.store.schema import attempt, dependency, environment, experiment_run, run
 
-Kind = Literal["pretrain", "finetune", "floor", "efficiency", "robustness"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
 LOSSES_PER_TRY = 20  # so many killed attempts of one run count as a failed try: a run that kills its worker must end
 
 
@@ -55,14 +53,14 @@ class Environment:
 
 
 @dataclass(frozen=True)
-class Claim:
+class ClaimedRun:
     """A run in this worker's hands until the lease ends."""
 
     run_id: str
     token: str
     attempt_id: int
     lease_s: float
-    kind: Kind
+    kind: str
     model: str
     task: str | None
     seed: int | None
@@ -95,8 +93,8 @@ def claim(
     lease_s: float,
     max_attempts: int,
     environment: Environment | None = None,
-    kinds: Sequence[Kind] = KINDS,
-) -> Claim | None:
+    kinds: Collection[str] | None = None,
+) -> ClaimedRun | None:
     """The next run of these kinds, in planned order, whose needs are done, leased to `worker`; None where none is free.
 
     None does not mean that all is done: runs may wait for others, or another worker may just be claiming (`pending`
@@ -114,37 +112,37 @@ def claim(
         place = _store_environment(store, connection, environment)
         attempt_id = _begin(store, connection, row["run_id"], token, worker=worker, lease_s=lease_s, place=place)
         about = {**row, "spec": json.loads(row["spec"]), "needs": tuple(needs.scalars())}
-        return Claim(token=token, attempt_id=attempt_id, lease_s=lease_s, **about)
+        return ClaimedRun(token=token, attempt_id=attempt_id, lease_s=lease_s, **about)
 
 
-def heartbeat(store: Store, claim: Claim) -> bool:
+def heartbeat(store: Store, held: ClaimedRun) -> bool:
     """Prolong the lease from now on. False: another worker has the run; stop and write nothing.
 
     A lease that ran out and that nobody took over lives on: a laptop that slept loses no work. Taking over and this
     are conditional updates of one row, so only one of them happens.
     """
-    alive = sa.update(attempt).where(*mine(claim))
+    alive = sa.update(attempt).where(*mine(held))
     with store.write() as connection:
         return bool(
-            connection.execute(alive.values(heartbeat_at=store.now, lease_until=store.now + claim.lease_s)).rowcount
+            connection.execute(alive.values(heartbeat_at=store.now, lease_until=store.now + held.lease_s)).rowcount
         )
 
 
-def mine(claim: Claim) -> tuple[sa.ColumnElement[bool], ...]:
-    """Conditions under which an attempt still belongs to the holder of the claim."""
-    return (attempt.c.id == claim.attempt_id, attempt.c.token == claim.token, attempt.c.state == "running")
+def mine(held: ClaimedRun) -> tuple[sa.ColumnElement[bool], ...]:
+    """Conditions under which an attempt still belongs to the worker that claimed the run."""
+    return (attempt.c.id == held.attempt_id, attempt.c.token == held.token, attempt.c.state == "running")
 
 
-def fail(store: Store, claim: Claim, reason: str, log: str = "") -> bool:
+def fail(store: Store, held: ClaimedRun, reason: str, log: str = "") -> bool:
     """End the attempt as failed, which counts as a try. False: it was no longer ours."""
     with store.write() as connection:
-        return _end(store, connection, mine(claim), "failed", reason, log=log)
+        return _end(store, connection, mine(held), "failed", reason, log=log)
 
 
-def release(store: Store, claim: Claim, reason: str = "interrupted", log: str = "") -> bool:
+def release(store: Store, held: ClaimedRun, reason: str = "interrupted", log: str = "") -> bool:
     """Give the run back as it was: interrupted by the user or a signal, which does not count as a try."""
     with store.write() as connection:
-        return _end(store, connection, mine(claim), "interrupted", reason, log=log)
+        return _end(store, connection, mine(held), "interrupted", reason, log=log)
 
 
 def abandon(store: Store, attempt_id: int, reason: str, *, counts: bool = False) -> bool:
@@ -173,7 +171,7 @@ def running(store: Store, experiment_id: int | None = None) -> list[Running]:
         return [Running(**row) for row in connection.execute(rows).mappings()]
 
 
-def pending(store: Store, experiment_id: int, max_attempts: int, *, kinds: Sequence[Kind] = KINDS) -> int:
+def pending(store: Store, experiment_id: int, max_attempts: int, *, kinds: Collection[str] | None = None) -> int:
     """Runs of the experiment (of these kinds) that can still come to an end: in flight, free, or waiting for such.
 
     0: workers may go.
@@ -186,7 +184,7 @@ def pending(store: Store, experiment_id: int, max_attempts: int, *, kinds: Seque
         sa.select(sa.func.count())
         .select_from(run)
         .where(run.c.id.in_(members(experiment_id)), run.c.state.in_(("planned", "running", "failed")))
-        .where(run.c.kind.in_(kinds))
+        .where(*_of_kinds(kinds))
         .where(sa.or_(run.c.state == "running", run.c.id.not_in(sa.select(blocked.c.id))))
     )
     with store.read() as connection:
@@ -205,7 +203,11 @@ def _is_spent(max_attempts: int) -> sa.ColumnElement[bool]:
     return sa.and_(run.c.state == "failed", run.c.tries >= max_attempts)
 
 
-def _free_run(experiment_id: int, max_attempts: int, kinds: Sequence[Kind]) -> sa.ScalarSelect[str]:
+def _of_kinds(kinds: Collection[str] | None) -> list[sa.ColumnElement[bool]]:
+    return [] if kinds is None else [run.c.kind.in_(kinds)]
+
+
+def _free_run(experiment_id: int, max_attempts: int, kinds: Collection[str] | None) -> sa.ScalarSelect[str]:
     need = run.alias("need")
     unmet = (
         sa.select(sa.literal(1))
@@ -218,7 +220,7 @@ def _free_run(experiment_id: int, max_attempts: int, kinds: Sequence[Kind]) -> s
     return (
         sa.select(run.c.id)
         .join_from(run, experiment_run)
-        .where(experiment_run.c.experiment_id == experiment_id, run.c.kind.in_(kinds), to_do, ~unmet)
+        .where(experiment_run.c.experiment_id == experiment_id, *_of_kinds(kinds), to_do, ~unmet)
         .order_by(experiment_run.c.position)
         .limit(1)
         .with_for_update(of=run, skip_locked=True)

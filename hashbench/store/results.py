@@ -16,7 +16,7 @@ COLUMNS = (
 
 
 def results(db: str | Path | Store, experiment: str | None = None) -> pd.DataFrame:
-    """One row per model, task, seed, metric, split and checkpoint ("best", "last"), as in view glue_scores.
+    """One row per model, task, seed, metric, split and checkpoint ("best", "last"), as in view scores.
 
     Scores are in their natural range; a missing one is NaN with its reason beside it. Without a name: all experiments.
     """
@@ -26,7 +26,7 @@ def results(db: str | Path | Store, experiment: str | None = None) -> pd.DataFra
         if experiment is not None:
             only, parameters = "WHERE experiment_id = :id", {"id": find_experiment(store, experiment).id}
         order = "ORDER BY experiment_id, position, model, metric, split, checkpoint"
-        rows = store.query(f"SELECT {', '.join(COLUMNS)} FROM glue_scores {only} {order}", **parameters)
+        rows = store.query(f"SELECT {', '.join(COLUMNS)} FROM scores {only} {order}", **parameters)
     finally:
         if store is not db:
             store.close()

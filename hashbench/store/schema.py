@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-SCHEMA = "0002"  # the newest revision in migrations/versions; raised with every change of a table
+SCHEMA = "0003"  # the newest revision in migrations/versions; raised with every change of a table
 
 metadata = sa.MetaData()
 
@@ -61,7 +61,6 @@ run = sa.Table(
     _text("void_reason", null=True),
     _time("created_at"),
     _time("finished_at", null=True),
-    _one_of("kind", "pretrain", "finetune", "floor", "efficiency", "robustness"),
     _one_of("state", *STATES),
     # "Done" exists only beside the attempt that holds its results.
     sa.CheckConstraint("state <> 'done' OR finished_attempt IS NOT NULL", name="done_has_results"),
@@ -139,13 +138,13 @@ metric = sa.Table(
     sa.Column("split", sa.Text, primary_key=True),
     sa.Column("name", sa.Text, primary_key=True),
     sa.Column("step", sa.Integer, primary_key=True),
-    sa.Column("perturbation", sa.Text, primary_key=True),
-    sa.Column("run_id", sa.ForeignKey("run.id"), nullable=False),
+    # Another way of evaluating: a beam width, noise in the texts ('swap=0.05'); "" for the plain one.
+    sa.Column("condition", sa.Text, primary_key=True),
     sa.Column("value", sa.Double),
     _text("reason", null=True),
     # SQLite turns NaN into NULL without a word, so a missing value must say why it is missing.
     sa.CheckConstraint("value IS NOT NULL OR reason IS NOT NULL", name="missing_has_reason"),
-    sa.Index("metric_by_run", "run_id"),
+    sqlite_with_rowid=False,  # sorted by its key: a table and an index of the same columns would be twice as large
 )
 
 predictions = sa.Table(
@@ -154,12 +153,11 @@ predictions = sa.Table(
     sa.Column("attempt_id", sa.ForeignKey("attempt.id"), primary_key=True),
     sa.Column("split", sa.Text, primary_key=True),
     sa.Column("checkpoint", sa.Text, primary_key=True),
-    sa.Column("run_id", sa.ForeignKey("run.id"), nullable=False),
     sa.Column("outputs", sa.LargeBinary, nullable=False),  # .npy in zlib
     sa.Column("targets", sa.LargeBinary, nullable=False),
     _text("index_fingerprint"),  # of the row ids: two arrays compare row by row only where it is equal
     sa.Column("n", sa.Integer, nullable=False),
-    sa.Column("perturbation", sa.Text, primary_key=True, server_default=""),  # as in metric; "": of the texts as given
+    sa.Column("condition", sa.Text, primary_key=True, server_default=""),  # as in metric
     _one_of("checkpoint", "best", "last"),
 )
 
@@ -168,7 +166,6 @@ artifact = sa.Table(
     metadata,
     sa.Column("attempt_id", sa.ForeignKey("attempt.id"), primary_key=True),
     sa.Column("kind", sa.Text, primary_key=True),
-    sa.Column("run_id", sa.ForeignKey("run.id"), nullable=False),
     _text("url"),  # relative to the artifact root
     sa.Column("bytes", sa.BigInteger, nullable=False),
     _text("sha256"),

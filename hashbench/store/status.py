@@ -14,7 +14,7 @@ from hashbench.store.engine import Store
 from hashbench.store.planning import known_ids
 from hashbench.store.queue import members
 from hashbench.store.result import Artifact, Checkpoint, Predictions, unpack
-from hashbench.store.schema import STATES, artifact, attempt, environment, experiment, experiment_run, run, setting
+from hashbench.store.schema import STATES, artifact, attempt, environment, experiment, experiment_run, run
 from hashbench.store.schema import predictions as predictions_table
 
 SHORTEST_PREFIX = 4  # letters of a run id that a user must give
@@ -114,13 +114,6 @@ def counts(store: Store, experiment_id: int) -> dict[str, int]:
     return dict.fromkeys(STATES, 0) | found
 
 
-def all_done(store: Store, experiment_id: int) -> bool:
-    """Whether nothing is left to do: every run of the experiment is finished."""
-    left = sa.select(sa.literal(1)).where(run.c.id.in_(members(experiment_id)), run.c.state != "done").limit(1)
-    with store.read() as connection:
-        return connection.execute(left).first() is None
-
-
 def done_ids(store: Store, run_ids: Iterable[str]) -> set[str]:
     """Those of the run ids that are finished, of whatever experiment."""
     with store.read() as connection:
@@ -202,7 +195,7 @@ def predictions(
     rows = rows.join(run, run.c.finished_attempt == table.c.attempt_id)
     rows = rows.where(run.c.id == run_id, run.c.state == "done", table.c.split == split)
     with store.read() as connection:
-        of = (table.c.checkpoint == checkpoint, table.c.perturbation == condition)
+        of = (table.c.checkpoint == checkpoint, table.c.condition == condition)
         row = connection.execute(rows.where(*of)).first()
     if row is None:
         return None
@@ -218,16 +211,3 @@ def durations(store: Store) -> list[Duration]:
     rows = rows.where(run.c.state == "done", attempt.c.seconds.is_not(None)).group_by(*key).order_by(*key)
     with store.read() as connection:
         return [Duration(**row) for row in connection.execute(rows).mappings()]
-
-
-def get_setting(store: Store, key: str) -> str | None:
-    """A small thing that was resolved once and is to stay, or None."""
-    with store.read() as connection:
-        return connection.execute(sa.select(setting.c.value).where(setting.c.key == key)).scalar()
-
-
-def set_setting(store: Store, key: str, value: str) -> None:
-    """Remember a value under a key, in place of an earlier one."""
-    with store.write() as connection:
-        if connection.execute(sa.update(setting).where(setting.c.key == key).values(value=value)).rowcount == 0:
-            connection.execute(sa.insert(setting).values(key=key, value=value))

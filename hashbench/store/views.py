@@ -32,9 +32,9 @@ JOIN run r ON r.id = er.run_id
 WHERE r.state = 'done'
 """
 
-VIEWS["glue_scores"] = """
--- a score of a fine-tuning or a floor (own tasks too) at its best and at its last evaluation; value: natural range;
--- own: 1 where the experiment's own table reads this metric and split
+VIEWS["scores"] = """
+-- a score at the best and at the last evaluation of a run on a task that names these steps, as trainings and trivial
+-- baselines do; value: natural range; own: 1 where the experiment's own table reads this metric and split
 SELECT f.experiment_id, f.experiment, f.baseline, f.encoder, f.model, f.position, f.kind, f.task, f.seed,
        s.name AS metric, s.split, CASE c.name WHEN 'best_step' THEN 'best' ELSE 'last' END AS checkpoint,
        s.step, s.value, s.reason, f.data_fingerprint, f.run_id, f.attempt_id,
@@ -42,24 +42,24 @@ SELECT f.experiment_id, f.experiment, f.baseline, f.encoder, f.model, f.position
 FROM finished f
 JOIN metric c ON c.attempt_id = f.attempt_id AND c.split = '' AND c.name IN ('best_step', 'last_step') AND c.step = 0
 JOIN metric s ON s.attempt_id = f.attempt_id AND s.step = CAST(c.value AS INTEGER)
-WHERE f.kind IN ('finetune', 'floor') AND s.split NOT IN ('', 'train') AND s.perturbation = ''
+WHERE f.task IS NOT NULL AND s.split NOT IN ('', 'train') AND s.condition = ''
 """
 
-VIEWS["perturbed_scores"] = """
--- a score of the reported model under another way of evaluating (condition: a beam width, a tenth of the cases ...)
+VIEWS["scores_by_condition"] = """
+-- a score of the reported model under another way of evaluating (condition: a beam width, a decile of the cases ...)
 SELECT f.experiment_id, f.experiment, f.encoder, f.model, f.position, f.kind, f.task, f.seed,
-       s.name AS metric, s.split, s.perturbation AS condition, s.value, s.reason, f.data_fingerprint, f.run_id
+       s.name AS metric, s.split, s.condition, s.value, s.reason, f.data_fingerprint, f.run_id
 FROM finished f
 JOIN metric c ON c.attempt_id = f.attempt_id AND c.split = '' AND c.name = 'best_step' AND c.step = 0
 JOIN metric s ON s.attempt_id = f.attempt_id AND s.step = CAST(c.value AS INTEGER)
-WHERE f.kind IN ('finetune', 'floor') AND s.perturbation <> ''
+WHERE f.task IS NOT NULL AND s.condition <> ''
 """
 
 VIEWS["robustness"] = """
 -- a score of a fine-tuned model on perturbed texts (condition 'swap=0.05': kind and share of the words changed; '':
 -- the texts as they are); value: natural range; own: 1 where the experiment's own table reads this metric and split
 SELECT f.experiment_id, f.experiment, f.baseline, f.encoder, f.model, f.position, f.task, f.seed,
-       m.name AS metric, m.split, m.perturbation AS condition, m.value, m.reason, f.data_fingerprint,
+       m.name AS metric, m.split, m.condition, m.value, m.reason, f.data_fingerprint,
        f.run_id, f.attempt_id,
        CASE WHEN m.name = f.own_metric AND m.split = f.own_split THEN 1 ELSE 0 END AS own
 FROM finished f
@@ -71,7 +71,7 @@ VIEWS["robustness_facts"] = """
 -- of a data set under a condition: shares of words changed, and of types and tokens that no pre-training saw; of a
 -- model's coder on its types: types per bucket, share of tokens that share their code, agreement of misspelled words
 SELECT f.experiment_id, f.experiment, f.encoder, f.model, f.position, f.task, f.seed,
-       m.name, m.perturbation AS condition, m.value, m.reason, f.run_id
+       m.name, m.condition, m.value, m.reason, f.run_id
 FROM finished f
 JOIN metric m ON m.attempt_id = f.attempt_id
 WHERE f.kind = 'robustness' AND m.split = ''
@@ -81,7 +81,7 @@ VIEWS["scores_by_model"] = """
 -- mean over seeds; n: seeds with a value, n_missing: finished seeds whose score is undefined
 SELECT experiment_id, experiment, baseline, encoder, model, MIN(position) AS position, task, metric, split, checkpoint,
        data_fingerprint, own, AVG(value) AS value, COUNT(value) AS n, COUNT(*) - COUNT(value) AS n_missing
-FROM glue_scores
+FROM scores
 GROUP BY experiment_id, experiment, baseline, encoder, model, task, metric, split, checkpoint, data_fingerprint, own
 """
 
@@ -129,25 +129,28 @@ GROUP BY m.experiment_id, m.experiment, m.baseline, m.encoder, m.model, m.paper,
 """
 
 VIEWS["facts"] = """
--- a fact that an efficiency run measured, or that a training noted on its way; task '' where it has none
+-- a fact that was measured of a model, or that a training noted on its way; task '' where it has none; source: 1 a run
+-- of the model as such, 2 a pre-training (it has a seed), 3 a training on a task (it names its best step)
 SELECT f.experiment_id, f.experiment, f.baseline, f.encoder, f.model, f.position, f.kind, f.run_id,
-       m.name, m.split AS task, m.value
+       m.name, m.split AS task, m.value,
+       CASE WHEN f.task IS NOT NULL THEN 3 WHEN f.seed IS NOT NULL THEN 2 ELSE 1 END AS source
 FROM finished f
 JOIN metric m ON m.attempt_id = f.attempt_id
-WHERE (f.kind IN ('efficiency', 'pretrain') OR f.kind = 'finetune' AND m.split = '')
-  AND m.step = 0 AND m.split <> 'train' AND m.perturbation = ''
+LEFT JOIN metric c ON c.attempt_id = f.attempt_id AND c.split = '' AND c.name = 'best_step' AND c.step = 0
+                  AND c.condition = ''
+WHERE (f.task IS NULL OR f.seed IS NOT NULL AND c.name IS NOT NULL AND m.split = '')
+  AND m.step = 0 AND m.split <> 'train' AND m.condition = ''
 """
 
 
 def _counted(name: str) -> str:
-    """A size: from the efficiency run, else from the pre-training, else from a training on a task."""
-    of = "MAX(CASE WHEN kind = '{kind}' AND name = '{name}' AND task = '' THEN value END)"
-    sources = [of.format(kind=kind, name=name) for kind in ("efficiency", "pretrain", "finetune")]
+    """A size from the first source that has it: measured of the model, noted by a pre-training, by a training."""
+    sources = [f"MAX(CASE WHEN source = {n} AND name = '{name}' AND task = '' THEN value END)" for n in (1, 2, 3)]
     return "COALESCE(" + ",\n                ".join(sources) + ")"
 
 
 def _timed(aggregate: str, name: str) -> str:
-    return f"{aggregate}(CASE WHEN kind = 'efficiency' AND name = '{name}' THEN value END)"
+    return f"{aggregate}(CASE WHEN name = '{name}' THEN value END)"
 
 
 VIEWS["efficiency"] = f"""
@@ -192,45 +195,27 @@ SELECT m.experiment_id, m.experiment, m.baseline, m.encoder, m.model, m.position
 FROM facts m
 JOIN facts b ON b.experiment_id = m.experiment_id AND b.run_id = m.run_id AND b.model = m.model AND b.task = m.task
             AND b.name = 'baseline_' || m.name
-WHERE m.kind = 'efficiency' AND SUBSTR(m.name, LENGTH(m.name) - 2) = '_ms'
+WHERE SUBSTR(m.name, LENGTH(m.name) - 2) = '_ms'
 """
 
-VIEWS["table_1"] = """
--- HashFormers table 1: a score by model and task or 'average' (over n_tasks), natural range
-SELECT experiment_id, experiment, encoder, model, position, task AS column_name, checkpoint, value, n, 1 AS n_tasks
-FROM paper_scores
-WHERE paper = 'hashformers'
-UNION ALL
-SELECT experiment_id, experiment, encoder, model, position, 'average', checkpoint, value, n, n_tasks
-FROM paper_averages
-WHERE paper = 'hashformers'
-"""
-
-VIEWS["table_2"] = """
--- HashFormers table 2: ratios as shares, parameters as counts; checkpoint '' where a column has none
-SELECT experiment_id, experiment, encoder, model, position, 'prr_' || task AS column_name, checkpoint, value, n_tasks
-FROM prr
-WHERE paper = 'hashformers'
-UNION ALL
-SELECT experiment_id, experiment, encoder, model, position, 'total_params', '', total_params, 0 FROM efficiency
-UNION ALL
-SELECT experiment_id, experiment, encoder, model, position, 'emb_params', '', emb_params, 0 FROM efficiency
-UNION ALL
-SELECT experiment_id, experiment, encoder, model, position, 'pcr_all', '', pcr_all, 0 FROM pcr
-UNION ALL
-SELECT experiment_id, experiment, encoder, model, position, 'pcr_emb', '', pcr_emb, 0 FROM pcr
-UNION ALL
-SELECT experiment_id, experiment, encoder, model, position, 'poep', '', poep, 0 FROM poep
-"""
-
-VIEWS["table_3"] = """
--- HashFormers table 3: ms a sample and speed-ups; value is the lowest and value_high the highest over the tasks
-SELECT experiment_id, experiment, encoder, model, position, 'pt_ms' AS column_name,
-       pretrain_ms AS value, CAST(NULL AS DOUBLE PRECISION) AS value_high
+VIEWS["costs"] = """
+-- what a model costs, a row each: sizes and ratios (total_params, emb_params, pcr_all, pcr_emb, poep), ms a sample
+-- (pt_ms, infer_ms) and speed-ups (pt_speedup, infer_speedup); value is the lowest, value_high the highest over tasks
+SELECT experiment_id, experiment, encoder, model, position, 'total_params' AS name,
+       total_params AS value, CAST(NULL AS DOUBLE PRECISION) AS value_high
 FROM efficiency
 UNION ALL
-SELECT experiment_id, experiment, encoder, model, position, 'infer_ms', infer_ms_low, infer_ms_high
-FROM efficiency
+SELECT experiment_id, experiment, encoder, model, position, 'emb_params', emb_params, NULL FROM efficiency
+UNION ALL
+SELECT experiment_id, experiment, encoder, model, position, 'pcr_all', pcr_all, NULL FROM pcr
+UNION ALL
+SELECT experiment_id, experiment, encoder, model, position, 'pcr_emb', pcr_emb, NULL FROM pcr
+UNION ALL
+SELECT experiment_id, experiment, encoder, model, position, 'poep', poep, NULL FROM poep
+UNION ALL
+SELECT experiment_id, experiment, encoder, model, position, 'pt_ms', pretrain_ms, NULL FROM efficiency
+UNION ALL
+SELECT experiment_id, experiment, encoder, model, position, 'infer_ms', infer_ms_low, infer_ms_high FROM efficiency
 UNION ALL
 SELECT experiment_id, experiment, encoder, model, MIN(position), 'pt_speedup', AVG(value), NULL
 FROM speed_up
@@ -243,16 +228,45 @@ WHERE name = 'infer_ms'
 GROUP BY experiment_id, experiment, encoder, model
 """
 
-VIEWS["table_6"] = """
+VIEWS["hashformers_table_1"] = """
+-- HashFormers table 1: a score by model and task or 'average' (over n_tasks), natural range
+SELECT experiment_id, experiment, encoder, model, position, task AS column_name, checkpoint, value, n, 1 AS n_tasks
+FROM paper_scores
+WHERE paper = 'hashformers'
+UNION ALL
+SELECT experiment_id, experiment, encoder, model, position, 'average', checkpoint, value, n, n_tasks
+FROM paper_averages
+WHERE paper = 'hashformers'
+"""
+
+VIEWS["hashformers_table_2"] = """
+-- HashFormers table 2: ratios as shares, parameters as counts; checkpoint '' where a column has none
+SELECT experiment_id, experiment, encoder, model, position, 'prr_' || task AS column_name, checkpoint, value, n_tasks
+FROM prr
+WHERE paper = 'hashformers'
+UNION ALL
+SELECT experiment_id, experiment, encoder, model, position, name, '', value, 0
+FROM costs
+WHERE name IN ('total_params', 'emb_params', 'pcr_all', 'pcr_emb', 'poep')
+"""
+
+VIEWS["hashformers_table_3"] = """
+-- HashFormers table 3: ms a sample and speed-ups; value is the lowest and value_high the highest over the tasks
+SELECT experiment_id, experiment, encoder, model, position, name AS column_name, value, value_high
+FROM costs
+WHERE name IN ('pt_ms', 'infer_ms', 'pt_speedup', 'infer_speedup')
+"""
+
+VIEWS["hashformers_table_6"] = """
 -- HashFormers table 6: the rows of table 1 of a model on word pieces ('X-bpe') and of its partner on words ('X')
 SELECT t.experiment_id, t.experiment, t.encoder, t.model, t.position, t.column_name, t.checkpoint,
        t.value, t.n, t.n_tasks
-FROM table_1 t
+FROM hashformers_table_1 t
 WHERE SUBSTR(t.model, LENGTH(t.model) - 3) = '-bpe'
    OR EXISTS (SELECT 1 FROM experiment_run p WHERE p.experiment_id = t.experiment_id AND p.model = t.model || '-bpe')
 """
 
-VIEWS["provenance"] = """
+VIEWS["run_origins"] = """
 -- where a finished run was made; has_diff: 1 where the checkout had changes; packages and notes: JSON; seconds of work
 SELECT f.experiment_id, f.experiment, f.encoder, f.model, f.position, f.run_id, f.kind, f.task, f.seed,
        COALESCE(v.git_commit, '') AS git_commit, CASE WHEN COALESCE(v.git_diff, '') = '' THEN 0 ELSE 1 END AS has_diff,
@@ -261,6 +275,16 @@ SELECT f.experiment_id, f.experiment, f.encoder, f.model, f.position, f.run_id, 
 FROM finished f
 JOIN attempt a ON a.id = f.attempt_id
 LEFT JOIN environment v ON v.id = a.environment_id
+"""
+
+VIEWS["glue_scores"] = """
+-- the former name of scores, for one release
+SELECT * FROM scores
+"""
+
+VIEWS["provenance"] = """
+-- the former name of run_origins, for one release
+SELECT * FROM run_origins
 """
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hashbench.experiment.load import Loaded
-from hashbench.store.queue import Kind
 from hashbench.sweep.plan import Run
 
 
@@ -24,4 +23,4 @@ class Assignment:
     threads: int
     max_attempts: int
     gpus: tuple[str, ...]  # what each worker in turn sees as CUDA_VISIBLE_DEVICES; empty: all there are
-    kinds: tuple[Kind, ...]  # of the runs to take
+    kinds: tuple[str, ...]  # of the runs to take

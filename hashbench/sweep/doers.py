@@ -30,6 +30,6 @@ def do_run(run: Run, place: Workplace, machine: Machine) -> Result:
 
 
 def kind_of_work(run: Run) -> str:
-    """The spec's kind: a training on hidden items is stored as a fine-tuning, so that views and reports read it."""
-    kind = str(run.spec["kind"])
+    """The kind of a run, and of a trivial baseline whether it is one on items."""
+    kind = run.kind
     return "entity_floor" if kind == "floor" and ("entities" in run.spec or "phrases" in run.spec) else kind

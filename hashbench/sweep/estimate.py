@@ -19,7 +19,7 @@ TOKENS_PER_ROW = 40  # of a fine-tuning input, about GLUE's mean over its tasks
 ROWS_OF_A_TASK = 10_000  # where nothing is known of a task
 SHARE_OF_PEAK = 0.2  # of a plain matrix product that training reaches at dim 128, with everything around it
 MOST_OF_PEAK = 0.5  # what wide encoders reach: measured 0.5 at dim 768
-GUESSED_ALIKE = ("pretrain", "finetune")  # by the same arithmetic
+GUESSED_ALIKE = ("pretrain", "finetune", "entities")  # by the same arithmetic
 FLOOR_S, EFFICIENCY_S, ROBUSTNESS_S = 2.0, 60.0, 30.0  # sizes of what has no matrix products worth counting
 
 

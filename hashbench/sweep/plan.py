@@ -42,7 +42,7 @@ from hashbench.tasks.phrases import LocatedPhrases
 from hashbench.tasks.text_data import LocatedTask, TaskData
 
 Located = TypeVar("Located", LocatedTask, LocatedLinks, LocatedPhrases, AnyTask, CorpusSource)
-RunKind = Literal["pretrain", "finetune", "floor", "efficiency", "robustness"]
+RunKind = Literal["pretrain", "finetune", "entities", "floor", "efficiency", "robustness"]
 FLOORS_OF = {  # by the kind of a task; the others are of texts
     "entities": ("popularity", "co-occurrence"),
     "phrases": ("popularity",),
@@ -172,7 +172,7 @@ class _Maker:
         """One fine-tuning, which waits for its model's pre-training, or one training on hidden items."""
         if task.task.of_items:
             spec = entities_spec(self.subject(model), self.experiment, task=task, seed=seed)
-            return _about(self._run("finetune", model.label, spec, seed=seed), task)
+            return _about(self._run("entities", model.label, spec, seed=seed), task)
         source = self.pretrain(model)
         start = source.id if source else None
         spec = finetune_spec(self.subject(model), self.experiment, pretrain=start, task=task, seed=seed)

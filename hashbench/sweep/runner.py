@@ -21,7 +21,7 @@ from hashbench.data.fingerprints import cache_folder
 from hashbench.experiment.load import Loaded
 from hashbench.store.engine import Store, open_store
 from hashbench.store.planning import RunRow, add_experiment, retry_failed
-from hashbench.store.queue import Kind, abandon, pending, running
+from hashbench.store.queue import abandon, pending, running
 from hashbench.store.status import counts, done_ids, runs
 from hashbench.sweep.assignment import Assignment
 from hashbench.sweep.estimate import Estimate
@@ -31,8 +31,8 @@ from hashbench.sweep.plan import Plan, Run, check_items, plan
 from hashbench.sweep.processes import is_dead
 from hashbench.sweep.progress import SweepProgress, spoken
 
-TRAINING: tuple[Kind, ...] = ("pretrain", "floor", "finetune", "robustness")
-MEASURING: tuple[Kind, ...] = ("efficiency",)  # by one worker, after all else, on a quiet machine
+TRAINING = ("pretrain", "floor", "finetune", "entities", "robustness")
+MEASURING = ("efficiency",)  # by one worker, after all else, on a quiet machine
 DONE, SOME_FAILED, INTERRUPTED, TERMINATED = 0, 1, 130, 143
 MAX_CRASHES = 5  # workers that die in a row before the sweep gives up: something is wrong with the machine
 LOOK_EVERY_S = 5.0  # for runs held by processes that another sweep left dead
@@ -141,7 +141,7 @@ def carry_out(work: Sweep, *, fail_fast: bool) -> int:
 
 
 def run_phase(
-    work: Sweep, kinds: tuple[Kind, ...], n_workers: int, progress: SweepProgress, *, fail_fast: bool
+    work: Sweep, kinds: tuple[str, ...], n_workers: int, progress: SweepProgress, *, fail_fast: bool
 ) -> bool:
     """Starts workers and watches them until nothing is left; False where a failure ended it early."""
     assignment = replace(work.assignment, kinds=kinds, threads=threads_for(work.assignment.loaded, n_workers))

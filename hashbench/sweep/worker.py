@@ -23,7 +23,7 @@ from hashbench.allocator import keep_freed_memory
 from hashbench.errors import InputError
 from hashbench.store.engine import Store, open_store
 from hashbench.store.finishing import finish
-from hashbench.store.queue import Claim, LeaseLost, claim, fail, heartbeat, pending, release
+from hashbench.store.queue import ClaimedRun, LeaseLost, claim, fail, heartbeat, pending, release
 from hashbench.store.result import Result
 from hashbench.sweep.assignment import Assignment
 from hashbench.sweep.doers import do_run
@@ -63,7 +63,7 @@ class StopSignal:
 class Heartbeat:
     """Prolongs a lease while the run lasts, on a thread of its own."""
 
-    def __init__(self, store: Store, held: Claim, stop: StopSignal, parent: int) -> None:
+    def __init__(self, store: Store, held: ClaimedRun, stop: StopSignal, parent: int) -> None:
         self._store, self._held, self._stop, self._parent = store, held, stop, parent
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
@@ -130,7 +130,7 @@ class Worker:
             else:
                 self._stop.wait(POLL_S)
 
-    def _carry_out(self, held: Claim) -> None:
+    def _carry_out(self, held: ClaimedRun) -> None:
         """One attempt, from its claim to the end of it."""
         run = self._assignment.runs[held.run_id]
         label = label_of(run)
@@ -141,7 +141,7 @@ class Worker:
             state, note = self._attempt(run, held, stop, log)
         self._tell(RunEnded(self._index, run.id, label, state, time.monotonic() - began, note))
 
-    def _attempt(self, run: Run, held: Claim, stop: StopSignal, log: Callable[[], str]) -> tuple[str, str]:
+    def _attempt(self, run: Run, held: ClaimedRun, stop: StopSignal, log: Callable[[], str]) -> tuple[str, str]:
         """Carries the run out and writes its end to the store; gives back the state and a note for the screen."""
         tracker = self._tracker(run)
         final: dict[str, float | None] = {}
@@ -182,7 +182,7 @@ class Worker:
         return Machine(
             folder=self._assignment.cache / "running" / run.id,
             device=experiment.device,
-            devices=experiment.devices if run.kind in ("pretrain", "finetune") else 1,
+            devices=experiment.devices if run.kind in ("pretrain", "finetune", "entities") else 1,
             checkpoint_minutes=experiment.checkpoint_minutes,
             should_stop=stop,
             watch=watch,
@@ -191,7 +191,7 @@ class Worker:
     def _tracker(self, run: Run) -> Tracker:
         experiment = self._assignment.loaded.experiment
         return Tracker(
-            experiment.tracking.wandb if run.kind in ("pretrain", "finetune") else "off",
+            experiment.tracking.wandb if run.kind in ("pretrain", "finetune", "entities") else "off",
             project=experiment.tracking.project,
             group=experiment.name,
             run_id=wandb_id(run.id),

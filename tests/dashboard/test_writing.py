@@ -16,7 +16,7 @@ wandb = pytest.importorskip("wandb", reason="wandb is an extra")
 
 POINTS = """
 SELECT r.id, r.kind, m.split, m.name, m.step, m.value FROM run r JOIN metric m ON m.attempt_id = r.finished_attempt
-WHERE r.state = 'done' AND m.value IS NOT NULL AND m.perturbation = ''
+WHERE r.state = 'done' AND m.value IS NOT NULL AND m.condition = ''
 """
 
 

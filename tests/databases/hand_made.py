@@ -12,7 +12,7 @@ from typing import Any
 from hashbench.store.engine import Store, open_store
 from hashbench.store.finishing import finish
 from hashbench.store.planning import RunRow, add_experiment
-from hashbench.store.queue import Environment, Kind, claim
+from hashbench.store.queue import Environment, claim
 from hashbench.store.result import Metric, Result
 
 STEP = 100  # of the one evaluation
@@ -27,7 +27,7 @@ class HandRun:
     seed: int | None = 0
     scores: Mapping[tuple[str, str, str], float] = field(default_factory=dict)
     facts: Mapping[str, float] = field(default_factory=dict)
-    kind: Kind = "finetune"
+    kind: str = "finetune"
     spec: Mapping[str, Any] = field(default_factory=dict)  # of the model
     own: tuple[str, str] = ("accuracy", "test")
 

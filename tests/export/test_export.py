@@ -128,7 +128,7 @@ def test_the_card_is_filled_from_the_store(here, tmp_path, capsys) -> None:
     assert "fine-tuned on rte: 1 epochs, batches of 64, learning rate 0.0005, seed 0" in card
     assert "not GLUE scores" in card  # what every table made from built-in data says
     score = sqlite3.connect("results.db").execute(
-        "SELECT value FROM glue_scores WHERE run_id = ? AND checkpoint = 'best' AND metric = 'accuracy'", (run_id,)
+        "SELECT value FROM scores WHERE run_id = ? AND checkpoint = 'best' AND metric = 'accuracy'", (run_id,)
     ).fetchone()[0]
     assert f"| validation | accuracy | {score:.4f} |" in card
 

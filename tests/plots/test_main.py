@@ -20,13 +20,13 @@ from tests.databases.made_up import World, build
 
 EXAMPLE = Path(__file__).parents[2] / "results.db.example"
 TENTH = """
-SELECT AVG(value) AS value FROM perturbed_scores
+SELECT AVG(value) AS value FROM scores_by_condition
 WHERE model = 'a5-l2' AND metric = 'rec@1' AND condition = 'tenth=2'
 """
 SWAPPED = """
 SELECT m.value AS value FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id
 WHERE f.kind = 'robustness' AND f.model = 'bert-mlm' AND f.task = 'sst2' AND m.name = 'accuracy'
-  AND m.perturbation = 'swap=0.2'
+  AND m.condition = 'swap=0.2'
 """
 NAMES = ["curves", "deciles", "latency", "pareto", "robustness", "shares", "tasks"]
 

@@ -163,9 +163,10 @@ def test_without_predictions_there_are_scores_and_no_intervals(tmp_path: Path) -
 
 def test_other_outputs_at_rate_0_than_the_fine_tunings_are_said(tmp_path: Path) -> None:
     store = build(tmp_path / "r.db")
-    other = "(SELECT outputs FROM predictions WHERE perturbation = 'swap=0.2' LIMIT 1)"
+    other = "(SELECT outputs FROM predictions WHERE condition = 'swap=0.2' LIMIT 1)"
+    attempt = "(SELECT finished_attempt FROM run WHERE id = 'r-weak-sst2-0')"
     with store.write() as connection:
-        change = f"UPDATE predictions SET outputs = {other} WHERE perturbation = '' AND run_id = 'r-weak-sst2-0'"
+        change = f"UPDATE predictions SET outputs = {other} WHERE condition = '' AND attempt_id = {attempt}"
         connection.exec_driver_sql(change)
     assert "weak on sst2 seed 0" in measure_robustness(store, draws=10).notes[0]
 

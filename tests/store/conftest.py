@@ -18,7 +18,7 @@ import sqlalchemy as sa
 from hashbench.store.engine import Store, open_store
 from hashbench.store.finishing import finish
 from hashbench.store.planning import RunRow, add_experiment
-from hashbench.store.queue import Claim, claim
+from hashbench.store.queue import ClaimedRun, claim
 from hashbench.store.result import Metric, Result
 from hashbench.store.schema import attempt
 
@@ -147,10 +147,10 @@ class Lab:
     def id(self, name: str) -> str:
         return name.ljust(64, "0")
 
-    def claim(self, store: Store, experiment_id: int, worker: str = "w", retries: int = 1) -> Claim | None:
+    def claim(self, store: Store, experiment_id: int, worker: str = "w", retries: int = 1) -> ClaimedRun | None:
         return claim(store, experiment_id, worker=worker, lease_s=60.0, max_attempts=retries + 1)
 
-    def expire(self, store: Store, claim: Claim) -> None:
+    def expire(self, store: Store, claim: ClaimedRun) -> None:
         """Let a lease be over, without waiting."""
         with store.write() as connection:
             ended = sa.update(attempt).where(attempt.c.id == claim.attempt_id)

@@ -86,12 +86,12 @@ def test_many_processes_may_make_the_same_database_at_once(place: str) -> None:
 def test_views_of_another_text_are_made_anew(place: str) -> None:
     store = open_store(place)
     with store.write() as connection:
-        connection.exec_driver_sql("DROP VIEW table_6")
-        connection.exec_driver_sql("CREATE VIEW table_6 AS SELECT 1 AS old")
+        connection.exec_driver_sql("DROP VIEW hashformers_table_6")
+        connection.exec_driver_sql("CREATE VIEW hashformers_table_6 AS SELECT 1 AS old")
         connection.execute(sa.update(setting).where(setting.c.key == views.SETTING).values(value="an older text"))
     store.close()
     again = open_store(place)
-    assert not again.query("SELECT experiment_id FROM table_6")  # the column is there
+    assert not again.query("SELECT experiment_id FROM hashformers_table_6")  # the column is there
     with again.read() as connection:
         assert views.are_current(connection)
     again.close()
@@ -110,7 +110,7 @@ def test_read_only_shows_todays_views_and_leaves_the_file_as_it_is(tmp_path: Pat
     path = tmp_path / "example.db"
     store = open_store(path)
     with store.write() as connection:
-        connection.exec_driver_sql("DROP VIEW table_6")
+        connection.exec_driver_sql("DROP VIEW hashformers_table_6")
         connection.execute(sa.delete(sa.table("reading")))
         connection.execute(sa.update(setting).where(setting.c.key == views.SETTING).values(value="an older text"))
     store.close()
@@ -118,7 +118,7 @@ def test_read_only_shows_todays_views_and_leaves_the_file_as_it_is(tmp_path: Pat
         connection.execute("PRAGMA journal_mode=DELETE")
     before = path.read_bytes()
     reader = open_store(path, read_only=True)
-    assert reader.query("SELECT COUNT(*) AS n FROM table_6")[0]["n"] == 0
+    assert reader.query("SELECT COUNT(*) AS n FROM hashformers_table_6")[0]["n"] == 0
     assert reader.query("SELECT COUNT(*) AS n FROM reading")[0]["n"] == len(views.readings())
     with pytest.raises(sa.exc.OperationalError, match="readonly"), reader.write() as connection:
         connection.execute(sa.delete(setting))
@@ -174,8 +174,8 @@ def test_somebody_elses_database_is_left_alone(place: str) -> None:
 @pytest.mark.parametrize(
     ("found", "words"),
     [
-        ("0007", ": schema 7, this program writes 2; install a newer hashbench"),
-        ("0000", ": schema 0, this program writes 2; run: hashbench db upgrade --db "),
+        ("0007", ": schema 7, this program writes 3; install a newer hashbench"),
+        ("0000", ": schema 0, this program writes 3; run: hashbench db upgrade --db "),
     ],
 )
 def test_a_database_of_another_schema(place: str, found: str, words: str) -> None:

@@ -34,7 +34,7 @@ def fill(store: Store, lab: Lab) -> None:
         "models": [{"use": "mysecretfolder/mine.py:Mine"}],
         "seeds": [0],
     }
-    runs = [lab.run("p", kind="pretrain"), lab.run("a", needs=["p"]), lab.run("b"), lab.run("c")]
+    runs = [lab.run("p", kind="pretrain", task=None), lab.run("a", needs=["p"]), lab.run("b"), lab.run("c")]
     experiment_id = add_experiment(store, "glue", config, runs, baseline="bert-mlm", command="sweep --data /home/anna")
     place = Environment("box7.lab", "abc123", "secret diff", {"torch": "2.13.0"}, {"root": "/home/anna"}, "EPYC")
     result = Result(
@@ -71,7 +71,7 @@ def test_every_view_shows_what_it_showed(example: Path, store: Store) -> None:
         rows = [each.query(f"SELECT * FROM {name}") for each in (store, copy)]
         here, there = (sorted(str({k: v for k, v in row.items() if k not in hidden}) for row in each) for each in rows)
         assert there == here, name
-    notes = copy.query("SELECT notes FROM provenance")[0]["notes"]
+    notes = copy.query("SELECT notes FROM run_origins")[0]["notes"]
     assert notes == '{"data":"built-in","origin":"read from (left out) on (left out)","sample":"2 of 9 rows"}'
     found = find_experiment(copy)
     assert found.config["data"] == [LEFT_OUT, LEFT_OUT, "hub"]
@@ -109,7 +109,7 @@ def test_it_is_one_file_that_opens_where_nothing_can_be_written(example: Path) -
     shelf.chmod(stat.S_IRUSR)
     folder.chmod(stat.S_IRUSR | stat.S_IXUSR)
     copy = open_store(shelf, read_only=True)
-    assert copy.query("SELECT COUNT(*) AS n FROM glue_scores")[0]["n"] == 4  # two fine-tunings, best and last
+    assert copy.query("SELECT COUNT(*) AS n FROM scores")[0]["n"] == 4  # two fine-tunings, best and last
     copy.close()
     assert os.listdir(folder) == ["results.db.example"]
     folder.chmod(stat.S_IRWXU)

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from hashbench.errors import InputError
 from hashbench.store.engine import Store
-from hashbench.store.finishing import add_artifact, finish, void
+from hashbench.store.finishing import finish, void
 from hashbench.store.queue import LeaseLost
 from hashbench.store.result import Artifact, Metric, Predictions, Result
 from hashbench.store.status import artifacts, attempts, counts, predictions
@@ -77,9 +77,9 @@ def test_what_is_no_number_is_missing_with_a_reason(store: Store, lab: Lab, valu
 
 def test_the_database_refuses_a_missing_value_without_a_reason(store: Store, lab: Lab) -> None:
     held = lab.claim(store, lab.plan(store, lab.run("a")))
-    row = "INSERT INTO metric (attempt_id, run_id, split, name, step, perturbation) VALUES ({}, '{}', '', 'x', 0, '')"
+    row = "INSERT INTO metric (attempt_id, split, name, step, condition) VALUES ({}, '', 'x', 0, '')"
     with pytest.raises(sa.exc.IntegrityError), store.write() as connection:
-        connection.exec_driver_sql(row.format(held.attempt_id, held.run_id))
+        connection.exec_driver_sql(row.format(held.attempt_id))
 
 
 def test_a_result_that_cannot_be_stored_whole_leaves_nothing(store: Store, lab: Lab) -> None:
@@ -122,7 +122,7 @@ def test_void_takes_back_a_run_and_what_was_built_on_it(store: Store, lab: Lab) 
     lab.finish_all(store, experiment_id)
     assert void(store, lab.id("pppp"), "a bug in the corpus") == sorted(row.id for row in runs[:3])
     assert counts(store, experiment_id) == {"planned": 0, "running": 0, "done": 1, "failed": 0, "void": 3}
-    assert {row["run_id"] for row in store.query("SELECT run_id FROM glue_scores")} == {lab.id("other")}
+    assert {row["run_id"] for row in store.query("SELECT run_id FROM scores")} == {lab.id("other")}
     assert attempts(store, lab.id("ffff"))[0].reason == "a bug in the corpus"
     assert attempts(store, lab.id("ffff"))[0].state == "void"
     rows = store.query("SELECT void_reason FROM run WHERE state = 'void'")
@@ -136,15 +136,3 @@ def test_only_a_finished_run_can_be_void(store: Store, lab: Lab) -> None:
         void(store, lab.id("a"), "why")
     with pytest.raises(InputError, match="run b00000000000: unknown; only a finished run"):
         void(store, lab.id("b"), "why")
-
-
-def test_an_artifact_that_was_made_again_replaces_the_old_one(store: Store, lab: Lab) -> None:
-    experiment_id = lab.plan(store, lab.run("a"), lab.run("b"))
-    held = lab.claim(store, experiment_id)
-    files = [Artifact("log", "a.txt", 1, "11"), Artifact("weights", "old", 1, "22")]
-    finish(store, held, Result(lab.score("accuracy", 0.5), artifacts=files))
-    add_artifact(store, held.run_id, Artifact("weights", "new", 3, "33"))
-    assert artifacts(store, held.run_id) == [files[0], Artifact("weights", "new", 3, "33")]
-    assert sizes(store)["metric"] == 3
-    with pytest.raises(ValueError, match="not finished"):
-        add_artifact(store, lab.id("b"), files[0])

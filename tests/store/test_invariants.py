@@ -18,10 +18,10 @@ import sqlalchemy as sa
 
 from hashbench.store.engine import Store, open_store
 from hashbench.store.finishing import finish
-from hashbench.store.queue import Claim, LeaseLost, abandon, claim, fail, heartbeat, pending, release, running
+from hashbench.store.queue import ClaimedRun, LeaseLost, abandon, claim, fail, heartbeat, pending, release, running
 from hashbench.store.result import Metric, Result
 from hashbench.store.schema import run
-from hashbench.store.status import all_done, attempts, counts
+from hashbench.store.status import attempts, counts
 
 if TYPE_CHECKING:
     from tests.store.conftest import Lab
@@ -42,8 +42,7 @@ def check(store: Store) -> None:
             "AND a.state = 'done' WHERE r.state = 'done' AND a.id IS NULL"
         ),
         "an orphan metric": (
-            "SELECT m.name FROM metric m JOIN attempt a ON a.id = m.attempt_id WHERE a.state <> 'done' "
-            "OR a.run_id <> m.run_id"
+            "SELECT m.name FROM metric m JOIN attempt a ON a.id = m.attempt_id WHERE a.state <> 'done'"
         ),
         "two results of a run": (
             "SELECT run_id FROM attempt WHERE state = 'done' GROUP BY run_id HAVING COUNT(*) > 1"
@@ -60,7 +59,7 @@ def check(store: Store) -> None:
 class Held:
     """A claim as its worker remembers it, and whether it still owns the run."""
 
-    claim: Claim
+    claim: ClaimedRun
     owns: bool = True
     expired: bool = False
 
@@ -178,7 +177,7 @@ def test_processes_killed_at_random_moments(place: str, lab: Lab) -> None:
         worker.send_signal(signal.SIGKILL)
         worker.communicate()
     check(store)
-    assert not all_done(store, experiment_id)  # else the kills came too late to show anything
+    assert pending(store, experiment_id, 1)  # else the kills came too late to show anything
     before = store.query("SELECT id, finished_attempt FROM run WHERE state = 'done' ORDER BY id")
     assert before
     for dead in running(store):
@@ -198,7 +197,7 @@ def test_a_reader_never_sees_half_a_result(store: Store, lab: Lab) -> None:
     seen: list[set[int]] = []
 
     def look() -> None:
-        joined = "run r LEFT JOIN metric m ON m.run_id = r.id"
+        joined = "run r LEFT JOIN attempt a ON a.run_id = r.id LEFT JOIN metric m ON m.attempt_id = a.id"
         sql = f"SELECT r.state, COUNT(m.name) AS n FROM {joined} GROUP BY r.id, r.state"
         while not over.is_set():
             seen.append({row["n"] for row in store.query(sql) if row["state"] == "done"})

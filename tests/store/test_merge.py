@@ -38,7 +38,7 @@ def content(store: Store) -> dict[str, list[str]]:
 
 
 def score(store: Store) -> float:
-    return store.query("SELECT value FROM glue_scores WHERE checkpoint = 'best'")[0]["value"]
+    return store.query("SELECT value FROM scores WHERE checkpoint = 'best'")[0]["value"]
 
 
 def finish_at(store: Store, lab: Lab, value: float, ended_at: float) -> int:

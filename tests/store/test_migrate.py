@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from pathlib import Path
 
@@ -15,8 +16,9 @@ from sqlalchemy.engine.interfaces import ReflectedIndex
 from hashbench.errors import InputError
 from hashbench.store import migrate, views
 from hashbench.store.engine import Store, open_store, parse
+from hashbench.store.merge import merge
 from hashbench.store.schema import SCHEMA, metadata
-from hashbench.store.status import all_done, find_experiment
+from hashbench.store.status import counts, find_experiment, predictions
 
 RELEASED = Path(__file__).parent / "released"  # one dump of a small database per released schema
 
@@ -91,9 +93,58 @@ def test_a_database_of_a_released_schema_keeps_its_scores(dump: Path, tmp_path: 
     rows = store.query("SELECT model, task, value, n FROM paper_scores WHERE checkpoint = 'best' AND paper = 'own'")
     assert sorted(tuple(row.values()) for row in rows) == [("bert-mlm", "cola", 0.5, 2), ("mine", "cola", 0.25, 1)]
     found = find_experiment(store)
-    assert (found.name, found.baseline, all_done(store, found.id)) == ("old", "bert-mlm", False)
+    assert (found.name, found.baseline, counts(store, found.id)["planned"]) == ("old", "bert-mlm", 1)
     store.close()
     assert migrate.upgrade(path) == (int(SCHEMA), int(SCHEMA))  # any number of times
+
+
+def old_database(path: Path, change: str = "") -> Path:
+    """A database of schema 2, with one change made to it by the program of its time."""
+    with sqlite3.connect(path) as connection:
+        connection.executescript((RELEASED / "0002.sql").read_text() + change)
+    return path
+
+
+def test_schema_3_renames_a_column_and_names_runs_on_items(tmp_path: Path) -> None:
+    spec = json.dumps({"kind": "entities", "task": {"kind": "entities"}}, sort_keys=True)
+    other = json.dumps({"kind": "finetune", "notes": "entities"})
+    path = old_database(
+        tmp_path / "old.db",
+        f"UPDATE run SET spec = '{spec}' WHERE id LIKE 'c%'; UPDATE run SET spec = '{other}' WHERE id LIKE 'a%';"
+        "INSERT INTO metric SELECT attempt_id, split, name, step, 'beam=5', run_id, 0.125, NULL FROM metric "
+        "WHERE attempt_id = 3 AND split <> '';"
+        "UPDATE predictions SET perturbation = 'swap=0.1' WHERE attempt_id = 3;",
+    )
+    before = {
+        row[0]: row[1:] for row in sqlite3.connect(path).execute("SELECT id, model, spec, state, created_at FROM run")
+    }
+    migrate.upgrade(path)
+    store = open_store(path)
+    kinds = {row["id"][0]: row["kind"] for row in store.query("SELECT id, kind FROM run")}
+    assert kinds == {"a": "finetune", "b": "finetune", "c": "entities", "d": "finetune"}
+    after = store.query("SELECT id, model, spec, state, created_at FROM run")
+    assert {row["id"]: tuple(row.values())[1:] for row in after} == before  # ids and all else stay
+    rows = store.query("SELECT kind, metric, condition, value FROM scores_by_condition")
+    assert [tuple(row.values()) for row in rows] == [("entities", "matthews", "beam=5", 0.125)]
+    assert {row["kind"] for row in store.query("SELECT kind FROM scores WHERE model = 'mine'")} == {"entities"}
+    kept = predictions(store, "c".ljust(64, "0"), "validation", "best", "swap=0.1")
+    assert kept is not None and len(kept.targets) == len(kept.outputs)
+    assert not store.query("PRAGMA foreign_key_check")
+    store.close()
+
+
+def test_an_older_database_is_merged_after_its_upgrade(store: Store, tmp_path: Path) -> None:
+    old = old_database(tmp_path / "old.db")
+    with pytest.raises(InputError, match="schema 2, this program writes 3; run: hashbench db upgrade --db .*old.db"):
+        merge(store, old)
+    migrate.upgrade(old)
+    assert merge(store, old).finished == 3
+
+
+def test_an_upgrade_gives_the_room_of_the_old_tables_back(tmp_path: Path) -> None:
+    path = old_database(tmp_path / "old.db")
+    migrate.upgrade(path)
+    assert sqlite3.connect(path).execute("PRAGMA freelist_count").fetchone() == (0,)
 
 
 def test_there_is_a_dump_of_every_released_schema() -> None:
@@ -103,7 +154,7 @@ def test_there_is_a_dump_of_every_released_schema() -> None:
 
 def test_upgrading_brings_todays_views(store: Store, place: str) -> None:
     with store.write() as connection:
-        connection.exec_driver_sql("DROP VIEW table_6")
+        connection.exec_driver_sql("DROP VIEW hashformers_table_6")
     migrate.upgrade(place)
     with store.read() as connection:
         assert set(sa.inspect(connection).get_view_names()) == set(views.VIEWS)
@@ -112,7 +163,7 @@ def test_upgrading_brings_todays_views(store: Store, place: str) -> None:
 def test_a_newer_database_is_left_alone(store: Store, place: str) -> None:
     with store.write() as connection:
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0009'")
-    with pytest.raises(InputError, match="schema 9, this program writes 2; install a newer hashbench"):
+    with pytest.raises(InputError, match="schema 9, this program writes 3; install a newer hashbench"):
         migrate.upgrade(place)
     assert [row["version_num"] for row in store.query("SELECT version_num FROM alembic_version")] == ["0009"]
 

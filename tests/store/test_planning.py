@@ -66,7 +66,7 @@ def test_a_void_run_is_planned_again(store: Store, lab: Lab) -> None:
     lab.plan(store, lab.run("a"))
     assert lab.finish_all(store, experiment_id) == 1
     assert store.query("SELECT COUNT(*) AS n FROM metric WHERE name = 'matthews'")[0]["n"] == 2  # both are kept
-    assert store.query("SELECT COUNT(*) AS n FROM glue_scores WHERE checkpoint = 'best'")[0]["n"] == 1
+    assert store.query("SELECT COUNT(*) AS n FROM scores WHERE checkpoint = 'best'")[0]["n"] == 1
 
 
 def test_failed_runs_can_be_given_their_tries_back(store: Store, lab: Lab) -> None:

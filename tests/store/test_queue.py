@@ -19,7 +19,6 @@ from hashbench.store.finishing import finish
 from hashbench.store.queue import (
     LOSSES_PER_TRY,
     Environment,
-    Kind,
     LeaseLost,
     abandon,
     claim,
@@ -108,7 +107,7 @@ def test_runs_come_in_planned_order_with_all_that_a_worker_needs(store: Store, l
 def test_only_runs_of_the_kinds_that_are_asked_for(store: Store, lab: Lab) -> None:
     runs = [lab.run("e", kind="efficiency"), lab.run("p", kind="pretrain"), lab.run("f", needs=["p"])]
     experiment_id = lab.plan(store, *runs)
-    training: tuple[Kind, ...] = ("pretrain", "finetune")
+    training = ("pretrain", "finetune")
     given = {"worker": "w", "lease_s": 60, "max_attempts": 1}
     held = claim(store, experiment_id, **given, kinds=training)
     assert held.kind == "pretrain"

@@ -19,11 +19,9 @@ if TYPE_CHECKING:
     [
         "UPDATE run SET state = 'finished'",  # no such state
         "UPDATE run SET state = 'done'",  # without the attempt that holds its results
-        "UPDATE run SET kind = 'inference'",
         "UPDATE attempt SET state = 'dead'",
         "INSERT INTO dependency (run_id, needs_run_id) VALUES ('nobody', 'nobody')",
-        "INSERT INTO metric (attempt_id, run_id, split, name, step, perturbation, value) "
-        "VALUES (99, 'nobody', '', 'orphan', 0, '', 1)",
+        "INSERT INTO metric (attempt_id, split, name, step, condition, value) VALUES (99, '', 'orphan', 0, '', 1)",
         "DELETE FROM run",  # something hangs on it
     ],
 )

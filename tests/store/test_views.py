@@ -71,7 +71,7 @@ def test_the_108_prr_cells_of_table_2_follow_from_table_1(store: Store, lab: Lab
     assert len(scores) == 14 * 8
     experiment_id = measure(store, lab, scores)
     rows = store.query(
-        "SELECT model, column_name, value FROM table_2 WHERE experiment_id = :id AND checkpoint = 'best'",
+        "SELECT model, column_name, value FROM hashformers_table_2 WHERE experiment_id = :id AND checkpoint = 'best'",
         id=experiment_id,
     )
     found = by(rows, "model", "column_name")
@@ -98,7 +98,8 @@ def test_average_prr_is_the_ratio_of_the_averages_not_the_mean_of_the_ratios(sto
 def test_averages_of_table_1(store: Store, lab: Lab) -> None:
     printed = published("1")
     experiment_id = measure(store, lab, {key: value for key, value in printed.items() if key[1] in TASKS})
-    rows = store.query("SELECT * FROM table_1 WHERE experiment_id = :id AND checkpoint = 'last'", id=experiment_id)
+    sql = "SELECT * FROM hashformers_table_1 WHERE experiment_id = :id AND checkpoint = 'last'"
+    rows = store.query(sql, id=experiment_id)
     found = by(rows, "model", "column_name")
     assert len(found) == 14 * 9
     for key, value in printed.items():
@@ -111,7 +112,8 @@ def test_table_6_pairs_models_on_pieces_with_their_partners_on_words(store: Stor
     pairs = {key: value for key, value in printed.items() if key[1] in TASKS}
     others = {key: value for key, value in published("1").items() if key[0] == "bert-sr" and key[1] in TASKS}
     experiment_id = measure(store, lab, pairs | others)
-    rows = store.query("SELECT * FROM table_6 WHERE experiment_id = :id AND checkpoint = 'best'", id=experiment_id)
+    sql = "SELECT * FROM hashformers_table_6 WHERE experiment_id = :id AND checkpoint = 'best'"
+    rows = store.query(sql, id=experiment_id)
     found = by(rows, "model", "column_name")
     assert {model for model, _ in found} == {model for model, _ in pairs}
     for (model, column), value in printed.items():
@@ -157,7 +159,7 @@ def test_means_over_seeds_and_what_is_missing(store: Store, lab: Lab) -> None:
     assert len(rows) == 1
     assert rows[0]["value"] == pytest.approx(0.6)  # (0.5 + 0.7) / 2
     assert (rows[0]["n"], rows[0]["n_missing"], rows[0]["own"]) == (2, 1, 1)
-    sql = "SELECT seed, value, reason FROM glue_scores WHERE checkpoint = 'best' AND value IS NULL"
+    sql = "SELECT seed, value, reason FROM scores WHERE checkpoint = 'best' AND value IS NULL"
     assert [tuple(row.values()) for row in store.query(sql)] == [(2, None, "constant predictions")]
 
 
@@ -167,7 +169,7 @@ def test_best_and_last_are_read_at_their_own_step(store: Store, lab: Lab) -> Non
     noise = [Metric("loss", 1.0, "train", 20), Metric("matthews", 0.9, "validation", 20, condition="typos")]
     run = lab.run("a")
     lab.finish_all(store, lab.plan(store, run), {run.id: Result([*curve, *steps, *noise])})
-    rows = store.query("SELECT checkpoint, step, value FROM glue_scores")
+    rows = store.query("SELECT checkpoint, step, value FROM scores")
     assert {tuple(row.values()) for row in rows} == {("best", 20, 0.6), ("last", 30, 0.4)}
 
 
@@ -196,7 +198,7 @@ def test_two_experiments_that_share_a_run_keep_their_labels(store: Store, lab: L
     lab.finish_all(store, lab.plan(store, lab.run("a", model="mine"), name="one"))
     second = lab.plan(store, lab.run("a", model="renamed"), name="two")
     assert lab.claim(store, second) is None  # nothing is done twice
-    rows = store.query("SELECT experiment, model FROM glue_scores WHERE checkpoint = 'best' ORDER BY experiment")
+    rows = store.query("SELECT experiment, model FROM scores WHERE checkpoint = 'best' ORDER BY experiment")
     assert [tuple(row.values()) for row in rows] == [("one", "mine"), ("two", "renamed")]
 
 
@@ -225,7 +227,10 @@ def efficiency(store: Store, lab: Lab, **more: float) -> int:
 
 def test_compression_and_share_of_the_embedding(store: Store, lab: Lab) -> None:
     experiment_id = efficiency(store, lab)
-    sql = "SELECT column_name, value FROM table_2 WHERE experiment_id = :id AND model = 'mine' AND checkpoint = ''"
+    sql = (
+        "SELECT column_name, value FROM hashformers_table_2 "
+        "WHERE experiment_id = :id AND model = 'mine' AND checkpoint = ''"
+    )
     found = by(store.query(sql, id=experiment_id), "column_name")
     assert (found["total_params"], found["emb_params"]) == (86_146_562, 99_072)
     assert round(100 * found["pcr_all"], 1) == 30.9  # table 2, MD-Proj
@@ -244,7 +249,7 @@ def test_every_printed_compression_ratio_follows_from_the_exact_counts(store: St
     counted = {m: [Metric(name, printed[m, f"{name}_exact"]) for name in names] for m in models}
     experiment_id = lab.plan(store, *runs.values())
     lab.finish_all(store, experiment_id, {runs[model].id: Result(counted[model]) for model in models})
-    found = by(store.query("SELECT * FROM table_2 WHERE checkpoint = ''"), "model", "column_name")
+    found = by(store.query("SELECT * FROM hashformers_table_2 WHERE checkpoint = ''"), "model", "column_name")
     slips = {f"hashformer-{h}-{kind}" for h in ("md", "lsh") for kind in ("emb-1k", "pool")}  # PoEP printed 1.0
     for (model, column), value in printed.items():
         if column in ("pcr_all", "pcr_emb", "poep") and model != "canine-c":
@@ -254,7 +259,7 @@ def test_every_printed_compression_ratio_follows_from_the_exact_counts(store: St
 
 def test_speed_up_is_formed_within_one_run_and_ranges_over_tasks(store: Store, lab: Lab) -> None:
     experiment_id = efficiency(store, lab, pretrain_optimizer_ms=5.0)
-    sql = "SELECT column_name, value, value_high FROM table_3 WHERE experiment_id = :id AND model = 'mine'"
+    sql = "SELECT column_name, value, value_high FROM hashformers_table_3 WHERE experiment_id = :id AND model = 'mine'"
     found = {row["column_name"]: (row["value"], row["value_high"]) for row in store.query(sql, id=experiment_id)}
     assert found == {
         "pt_ms": (10.0, None),
@@ -269,7 +274,7 @@ def test_speed_up_is_formed_within_one_run_and_ranges_over_tasks(store: Store, l
 
 def test_parameters_of_a_pre_training_stand_in_where_no_efficiency_run_is(store: Store, lab: Lab) -> None:
     pretrain = lab.run("p", kind="pretrain", model="mine", task=None, metric=None)
-    metrics = [Metric("total_params", 5.0), Metric("emb_params", 2.0), Metric("pretrain_ms", 1.0)]
+    metrics = [Metric("total_params", 5.0), Metric("emb_params", 2.0)]
     lab.finish_all(store, lab.plan(store, pretrain), {pretrain.id: Result(metrics)})
     row = store.query("SELECT * FROM efficiency")[0]
     assert (row["total_params"], row["emb_params"], row["pretrain_ms"]) == (5.0, 2.0, None)
@@ -277,12 +282,12 @@ def test_parameters_of_a_pre_training_stand_in_where_no_efficiency_run_is(store:
     assert not store.query("SELECT * FROM pcr")  # no baseline, no ratio
 
 
-def test_provenance_names_the_place_but_not_the_host(store: Store, lab: Lab) -> None:
+def test_run_origins_name_the_place_but_not_the_host(store: Store, lab: Lab) -> None:
     place = Environment("box7", "abc123", "- old\n+ new", {"torch": "2.13.0"}, {}, "AMD EPYC, 2 cores")
     experiment_id = lab.plan(store, lab.run("a"))
     held = claim(store, experiment_id, worker="w", lease_s=60, max_attempts=1, environment=place)
     finish(store, held, Result(lab.score("matthews", 0.5), notes={"data": "built-in"}))
-    row = store.query("SELECT * FROM provenance")[0]
+    row = store.query("SELECT * FROM run_origins")[0]
     assert (row["git_commit"], row["has_diff"], row["hardware_name"]) == ("abc123", 1, "AMD EPYC, 2 cores")
     assert (row["packages"], row["notes"]) == ('{"torch":"2.13.0"}', '{"data":"built-in"}')
     assert "box7" not in str(row)

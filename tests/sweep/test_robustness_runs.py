@@ -34,7 +34,7 @@ robustness: {perturbations: [swap, case, unseen], rates: [0.1, 0.3]}
 threads: 1
 """
 OUTPUTS = """
-SELECT r.kind, p.perturbation AS condition, p.outputs FROM predictions p JOIN run r ON r.finished_attempt = p.attempt_id
+SELECT r.kind, p.condition, p.outputs FROM predictions p JOIN run r ON r.finished_attempt = p.attempt_id
 WHERE p.checkpoint = 'best' AND r.kind IN ('finetune', 'robustness')
 """
 
@@ -81,7 +81,7 @@ def test_at_rate_0_outputs_and_scores_are_those_of_the_fine_tuning_bit_for_bit(f
     assert np.array_equal(found["finetune", ""], found["robustness", ""])
     assert not np.array_equal(found["robustness", "swap=0.3"], found["robustness", ""])
     ours = store.query("SELECT metric, value FROM robustness WHERE condition = ''")
-    theirs = store.query("SELECT metric, value FROM glue_scores WHERE kind = 'finetune' AND checkpoint = 'best'")
+    theirs = store.query("SELECT metric, value FROM scores WHERE kind = 'finetune' AND checkpoint = 'best'")
     # the fine-tuning stands in two experiments, with and without noise
     assert {tuple(row.values()) for row in ours} == {tuple(row.values()) for row in theirs}
     assert measure_robustness(store, draws=50).notes == ()

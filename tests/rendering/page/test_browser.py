@@ -72,7 +72,7 @@ def test_a_cell_equals_the_database_and_its_panel_names_the_runs(opened: Browser
     value = opened.run("document.querySelector('#panel-body .v').textContent")
     assert value == f"{100 * scores(store, 'sst2')['bert-mlm']:.1f}"
     assert opened.run("document.getElementById('panel').open") is True
-    runs = store.query("SELECT run_id, value FROM glue_scores WHERE own = 1 AND task = 'sst2' AND model = 'bert-mlm' "
+    runs = store.query("SELECT run_id, value FROM scores WHERE own = 1 AND task = 'sst2' AND model = 'bert-mlm' "
                        "AND checkpoint = 'best' ORDER BY seed")  # fmt: skip
     shown = opened.run(RUNS)
     assert shown == [[row["run_id"][:16], f"{100 * row['value']:.2f}"] for row in runs]

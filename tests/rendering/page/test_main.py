@@ -90,7 +90,7 @@ def test_every_cell_with_a_score_names_its_runs(text: str, store: Store) -> None
     column = next(one for one in own["columns"] if one["tasks"] == ["cola"])
     runs = [data["runs"][place] for place in own["rows"][0]["runs"]]
     found = {run["id"] for run in runs if run.get("task") is not None and data["texts"][run["task"]] == "cola"}
-    rows = store.query("SELECT run_id FROM glue_scores WHERE own = 1 AND task = 'cola' AND model = 'bert-mlm'")
+    rows = store.query("SELECT run_id FROM scores WHERE own = 1 AND task = 'cola' AND model = 'bert-mlm'")
     assert found == {row["run_id"][:16] for row in rows}
     assert column["reads"] == "matthews validation"
 

@@ -19,11 +19,11 @@ function runsBehind(table, row, column) {
   const done = all.filter((run) => text(run.state) === "done");
   if (column.scored) return done.filter((run) => column.tasks.includes(text(run.task)));
   if (column.measure === "minutes") return done;
-  for (const kind of ["efficiency", "pretrain", "finetune"]) {
+  for (const kind of ["efficiency", "pretrain"]) {
     const found = done.filter((run) => text(run.kind) === kind);
     if (found.length) return found;
   }
-  return [];
+  return done.filter((run) => run.seed !== undefined); // trainings; a trivial baseline has no seed
 }
 
 function runRow(run, column) {
