@@ -8,12 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hashbench.errors import InputError
-from hashbench.plots.base import Drawn, FigureData, Format, NothingToDraw
+from hashbench.plots.base import Drawn, FigureData, ImageFormat, NothingToDraw
 from hashbench.plots.sheet import save, styled
 from hashbench.store.engine import Store, open_store
 from hashbench.tables.request import ReportRequest
 
-FORMATS: tuple[Format, ...] = ("png", "pdf", "svg")
+FORMATS: tuple[ImageFormat, ...] = ("png", "pdf", "svg")
 
 
 def parser(what: str) -> argparse.ArgumentParser:

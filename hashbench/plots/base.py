@@ -18,7 +18,7 @@ from hashbench.tables.request import ReportRequest
 from hashbench.tables.table import Table
 
 Width = Literal["single", "double"]
-Format = Literal["png", "svg", "pdf"]
+ImageFormat = Literal["png", "svg", "pdf"]
 
 
 class NothingToDraw(Exception):

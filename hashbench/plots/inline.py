@@ -38,7 +38,7 @@ def inline_svg(drawn: Drawn) -> str:
     used = set(re.findall(r'(?:url\(|href=")#(\w+)', file.getvalue()))
     for element in list(root.iter()):
         element.tag = element.tag.removeprefix(NAMESPACE)
-        element.text, element.tail = (element.text or "").strip(), None
+        element.text, element.tail = (element.text or "").strip() or None, None
         _name(element, drawn.name, used)
         element.attrib = {key: _short(key, value) for key, value in element.attrib.items()}
         if element.attrib.get("transform", "").startswith("rotate(-0 "):
@@ -75,14 +75,10 @@ def _short(key: str, value: str) -> str:
         return value
     if key in ("style", "fill"):
         value = re.sub(r"\s*font-family:[^;]*;?|\s*stroke-linejoin: (?:round|bevel);?", "", value)
-        value = re.sub(r"#[0-9a-f]{6}", lambda found: _themed(found[0]), value)
+        value = re.sub("|".join(THEME), lambda colour: f"var(--{THEME[colour[0]][0]})", value)
         return re.sub(r"([:;]) ", r"\1", value)
-    value = re.sub(r"-?\d+\.\d+", lambda found: f"{float(found[0]):.2f}".rstrip("0").rstrip("."), value)
+    value = re.sub(r"-?\d+\.\d+", lambda number: f"{float(number[0]):.2f}".rstrip("0").rstrip("."), value)
     return re.sub(r"\s*\n", "", value)
-
-
-def _themed(colour: str) -> str:
-    return f"var(--{THEME[colour][0]})" if colour in THEME else colour
 
 
 def _share_style(element: ElementTree.Element) -> None:

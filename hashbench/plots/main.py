@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from hashbench.errors import InputError
-from hashbench.plots.base import Drawn, FigureData, Format, NothingToDraw, Width
+from hashbench.plots.base import Drawn, FigureData, ImageFormat, NothingToDraw, Width
 from hashbench.plots.inline import inline_svg
 from hashbench.plots.registry import find_plot, plots
 from hashbench.plots.sheet import save, styled
@@ -41,7 +41,7 @@ def plot(
     *,
     experiment: str | None = None,
     folder: Path,
-    format: Format = "png",
+    format: ImageFormat = "png",
     width: Width = "double",
 ) -> Plotted:
     """Draws the named figures, or all that the experiment (None: the one swept last) has data for.

@@ -18,7 +18,7 @@ from hashbench.tables.fronts import COSTS, Cost, Point, front, points_of, score_
 from hashbench.tables.table import Table, scaled
 
 LEAST = 4.0  # percent that the vertical axis spans
-BODY = {"single": 2.3, "double": 3.3}  # inches
+HEIGHT = {"single": 2.3, "double": 3.3}  # inches
 STEP = 8.0  # points between two places of a name
 SEVERAL = 2  # models; one alone is no comparison
 
@@ -41,7 +41,7 @@ def _figure(data: FigureData, cost: Cost, points: Sequence[Point]) -> Drawn:
         data,
         cost.file,
         f"score and {cost.title}",
-        body=BODY[data.width],
+        height=HEIGHT[data.width],
         models=[] if named else [point.model for point in points],
         handles=[Line2D([], [], color=FRONT, lw=1.2, label="Pareto front")],
         also=[f"average over {tasks}" if tasks else f"score: {column.name}", "bars: sd over seeds"],
@@ -55,7 +55,7 @@ def _figure(data: FigureData, cost: Cost, points: Sequence[Point]) -> Drawn:
     axes.margins(x=0.2 if named else 0.08, y=0.12)
     widen(axes, LEAST)
     plain_axes(axes)
-    _floors(axes, table, column.name)
+    _baselines(axes, table, column.name)
     if named:
         drawn.figure.draw_without_rendering()  # places are known once the layout is made
         _label(axes, points)
@@ -89,7 +89,7 @@ def _count(value: float) -> str:
     ('20K', '10M', '0')
     """
     count, unit = scaled(value)
-    return f"{count:g}{unit}" if value else "0"
+    return f"{count:.3g}{unit}" if value else "0"
 
 
 def _points(axes: Axes, points: Sequence[Point], score: str, cost: str) -> None:
@@ -99,17 +99,16 @@ def _points(axes: Axes, points: Sequence[Point], score: str, cost: str) -> None:
     scores = [point.score for point in best] + [best[-1].score]
     axes.step(costs, scores, where="post", color=FRONT, lw=1.2, zorder=1)
     for point in points:
-        look = marker_of(point.model)
         mark, _, _ = axes.errorbar(
             point.cost, point.score, yerr=point.deviation or None, linestyle="none", capsize=2, elinewidth=0.8,
-            zorder=3, **{**look, "markersize": 5},
+            zorder=3, **marker_of(point.model, 5),
         )  # fmt: skip
         deviation = f" ± {point.deviation:.2f}" if point.deviation else ""
         tip(mark, f"{point.name}\n{score}: {point.score:.2f}{deviation}\n{cost}: {_count(point.cost)}")
 
 
-def _floors(axes: Axes, table: Table, score: str) -> None:
-    """A dashed line at the score of each floor; one outside of the plot is named at its lower edge."""
+def _baselines(axes: Axes, table: Table, score: str) -> None:
+    """A dashed line at the score of each trivial baseline; one outside of the plot is named at its lower edge."""
     low, high = axes.get_ylim()
     below = []
     for row in table.rows:

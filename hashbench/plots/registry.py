@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import pkgutil
 from functools import cache
-from pathlib import Path
 
+import hashbench.plots
 from hashbench.errors import InputError, near_match
 from hashbench.plots.base import Plot
 
@@ -13,9 +14,9 @@ from hashbench.plots.base import Plot
 @cache
 def plots() -> dict[str, Plot]:
     """All figures, by name in alphabetical order."""
-    files = sorted(file.stem for file in Path(__file__).parent.glob("*.py") if file.stem != "__init__")
-    modules = [importlib.import_module(f"hashbench.plots.{name}") for name in files]
-    found = [plot for module in modules for name, plot in vars(module).items() if name == "PLOT"]
+    files = pkgutil.iter_modules(hashbench.plots.__path__, "hashbench.plots.")
+    contents = [vars(importlib.import_module(file.name)) for file in files]
+    found: list[Plot] = [content["PLOT"] for content in contents if "PLOT" in content]
     return {plot.name: plot for plot in sorted(found, key=lambda plot: plot.name)}
 
 

@@ -9,7 +9,7 @@ from matplotlib.patches import Patch
 
 from hashbench.plots.base import Drawn, FigureData, NothingToDraw, Plot
 from hashbench.plots.colours import COLOURS
-from hashbench.plots.sheet import GREY, QUIET, SMALL, plain_axes, sheet, tip
+from hashbench.plots.sheet import GREY, QUIET, SMALL, name_rows, sheet, tip
 from hashbench.results.measured import Measured
 from hashbench.tables.numbers import number
 from hashbench.tables.table import scaled
@@ -21,7 +21,7 @@ HATCH = "////"  # so that a print without colours shows which part is which
 
 
 @dataclass(frozen=True)
-class Share:
+class EmbeddingShare:
     """The parameters of a model."""
 
     model: str
@@ -34,20 +34,18 @@ class Share:
         return 100 * self.embedding / self.total
 
 
-def shares(measured: Measured) -> list[Share]:
+def shares(measured: Measured) -> list[EmbeddingShare]:
     """Every model of which both counts are stored, in the experiment's order."""
-    found = []
-    for entry in {entry.model: entry for entry in measured.entries if entry.kind == "model"}.values():
-        embedding, total = _count(measured, entry.model, "emb_params"), _count(measured, entry.model, "total_params")
-        if embedding is not None and total:
-            found.append(Share(entry.model, embedding, total))
-    return found
-
-
-def _count(measured: Measured, model: str, name: str) -> float | None:
-    facts = measured.facts.items()
-    found = [fact.value for (label, _, fact_name), fact in facts if (label, fact_name) == (model, name)]
-    return next((value for value in found if value is not None), None)
+    counts: dict[str, dict[str, float]] = {}
+    for (model, _, name), fact in measured.facts.items():
+        if fact.value is not None:
+            counts.setdefault(model, {}).setdefault(name, fact.value)
+    known = {entry.model: counts.get(entry.model, {}) for entry in measured.entries if entry.kind == "model"}
+    return [
+        EmbeddingShare(model, count["emb_params"], count["total_params"])
+        for model, count in known.items()
+        if "emb_params" in count and count.get("total_params")
+    ]
 
 
 def draw(data: FigureData) -> list[Drawn]:
@@ -59,7 +57,7 @@ def draw(data: FigureData) -> list[Drawn]:
         data,
         "shares",
         "share of the embedding in all parameters",
-        body=len(found) * BAR + AROUND,
+        height=len(found) * BAR + AROUND,
         handles=[
             Patch(facecolor=EMBEDDING, edgecolor="white", hatch=HATCH, lw=0, label="embedding"),
             Patch(facecolor=REST, lw=0, label="encoder and the rest"),
@@ -71,8 +69,8 @@ def draw(data: FigureData) -> list[Drawn]:
     return [drawn]
 
 
-def _bars(axes: Axes, found: list[Share]) -> None:
-    for place, share in enumerate(found):
+def _bars(axes: Axes, shares: list[EmbeddingShare]) -> None:
+    for place, share in enumerate(shares):
         value, unit = scaled(share.total)
         text = f"{share.percent:.1f} %  of {number(value, unit)}"
         embedding = axes.barh(
@@ -82,12 +80,9 @@ def _bars(axes: Axes, found: list[Share]) -> None:
         for bar in (*embedding, *rest):
             tip(bar, f"{share.model}\nembedding: {text}")
         axes.annotate(text, (100, place), xytext=(4, 0), textcoords="offset points", va="center", fontsize=SMALL)
-    axes.set_yticks(range(len(found)), [share.model for share in found])
-    axes.set_ylim(len(found) - 0.4, -0.6)
     axes.set_xlim(0, 100)
-    axes.tick_params(axis="y", length=0)
     axes.set_xlabel("percent of the parameters", color=QUIET)
-    plain_axes(axes, grid="x")
+    name_rows(axes, [share.model for share in shares])
     axes.spines["bottom"].set_visible(False)
 
 

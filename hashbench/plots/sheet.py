@@ -6,9 +6,11 @@ Its height follows from what stands on it. Letters have their size in print: inc
 from __future__ import annotations
 
 import json
+import math
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import matplotlib
@@ -20,29 +22,31 @@ from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 
 from hashbench.errors import InputError
-from hashbench.plots.base import Drawn, FigureData, Format
+from hashbench.plots.base import Drawn, FigureData, ImageFormat
 from hashbench.plots.colours import COLOURS, MARKERS, look_of
 from hashbench.tables.legend import without_details
 
 WIDTHS = {"single": 3.03, "double": 6.30}  # inches: a column and the text of ACL's style (7.7 and 16 cm)
+BESIDE = {"single": 2, "double": 4}  # small panels side by side
 TITLE, TEXT, SMALL = 8.0, 7.0, 6.0  # points
 LOUD = "#b00020"
 INK = "#222222"
 QUIET = "#555555"
 FRONT = "#777777"  # the line of a Pareto front
 GREY = "#c9d6df"  # what is not the point of a figure
-FLOOR_DASHES = ("--", ":", "-.")  # lines of the trivial baselines
 GRID = "#d9d9d9"
+DASHES = ("--", ":", "-.")  # lines of the trivial baselines
 BOLD = 1.17  # bold letters are wider
-SAID = ("encoder", "pre-training")  # of what the table stands on
+NAMED = ("encoder", "pre-training")  # of the provenance of a table
 PER_INCH = 2.15  # characters of one point size: n points give 2.15 * 72 / n in an inch of small print
 DPI = 300  # of PNG
+# Font type 42 is one that a publisher can embed; the salt makes an SVG the same every time.
 STYLE: Any = {
     "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans"], "font.size": TEXT, "axes.titlesize": TEXT,
     "axes.labelsize": TEXT, "xtick.labelsize": SMALL, "ytick.labelsize": SMALL, "legend.fontsize": SMALL,
     "axes.spines.top": False, "axes.spines.right": False, "axes.linewidth": 0.6, "xtick.major.width": 0.6,
     "ytick.major.width": 0.6, "axes.axisbelow": True, "pdf.fonttype": 42, "svg.hashsalt": "hashbench",
-}  # fmt: skip  # 42: letters that a publisher can embed; the salt makes an SVG the same every time
+}  # fmt: skip
 
 
 def sheet(
@@ -50,38 +54,45 @@ def sheet(
     name: str,
     title: str,
     *,
-    body: float,
-    shape: tuple[int, int] = (1, 1),
-    models: Sequence[str] = (),
+    height: float,
+    panels: int = 1,
+    columns: int = 1,
+    models: Iterable[str] = (),
+    baselines: Mapping[str, dict[str, Any]] = MappingProxyType({}),
     handles: Sequence[Artist] = (),
     also: Sequence[str] = (),
     warnings: Sequence[str] | None = None,
-    share: str = "none",
+    share_y: bool = False,
 ) -> Drawn:
-    """A figure of the width that is asked for, whose panels are empty and have `body` inches of height.
+    """A figure of the width that is asked for with empty panels, at most `columns` side by side, each `height` inches.
 
-    `models` and `handles` stand in the legend, `also` in the small print; `warnings` None: those of the own table.
-    `share`: "y" where the panels of a row have one vertical axis.
+    The legend holds `models`, `baselines` (see `dashed`) and `handles`, the small print begins with `also`. `warnings`
+    None: those of the own table. `share_y`: the panels of a row have one vertical axis.
     """
-    loud = data.table.warnings if warnings is None else warnings
+    columns = min(columns, panels)
+    body = height * math.ceil(panels / columns)
     width = WIDTHS[data.width]
     figure = Figure(figsize=(width, body), layout="constrained")
     FigureCanvasAgg(figure)
+    loud = data.table.warnings if warnings is None else warnings
     note = _note(data, also)
     top = _head(figure, f"{data.measured.experiment.name}: {title}", loud) if data.alone else 0.0
-    legend, under = _legend(figure, [*map(handle_of, dict.fromkeys(models)), *handles])
+    lines = [Line2D([], [], label=name, **look) for name, look in baselines.items()]
+    legend, under = _legend(figure, [*map(handle_of, dict.fromkeys(models)), *lines, *handles])
     bottom = _foot(figure, note) if data.alone else 0.0
-    height = top + body + under + bottom
-    figure.set_size_inches(width, height)
+    whole = top + body + under + bottom
+    figure.set_size_inches(width, whole)
     for text in figure.texts:
         x, inches = text.get_position()
-        text.set_position((x, (inches if inches > 0 else height + inches) / height))
+        text.set_position((x, (inches if inches > 0 else whole + inches) / whole))
     if legend is not None:
-        legend.set_bbox_to_anchor((0.01, bottom / height), transform=figure.transFigure)
+        legend.set_bbox_to_anchor((0.01, bottom / whole), transform=figure.transFigure)
     engine: Any = figure.get_layout_engine()
-    engine.set(rect=(0, (bottom + under) / height, 1, body / height), w_pad=0.03, h_pad=0.04)
-    panels = figure.subplots(*shape, squeeze=False, sharey="row" if share == "y" else False)
-    return Drawn(name, title, note, figure, tuple(axes for row in panels for axes in row))
+    engine.set(rect=(0, (bottom + under) / whole, 1, body / whole), w_pad=0.03, h_pad=0.04)
+    grid = figure.subplots(math.ceil(panels / columns), columns, squeeze=False, sharey="row" if share_y else False)
+    for axes in grid.flat[panels:]:
+        axes.set_axis_off()
+    return Drawn(name, title, note, figure, tuple(grid.flat[:panels]))
 
 
 def tip(artist: Artist, *texts: str) -> None:
@@ -100,12 +111,11 @@ def handle_of(model: str) -> Line2D:
     return Line2D([], [], label=model, lw=1.0, **marker_of(model))
 
 
-def marker_of(model: str) -> dict[str, Any]:
+def marker_of(model: str, size: float = 4.2) -> dict[str, Any]:
     """The colour and marker of a model as arguments of a plot."""
-    look = look_of(model)
-    colour = COLOURS[look.colour]
+    look, colour = look_of(model), colour_of(model)
     return {
-        "color": colour, "marker": MARKERS[look.marker], "markersize": 4.2, "markeredgewidth": 0.8,
+        "color": colour, "marker": MARKERS[look.marker], "markersize": size, "markeredgewidth": 0.8,
         "markeredgecolor": colour, "markerfacecolor": colour if look.filled else "white",
     }  # fmt: skip
 
@@ -115,9 +125,23 @@ def colour_of(model: str) -> str:
     return COLOURS[look_of(model).colour]
 
 
+def dashed(names: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """How the line of each trivial baseline looks, as arguments of a plot: by name, each once."""
+    pairs = zip(dict.fromkeys(names), DASHES, strict=False)
+    return {name: {"color": QUIET, "lw": 0.9, "ls": dashes} for name, dashes in pairs}
+
+
 def plain_axes(axes: Axes, *, grid: str = "both") -> None:
     """Light grid lines behind what is drawn. `grid`: both, x, y."""
     axes.grid(True, axis=grid, color=GRID, linewidth=0.5)  # type: ignore[arg-type]
+
+
+def name_rows(axes: Axes, names: Sequence[str]) -> None:
+    """A panel whose rows are named at the left, the first one on top."""
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0)
+    plain_axes(axes, grid="x")
 
 
 def widen(axes: Axes, least: float) -> None:
@@ -128,7 +152,7 @@ def widen(axes: Axes, least: float) -> None:
         axes.set_ylim(middle - least / 2, middle + least / 2)
 
 
-def save(drawn: Drawn, folder: Path, format: Format) -> Path:
+def save(drawn: Drawn, folder: Path, format: ImageFormat) -> Path:
     """The file that was written."""
     path = folder / f"{drawn.name}.{format}"
     dated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}  # the same figure is the same file
@@ -161,8 +185,9 @@ def _head(figure: Figure, title: str, warnings: Sequence[str]) -> float:
 
 def _note(data: FigureData, also: Sequence[str]) -> str:
     """What a figure shows and what it stands on, in one sentence."""
-    facts = [f"seeds {seeds}" for seeds in [_seeds(data)] if seeds]
-    facts += [f"{what}: {value}" for what, value in data.table.provenance if what in SAID and value[:5] != "none "]
+    seeds = sorted({run.seed for run in data.measured.runs if run.is_scored and run.seed is not None})
+    facts = [f"seeds {', '.join(map(str, seeds))}"] if seeds else []
+    facts += [f"{what}: {value}" for what, value in data.table.provenance if what in NAMED and value[:5] != "none "]
     return "; ".join([*also, *facts]) + "."
 
 
@@ -171,11 +196,6 @@ def _foot(figure: Figure, note: str) -> float:
     lines = _lines(figure, [note], SMALL)
     figure.text(0.01, 0.04, "\n".join(lines), va="bottom", fontsize=SMALL, color=QUIET)
     return 0.08 + 0.11 * len(lines)
-
-
-def _seeds(data: FigureData) -> str:
-    runs = [run for run in data.measured.runs if run.is_scored and run.seed is not None]
-    return ", ".join(str(seed) for seed in sorted({run.seed for run in runs if run.seed is not None}))
 
 
 def _legend(figure: Figure, handles: Sequence[Artist]) -> tuple[Legend | None, float]:
