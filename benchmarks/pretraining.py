@@ -29,7 +29,7 @@ from torch import Tensor, nn
 from hashbench.allocator import keep_freed_memory
 from hashbench.embeddings.base import SPECIALS, Batch
 from hashbench.embeddings.registry import build_embedding, find_model
-from hashbench.encoders.bert import SIZES, BertEncoder, EncoderConfig
+from hashbench.encoders.bert import SIZES, BertConfig, BertEncoder
 from hashbench.objectives import mlm, shuffle_random
 from hashbench.training.heads import make_head, objective_loss
 from hashbench.training.model import Model
@@ -103,7 +103,7 @@ def our_codes(name: str) -> np.ndarray:
     return np.random.default_rng(1).integers(0, 256, size=(N_TYPES, 16), dtype=np.uint8)
 
 
-def ours(name: str, objective: str, config: EncoderConfig, options: argparse.Namespace) -> Contestant:
+def ours(name: str, objective: str, config: BertConfig, options: argparse.Namespace) -> Contestant:
     """A model of the suite with its pre-training head."""
     model = Model(build_embedding(find_model(name), config.dim), BertEncoder(config))
     head = make_head(model, objective)
@@ -120,7 +120,7 @@ def ours(name: str, objective: str, config: EncoderConfig, options: argparse.Nam
     )
 
 
-def peer(objective: str, config: EncoderConfig, options: argparse.Namespace) -> Contestant:
+def peer(objective: str, config: BertConfig, options: argparse.Namespace) -> Contestant:
     """transformers' BERT with the same shape and dropout, and the optimizer of a plain loop."""
     from transformers import BertConfig, BertForMaskedLM, BertForTokenClassification
 
@@ -149,7 +149,7 @@ def peer(objective: str, config: EncoderConfig, options: argparse.Namespace) -> 
     return Contestant(name, module, loss, optimizer, False, token_flops(config, objective, options, 1.0))
 
 
-def token_flops(config: EncoderConfig, objective: str, options: argparse.Namespace, share: float) -> float:
+def token_flops(config: BertConfig, objective: str, options: argparse.Namespace, share: float) -> float:
     """Floating-point operations of a token in a training step: 6 for each multiplied weight, 12 d L for attention."""
     layer = 4 * config.dim**2 + 2 * config.dim * config.feed_forward
     head = share * config.dim * (config.dim + VOCABULARY) if objective == "mlm" else 3 * config.dim
@@ -176,7 +176,7 @@ def seconds(contestant: Contestant, steps: list[Step], options: argparse.Namespa
 
 
 def contests(
-    config: EncoderConfig, options: argparse.Namespace
+    config: BertConfig, options: argparse.Namespace
 ) -> Iterator[tuple[str, list[Contestant], list[list[Step]]]]:
     """For each objective the peer, then ours, and the steps of each (the same corruption)."""
     for objective, names in (("mlm", ["bert-mlm"]), ("shuffle_random", ["bert-sr", "hashformer-lsh-proj"])):

@@ -12,7 +12,7 @@ from hashbench.embeddings.base import Published
 from hashbench.errors import InputError
 
 
-class Config(Protocol):
+class EncoderConfig(Protocol):
     """What the suite asks of the shape of any encoder; each architecture adds its own values."""
 
     @property
@@ -49,7 +49,7 @@ class Config(Protocol):
 class Encoder(nn.Module):
     """Token vectors to states. A family implements `forward` and `max_length`; `states_mask` where lengths change."""
 
-    config: Any  # a Config; each family narrows the type
+    config: Any  # an EncoderConfig; each family narrows the type
     keeps_length = True  # whether there is a state for each token, which pre-training needs
 
     @property
@@ -110,4 +110,4 @@ class Architecture:
     """An encoder that a model can name: its module, made from a config, and the config of each size."""
 
     build: Callable[[Any], Encoder]
-    sizes: Mapping[str, Any]  # size -> a frozen dataclass that is a Config
+    sizes: Mapping[str, Any]  # size -> a frozen dataclass that is an EncoderConfig

@@ -13,21 +13,21 @@ molecule j is that of characters 4j .. 4j+3, although it stands for the four bef
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from hashbench.embeddings.base import Published
-from hashbench.encoders.base import Architecture, Encoder
-from hashbench.encoders.bert import EncoderConfig, Layer
+from hashbench.encoders.base import Architecture
+from hashbench.encoders.bert import BertConfig
+from hashbench.encoders.transformer import SHAPES, TransformerEncoder, TransformerLayer, without_padding
 from hashbench.errors import InputError
-from hashbench.layers import Dropout, init_weights
 
 
 @dataclass(frozen=True)
-class CanineConfig(EncoderConfig):
+class CanineConfig(BertConfig):
     """The shape of CANINE's encoder. Defaults: the published model's, but for positions, of which it has 16,384."""
 
     max_positions: int = 2048  # longer inputs were never trained
@@ -43,16 +43,12 @@ class CanineConfig(EncoderConfig):
             raise InputError("encoder: downsampling and block must be at least 1; correct the encoder's values")
 
 
-SIZES: dict[str, CanineConfig] = {  # base is the published one; the others are ours, with the shapes of BERT's
-    "tiny": CanineConfig(layers=2, heads=2, dim=128, feed_forward=512),
-    "mini": CanineConfig(layers=4, heads=4, dim=256, feed_forward=1024),
-    "small": CanineConfig(layers=4, heads=8, dim=512, feed_forward=2048),
-    "medium": CanineConfig(layers=8, heads=8, dim=512, feed_forward=2048),
-    "base": CanineConfig(layers=12, heads=12, dim=768, feed_forward=3072, max_positions=16_384),
-}
+# Base is the published one; the others are ours, with the shapes of BERT's.
+SIZES = {size: CanineConfig(**shape) for size, shape in SHAPES.items()}
+SIZES["base"] = replace(SIZES["base"], max_positions=16_384)
 
 
-class LocalLayer(Layer):
+class LocalLayer(TransformerLayer):
     """A BERT layer whose tokens attend to those of their block alone; the last block may be shorter."""
 
     def __init__(self, config: CanineConfig) -> None:
@@ -74,24 +70,29 @@ class LocalLayer(Layer):
         return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
 
 
-class CanineEncoder(Encoder):
-    """Character vectors to molecule states, fewer by `downsampling`."""
+class CanineEncoder(TransformerEncoder):
+    """Character vectors to molecule states, fewer by `downsampling`.
 
+    A length that is no multiple of four is filled up, so that results never depend on the padding: only molecules of
+    four real characters are seen by any other. Templates with `pad_multiple` 4 leave nothing to fill.
+    """
+
+    config: CanineConfig
+    local: LocalLayer
+    downsample: nn.Linear
+    molecule_norm: nn.LayerNorm
     keeps_length = False
+    unit = "characters"
 
-    def __init__(self, config: CanineConfig) -> None:
-        super().__init__()
-        self.config = config
-        self.positions = nn.Embedding(config.max_positions, config.dim)
-        self.segments = nn.Embedding(config.type_rows, config.dim)
-        self.norm = nn.LayerNorm(config.dim, config.eps)
-        self.dropout = Dropout(config.dropout)
-        self.local = LocalLayer(config)
-        # a convolution of kernel and stride `downsampling` is a linear map of as many states side by side
-        self.downsample = nn.Linear(config.downsampling * config.dim, config.dim)
-        self.molecule_norm = nn.LayerNorm(config.dim, config.eps)
-        self.layers = nn.ModuleList(Layer(config) for _ in range(config.layers))
-        self.apply(init_weights)
+    def parts_before_layers(self) -> dict[str, nn.Module | None]:
+        """The layer of neighbours, and the way from characters to molecules."""
+        dim, eps = self.config.dim, self.config.eps
+        return {
+            "local": LocalLayer(self.config),
+            # a convolution of kernel and stride `downsampling` is a linear map of as many states side by side
+            "downsample": nn.Linear(self.config.downsampling * dim, dim),
+            "molecule_norm": nn.LayerNorm(dim, eps),
+        }
 
     @property
     def max_length(self) -> int:
@@ -99,59 +100,23 @@ class CanineEncoder(Encoder):
         positions = self.config.max_positions - self.config.first_position
         return positions - positions % self.config.downsampling
 
-    @property
-    def segment_rows(self) -> int:
-        """Rows of the segment table."""
-        return self.config.type_rows
-
     def states_mask(self, mask: Tensor) -> Tensor:
         """(B, L) -> (B, ceil(L / 4)): a molecule is there where one of its four characters is."""
         mask = nn.functional.pad(mask, (0, -mask.shape[1] % self.config.downsampling))
         return mask.unflatten(1, (-1, self.config.downsampling)).any(2)
 
-    def forward(self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None = None) -> Tensor:
-        """Vectors (B, L, d), mask (B, L) True on characters, segments (B, L) or None -> molecules (B, ceil(L / 4), d).
-
-        A length that is no multiple of four is filled up, so that results never depend on the padding: only molecules
-        of four real characters are seen by any other. Templates with `pad_multiple` 4 leave nothing to fill.
-        """
-        molecules, mask = self._before_layers(vectors, mask, segments)
-        for layer in self.layers:
-            molecules = layer(molecules, mask)
-        return molecules
-
-    def at(
-        self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None, columns: Tensor, valid: Tensor | None
-    ) -> Tensor:
-        """Some molecules alone (n, d): the last layer makes no other."""
-        molecules, mask = self._before_layers(vectors, mask, segments)
-        for layer in self.layers[:-1]:
-            molecules = layer(molecules, mask)
-        return self.layers[-1].at(molecules, mask, columns, valid)  # type: ignore[operator]
-
-    def _before_layers(
+    def before_layers(
         self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None
     ) -> tuple[Tensor, Tensor | None]:
         """Molecules that enter the first deep layer (B, ceil(L / 4), d), and their mask, None where none is padded."""
         batch, length = vectors.shape[:2]
-        if length > self.max_length:
-            raise InputError(f"encoder: {length} characters, positions for {self.max_length}; shorten max_length")
         if fill := -length % self.config.downsampling:
             mask = torch.ones(batch, length, dtype=torch.bool, device=vectors.device) if mask is None else mask
             mask, vectors = nn.functional.pad(mask, (0, fill)), nn.functional.pad(vectors, (0, 0, 0, fill))
             segments = None if segments is None else nn.functional.pad(segments, (0, fill))
-        if mask is not None and mask.device.type == "cpu" and bool(mask.all()):
-            mask = None
-        molecules = self._molecules(self._characters(vectors, mask, segments))  # (B, L / 4, d)
-        return molecules, None if mask is None else self.states_mask(mask)
-
-    def _characters(self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None) -> Tensor:
-        """(B, L, d) -> (B, L, d): positions, segments, and the attention of neighbours."""
-        first = self.config.first_position
-        kinds = self.segments.weight[0] if segments is None else self.segments(segments)  # (d,) or (B, L, d)
-        vectors = vectors + self.positions.weight[first : first + vectors.shape[1]] + kinds
-        states: Tensor = self.local(self.dropout(self.norm(vectors)), mask)
-        return states
+        mask = without_padding(mask)
+        characters = self.local(self.enter(vectors, segments), mask)  # (B, L, d): the attention of neighbours
+        return self._molecules(characters), None if mask is None else self.states_mask(mask)
 
     def _molecules(self, states: Tensor) -> Tensor:
         """(B, L, d) -> (B, L / 4, d): CLS as it is, then four characters at a time but for the last four."""

@@ -15,15 +15,20 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from hashbench.encoders.attention import attention
 from hashbench.encoders.base import Architecture, Encoder
-from hashbench.encoders.bert import EncoderConfig, Layer
+from hashbench.encoders.transformer import (
+    SHAPES,
+    SelfAttention,
+    TransformerConfig,
+    TransformerEncoder,
+    without_padding,
+)
 from hashbench.errors import InputError
-from hashbench.layers import Dropout, init_weights
+from hashbench.layers import Dropout
 
 
 @dataclass(frozen=True)
-class ProformerConfig:
+class ProformerConfig(TransformerConfig):
     """The shape of the encoder. Defaults: BERT's values, no positions, K = 1."""
 
     layers: int
@@ -37,7 +42,7 @@ class ProformerConfig:
     attention_dropout: float = 0.1
 
     def __post_init__(self) -> None:
-        self.layer()  # refuses what BERT's layers refuse
+        super().__post_init__()
         for name, value, least in (("group", self.group, 1), ("max_positions", self.max_positions, 0)):
             if not isinstance(value, int) or value < least:
                 raise InputError(f"encoder: {name} {value!r} is no whole number from {least} on; correct it")
@@ -45,47 +50,19 @@ class ProformerConfig:
             positions = f"max_positions {self.max_positions}"
             raise InputError(f"encoder: {positions} is no multiple of group {self.group}; choose one that is")
 
-    def layer(self) -> EncoderConfig:
-        """The same shape for a transformer layer."""
-        return EncoderConfig(
-            layers=self.layers,
-            heads=self.heads,
-            dim=self.dim,
-            feed_forward=self.feed_forward,
-            eps=self.eps,
-            dropout=self.dropout,
-            attention_dropout=self.attention_dropout,
-        )
-
 
 # Two layers at every size, as the paper has them beside BERT's twelve; widths are those of BERT's sizes.
-SIZES: dict[str, ProformerConfig] = {
-    "tiny": ProformerConfig(layers=2, heads=2, dim=128, feed_forward=512),
-    "mini": ProformerConfig(layers=2, heads=4, dim=256, feed_forward=1024),
-    "small": ProformerConfig(layers=2, heads=8, dim=512, feed_forward=2048),
-    "medium": ProformerConfig(layers=2, heads=8, dim=512, feed_forward=2048),
-    "base": ProformerConfig(layers=2, heads=12, dim=768, feed_forward=3072),
-}
+SIZES = {size: ProformerConfig(**shape | {"layers": 2}) for size, shape in SHAPES.items()}
 
 
-class LocalProjectionAttention(nn.Module):
+class LocalProjectionAttention(SelfAttention):
     """Eq. 1: attention among K neighbours, then the maximum over them, element by element."""
 
     def __init__(self, config: ProformerConfig) -> None:
-        super().__init__()
-        self.group, self.heads, self.attention_dropout = config.group, config.heads, config.attention_dropout
-        self.qkv = nn.Linear(config.dim, 3 * config.dim)
-        self.attention_out = nn.Linear(config.dim, config.dim)
+        super().__init__(config)
+        self.group = config.group
         self.norm = nn.LayerNorm(config.dim, config.eps)
         self.dropout = Dropout(config.dropout)
-
-    def attend(self, groups: Tensor, allowed: Tensor | None) -> Tensor:
-        """Multi-head self-attention inside each group: (g, K, d) -> (g, K, d)."""
-        n, size, dim = groups.shape
-        query, key, value = self.qkv(groups).view(n, size, 3, self.heads, -1).permute(2, 0, 3, 1, 4)  # (g, H, K, h)
-        out = attention(query, key, value, allowed, self.attention_dropout if self.training else 0.0)
-        attended: Tensor = self.attention_out(out.transpose(1, 2).reshape(n, size, dim))
-        return attended
 
     def forward(self, states: Tensor, mask: Tensor | None) -> Tensor:
         """States (B, L, d), mask (B, L) or None, L a multiple of K -> (B, L / K, d); a group of padding gives 0."""
@@ -103,31 +80,27 @@ class LocalProjectionAttention(nn.Module):
         return pooled.view(batch, length // self.group, dim)
 
 
-class ProformerEncoder(Encoder):
+class ProformerEncoder(TransformerEncoder):
     """Word vectors to states of groups of K words. An input without a word counts as one word of zeros."""
 
-    def __init__(self, config: ProformerConfig) -> None:
-        super().__init__()
-        self.config = config
-        self.positions = nn.Embedding(config.max_positions, config.dim) if config.max_positions else None
-        self.norm = nn.LayerNorm(config.dim, config.eps)
-        self.dropout = Dropout(config.dropout)
-        self.local = LocalProjectionAttention(config) if config.group > 1 else None
-        self.layers = nn.ModuleList(Layer(config.layer()) for _ in range(config.layers))
-        self.apply(init_weights)
+    config: ProformerConfig
+    local: LocalProjectionAttention | None  # None where K is 1
+    unit = "words"
+    at = Encoder.at  # all states are made, since dropout draws its masks for all of them
 
-    @property
-    def max_length(self) -> int | None:
-        """The positions there are; None where there are none."""
-        return self.config.max_positions or None
+    def parts_before_layers(self) -> dict[str, nn.Module | None]:
+        """The attention among K neighbours; none where K is 1."""
+        return {"local": LocalProjectionAttention(self.config) if self.config.group > 1 else None}
 
     @property
     def length_multiple(self) -> int:
         """K."""
         return self.config.group
 
-    def forward(self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None = None) -> Tensor:
-        """Vectors (B, L, d), mask (B, L) True on words or None without padding -> states (B, ceil(L / K), d).
+    def before_layers(
+        self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None
+    ) -> tuple[Tensor, Tensor | None]:
+        """Groups that enter the first layer (B, ceil(L / K), d), and their mask, None where none is padded.
 
         L is filled up to a multiple of K here, so that no batch needs to know it. There are no segments.
         """
@@ -136,31 +109,17 @@ class ProformerEncoder(Encoder):
             mask = vectors.new_ones(vectors.shape[:2], dtype=torch.bool)
         if mask is not None:
             mask = nn.functional.pad(with_a_word(mask), (0, missing))  # (B, L)
-        vectors = nn.functional.pad(vectors, (0, 0, 0, missing))  # (B, L, d)
-        states: Tensor = self.dropout(self.norm(self._placed(vectors)))
-        if mask is not None and mask.device.type == "cpu" and bool(mask.all()):
-            mask = None
+        states = self.enter(nn.functional.pad(vectors, (0, 0, 0, missing)), None)  # (B, L, d)
+        mask = without_padding(mask)
         if self.local is not None:
             states = self.local(states, mask)  # (B, L / K, d)
             mask = None if mask is None else grouped(mask, self.config.group)
-        for layer in self.layers:
-            states = layer(states, mask)
-        return states
+        return states, mask
 
     def states_mask(self, mask: Tensor) -> Tensor:
         """(B, L) -> (B, ceil(L / K)): True on groups with a word."""
         missing = -mask.shape[1] % self.config.group
         return grouped(nn.functional.pad(with_a_word(mask), (0, missing)), self.config.group)
-
-    def _placed(self, vectors: Tensor) -> Tensor:
-        """Vectors (B, L, d) plus the learned positions, if there are any."""
-        if self.positions is None:
-            return vectors
-        length = vectors.shape[1]
-        if length > self.config.max_positions:
-            have = f"positions for {self.config.max_positions}"
-            raise InputError(f"encoder: {length} words, {have}; shorten max_length")
-        return vectors + self.positions.weight[:length]
 
 
 def with_a_word(mask: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ from typing import Any
 from hashbench.encoders.base import Architecture, Encoder
 from hashbench.errors import InputError, near_match
 
-NOT_FAMILIES = {"__init__", "attention", "base", "registry"}
+NOT_FAMILIES = {"__init__", "attention", "base", "registry", "transformer"}
 
 
 @functools.cache

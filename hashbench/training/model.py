@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from hashbench.embeddings.base import Batch, Embedding, ModelSpec, Published
 from hashbench.embeddings.registry import build_embedding
-from hashbench.encoders.base import Config, Encoder
+from hashbench.encoders.base import Encoder, EncoderConfig
 from hashbench.encoders.registry import make_encoder
 from hashbench.errors import InputError
 from hashbench.objectives.classification import Pooling
@@ -23,7 +23,7 @@ class Model(nn.Module):
 
     def __init__(self, embedding: Embedding, encoder: Encoder) -> None:
         super().__init__()
-        self.config: Config = encoder.config
+        self.config: EncoderConfig = encoder.config
         self.embedding = embedding
         self.encoder = encoder
         self.published_dense: dict[str, Tensor] | None = None  # what the dense layer of a head starts from

@@ -9,13 +9,13 @@ import torch
 from torch import Tensor
 
 from hashbench.encoders.base import Encoder
-from hashbench.encoders.bert import SIZES, BertEncoder, EncoderConfig
+from hashbench.encoders.bert import SIZES, BertConfig, BertEncoder
 from hashbench.errors import InputError
 
-SHAPE = EncoderConfig(layers=2, heads=4, dim=32, feed_forward=64, type_rows=2)
+SHAPE = BertConfig(layers=2, heads=4, dim=32, feed_forward=64, type_rows=2)
 
 
-def reference(config: EncoderConfig) -> torch.nn.Module:
+def reference(config: BertConfig) -> torch.nn.Module:
     """transformers' BERT with weights far from zero, so that errors show."""
     from transformers import BertConfig, BertModel
 
@@ -36,7 +36,7 @@ def reference(config: EncoderConfig) -> torch.nn.Module:
     return model
 
 
-def copied(model: torch.nn.Module, config: EncoderConfig) -> BertEncoder:
+def copied(model: torch.nn.Module, config: BertConfig) -> BertEncoder:
     """Our encoder with the reference's weights."""
     theirs = model.state_dict()
     ours = {
@@ -63,7 +63,7 @@ def copied(model: torch.nn.Module, config: EncoderConfig) -> BertEncoder:
     return encoder
 
 
-def inputs(config: EncoderConfig) -> tuple[Tensor, Tensor, Tensor]:
+def inputs(config: BertConfig) -> tuple[Tensor, Tensor, Tensor]:
     """Vectors (3, 11, d), a mask with rows of 11, 7 and 1 tokens, segments."""
     generator = torch.Generator().manual_seed(1)
     vectors = torch.randn(3, 11, config.dim, generator=generator)
@@ -72,7 +72,7 @@ def inputs(config: EncoderConfig) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def their_states(
-    model: torch.nn.Module, config: EncoderConfig, vectors: Tensor, mask: Tensor, segments: Tensor
+    model: torch.nn.Module, config: BertConfig, vectors: Tensor, mask: Tensor, segments: Tensor
 ) -> Tensor:
     positions = torch.arange(vectors.shape[1])[None] + config.first_position
     states: Tensor = model(
@@ -90,7 +90,7 @@ def test_states_equal_transformers_with_padding() -> None:
 
 
 def test_states_equal_transformers_at_base() -> None:
-    config = EncoderConfig(layers=1, heads=12, dim=768, feed_forward=3072, type_rows=2, first_position=0)
+    config = BertConfig(layers=1, heads=12, dim=768, feed_forward=3072, type_rows=2, first_position=0)
     model = reference(config).eval()
     vectors, mask, segments = inputs(config)
     difference = copied(model, config).eval()(vectors, mask, segments) - their_states(
@@ -173,7 +173,7 @@ def test_dropout_acts_in_training_and_follows_the_seed() -> None:
 
 
 def test_512_tokens_fit_and_513_do_not() -> None:
-    encoder = BertEncoder(EncoderConfig(layers=1, heads=1, dim=4, feed_forward=4)).eval()
+    encoder = BertEncoder(BertConfig(layers=1, heads=1, dim=4, feed_forward=4)).eval()
     assert encoder(torch.zeros(1, 512, 4), None).shape == (1, 512, 4)
     with pytest.raises(InputError, match=r"^encoder: 513 tokens, positions for 512; shorten max_length$"):
         encoder(torch.zeros(1, 513, 4), None)

@@ -9,9 +9,10 @@ import torch
 from torch import Tensor
 
 from hashbench.encoders.base import Encoder
-from hashbench.encoders.bert import EncoderConfig, Layer
-from hashbench.encoders.proformer import LocalProjectionAttention, ProformerConfig, grouped, with_a_word
+from hashbench.encoders.bert import BertConfig
+from hashbench.encoders.proformer import LocalProjectionAttention, grouped, with_a_word
 from hashbench.encoders.registry import make_encoder
+from hashbench.encoders.transformer import TransformerLayer
 from hashbench.errors import InputError
 
 SMALL = {"layers": 2, "heads": 2, "dim": 8, "feed_forward": 12}
@@ -71,10 +72,11 @@ def test_k_1_is_the_null_operation() -> None:
 
 
 def test_layers_are_berts() -> None:
-    config = ProformerConfig(**SMALL)
-    assert all(isinstance(layer, Layer) for layer in made().layers)
-    wanted = EncoderConfig(layers=2, heads=2, dim=8, feed_forward=12, eps=1e-12)
-    assert config.layer() == wanted
+    states = torch.randn(2, 3, 8)
+    for layer in made().layers:
+        berts = TransformerLayer(BertConfig(layers=2, heads=2, dim=8, feed_forward=12, eps=1e-12)).eval()
+        berts.load_state_dict(layer.state_dict())
+        assert torch.equal(layer(states, None), berts(states, None))
 
 
 @pytest.mark.parametrize("group", [1, 2, 3, 4])
