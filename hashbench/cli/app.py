@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from hashbench.cli import dashboards, data, database, drawing, experiments
+from hashbench.cli import dashboards, data, database, drawing
 from hashbench.cli.check import check
 from hashbench.cli.claims import report_claims
 from hashbench.cli.compare import compare
@@ -27,6 +27,7 @@ from hashbench.cli.report import report
 from hashbench.cli.robustness import report_robustness
 from hashbench.cli.schema import schema
 from hashbench.cli.spelling import in_this_release
+from hashbench.cli.status import status
 from hashbench.cli.sweep import sweep
 from hashbench.errors import InputError
 
@@ -73,7 +74,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (
-    sweep, experiments.status, check, report, compare, schema, drawing.plot, params,
+    sweep, status, check, report, compare, schema, drawing.plot, params,
     costs, encode, models, neighbours, export, predict, dashboards.dashboard,
 ):  # fmt: skip
     app.command()(command)

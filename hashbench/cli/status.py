@@ -1,4 +1,4 @@
-"""How far a sweep is, for people and for programs."""
+"""`status`: how far a sweep is, for people and for programs."""
 
 from __future__ import annotations
 
@@ -8,56 +8,96 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated
 
-from hashbench.cli.options import Format
-from hashbench.cli.output import print_rows
-from hashbench.experiment.schema import Experiment
-from hashbench.store.engine import Store
-from hashbench.store.queue import pending
-from hashbench.store.status import RunStatus, attempts, counts, find_experiment, find_run, run_spec, runs
+import typer
+
+from hashbench.cli.options import DEFAULT_DB, Database, Format, TextOrJson
+from hashbench.errors import InputError
+
+if TYPE_CHECKING:
+    from hashbench.store.engine import Store
+    from hashbench.store.status import Attempt, RunStatus
 
 FORMAT_VERSION = 1  # of the JSON; raised when a key changes its meaning
 WATCH_EVERY = 2.0  # seconds
+COLUMNS = ("run", "kind", "model", "task", "seed", "state", "attempts", "seconds", "reason")
 
 
-def print_status(store: Store, name: str | None, *, as_json: bool) -> None:
+def status(
+    experiment: Annotated[str | None, typer.Argument(help="Its name; the last one swept if not given.")] = None,
+    db: Database = DEFAULT_DB,
+    run: Annotated[
+        str | None, typer.Option("--run", help="One run by the first digits of its id: attempts, log.")
+    ] = None,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Print again every few seconds until nothing is left to do; text only.")
+    ] = False,
+    style: Annotated[TextOrJson, typer.Option("--format", help="How to print it.")] = TextOrJson.text,
+) -> None:
+    """How far a sweep is.
+
+    Example: hashbench status --watch
+    """
+    from hashbench.store.engine import open_store
+
+    as_json = style is TextOrJson.json
+    if watch and as_json:
+        raise InputError("status: --watch prints text; leave out --watch or --format json")
+    store = open_store(db, create=False, read_only=True)
+    if run is not None:
+        _print_run(store, run, as_json=as_json)
+    elif watch:
+        _watch(store, experiment)
+    else:
+        _print_experiment(store, experiment, as_json=as_json)
+
+
+def _print_experiment(store: Store, name: str | None, *, as_json: bool) -> None:
     """Counts by state and one row a run, of the named experiment or the last one swept."""
+    from hashbench.cli.output import print_rows
+    from hashbench.store.status import counts, find_experiment, runs
+
     experiment = find_experiment(store, name)
-    state, rows = counts(store, experiment.id), runs(store, experiment.id)
+    by_state, rows = counts(store, experiment.id), runs(store, experiment.id)
     if as_json:
-        found = {
-            "version": FORMAT_VERSION,
-            "experiment": experiment.name,
-            "counts": state,
-            "runs": [asdict(row) for row in rows],
-        }
-        print(json.dumps(found, indent=2))
+        _print_json(experiment=experiment.name, counts=by_state, runs=[asdict(row) for row in rows])
         return
-    print(headline(experiment.name, store.name, state))
-    columns = ["run", "kind", "model", "task", "seed", "state", "attempts", "seconds", "reason"]
-    print_rows(columns, [_row(row) for row in rows], Format.text)
+    print(headline(experiment.name, store.name, by_state))
+    print_rows(COLUMNS, [_row(row) for row in rows], Format.text)
 
 
-def watch_status(store: Store, name: str | None) -> None:
+def _watch(store: Store, name: str | None) -> None:
     """The headline and what runs now, again and again until no run can still come to an end; Ctrl-C leaves."""
+    from hashbench.store.queue import pending
+    from hashbench.store.status import counts, find_experiment, runs
+
     experiment = find_experiment(store, name)
     max_attempts = retries(experiment.config) + 1
-    shown = ""
-    while True:
-        left = pending(store, experiment.id, max_attempts)  # asked first, so that the last line shows the end
-        state = counts(store, experiment.id)
-        now = [row for row in runs(store, experiment.id) if row.state == "running"]
-        line = headline(experiment.name, store.name, state) + _now(now)
+    left, shown = 1, ""
+    while left:
+        left = pending(store, experiment.id, max_attempts)  # before the counts, so that the last line shows the end
+        running = [row for row in runs(store, experiment.id) if row.state == "running"]
+        line = headline(experiment.name, store.name, counts(store, experiment.id)) + _now(running)
         if sys.stdout.isatty():
-            print(f"\r\033[K{line}", end="", flush=True)
+            print(f"\r\033[K{line}", end="" if left else "\n", flush=True)
         elif line != shown:
             print(line, flush=True)  # a log gets a line when something changed
         shown = line
-        if not left:
-            break
-        time.sleep(WATCH_EVERY)
-    if sys.stdout.isatty():
-        print()
+        if left:
+            time.sleep(WATCH_EVERY)
+
+
+def _print_run(store: Store, prefix: str, *, as_json: bool) -> None:
+    """One run: what it is, and each attempt with reason and log."""
+    from hashbench.store.status import attempts, find_run, run_spec
+
+    run_id = find_run(store, prefix)
+    spec, tries = run_spec(store, run_id), attempts(store, run_id)
+    if as_json:
+        _print_json(run=run_id, spec=spec, attempts=[asdict(attempt) for attempt in tries])
+        return
+    print("\n".join([f"run {run_id}", json.dumps(spec, indent=2), *map(_attempt, tries)]))
 
 
 def retries(config: Mapping[str, object]) -> int:
@@ -66,41 +106,32 @@ def retries(config: Mapping[str, object]) -> int:
     >>> retries({"name": "small", "retries": 3}), retries({"name": "small"})
     (3, 1)
     """
+    from hashbench.experiment.schema import Experiment
+
     return int(str(config["retries"])) if "retries" in config else Experiment.model_fields["retries"].default
 
 
-def print_run(store: Store, prefix: str, *, as_json: bool) -> None:
-    """One run: what it is, and each attempt with reason and log."""
-    run_id = find_run(store, prefix)
-    spec, tries = run_spec(store, run_id), attempts(store, run_id)
-    if as_json:
-        print(
-            json.dumps(
-                {"version": FORMAT_VERSION, "run": run_id, "spec": spec, "attempts": [asdict(a) for a in tries]},
-                indent=2,
-            )
-        )
-        return
-    print(f"run {run_id}")
-    print(json.dumps(spec, indent=2))
-    for attempt in tries:
-        began = datetime.fromtimestamp(attempt.started_at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-        took = "" if attempt.seconds is None else f", {attempt.seconds:.1f} s"
-        print(f"\nattempt {attempt.id}: {attempt.state}, {began}{took}, worker {attempt.worker}")
-        if attempt.reason:
-            print(f"reason: {attempt.reason}")
-        if attempt.log:
-            print(attempt.log.rstrip())
-
-
-def headline(name: str, store: str, state: dict[str, int]) -> str:
+def headline(name: str, store: str, by_state: Mapping[str, int]) -> str:
     """Counts in one line.
 
     >>> headline("quickstart", "results.db", {"planned": 2, "running": 0, "done": 3, "failed": 0, "void": 0})
     'quickstart (results.db): 3 of 5 runs done, 2 planned'
     """
-    others = ", ".join(f"{n} {each}" for each, n in state.items() if n and each != "done")
-    return f"{name} ({store}): {state['done']} of {sum(state.values())} runs done" + (f", {others}" if others else "")
+    others = [f"{n} {state}" for state, n in by_state.items() if n and state != "done"]
+    return ", ".join([f"{name} ({store}): {by_state['done']} of {sum(by_state.values())} runs done", *others])
+
+
+def _print_json(**values: object) -> None:
+    print(json.dumps({"version": FORMAT_VERSION, **values}, indent=2))
+
+
+def _attempt(attempt: Attempt) -> str:
+    began = datetime.fromtimestamp(attempt.started_at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    took = "" if attempt.seconds is None else f", {attempt.seconds:.1f} s"
+    lines = [f"\nattempt {attempt.id}: {attempt.state}, {began}{took}, worker {attempt.worker}"]
+    lines += [f"reason: {attempt.reason}"] if attempt.reason else []
+    lines += [attempt.log.rstrip()] if attempt.log else []
+    return "\n".join(lines)
 
 
 def _now(rows: Sequence[RunStatus]) -> str:
@@ -112,13 +143,8 @@ def _now(rows: Sequence[RunStatus]) -> str:
 
 def _row(row: RunStatus) -> dict[str, str | int | float | None]:
     return {
+        **{name: getattr(row, name) for name in COLUMNS if name != "run"},
         "run": row.run_id[:8],
-        "kind": row.kind,
-        "model": row.model,
-        "task": row.task,
-        "seed": row.seed,
-        "state": row.state,
-        "attempts": row.attempts,
         "seconds": None if row.seconds is None else round(row.seconds, 1),
         "reason": " ".join((row.reason or "").split()),
     }

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from hashbench.results import queries
 from hashbench.store.engine import Store
-from hashbench.store.status import Experiment, find_experiment
+from hashbench.store.status import StoredExperiment, find_experiment
 
 SCRATCH = "from scratch"  # how a table marks random weights in the place of published ones
 
@@ -124,7 +124,7 @@ class Ratio:
 class Measured:
     """Everything that tables are made from."""
 
-    experiment: Experiment
+    experiment: StoredExperiment
     checkpoint: str
     runs: tuple[MeasuredRun, ...]
     entries: tuple[Entry, ...]  # in the experiment's order, floors last

@@ -20,7 +20,7 @@ from hashbench.results.samples import draw_seed
 from hashbench.statistics.draws import DRAWS, drawn
 from hashbench.statistics.estimates import Estimate, combine
 from hashbench.store.engine import Store
-from hashbench.store.status import Experiment, find_experiment
+from hashbench.store.status import StoredExperiment, find_experiment
 
 AVERAGE = "average"
 
@@ -88,7 +88,7 @@ class Curve:
 class Robustness:
     """All curves of an experiment, the facts of its data sets and coders, and what must be said of them."""
 
-    experiment: Experiment
+    experiment: StoredExperiment
     curves: tuple[Curve, ...]
     facts: Mapping[tuple[str, str, str, str], float]  # (task, model, name, condition)
     notes: tuple[str, ...]
@@ -249,7 +249,7 @@ def _average(parts: Sequence[Curve]) -> Curve:
 
 
 def _notes(
-    store: Store, experiment: Experiment, rows: Sequence[dict[str, object]], arrays: Mapping[int, Arrays]
+    store: Store, experiment: StoredExperiment, rows: Sequence[dict[str, object]], arrays: Mapping[int, Arrays]
 ) -> list[str]:
     """Where the outputs at rate 0 are not those that the fine-tuning stored: weights made again on another machine."""
     stored = finetuned_outputs(store, experiment.id)

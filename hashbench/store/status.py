@@ -21,7 +21,7 @@ SHORTEST_PREFIX = 4  # letters of a run id that a user must give
 
 
 @dataclass(frozen=True)
-class Experiment:
+class StoredExperiment:
     """A name with a set of runs, as its sweep planned it."""
 
     id: int
@@ -84,16 +84,16 @@ class Duration:
     seconds: float
 
 
-def experiments(store: Store) -> list[Experiment]:
+def experiments(store: Store) -> list[StoredExperiment]:
     """All experiments, the one that was swept last first."""
-    columns = [experiment.c[name] for name in Experiment.__dataclass_fields__]
+    columns = [experiment.c[name] for name in StoredExperiment.__dataclass_fields__]
     rows = sa.select(*columns).order_by(experiment.c.called_at.desc(), experiment.c.id.desc())
     with store.read() as connection:
         found = connection.execute(rows).mappings().all()
-    return [Experiment(**{**row, "config": json.loads(row["config"])}) for row in found]
+    return [StoredExperiment(**{**row, "config": json.loads(row["config"])}) for row in found]
 
 
-def find_experiment(store: Store, name: str | None = None) -> Experiment:
+def find_experiment(store: Store, name: str | None = None) -> StoredExperiment:
     """The experiment of a name, the one swept last if the name stood for several; None: the last sweep of all."""
     known = experiments(store)
     if not known:
