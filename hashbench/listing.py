@@ -15,8 +15,8 @@ from hashbench.errors import InputError, first_line
 OWN_MODULE = "hashbench_own_"  # begins the name of a module that is a user's own file
 
 
-def modules_in(package: str, variable: str, what: str) -> list[ModuleType]:
-    """The modules of a package, by name, and the files of the folder that the environment's `variable` names.
+def modules_in(package: str, variable: str = "", what: str = "") -> list[ModuleType]:
+    """The modules of a package, by name, and the files of the folder that the environment's `variable`, if any, names.
 
     Raises InputError where that is no folder; `what` says in its message what the files would hold.
     """
@@ -26,7 +26,7 @@ def modules_in(package: str, variable: str, what: str) -> list[ModuleType]:
         for file in sorted(folder.glob("*.py"))
         if file.stem not in ("__init__", "registry")
     ]
-    extra = os.environ.get(variable)
+    extra = os.environ.get(variable) if variable else None
     if extra:
         if not Path(extra).is_dir():
             raise InputError(f"{variable}: {extra!r} is no folder; name the one with your {what}")

@@ -27,6 +27,7 @@ from hashbench.data.language import (
 )
 
 CORPUS = "builtin"
+NOTE = "built-in data: a generated toy language; these are not GLUE scores"
 UNSEEN_SPLIT = "validation_mismatched"  # its topics are those that training does not have
 N_DOCUMENTS = 3_000
 VALIDATION_ROWS = 200

@@ -25,7 +25,7 @@ from hashbench.efficiency.timing import Pairs, in_turn
 from hashbench.embeddings.base import Batch, ModelSpec
 from hashbench.experiment.schema import Efficiency, Finetune, Precision, Pretrain
 from hashbench.objectives.classification import ClassificationHead
-from hashbench.tasks.text_data import TaskData
+from hashbench.tasks.text import TaskData
 from hashbench.text.tokenizers import Tokenizer
 from hashbench.training.heads import make_head, objective_loss
 from hashbench.training.model import Model, build_model

@@ -19,6 +19,7 @@ from hashbench.experiment.load import Loaded
 from hashbench.experiment.models import ResolvedModel, needs_corpus
 from hashbench.objectives.registry import objective_of, reads_items
 from hashbench.tasks.base import Task
+from hashbench.tasks.items import item_kind
 from hashbench.text.tokenizers import make_tokenizer
 
 
@@ -59,11 +60,10 @@ def check_pairing(loaded: Loaded, model: ResolvedModel, tasks: Sequence[Task]) -
     of_items = reads_items(model.spec)
     where = loaded.where(*model.place)
     for task in tasks:
-        if of_items != task.of_items:
-            of_links = "a page-link set" if task.kind == "entities" else "a task of hidden items"
-            what = ("items", "a task of texts") if of_items else ("texts", of_links)
+        if of_items != task.kind.reads_items:
+            reads = "items" if of_items else "texts"
             raise InputError(
-                f"{where}: model '{model.label}' reads {what[0]} and task '{task.name}' is {what[1]}; "
+                f"{where}: model '{model.label}' reads {reads} and task '{task.name}' is {task.kind.description}; "
                 "put them in experiments of their own"
             )
         if of_items:
@@ -82,7 +82,7 @@ def check_robustness(loaded: Loaded, models: Iterable[ResolvedModel], tasks: Seq
         return
     where = loaded.where("robustness")
     for task in tasks:
-        if task.of_items:
+        if task.kind.reads_items:
             raise InputError(
                 f"{where}: robustness changes texts, and task '{task.name}' has items; leave the block out"
             )
@@ -95,14 +95,13 @@ def check_robustness(loaded: Loaded, models: Iterable[ResolvedModel], tasks: Seq
 
 def _check_positions(loaded: Loaded, model: ResolvedModel, task: Task) -> None:
     """Raises InputError for rows of items that are longer than the positions of the embedding, or maps of no use."""
-    if task.kind == "phrases":
-        phrases = loaded.experiment.phrases
-        place, items, specials = ("phrases", "sequence_items"), phrases.sequence_items, 2 + phrases.next_sentence
-        if "coherent" in model.spec.code.args and model.spec.code.args["coherent"]:
-            where = loaded.where(*model.place, "coder")
-            raise InputError(f"{where}: model '{model.label}': coherent maps are made of page links; write coherent: 0")
-    else:
-        place, items, specials = ("entities", "segment_items"), loaded.experiment.entities.segment_items, 2
+    kind = item_kind(task)
+    coherent = "coherent" in model.spec.code.args and model.spec.code.args["coherent"]
+    if coherent and not kind.coherent_maps:
+        where = loaded.where(*model.place, "coder")
+        raise InputError(f"{where}: model '{model.label}': coherent maps are made of page links; write coherent: 0")
+    key, items, specials = kind.row_length(task.protocol)
+    place = (kind.name, key)
     longest = model.spec.embedding.family.max_items
     if longest is not None and items + specials > longest:
         raise InputError(

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from hashbench.tasks.blocks import Entities, Phrases, Strict, TaskEntry
+from hashbench.tasks.blocks import EntitiesBlock, PhrasesBlock, Strict, TaskEntry
 
 EncoderSize = Literal["tiny", "mini", "small", "medium", "base"]
 Precision = Literal["32", "bf16"]
@@ -176,8 +176,8 @@ class Experiment(Strict):
     seeds: tuple[Seed, ...] = Field(default=(0, 1, 2), min_length=1, description="of fine-tuning: weights of the head, dropout, order")
     pretrain: Pretrain = Field(default=Pretrain(), description="for all models; an entry of models may differ")
     finetune: Finetune = Field(default=Finetune(), description="for all models; an entry of models may differ")
-    entities: Entities = Field(default=Entities(), description="of page-link sets")
-    phrases: Phrases = Field(default=Phrases(), description="of the task phrases: masked items of corpora")
+    entities: EntitiesBlock = Field(default=EntitiesBlock(), description="of page-link sets")
+    phrases: PhrasesBlock = Field(default=PhrasesBlock(), description="of the task phrases: masked items of corpora")
     efficiency: bool | Efficiency = Field(default=False, description="measure time and memory of each model in turn with the baseline; true, or a block of its values")
     claims: str | tuple[ClaimEntry, ...] = Field(default=(), description="own claims to decide beside the papers': a list, or the path of a CSV in the form of claims.csv, relative to this file")
     robustness: bool | Robustness = Field(default=False, description="evaluate the fine-tuned models on texts with seeded noise; true, or a block of its values")
@@ -202,6 +202,6 @@ class Experiment(Strict):
         return Robustness() if self.robustness is True else self.robustness or None
 
     @property
-    def item_blocks(self) -> dict[str, Entities | Phrases]:
-        """How items are split, cut and tested, by the kind of task."""
+    def task_blocks(self) -> dict[str, Strict]:
+        """The blocks that speak of one kind of task, by its name."""
         return {"entities": self.entities, "phrases": self.phrases}

@@ -13,7 +13,7 @@ from hashbench.embeddings.base import ModelSpec
 from hashbench.experiment.identity import model_block
 from hashbench.experiment.models import ResolvedModel
 from hashbench.experiment.schema import Experiment
-from hashbench.tasks.locate import AnyTask
+from hashbench.tasks.base import LocatedTask
 from hashbench.tasks.own_data import reports_elsewhere
 from hashbench.text.perturbation import VERSION as PERTURBATION_VERSION
 from hashbench.text.pieces import PieceTokenizer
@@ -75,7 +75,7 @@ def pretrain_spec(subject: Subject, experiment: Experiment) -> dict[str, Any]:
 
 
 def finetune_spec(
-    subject: Subject, experiment: Experiment, *, pretrain: str | None, task: AnyTask, seed: int
+    subject: Subject, experiment: Experiment, *, pretrain: str | None, task: LocatedTask, seed: int
 ) -> dict[str, Any]:
     """The spec of a fine-tuning; `pretrain` is the id of the pre-training it starts from."""
     return _plain(
@@ -108,7 +108,7 @@ def _settings(spec: ModelSpec) -> dict[str, Any]:
     return {"settings": {"weights": locate_weights(spec.training.weights).shown}}
 
 
-def entities_spec(subject: Subject, experiment: Experiment, *, task: AnyTask, seed: int) -> dict[str, Any]:
+def entities_spec(subject: Subject, experiment: Experiment, *, task: LocatedTask, seed: int) -> dict[str, Any]:
     """The spec of a training on hidden items, from scratch."""
     return _plain(
         {
@@ -117,7 +117,7 @@ def entities_spec(subject: Subject, experiment: Experiment, *, task: AnyTask, se
             "pretrain": None,
             "task": _task(task),
             "data": task.fingerprint,
-            **_protocol(task),
+            **task.task.kind.protocol_spec(task.task),
             "finetune": subject.resolved.finetune.model_dump(),
             "seed": seed,
             "threads": experiment.threads,
@@ -125,22 +125,16 @@ def entities_spec(subject: Subject, experiment: Experiment, *, task: AnyTask, se
     )
 
 
-def _protocol(task: AnyTask) -> dict[str, Any]:
-    """How items are split, hidden and tested; a vocabulary file is in the fingerprint of the data by its content."""
-    protocol = task.task.protocol
-    return {} if protocol is None else {task.task.kind: protocol.model_dump(exclude={"vocabulary"})}
-
-
-def floor_spec(name: str, task: AnyTask) -> dict[str, Any]:
+def floor_spec(name: str, task: LocatedTask) -> dict[str, Any]:
     """The spec of a floor on a task."""
     spec = {"kind": "floor", "floor": name, "version": FLOOR_VERSION, "task": _task(task), "data": task.fingerprint}
-    spec |= _protocol(task)
+    spec |= task.task.kind.protocol_spec(task.task)
     learned = {"learned": "train and holdout"} if reports_elsewhere(task.task) else {}
     return _plain({**spec, **learned})
 
 
 def robustness_spec(
-    finetune: str, experiment: Experiment, *, task: AnyTask, seed: int, words: Mapping[str, str] | None
+    finetune: str, experiment: Experiment, *, task: LocatedTask, seed: int, words: Mapping[str, str] | None
 ) -> dict[str, Any]:
     """The spec of an evaluation of a fine-tuned model, the run `finetune`, on perturbed texts.
 
@@ -173,7 +167,7 @@ def efficiency_spec(
     baseline: Subject,
     experiment: Experiment,
     *,
-    tasks: Sequence[AnyTask],
+    tasks: Sequence[LocatedTask],
     device: Mapping[str, Any],
 ) -> dict[str, Any]:
     """The spec of a measurement of a model in turn with the baseline, on one device. The baseline's recipes stand in
@@ -207,7 +201,7 @@ def _measured(model: ResolvedModel) -> dict[str, dict[str, Any]]:
     }
 
 
-def _task(task: AnyTask) -> dict[str, Any]:
+def _task(task: LocatedTask) -> dict[str, Any]:
     """A task of the suite by its name; an own data set by its columns and metric too, but never by its path."""
     if not task.task.is_own:
         return {"name": task.task.name}

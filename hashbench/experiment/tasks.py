@@ -24,4 +24,4 @@ def find_tasks(loaded: Loaded) -> list[Task]:
                     raise InputError(f"{loaded.where('tasks', i)}: task '{task.name}' stands twice; rename one of them")
                 found.append(task)
     with located(loaded.where("phrases")):
-        return under_protocol(found, loaded.experiment.item_blocks, loaded.folder)
+        return under_protocol(found, loaded.experiment.task_blocks, loaded.folder)

@@ -19,7 +19,7 @@ from hashbench.results import queries
 from hashbench.store.engine import Store, open_store
 from hashbench.store.status import artifacts, attempts, done_ids, find_run, run_spec
 from hashbench.sweep.materials import Materials
-from hashbench.tasks.text_data import TaskData
+from hashbench.tasks.text import TaskData
 
 
 def export_run(db: str, prefix: str, folder: Path, data: Sequence[str] | None) -> Sizes:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from hashbench.store.result import Result
-from hashbench.sweep.entity_work import do_entities, do_entity_floor
+from hashbench.sweep.entity_work import do_entities
 from hashbench.sweep.plan import Run
 from hashbench.sweep.robustness_work import do_robustness
 from hashbench.sweep.work import Workplace, do_efficiency, do_finetuning, do_floor, do_pretraining
@@ -19,7 +19,6 @@ DOERS: dict[str, Callable[[Run, Workplace, Machine], Result]] = {
     "efficiency": do_efficiency,
     "robustness": do_robustness,
     "entities": do_entities,
-    "entity_floor": do_entity_floor,
 }
 
 
@@ -30,6 +29,5 @@ def do_run(run: Run, place: Workplace, machine: Machine) -> Result:
 
 
 def kind_of_work(run: Run) -> str:
-    """The kind of a run, and of a trivial baseline whether it is one on items."""
-    kind = run.kind
-    return "entity_floor" if kind == "floor" and ("entities" in run.spec or "phrases" in run.spec) else kind
+    """The kind of a run."""
+    return run.kind

@@ -1,4 +1,4 @@
-"""Runs on hidden items, of page-link sets or corpora: training from scratch with the entity objective, and floors."""
+"""Runs on hidden items, of page-link sets or corpora: training from scratch with the entity objective."""
 
 from __future__ import annotations
 
@@ -10,18 +10,15 @@ import numpy as np
 from hashbench.coders.bloom import Bloom, twins
 from hashbench.efficiency.parameters import count
 from hashbench.experiment.models import ResolvedModel
-from hashbench.experiment.schema import Phrases
 from hashbench.objectives.entities import EntityHead, entity_objective
 from hashbench.objectives.item_search import ItemSearch
-from hashbench.retrieval import PAGE, RECALLS, TENTHS, TOKENS, page_mean, per_case, recall_at, tenths
+from hashbench.retrieval import RECALLS, recall_at
 from hashbench.store.result import Artifact, Metric, Result
 from hashbench.sweep.plan import Run
-from hashbench.sweep.work import Workplace, artifact, metrics_of, predictions
-from hashbench.tasks.item_baselines import link_floor
+from hashbench.sweep.work import Workplace, artifact, metrics_of, notes_of, predictions, scored_metrics
+from hashbench.tasks.base import Outputs
 from hashbench.tasks.item_batches import ItemData
-from hashbench.tasks.item_sets import LinkSet
-from hashbench.tasks.link_batches import EntityData
-from hashbench.tasks.phrase_batches import PhraseData
+from hashbench.tasks.items import LinkSet, item_kind
 from hashbench.training.entities import Trained, output_matrix, test_entities, train_entities
 from hashbench.training.machine import Machine
 from hashbench.training.model import Model, build_model, save_weights
@@ -41,12 +38,11 @@ def do_entities(run: Run, place: Workplace, machine: Machine) -> Result:
     trained = train_entities(model, head, data, resolved.finetune, seed=seed, search=search, machine=machine)
     if machine.rank > 0:
         return Result()
-    assert links.task.protocol is not None  # `links` has asked for it
-    outputs, under = test_entities(trained, data, search, links.task.protocol.beams, machine)
+    outputs, under = test_entities(trained, data, search, run.spec[links.task.kind.name]["beams"], machine)
     targets = data.cases["test"].targets
     step = trained.best.step
     metrics = [
-        *scored(outputs, targets, step, links.task.metrics),
+        *scored_metrics(links.task, Outputs(outputs, targets), "test", step),
         *beam_metrics(under, step),
         *facts_of(trained, coder, targets, data.n_train),
         *sizes(resolved, run.encoder, coder),
@@ -81,7 +77,7 @@ def build_parts(
         entity_objective(resolved.spec.training.args),
         eps=config.eps,
         special_items=coder.special_items,
-        next_sentence=isinstance(links.task.protocol, Phrases) and links.task.protocol.next_sentence,
+        next_sentence=item_kind(links.task).next_sentence(links.task),
         row_counts=coder.token_counts(links.items.counts),
     )
     return model, head
@@ -91,8 +87,7 @@ def item_data(
     links: LinkSet, coder: Bloom, head: EntityHead, resolved: ResolvedModel, seed: int, machine: Machine
 ) -> ItemData:
     """Batches of a page-link set, or of a corpus as items."""
-    kind = PhraseData if links.task.kind == "phrases" else EntityData
-    return kind(
+    return item_kind(links.task).batches(
         links,
         coder.codes(),
         objective=head.objective,
@@ -102,31 +97,6 @@ def item_data(
         rank=machine.rank,
         world_size=machine.devices,
     )
-
-
-def scored(outputs: np.ndarray, targets: np.ndarray, step: int, names: tuple[str, ...]) -> list[Metric]:
-    """Every metric on the test cases; recalls also for each tenth of them by frequency, and with pages alike."""
-    n_maps = outputs.shape[1] - TOKENS
-    found = []
-    part, pages = tenths(targets), outputs[:, PAGE]
-    for name in names:
-        if name in ("token_rec@1", "certified") and not n_maps:
-            continue  # a floor has neither
-        values = per_case(name, outputs)
-        found.append(Metric(name, float(values.mean()), split="test", step=step))
-        if not name.startswith(("rec@", "mrr")):
-            continue
-        by_page = page_mean(values, pages)
-        found.append(Metric(name, by_page, split="test", step=step, condition="pages alike"))
-        for tenth in range(TENTHS):
-            of_tenth = values[part == tenth]
-            if len(of_tenth):
-                label = f"tenth={tenth + 1}"
-                found.append(Metric(name, float(of_tenth.mean()), split="test", step=step, condition=label))
-    for j in range(n_maps):
-        right = float(outputs[:, TOKENS + j].mean())
-        found.append(Metric("token_rec@1", right, split="test", step=step, condition=f"map={j + 1}"))
-    return found
 
 
 def beam_metrics(under: Mapping[int, np.ndarray], step: int) -> list[Metric]:
@@ -170,21 +140,3 @@ def saved(trained: Trained, coder: Bloom, root: Path, run_id: str) -> list[Artif
         np.savez_compressed(file, **coder.state())  # type: ignore[arg-type]  # mistakes the arrays for allow_pickle
     half.replace(files["coder"])
     return [artifact(path, kind, root) for kind, path in files.items()]
-
-
-def do_entity_floor(run: Run, place: Workplace, machine: Machine) -> Result:
-    """A floor on the test cases of a page-link set."""
-    links = place.materials.links(str(run.task))
-    outputs, cases = link_floor(run.model, links)
-    metrics = [
-        Metric("best_step", 0),
-        Metric("last_step", 0),
-        *scored(outputs, cases.targets, 0, links.task.metrics),
-    ]
-    kept = [predictions("test", checkpoint, outputs, cases.targets) for checkpoint in ("best", "last")]
-    return Result(metrics=metrics, predictions=kept, notes=notes_of(links))
-
-
-def notes_of(links: LinkSet) -> dict[str, str]:
-    """What a table must say about results on these pages."""
-    return {"origin": links.origin, "data": "; ".join(links.notes)}

@@ -14,6 +14,8 @@ from hashbench.encoders.registry import encoder_config
 from hashbench.store.engine import Store
 from hashbench.store.status import done_ids, durations
 from hashbench.sweep.plan import Run
+from hashbench.tasks.catalogue import known_kinds
+from hashbench.tasks.items import ItemKind
 
 TOKENS_PER_ROW = 40  # of a fine-tuning input, about GLUE's mean over its tasks
 ROWS_OF_A_TASK = 10_000  # where nothing is known of a task
@@ -112,9 +114,10 @@ def _tokens_of_task(spec: Mapping[str, Any], rows: int) -> int:
     """Tokens that a training on a task reads."""
     recipe = spec["finetune"]
     shown = recipe["steps"] * recipe["batch_size"] if recipe.get("steps") else recipe["epochs"] * rows  # rows
-    for items, length in (("entities", "segment_items"), ("phrases", "sequence_items")):
-        if items in spec:
-            return int(shown * spec[items][length] * spec["model"]["coder"].get("maps", 1))
+    for kind in known_kinds().values():
+        if isinstance(kind, ItemKind) and kind.block is not None and kind.name in spec:
+            row = kind.row_length(kind.block(**spec[kind.name]))
+            return int(shown * row.items * spec["model"]["coder"].get("maps", 1))
     return int(shown * TOKENS_PER_ROW)
 
 

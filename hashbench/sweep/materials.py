@@ -24,10 +24,10 @@ from hashbench.experiment.load import Loaded
 from hashbench.experiment.models import ResolvedModel, needs_corpus
 from hashbench.tasks.base import Task
 from hashbench.tasks.catalogue import find_task, own_task, under_protocol
-from hashbench.tasks.item_sets import LinkSet
+from hashbench.tasks.items import LinkSet, item_kind
 from hashbench.tasks.locate import locate_task
 from hashbench.tasks.perturbed import PerturbedTask, perturb_task
-from hashbench.tasks.text_data import TaskData
+from hashbench.tasks.text import TaskData
 from hashbench.text.pieces import PieceTokenizer
 from hashbench.text.tokenizers import Tokenizer, make_tokenizer
 from hashbench.text.types import TypeTable
@@ -70,23 +70,26 @@ class Materials:
         self._sources = open_sources(sources, loaded.folder)
         self.cache = cache
         self._texts: dict[str, Texts] = {}
-        self._task_data: dict[str, TaskData] = {}
-        self._links: dict[str, LinkSet] = {}
+        self._data: dict[str, Any] = {}
         self._perturbed: dict[str, PerturbedTask] = {}
 
     def task(self, name: str) -> Task:
         """A task of the experiment by its name."""
         entry = self._loaded.task_entry(name)
         task = find_task(name) if entry is None else own_task(entry, self._loaded.folder)
-        return under_protocol([task], self._loaded.experiment.item_blocks, self._loaded.folder)[0]
+        return under_protocol([task], self._loaded.experiment.task_blocks, self._loaded.folder)[0]
+
+    def data(self, name: str) -> Any:
+        """The data of a task of any kind; only the last one is kept, since runs come task by task."""
+        if name not in self._data:
+            self._data = {name: locate_task(self.task(name), self._sources).load()}
+        return self._data[name]
 
     def task_data(self, name: str) -> TaskData:
-        """The data of a task; only the last one is kept, since runs come task by task."""
-        if name not in self._task_data:
-            data = locate_task(self.task(name), self._sources).load()
-            assert isinstance(data, TaskData)  # page-link sets come from `links`
-            self._task_data = {name: data}
-        return self._task_data[name]
+        """The data of a task of texts."""
+        data = self.data(name)
+        assert isinstance(data, TaskData)  # page-link sets come from `links`
+        return data
 
     def perturbed(self, name: str, asked: Mapping[str, Any], words: Mapping[str, Any] | None) -> PerturbedTask:
         """The reporting sets of a task under perturbations, the same for every model; only the last one is kept."""
@@ -103,19 +106,17 @@ class Materials:
         return prepare(names, self._sources, WordTokenizer(), self.cache / "corpora", **options).types
 
     def links(self, name: str) -> LinkSet:
-        """A page-link set, or a corpus as items; only the last one is kept."""
-        if name not in self._links:
-            data = locate_task(self.task(name), self._sources).load()
-            assert isinstance(data, LinkSet)  # the plan has paired it
-            self._links = {name: data}
-        return self._links[name]
+        """A page-link set, or a corpus as items."""
+        data = self.data(name)
+        assert isinstance(data, LinkSet)  # the plan has paired it
+        return data
 
     def bloom(self, model: ResolvedModel, links: LinkSet) -> Bloom:
         """The coder of a model of items, fitted on a page-link set."""
         coder = make_coder(model.spec.code.coder, **model.spec.code.args)
         assert isinstance(coder, Bloom)  # the plan has checked
         identity = [coder.recipe(), links.training_fingerprint]
-        pages = links.links_of("train") if links.task.kind == "entities" else None  # coherent maps are for links alone
+        pages = links.links_of("train") if item_kind(links.task).coherent_maps else None
         fit_once(coder, identity, lambda: coder.fit_links(links.items, pages), self.cache / "coders")
         return coder
 

@@ -34,20 +34,13 @@ from hashbench.experiment.specs import (
     robustness_spec,
 )
 from hashbench.experiment.tasks import find_tasks
-from hashbench.tasks.base import Task
-from hashbench.tasks.item_sets import LinkSet
-from hashbench.tasks.links import LocatedLinks
-from hashbench.tasks.locate import AnyTask, locate_task
-from hashbench.tasks.phrases import LocatedPhrases
-from hashbench.tasks.text_data import LocatedTask, TaskData
+from hashbench.tasks.base import LocatedTask, Task
+from hashbench.tasks.items import LinkSet
+from hashbench.tasks.locate import locate_task
+from hashbench.tasks.text import TaskData
 
-Located = TypeVar("Located", LocatedTask, LocatedLinks, LocatedPhrases, AnyTask, CorpusSource)
+Located = TypeVar("Located", LocatedTask, CorpusSource)
 RunKind = Literal["pretrain", "finetune", "entities", "floor", "efficiency", "robustness"]
-FLOORS_OF = {  # by the kind of a task; the others are of texts
-    "entities": ("popularity", "co-occurrence"),
-    "phrases": ("popularity",),
-}
-TEXT_FLOORS = ("majority", "bag-of-words")
 
 
 @dataclass(frozen=True)
@@ -75,7 +68,7 @@ class Plan:
     runs: tuple[Run, ...]
     models: Mapping[str, ResolvedModel]  # by label, in the order of the file
     baseline: ResolvedModel
-    tasks: tuple[AnyTask, ...]
+    tasks: tuple[LocatedTask, ...]
     corpora: Mapping[str, CorpusSource]  # by name
     sources: tuple[str, ...]  # "hub", "builtin" or folders, in order
     places: Mapping[str, str] = field(default_factory=dict)  # label -> file and line of the model's coder
@@ -123,10 +116,9 @@ def plan(loaded: Loaded, *, data: Sequence[str] | None = None) -> Plan:
 def check_data(planned: Plan) -> None:
     """Reads every task once, so that a label that is none is found before hours of work. Raises InputError."""
     for task in planned.tasks:
-        if isinstance(task, LocatedPhrases):  # no labels, and reading it whole is work of a run
-            _check_buckets(planned, task.protocol.items)
-        else:
-            check_items(planned, task.load())
+        n_items = task.checked_items()
+        if n_items is not None:
+            _check_buckets(planned, n_items)
 
 
 def check_items(planned: Plan, data: TaskData | LinkSet) -> None:
@@ -146,7 +138,7 @@ def _check_buckets(planned: Plan, n_items: int) -> None:
 class _Maker:
     """Makes the runs of an experiment whose data are known."""
 
-    def __init__(self, loaded: Loaded, tasks: tuple[AnyTask, ...], corpora: Mapping[str, CorpusSource]) -> None:
+    def __init__(self, loaded: Loaded, tasks: tuple[LocatedTask, ...], corpora: Mapping[str, CorpusSource]) -> None:
         self.experiment, self.tasks, self._corpora = loaded.experiment, tasks, corpora
         self._subjects: dict[str, Subject] = {}
         self._pretrains: dict[str, Run | None] = {}
@@ -168,9 +160,9 @@ class _Maker:
             self._pretrains[model.label] = self._run("pretrain", model.label, spec, seed=model.pretrain.seed)
         return self._pretrains[model.label]
 
-    def finetune(self, model: ResolvedModel, task: AnyTask, seed: int) -> Run:
+    def finetune(self, model: ResolvedModel, task: LocatedTask, seed: int) -> Run:
         """One fine-tuning, which waits for its model's pre-training, or one training on hidden items."""
-        if task.task.of_items:
+        if task.task.kind.reads_items:
             spec = entities_spec(self.subject(model), self.experiment, task=task, seed=seed)
             return _about(self._run("entities", model.label, spec, seed=seed), task)
         source = self.pretrain(model)
@@ -178,11 +170,11 @@ class _Maker:
         spec = finetune_spec(self.subject(model), self.experiment, pretrain=start, task=task, seed=seed)
         return _about(self._run("finetune", model.label, spec, seed=seed, needs=(start,) if start else ()), task)
 
-    def floor(self, name: str, task: AnyTask) -> Run:
+    def floor(self, name: str, task: LocatedTask) -> Run:
         """What no representation is needed for, on one task."""
         return _about(self._run("floor", name, floor_spec(name, task)), task)
 
-    def robustness(self, model: ResolvedModel, task: AnyTask, seed: int) -> Run:
+    def robustness(self, model: ResolvedModel, task: LocatedTask, seed: int) -> Run:
         """One fine-tuned model on perturbed texts, once its fine-tuning is done."""
         tuned = self.finetune(model, task, seed)
         names = self.experiment.pretrain.corpora if self._corpora else ()
@@ -205,7 +197,7 @@ class _Maker:
         return Run(run_id(spec), kind, label, self.experiment.encoder, spec, **fields)
 
 
-def _about(run: Run, task: AnyTask) -> Run:
+def _about(run: Run, task: LocatedTask) -> Run:
     return replace(
         run,
         task=task.task.name,
@@ -224,7 +216,7 @@ def _ordered(maker: _Maker, models: Mapping[str, ResolvedModel], baseline: Resol
         maker.floor(name, task)
         for task in maker.tasks
         for name in experiment.floors
-        if name in (FLOORS_OF[task.task.kind] if task.task.of_items else TEXT_FLOORS)
+        if name in task.task.kind.baselines
     ]
     runs += [
         maker.finetune(model, task, seed)
@@ -265,7 +257,7 @@ def _check_per_task(loaded: Loaded, model: ResolvedModel, tasks: Sequence[Task])
             )
 
 
-def _locate_task(loaded: Loaded, i: int, task: Task, sources: Sequence[Source]) -> AnyTask:
+def _locate_task(loaded: Loaded, i: int, task: Task, sources: Sequence[Source]) -> LocatedTask:
     place: KeyPath = ("tasks",) if isinstance(loaded.experiment.tasks, str) else ("tasks", i)
     with located(loaded.where(*place)):
         return _opened(locate_task(task, sources))

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 from filelock import FileLock
 
-from hashbench import scores
 from hashbench.coders.cache import type_codes
 from hashbench.data.corpus_batches import PretrainingData
 from hashbench.data.weights import RANDOM, locate_weights
@@ -23,9 +22,10 @@ from hashbench.experiment.schema import Efficiency, Precision
 from hashbench.store.result import Artifact, Metric, Predictions, Result
 from hashbench.sweep.materials import Materials, Texts
 from hashbench.sweep.plan import Run
-from hashbench.tasks.text_baselines import floor_predictions
+from hashbench.tasks.base import Outputs, Task
+from hashbench.tasks.items import LinkSet
+from hashbench.tasks.text import TaskData
 from hashbench.tasks.text_batches import FinetuningData
-from hashbench.tasks.text_data import TaskData
 from hashbench.training.curves import Point
 from hashbench.training.finetuning import (
     Finetuned,
@@ -251,20 +251,24 @@ def final_outputs(
 
 
 def do_floor(run: Run, place: Workplace, machine: Machine) -> Result:
-    """The score that a model must beat: the majority class, or a bag of words."""
-    data = place.materials.task_data(str(run.task))
-    splits = data.task.evaluation_splits
-    outputs = floor_predictions(run.model, data, splits)
+    """The score that a model must beat, of a trivial baseline."""
+    data = place.materials.data(str(run.task))
+    results = data.task.kind.predictions(run.model, data)
     metrics = [Metric("best_step", 0), Metric("last_step", 0)]
-    for split, values in outputs.items():
-        for name, score in scores.evaluate(data.task.metrics, data.splits[split].labels, values).items():
-            metrics.append(Metric(name, score.value, split=split, reason=score.reason))
+    for split, result in results.items():
+        metrics += scored_metrics(data.task, result, split)
     kept = [
-        predictions(split, checkpoint, values, data.splits[split].labels)
-        for split, values in outputs.items()
-        for checkpoint in ("best", "last")
+        predictions(split, checkpoint, *result) for split, result in results.items() for checkpoint in ("best", "last")
     ]
     return Result(metrics=metrics, predictions=kept, notes=notes_of(data))
+
+
+def scored_metrics(task: Task, result: Outputs, split: str, step: int = 0) -> list[Metric]:
+    """Every score of the outputs on a split as the store takes it."""
+    return [
+        Metric(score.metric, score.value, split=split, step=step, reason=score.reason, condition=score.condition)
+        for score in task.kind.scores(task, result)
+    ]
 
 
 def do_efficiency(run: Run, place: Workplace, machine: Machine) -> Result:
@@ -311,7 +315,7 @@ def predictions(split: str, checkpoint: str, outputs: np.ndarray, targets: np.nd
     return Predictions(split, checkpoint, outputs, targets, fingerprint)  # type: ignore[arg-type]
 
 
-def notes_of(data: TaskData) -> dict[str, str]:
+def notes_of(data: TaskData | LinkSet) -> dict[str, str]:
     """What a table must say about results on these data."""
     return {"origin": data.origin, "data": "; ".join(data.notes)}
 

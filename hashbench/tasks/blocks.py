@@ -13,7 +13,7 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, protected_namespaces=())
 
 
-class Entities(Strict):
+class EntitiesBlock(Strict):
     """How a page-link set is split, cut into segments and evaluated; the same for all models of an experiment."""
 
     max_items: int | None = Field(default=None, gt=0, description="keep links to the most linked items only; null: all")
@@ -42,7 +42,7 @@ class Entities(Strict):
     )
 
 
-class Phrases(Strict):
+class PhrasesBlock(Strict):
     """How a corpus becomes items that are hidden and predicted; the same for all models of an experiment."""
 
     corpora: tuple[str, ...] = Field(

@@ -14,9 +14,9 @@ from hashbench.data.loader import Make
 from hashbench.embeddings.base import Batch
 from hashbench.objectives.entities import MASK_ID, NO_LABEL, corrupt
 from hashbench.objectives.randomness import random_bits
-from hashbench.tasks.blocks import Entities
+from hashbench.tasks.blocks import EntitiesBlock
 from hashbench.tasks.item_batches import CASES_AT_ONCE, PADDING, ItemData, Settings, aligned, frame
-from hashbench.tasks.item_sets import LinkSet
+from hashbench.tasks.items import LinkSet
 from hashbench.tasks.links import links_protocol
 from hashbench.text.types import TokenizedTexts
 
@@ -28,7 +28,7 @@ class Cases:
     """Test cases: one link of a page hidden, the context drawn from its other links. The same for every model."""
 
     def __init__(
-        self, pages: TokenizedTexts, rows: np.ndarray, protocol: Entities, *, limit: int | None = None
+        self, pages: TokenizedTexts, rows: np.ndarray, protocol: EntitiesBlock, *, limit: int | None = None
     ) -> None:
         """`pages` of one split and their `rows` in the set. `limit`: so many cases at most, drawn by the seed."""
         self.pages, self.protocol = pages, protocol
@@ -114,7 +114,7 @@ class EntityData(ItemData):
         return make
 
 
-def segments(pages: TokenizedTexts, rows: np.ndarray, protocol: Entities, *, seed: int, epoch: int) -> np.ndarray:
+def segments(pages: TokenizedTexts, rows: np.ndarray, protocol: EntitiesBlock, *, seed: int, epoch: int) -> np.ndarray:
     """Up to `segment_items` links of some pages, drawn anew in each epoch: ids (B, L) int32, -2 behind the last.
 
     `subset`: any of a page's links; `contiguous`: neighbours, as the paper says.

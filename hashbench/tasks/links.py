@@ -18,27 +18,15 @@ import pyarrow.compute as pc
 
 from hashbench.data.files import ROWS_AT_ONCE, FileTable, find_table, open_parquet
 from hashbench.data.fingerprints import digest
-from hashbench.data.sources import Place, Source, SourceKind
+from hashbench.data.sources import SourceKind
 from hashbench.errors import InputError, near_match
 from hashbench.tasks.base import Task
-from hashbench.tasks.blocks import Entities, TaskEntry
-from hashbench.tasks.item_sets import LEAST, METRICS, LinkSet, number_items, split_pages
+from hashbench.tasks.blocks import EntitiesBlock
+from hashbench.tasks.items import LEAST, LinkSet, number_items, split_pages
 from hashbench.text.types import TokenizedTexts, TypeTable
 from hashbench.text.unicode import pack
 
-NAME = "entities"  # the task, and the folder in a data folder
 FILE = "links"  # links.parquet, or links-00000-of-00002.parquet ...
-
-ENTITIES = Task(
-    name=NAME,
-    text=("page",),
-    label="links",
-    kind="entities",
-    metrics=METRICS,
-    select_metric="rec@1",
-    report_splits=("test",),
-)
-
 
 @dataclass(frozen=True)
 class LocatedLinks:
@@ -58,6 +46,10 @@ class LocatedLinks:
     def fingerprint(self) -> str:
         """SHA-256 of the file and of the columns that are read."""
         return digest("links", self.table.fingerprint(), *self.task.text, self.task.label)
+
+    def checked_items(self) -> int:
+        """The number of items, which only reading tells."""
+        return len(self.load().items)
 
     def load(self) -> LinkSet:
         """Read, count, drop what cannot be used, split.
@@ -84,55 +76,22 @@ class LocatedLinks:
         )
 
 
-def links_protocol(task: Task) -> Entities:
+def links_protocol(task: Task) -> EntitiesBlock:
     """How a page-link set is split and tested: as the experiment says, or by default."""
-    return task.protocol if isinstance(task.protocol, Entities) else Entities()
+    return task.protocol if isinstance(task.protocol, EntitiesBlock) else EntitiesBlock()
 
 
-def links_in(source: Source, task: Task) -> LocatedLinks | None:
-    """The page-link set of a source, None where it has none."""
-    found = source.find_tables(Place(NAME, {FILE: (FILE,)}))
-    table = found.tables.get(FILE) if found else None
-    return located(task, table, f"folder {NAME}", "folder") if isinstance(table, FileTable) else None
-
-
-def locate_links(folder: Path, task: Task, *, kind: SourceKind = "folder") -> LocatedLinks | None:
+def in_folder(folder: Path, task: Task, origin: str, kind: SourceKind) -> LocatedLinks | None:
     """The page-link set in a folder, None where there is none. Raises InputError for one that is not parquet."""
     table = find_table(folder, (FILE,)) if folder.is_dir() else None
-    origin = f"{'own data set' if kind == 'own' else 'folder'} {folder.name}"
-    return None if table is None else located(task, table, origin, kind)
+    return None if table is None else links_of_table(task, table, origin, kind)
 
 
-def located(task: Task, table: FileTable, origin: str, kind: SourceKind) -> LocatedLinks:
+def links_of_table(task: Task, table: FileTable, origin: str, kind: SourceKind) -> LocatedLinks:
     """A table as a page-link set. Raises InputError for one that is not parquet."""
     if table.paths[0].suffix != ".parquet":
         raise InputError(f"{table.where}: a page-link set is a parquet file, whose cells may be lists; convert it")
     return LocatedLinks(task, table, origin, kind)
-
-
-def own_links(entry: TaskEntry, base: Path) -> Task:
-    """The task of a page-link set of the user's own. Raises InputError where there is no such folder or file."""
-    folder = (base / Path(entry.path).expanduser()).absolute()
-    if not isinstance(entry.text, str):
-        raise InputError(f"task {entry.name!r}: text is the column of the page, one name; the items stand in links")
-    metric = "rec@1" if entry.metric == "accuracy" else entry.metric  # the schema's default is for texts
-    if metric not in METRICS:
-        near = near_match(metric, list(METRICS)) or ";"
-        hint = f"{near} choose from {', '.join(METRICS)}"
-        raise InputError(f"task {entry.name!r}: metric {metric!r} is none of a page-link set{hint}")
-    if locate_links(folder, ENTITIES, kind="own") is None:
-        raise InputError(f"task {entry.name!r}: no {FILE}.parquet in {folder}; check path")
-    label = entry.links or ENTITIES.label
-    return Task(
-        name=entry.name,
-        text=(entry.text,),
-        label=label,
-        kind="entities",
-        metrics=METRICS,
-        select_metric=metric,
-        report_splits=("test",),
-        folder=folder,
-    )
 
 
 def read_links(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,8 +14,6 @@ from hashbench.tasks.base import Task
 
 HOLDOUT = "holdout"  # a seeded tenth of train, where there is no validation split
 SPLIT_FILES = {"train": ("train",), "validation": ("validation", "dev", "valid"), "test": ("test",)}
-# Stored beside the metric asked for. f1 is not among them, since it needs exactly two classes.
-COMMON_METRICS = {"classification": ("accuracy", "f1_macro", "matthews"), "regression": ("spearman", "pearson")}
 
 
 def with_splits(task: Task, splits: Collection[str]) -> Task:
@@ -66,10 +64,3 @@ def label_names(folder: Path) -> tuple[str, ...]:
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
         raise InputError(f"{path}: is not a list of different names; it looks like [\"no\", \"yes\"]")
     return tuple(names)
-
-
-def with_classes(task: Task, names: Sequence[str]) -> Task:
-    """The task with its classes known."""
-    if "f1" in task.metrics and len(names) != 2:
-        raise InputError(f"task {task.name!r}: f1 needs two classes, here are {len(names)}; use metric f1_macro")
-    return replace(task, n_classes=len(names), label_names=tuple(names))

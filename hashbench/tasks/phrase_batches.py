@@ -18,9 +18,9 @@ from hashbench.data.loader import Make
 from hashbench.embeddings.base import Batch, Template
 from hashbench.objectives.entities import NO_LABEL, EntityObjective, corrupt
 from hashbench.objectives.randomness import integers, uniforms
-from hashbench.tasks.blocks import Phrases
+from hashbench.tasks.blocks import PhrasesBlock
 from hashbench.tasks.item_batches import CASES_AT_ONCE, PADDING, ItemData, Settings, aligned, frame
-from hashbench.tasks.item_sets import LinkSet
+from hashbench.tasks.items import LinkSet
 
 LEAST = 2  # items of a sequence: one hidden, one beside it
 SENTENCE_ENDS = (".", "!", "?")
@@ -69,7 +69,7 @@ def sequences(offsets: np.ndarray, documents: np.ndarray, width: int) -> Sequenc
 class HiddenPhrases:
     """The hidden items of held-out sequences, each a case. The same for every model."""
 
-    def __init__(self, data: LinkSet, split: str, protocol: Phrases, limit: int | None) -> None:
+    def __init__(self, data: LinkSet, split: str, protocol: PhrasesBlock, limit: int | None) -> None:
         """`limit`: so many sequences at most, drawn by the seed."""
         self._ids, self._n_items, self._seed = data.pages.ids, len(data.items), protocol.split_seed
         found = sequences(data.pages.offsets, data.splits[split], protocol.sequence_items)
@@ -103,7 +103,7 @@ class PhraseData(ItemData):
         """`codes` (N, m): the tokens of each item."""
         super().__init__(data.task, codes, **settings)
         protocol = data.task.protocol
-        self.protocol = protocol if isinstance(protocol, Phrases) else Phrases()
+        self.protocol = protocol if isinstance(protocol, PhrasesBlock) else PhrasesBlock()
         self.ids = data.pages.ids
         self.train = sequences(data.pages.offsets, data.splits["train"], self.protocol.sequence_items)
         limits = {"validation": self.protocol.validation_sequences, "test": self.protocol.test_sequences}

@@ -16,15 +16,16 @@ from pathlib import Path
 
 import numpy as np
 
+from hashbench.data.builtin import NOTE
 from hashbench.data.documents import CorpusSource
+from hashbench.data.files import Table
 from hashbench.data.fingerprints import cache_folder, digest, write_json
 from hashbench.data.once import make_once
 from hashbench.data.sources import SourceKind
 from hashbench.errors import InputError
 from hashbench.tasks.base import Task
-from hashbench.tasks.blocks import Phrases as Protocol
-from hashbench.tasks.item_sets import METRICS, LinkSet, split_pages
-from hashbench.tasks.text_data import BUILTIN_NOTE
+from hashbench.tasks.blocks import PhrasesBlock
+from hashbench.tasks.items import LinkSet, split_pages
 from hashbench.text.phrases import PairCounts, Phrases, choose, frequent_words, paragraphs
 from hashbench.text.pieces import TRAIN
 from hashbench.text.types import TokenizedTexts, TypeTable
@@ -32,22 +33,17 @@ from hashbench.text.unicode import pack
 from hashbench.text.wordpieces import WordPieceTokenizer
 from hashbench.text.words import WordTokenizer
 
-NAME = "phrases"  # the task
+NAME = "phrases"  # the kind, and the named task
 FORMAT = 1  # of the prepared files; a change makes all of them anew
 BLOCK_WORDS = 1 << 24  # counted and cut at a time
 CHUNK_DOCUMENTS = 2_000  # read and cut into words at a time
 LEAST_DOCUMENTS = 3  # one for each split
 IDS, DOCUMENTS, MANIFEST, TYPES = "ids.int32", "documents.npy", "manifest.json", "types"
 
-PHRASES = Task(
-    name=NAME,
-    text=("text",),
-    label="items",
-    kind="phrases",
-    metrics=METRICS,
-    select_metric="rec@1",
-    report_splits=("test",),
-)
+
+def phrases_protocol(task: Task) -> PhrasesBlock:
+    """How documents are split and cut: as the experiment says, or by default."""
+    return task.protocol if isinstance(task.protocol, PhrasesBlock) else PhrasesBlock()
 
 
 @dataclass(frozen=True)
@@ -58,9 +54,9 @@ class LocatedPhrases:
     corpora: tuple[CorpusSource, ...]
 
     @property
-    def protocol(self) -> Protocol:
+    def protocol(self) -> PhrasesBlock:
         """How documents are split and cut."""
-        return self.task.protocol if isinstance(self.task.protocol, Protocol) else Protocol()
+        return phrases_protocol(self.task)
 
     @property
     def origin(self) -> str:
@@ -84,6 +80,15 @@ class LocatedPhrases:
         parts = [corpus.fingerprint for corpus in self.corpora]
         return digest(NAME, str(FORMAT), *parts, json.dumps(made_of, sort_keys=True))
 
+    @property
+    def tables(self) -> dict[str, Table]:
+        """None: it is made of corpora."""
+        return {}
+
+    def checked_items(self) -> int:
+        """The number of items, which the protocol sets; reading a corpus whole is work of a run."""
+        return self.protocol.items
+
     def load(self) -> LinkSet:
         """The documents as items, made now if no worker made them before.
 
@@ -103,7 +108,7 @@ class LocatedPhrases:
             self.fingerprint,
             self.origin,
             self.kind,
-            (*([BUILTIN_NOTE] if self.kind == "builtin" else []), str(facts["note"])),
+            (*([NOTE] if self.kind == "builtin" else []), str(facts["note"])),
         )
 
     def _pieces(self) -> WordPieceTokenizer:

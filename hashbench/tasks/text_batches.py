@@ -24,7 +24,7 @@ from hashbench.data.fingerprints import cache_folder
 from hashbench.data.loader import BatchLoader, EvaluationLoader, Make
 from hashbench.embeddings.base import Batch, Template
 from hashbench.tasks.encoding import encode_task
-from hashbench.tasks.text_data import TaskData
+from hashbench.tasks.text import TaskData
 from hashbench.text.tokenizers import Tokenizer
 
 EVALUATION_BATCHES = 4  # an evaluation batch holds as many training batches: it keeps nothing for a backward pass

@@ -10,7 +10,7 @@ import torch
 
 from hashbench.errors import InputError
 from hashbench.sweep.plan import Run, check_data, plan
-from hashbench.tasks.text_data import LocatedTask
+from hashbench.tasks.text import LocatedTexts
 
 MODELS = "models: [bert-mlm, hashformer-md-proj]\n"
 RAW = "{name: raw, like: hashformer-md-proj, objective: none}"
@@ -211,10 +211,10 @@ def test_other_data_are_other_runs(experiment, tmp_path: Path) -> None:
 
 
 def test_planning_reads_no_data_set(experiment, monkeypatch: pytest.MonkeyPatch) -> None:
-    def read(self: LocatedTask) -> None:
+    def read(self: LocatedTexts) -> None:
         raise AssertionError(f"{self.task.name} was read")
 
-    monkeypatch.setattr(LocatedTask, "load", read)
+    monkeypatch.setattr(LocatedTexts, "load", read)
     planned = plan(experiment(MODELS))
     with pytest.raises(AssertionError, match="cola was read"):  # the trap works
         check_data(planned)

@@ -7,13 +7,14 @@ import pytest
 
 from hashbench.tasks.base import Task
 from hashbench.tasks.encoding import encode_task, tokenizer_fingerprint
-from hashbench.tasks.text_data import Split, TaskData
+from hashbench.tasks.kinds.classification import KIND
+from hashbench.tasks.text import Split, TaskData
 from hashbench.text.subwords import SubwordTokenizer
 from hashbench.text.words import WordTokenizer
 
 ODD = ["", "emoji \U0001f600!", "x" * 100_000, "NUL \0 in it", "lone \ud800 surrogate", "<s> <pad>"]
 DATA = TaskData(
-    Task("mine", ("text", "second")),
+    Task("mine", KIND, ("text", "second")),
     {
         "train": Split((ODD, list(reversed(ODD))), np.zeros(len(ODD), np.int64)),
         "validation": Split((["new words"], [""]), np.zeros(1, np.int64)),

@@ -1,4 +1,4 @@
-"""data/link_floors.py: rankings without training."""
+"""Rankings without training."""
 
 from __future__ import annotations
 
@@ -8,22 +8,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hashbench.experiment.schema import Entities
-from hashbench.tasks.item_baselines import link_floor, ranks_of
-from hashbench.tasks.item_sets import LinkSet
+from hashbench.tasks.blocks import EntitiesBlock
+from hashbench.tasks.item_baselines import ranks_of
+from hashbench.tasks.items import LinkSet
+from hashbench.tasks.kinds.entities import ENTITIES, KIND
 from hashbench.tasks.link_batches import Cases
-from hashbench.tasks.links import ENTITIES, locate_links
+from hashbench.tasks.links import in_folder
 
 
 @pytest.fixture
 def links(page_links: Path) -> LinkSet:
-    located = locate_links(page_links / "entities", replace(ENTITIES, protocol=Entities(segment_items=6)))
+    task = replace(ENTITIES, protocol=EntitiesBlock(segment_items=6))
+    located = in_folder(page_links / "entities", task, "folder", "folder")
     assert located is not None
     return located.load()
 
 
 def test_popularity_ranks_items_by_links_on_training_pages(links: LinkSet) -> None:
-    outputs, cases = link_floor("popularity", links)
+    outputs, cases = KIND.predictions("popularity", links)["test"].outputs, KIND.cases(links, "test")
     counts = links.items.counts
     for rank, target in zip(outputs[:, 1], cases.targets, strict=True):
         above = (counts > counts[target]).sum() + (counts[:target] == counts[target]).sum()
@@ -33,7 +35,7 @@ def test_popularity_ranks_items_by_links_on_training_pages(links: LinkSet) -> No
 
 def test_co_occurrence_ranks_by_the_sum_of_cosines(links: LinkSet) -> None:
     """From sets of training pages, in plain Python."""
-    outputs, cases = link_floor("co-occurrence", links)
+    outputs, cases = KIND.predictions("co-occurrence", links)["test"].outputs, KIND.cases(links, "test")
     train = links.links_of("train")
     pages: dict[int, set[int]] = {item: set() for item in range(len(links.items))}
     for page in range(len(train)):
@@ -53,7 +55,8 @@ def test_co_occurrence_ranks_by_the_sum_of_cosines(links: LinkSet) -> None:
 
 
 def test_neighbours_beat_popularity_on_topics(links: LinkSet) -> None:
-    hits = {name: (link_floor(name, links)[0][:, 1] <= 10).mean() for name in ("popularity", "co-occurrence")}
+    ranks = {name: KIND.predictions(name, links)["test"].outputs[:, 1] for name in KIND.baselines}
+    hits = {name: (each <= 10).mean() for name, each in ranks.items()}
     assert hits["co-occurrence"] > 0.9 > 0.5 > hits["popularity"]
 
 
@@ -62,7 +65,7 @@ def test_ranks_count_what_is_above_and_equal_ones_before() -> None:
     assert ranks_of(scores, np.array([2, 3])).tolist() == [3, 4]
 
 
-def test_floors_are_tested_on_the_cases_of_the_models(links: LinkSet) -> None:
-    _, cases = link_floor("popularity", links)
-    same = Cases(links.links_of("test"), links.splits["test"], Entities(segment_items=6))
-    assert np.array_equal(cases.targets, same.targets)
+def test_baselines_are_tested_on_the_cases_of_the_models(links: LinkSet) -> None:
+    targets = KIND.predictions("popularity", links)["test"].targets
+    same = Cases(links.links_of("test"), links.splits["test"], EntitiesBlock(segment_items=6))
+    assert np.array_equal(targets, same.targets)

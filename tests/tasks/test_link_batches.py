@@ -11,19 +11,20 @@ import torch
 
 from hashbench.coders.bloom import Bloom
 from hashbench.embeddings.base import Template
-from hashbench.experiment.schema import Entities
 from hashbench.objectives.entities import MASK_ID, EntityObjective
+from hashbench.tasks.blocks import EntitiesBlock
 from hashbench.tasks.item_batches import PADDING, frame
-from hashbench.tasks.item_sets import LinkSet
+from hashbench.tasks.items import LinkSet
+from hashbench.tasks.kinds.entities import ENTITIES
 from hashbench.tasks.link_batches import Cases, EntityData, segments
-from hashbench.tasks.links import ENTITIES, locate_links
+from hashbench.tasks.links import in_folder
 from hashbench.text.types import TokenizedTexts
 
 PAGES = TokenizedTexts(np.arange(100, 145, dtype=np.int32), np.array([0, 3, 43, 45]))  # of 3, 40 and 2 links
 
 
 def links_of(folder: Path, **protocol: object) -> LinkSet:
-    located = locate_links(folder / "entities", replace(ENTITIES, protocol=Entities(**protocol)))  # type: ignore[arg-type]
+    located = in_folder(folder / "entities", replace(ENTITIES, protocol=EntitiesBlock(**protocol)), "folder", "folder")  # type: ignore[arg-type]
     assert located is not None
     return located.load()
 
@@ -37,7 +38,7 @@ def data_of(links: LinkSet, **changes: object) -> tuple[EntityData, Bloom]:
 
 @pytest.mark.parametrize("segment", ["subset", "contiguous"])
 def test_a_segment_holds_different_links_of_its_page(segment: str) -> None:
-    protocol = Entities(segment_items=8, segment=segment)  # type: ignore[arg-type]
+    protocol = EntitiesBlock(segment_items=8, segment=segment)  # type: ignore[arg-type]
     found = segments(PAGES, np.array([1, 0, 2]), protocol, seed=0, epoch=0)
     assert found.shape == (3, 8)
     assert len(set(found[0].tolist())) == 8 and found[0].min() >= 103 and found[0].max() < 143
@@ -46,7 +47,7 @@ def test_a_segment_holds_different_links_of_its_page(segment: str) -> None:
 
 
 def test_a_contiguous_segment_is_a_window_that_reaches_both_ends() -> None:
-    protocol = Entities(segment_items=30, segment="contiguous")
+    protocol = EntitiesBlock(segment_items=30, segment="contiguous")
     starts = set()
     for epoch in range(200):
         row = segments(PAGES, np.array([1]), protocol, seed=0, epoch=epoch)[0]
@@ -59,13 +60,13 @@ def test_subsets_reach_every_link() -> None:
     seen = {
         int(each)
         for epoch in range(60)
-        for each in segments(PAGES, np.array([1]), Entities(segment_items=8), seed=0, epoch=epoch)[0]
+        for each in segments(PAGES, np.array([1]), EntitiesBlock(segment_items=8), seed=0, epoch=epoch)[0]
     }
     assert seen == set(range(103, 143))
 
 
 def test_a_segment_depends_on_seed_epoch_and_page_alone() -> None:
-    protocol = Entities(segment_items=8)
+    protocol = EntitiesBlock(segment_items=8)
     together = segments(PAGES, np.array([0, 1]), protocol, seed=5, epoch=2)
     assert np.array_equal(segments(PAGES, np.array([1]), protocol, seed=5, epoch=2)[0], together[1])
     assert not np.array_equal(segments(PAGES, np.array([1]), protocol, seed=5, epoch=3)[0], together[1])
@@ -77,7 +78,7 @@ def test_the_frame_closes_each_row_behind_its_last_item() -> None:
 
 
 def test_every_link_of_a_page_is_hidden_once_and_never_in_its_context() -> None:
-    cases = Cases(PAGES, np.array([4, 5, 6]), Entities(segment_items=8))
+    cases = Cases(PAGES, np.array([4, 5, 6]), EntitiesBlock(segment_items=8))
     assert len(cases) == 45 and np.array_equal(cases.targets, PAGES.ids)
     assert np.bincount(cases.page_rows).tolist() == [0, 0, 0, 0, 3, 40, 2]
     contexts = cases.contexts(np.arange(45))
@@ -89,15 +90,15 @@ def test_every_link_of_a_page_is_hidden_once_and_never_in_its_context() -> None:
 
 
 def test_a_case_is_the_same_in_any_batch() -> None:
-    cases = Cases(PAGES, np.arange(3), Entities(segment_items=8))
+    cases = Cases(PAGES, np.arange(3), EntitiesBlock(segment_items=8))
     together = cases.contexts(np.arange(45))
     assert np.array_equal(cases.contexts(np.array([20]))[0], together[20])
 
 
 def test_some_cases_a_page_and_some_in_all() -> None:
-    one = Cases(PAGES, np.arange(3), Entities(cases_per_page=1))
+    one = Cases(PAGES, np.arange(3), EntitiesBlock(cases_per_page=1))
     assert one.page.tolist() == [0, 1, 2]
-    limited = Cases(PAGES, np.arange(3), Entities(), limit=9)
+    limited = Cases(PAGES, np.arange(3), EntitiesBlock(), limit=9)
     assert len(limited) == 9 and len(set(limited.links.tolist())) == 9
 
 

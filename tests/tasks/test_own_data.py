@@ -10,7 +10,7 @@ from hashbench.errors import InputError
 from hashbench.experiment.schema import TaskEntry
 from hashbench.tasks.catalogue import own_task
 from hashbench.tasks.locate import load_task, locate_task
-from hashbench.tasks.text_data import TaskData
+from hashbench.tasks.text import TaskData
 
 
 def entry(path: str = ".", **values: object) -> TaskEntry:
@@ -74,7 +74,7 @@ def test_pairs(tmp_path: Path) -> None:
 def test_regression_by_its_metric(tmp_path: Path) -> None:
     write(tmp_path, train=[("a", 0.5), ("b", 3)], dev=[("c", 1.25)])
     data = load(tmp_path, metric="pearson")
-    assert (data.n_outputs, data.task.kind, data.task.metrics) == (1, "regression", ("pearson", "spearman"))
+    assert (data.n_outputs, data.task.kind.name, data.task.metrics) == (1, "regression", ("pearson", "spearman"))
     assert data.splits["train"].labels.tolist() == [0.5, 3.0]
 
 

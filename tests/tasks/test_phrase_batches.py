@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 
 from hashbench.embeddings.base import PAD, SPECIALS, Template
-from hashbench.experiment.schema import Phrases
 from hashbench.objectives.entities import MASK_ID, NO_LABEL, EntityObjective
 from hashbench.retrieval import PAGE, RANK
-from hashbench.tasks.item_baselines import link_floor
+from hashbench.tasks.blocks import PhrasesBlock
 from hashbench.tasks.item_batches import PADDING
-from hashbench.tasks.item_sets import LinkSet
+from hashbench.tasks.items import LinkSet
+from hashbench.tasks.kinds.phrases import KIND, PHRASES
 from hashbench.tasks.phrase_batches import HiddenPhrases, PhraseData, frame_pairs, sequences
-from hashbench.tasks.phrases import PHRASES
 from hashbench.text.types import TokenizedTexts, TypeTable
 from tests.oracles.superbloom import predicted
 
@@ -33,7 +32,7 @@ def documents(**protocol: object) -> LinkSet:
     strings = {("." if i == STOP else f"w{i:03d}"): N_ITEMS - i for i in range(N_ITEMS)}
     settings = {"sequence_items": 16, "validation_sequences": None, "test_sequences": None} | protocol
     return LinkSet(
-        replace(PHRASES, protocol=Phrases(**settings)),  # type: ignore[arg-type]
+        replace(PHRASES, protocol=PhrasesBlock(**settings)),  # type: ignore[arg-type]
         TypeTable.from_counts(strings),
         TokenizedTexts(np.concatenate(pages).astype(np.int32), offsets),
         {"train": np.arange(14), "validation": np.arange(14, 17), "test": np.arange(17, 20)},
@@ -152,7 +151,7 @@ def test_cases_do_not_depend_on_the_model_or_its_seed() -> None:
 
 def test_the_floor_is_tested_on_the_cases_of_the_models() -> None:
     data = documents(test_sequences=5)
-    outputs, cases = link_floor("popularity", data)
+    outputs, cases = KIND.predictions("popularity", data)["test"].outputs, KIND.cases(data, "test")
     expected = data_of(data).cases["test"]
     assert np.array_equal(cases.targets, expected.targets)
     assert np.array_equal(outputs[:, PAGE], expected.page_rows)
@@ -162,7 +161,7 @@ def test_the_floor_is_tested_on_the_cases_of_the_models() -> None:
 def test_a_limit_takes_some_sequences_whole() -> None:
     data = documents()
     protocol = data.task.protocol
-    assert isinstance(protocol, Phrases)
+    assert isinstance(protocol, PhrasesBlock)
     every, some = (HiddenPhrases(data, "test", protocol, limit) for limit in (None, 4))
     assert len(some.sequences) == 4 < len(every.sequences)
     assert set(some.sequences.starts) <= set(every.sequences.starts)

@@ -14,10 +14,11 @@ import pytest
 
 from hashbench.data.sources import open_sources
 from hashbench.errors import InputError
-from hashbench.experiment.schema import Phrases
 from hashbench.tasks import phrases
+from hashbench.tasks.blocks import PhrasesBlock
+from hashbench.tasks.kinds.phrases import PHRASES
 from hashbench.tasks.locate import locate_task
-from hashbench.tasks.phrases import PHRASES, LocatedPhrases, read_words
+from hashbench.tasks.phrases import LocatedPhrases, read_words
 from tests.oracles.phrases import listed, segmented
 
 LETTERS = "abcde"
@@ -41,7 +42,7 @@ def folder(tmp_path: Path) -> Path:
 
 def located(folder: Path, **protocol: object) -> LocatedPhrases:
     settings = {"corpora": ("letters",), "vocabulary": str(folder / "vocab.txt"), "items": 40} | protocol
-    task = replace(PHRASES, protocol=Phrases(**settings))  # type: ignore[arg-type]
+    task = replace(PHRASES, protocol=PhrasesBlock(**settings))  # type: ignore[arg-type]
     found = locate_task(task, open_sources(str(folder)))
     assert isinstance(found, LocatedPhrases)
     return found

@@ -3,10 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hashbench.errors import InputError
 from hashbench.tasks.base import Task
-from hashbench.tasks.text_baselines import bag_of_words, floor_predictions, majority
-from hashbench.tasks.text_data import Split, TaskData
+from hashbench.tasks.catalogue import known_kinds
+from hashbench.tasks.text import Split, TaskData, text_kind
+from hashbench.tasks.text_baselines import bag_of_words, majority
 
 
 def data(train: list[str], labels: list[float], dev: list[str], kind: str = "classification") -> TaskData:
@@ -15,7 +15,11 @@ def data(train: list[str], labels: list[float], dev: list[str], kind: str = "cla
         "train": Split((train,), np.array(labels, dtype)),
         "validation": Split((dev,), np.zeros(len(dev), dtype)),
     }
-    return TaskData(Task("mine", ("text",), kind=kind), splits, "f", "here", "own")  # type: ignore[arg-type]
+    return TaskData(Task("mine", known_kinds()[kind], ("text",)), splits, "f", "here", "own")
+
+
+def predicted(task: TaskData) -> np.ndarray:
+    return text_kind(task.task).predictions("bag-of-words", task)["validation"].outputs
 
 
 def test_majority_is_the_most_frequent_class_of_train() -> None:
@@ -32,7 +36,7 @@ TRAIN = ["good film", "bad film", "very good", "very bad", "GOOD!!", "bad..."]
 
 def test_bag_of_words_knows_words_whatever_their_case() -> None:
     task = data(TRAIN, [1, 0, 1, 0, 1, 0], ["Good thing", "a BAD thing", "!!", "..."])
-    assert floor_predictions("bag-of-words", task)["validation"].tolist() == [1, 0, 1, 0]
+    assert predicted(task).tolist() == [1, 0, 1, 0]
 
 
 def test_bag_of_words_knows_pairs_of_words() -> None:
@@ -43,24 +47,19 @@ def test_bag_of_words_knows_pairs_of_words() -> None:
 
 def test_bag_of_words_regression() -> None:
     task = data(TRAIN, [1.0, 0.0, 1.0, 0.0, 1.0, 0.0], ["good", "bad"], "regression")
-    found = floor_predictions("bag-of-words", task)["validation"]
+    found = predicted(task)
     assert found.dtype == np.float64 and found[0] > 0.7 and found[1] < 0.3
 
 
 @pytest.mark.parametrize("text", ["", " ", "\ud800 \0 \U0001f600", "x" * 100_000])
 def test_odd_texts(text: str) -> None:
-    assert floor_predictions("bag-of-words", data([text, "a word"], [0, 1], [text]))["validation"].tolist() == [0]
+    assert predicted(data([text, "a word"], [0, 1], [text])).tolist() == [0]
 
 
 def test_texts_without_a_word_have_the_majority() -> None:
     wordless = data(["", "", ""], [1, 0, 1], ["", "word"])
-    assert floor_predictions("bag-of-words", wordless)["validation"].tolist() == [1, 1]
+    assert predicted(wordless).tolist() == [1, 1]
 
 
 def test_one_class_in_train() -> None:
-    assert floor_predictions("bag-of-words", data(["a", "b"], [1, 1], ["c"]))["validation"].tolist() == [1]
-
-
-def test_unknown_floor() -> None:
-    with pytest.raises(InputError, match="unknown floor 'bag-of-word'; did you mean 'bag-of-words'"):
-        floor_predictions("bag-of-word", data(TRAIN, [0, 1] * 3, []))
+    assert predicted(data(["a", "b"], [1, 1], ["c"])).tolist() == [1]

@@ -10,12 +10,14 @@ import torch
 from hashbench.coders.bloom import Bloom
 from hashbench.embeddings.base import Batch
 from hashbench.embeddings.registry import find_model
-from hashbench.experiment.schema import Entities, Finetune
+from hashbench.experiment.schema import Finetune
 from hashbench.objectives.entities import EntityHead, EntityObjective
 from hashbench.objectives.item_search import ItemSearch
 from hashbench.retrieval import CERTIFIED, PAGE, RANK, TOKENS, per_case
+from hashbench.tasks.blocks import EntitiesBlock
+from hashbench.tasks.kinds.entities import ENTITIES
 from hashbench.tasks.link_batches import EntityData
-from hashbench.tasks.links import ENTITIES, locate_links
+from hashbench.tasks.links import in_folder
 from hashbench.training.checkpoints import Interrupted
 from hashbench.training.entities import loss_of, predicted_states, ranks_in, test_entities, train_entities
 from hashbench.training.machine import Machine
@@ -42,8 +44,8 @@ class StopAfter:
 
 
 def trained(page_links, folder, recipe=RECIPE, stops=(), alpha=4, maps=2, **choices):
-    task = replace(ENTITIES, protocol=Entities(segment_items=6, validation_cases=40, test_share=0.2))
-    links = locate_links(page_links / "entities", task).load()
+    task = replace(ENTITIES, protocol=EntitiesBlock(segment_items=6, validation_cases=40, test_share=0.2))
+    links = in_folder(page_links / "entities", task, "folder", "folder").load()
     coder = Bloom(alpha=alpha, maps=maps)
     coder.fit_links(links.items, None)
     spec = find_model("superbloom-a50" if maps > 1 else "superbloom-baseline")

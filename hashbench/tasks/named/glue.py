@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from hashbench.data.hub import HubPlace
 from hashbench.tasks.base import Task
+from hashbench.tasks.kinds import classification, regression
 
+GLUE = "glue"  # the group, and the folder in a data folder
 MATCHED, MISMATCHED = "validation_matched", "validation_mismatched"
 
 
@@ -30,7 +32,7 @@ def _glue(
     return Task(
         name=name,
         text=text,
-        kind="classification" if labels else "regression",
+        kind=classification.KIND if labels else regression.KIND,
         metrics=metrics,
         select_metric=metrics[0],
         paper_metrics={"hashformers": metrics[0]},
@@ -38,6 +40,7 @@ def _glue(
         n_classes=len(labels) or 1,
         label_names=labels,
         official_rows=dict(zip(("train", "validation"), rows, strict=True)),
+        collection=GLUE,
         hub=_hub(name),
         builtin=builtin,
     )
@@ -62,6 +65,7 @@ TASKS = [
     _glue("qqp", QUESTIONS, ("f1", "accuracy"), rows=(363_846, 40_430), labels=_no_yes("duplicate")),
     Task(
         name="mnli",
+        kind=classification.KIND,
         text=("premise", "hypothesis"),
         metrics=("accuracy",),
         paper_metrics={"hashformers": "accuracy"},
@@ -70,6 +74,7 @@ TASKS = [
         n_classes=3,
         label_names=("entailment", "neutral", "contradiction"),
         official_rows={"train": 392_702, MATCHED: 9_815, MISMATCHED: 9_832},
+        collection=GLUE,
         hub=_hub("mnli"),
         builtin=True,
     ),
@@ -78,4 +83,4 @@ TASKS = [
     _glue("wnli", SENTENCES, ("accuracy",), rows=(635, 71), labels=_no_yes("entailment"), builtin=False),
 ]
 # The eight that the papers average over. They leave wnli out, as most do, since its dev set contradicts its train set.
-GROUPS = {"glue": ("cola", "sst2", "mrpc", "stsb", "qqp", "mnli", "qnli", "rte")}
+GROUPS = {GLUE: ("cola", "sst2", "mrpc", "stsb", "qqp", "mnli", "qnli", "rte")}

@@ -9,19 +9,23 @@ from __future__ import annotations
 
 from hashbench.data.hub import HubPlace
 from hashbench.tasks.base import Task
+from hashbench.tasks.kinds.classification import KIND
+
+COLLECTION = "classification"  # the folder in a data folder
 
 
 def _task(name: str, hub: HubPlace, **rows: int) -> Task:
     """A task over the columns text and label; `rows`: of the published splits."""
     return Task(
         name=name,
+        kind=KIND,
         text=("text",),
         metrics=("accuracy", "f1_macro", "matthews"),
         paper_metrics={"proformer": "accuracy"},
         select_splits=("validation",) if "validation" in rows else ("holdout",),
         report_splits=("test",),
         official_rows=rows,
-        collection="classification",
+        collection=COLLECTION,
         splits_as_found=True,
         hub=hub,
     )

@@ -15,8 +15,7 @@ from hashbench.tasks.catalogue import find_task
 from hashbench.tasks.locate import available, load_task, locate_task
 from hashbench.tasks.named.proformer import TASKS
 from hashbench.tasks.own_data import HOLDOUT, reports_elsewhere
-from hashbench.tasks.text_baselines import floor_predictions
-from hashbench.tasks.text_data import TaskData
+from hashbench.tasks.text import TaskData, text_kind
 
 ROWS = {"train": 30, "validation": 4, "test": 6}
 NAMES = ["flight", "airfare", "meal"]
@@ -116,10 +115,10 @@ def test_a_floor_learns_the_rows_held_out_where_another_set_is_reported(tmp_path
     held = data.splits[HOLDOUT]
     held.labels[:] = 2
     held.texts[0][:] = ["meal"] * len(held)
-    found = floor_predictions("bag-of-words", data)
-    assert found["test"][-1] == 2 and 2 not in found[HOLDOUT]
-    only = floor_predictions("bag-of-words", data, ["test"])
-    assert list(only) == ["test"] and only["test"].tolist() == found["test"].tolist()
+    found = text_kind(data.task).predictions("bag-of-words", data)
+    assert found["test"].outputs[-1] == 2 and 2 not in found[HOLDOUT].outputs
+    only = text_kind(data.task).predictions("bag-of-words", data, ["test"])
+    assert list(only) == ["test"] and only["test"].outputs.tolist() == found["test"].outputs.tolist()
 
 
 def test_such_a_floor_has_an_id_of_its_own(tmp_path: Path) -> None:

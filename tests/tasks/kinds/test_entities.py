@@ -13,10 +13,11 @@ import pytest
 from hashbench.data import files
 from hashbench.data.sources import open_sources
 from hashbench.errors import InputError
-from hashbench.experiment.schema import Entities, TaskEntry
 from hashbench.tasks import links
-from hashbench.tasks.item_sets import LinkSet
-from hashbench.tasks.links import ENTITIES, locate_links, own_links
+from hashbench.tasks.blocks import EntitiesBlock, TaskEntry
+from hashbench.tasks.items import LinkSet
+from hashbench.tasks.kinds.entities import ENTITIES, KIND
+from hashbench.tasks.links import in_folder
 from hashbench.tasks.locate import available, locate_task
 
 
@@ -27,8 +28,8 @@ def written(folder: Path, pages: list[dict[str, object]], name: str = "links.par
 
 
 def loaded(folder: Path, **protocol: object) -> LinkSet:
-    task = replace(ENTITIES, protocol=Entities(**protocol))  # type: ignore[arg-type]
-    located = locate_links(folder, task)
+    task = replace(ENTITIES, protocol=EntitiesBlock(**protocol))  # type: ignore[arg-type]
+    located = in_folder(folder, task, "folder", "folder")
     assert located is not None
     return located.load()
 
@@ -101,7 +102,7 @@ def test_a_set_in_several_files(tmp_path: Path) -> None:
 
 
 def test_the_fingerprint_is_of_content_and_columns(tmp_path: Path) -> None:
-    first, second = (locate_links(written(tmp_path / name, some_pages()), ENTITIES) for name in "ab")
+    first, second = (in_folder(written(tmp_path / name, some_pages()), ENTITIES, "folder", "folder") for name in "ab")
     assert first is not None and second is not None
     assert first.fingerprint == second.fingerprint != replace(first, task=replace(ENTITIES, label="x")).fingerprint
 
@@ -125,10 +126,11 @@ def entry(path: Path, **changes: object) -> TaskEntry:
 
 def test_a_set_of_the_users_own(tmp_path: Path) -> None:
     pages = [{"titel": page["page"], "ziele": page["links"]} for page in some_pages()]
-    task = own_links(entry(written(tmp_path, pages), text="titel", links="ziele"), tmp_path)
+    task = KIND.own_task(entry(written(tmp_path, pages), text="titel", links="ziele"), tmp_path)
     located = locate_task(task, ())
     assert isinstance(data := located.load(), LinkSet) and data.origin == f"own data set {tmp_path.name}"
-    assert task.select_metric == "rec@1" and own_links(entry(tmp_path, metric="mrr"), tmp_path).select_metric == "mrr"
+    assert task.select_metric == "rec@1"
+    assert KIND.own_task(entry(tmp_path, metric="mrr"), tmp_path).select_metric == "mrr"
 
 
 WRONG_SETS = {
@@ -159,7 +161,7 @@ def test_an_empty_table(tmp_path: Path) -> None:
 def test_another_format(tmp_path: Path) -> None:
     (tmp_path / "links.csv").write_text("page,links\n")
     with pytest.raises(InputError, match="a page-link set is a parquet file, whose cells may be lists; convert it"):
-        locate_links(tmp_path, ENTITIES)
+        in_folder(tmp_path, ENTITIES, "folder", "folder")
 
 
 @pytest.mark.parametrize(
@@ -172,4 +174,4 @@ def test_another_format(tmp_path: Path) -> None:
 )
 def test_wrong_entries(tmp_path: Path, changes: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        own_links(entry(**{"path": written(tmp_path, some_pages()), **changes}), tmp_path)
+        KIND.own_task(entry(**{"path": written(tmp_path, some_pages()), **changes}), tmp_path)

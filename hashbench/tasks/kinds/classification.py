@@ -1,0 +1,61 @@
+"""Texts with one of several classes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from hashbench.data.files import Column
+from hashbench.data.labels import read_classes
+from hashbench.errors import InputError
+from hashbench.tasks.base import Task
+from hashbench.tasks.text import Split, TextKind
+from hashbench.tasks.text_baselines import BASELINES
+from hashbench.tasks.text_batches import FinetuningData
+
+# Of the logistic regression. 10 fits short texts better than scikit-learn's 1, which holds words back too much.
+C = 10.0
+MAX_ITERATIONS = 1_000
+
+
+class Classification(TextKind):
+    """Labels are class ids (n,) int64, by the names of the task, of label_names.json, or of all splits."""
+
+    name = "classification"
+    outputs = "classification"
+    # f1 is not among them, since it needs exactly two classes
+    common_metrics = ("accuracy", "f1_macro", "matthews")
+    baselines = BASELINES
+    batches = FinetuningData
+
+    def read_labels(
+        self, task: Task, cells: dict[str, Column], where: Mapping[str, str], names: Sequence[str]
+    ) -> tuple[dict[str, np.ndarray], Task]:
+        labels, names = read_classes(cells, where, names)
+        if "f1" in task.metrics and len(names) != 2:
+            raise InputError(f"task {task.name!r}: f1 needs two classes, here are {len(names)}; use metric f1_macro")
+        return labels, replace(task, n_classes=len(names), label_names=tuple(names))
+
+    def label_notes(self, splits: Mapping[str, Split]) -> list[str]:
+        """A note on labels that training never saw; their rows count as errors."""
+        known = np.unique(splits["train"].labels)
+        unseen = {split: int((~np.isin(part.labels, known)).sum()) for split, part in splits.items()}
+        return [f"{n} rows of {split} have a label that train never has" for split, n in unseen.items() if n]
+
+    def constant(self, labels: np.ndarray) -> np.generic:
+        """The most frequent class of labels (n,), the smallest of several."""
+        return np.bincount(labels).argmax()
+
+    def linear_model(self, labels: np.ndarray, tolerance: float) -> Any:
+        """Logistic regression; None where labels (n,) are of one class."""
+        from sklearn.linear_model import LogisticRegression
+
+        if len(np.unique(labels)) < 2:
+            return None
+        return LogisticRegression(C=C, max_iter=MAX_ITERATIONS, tol=tolerance)
+
+
+KIND = Classification()

@@ -1,0 +1,85 @@
+"""Hidden links of pages (Superbloom, section 3.1): a page-link set, of which a tenth of the pages is tested."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hashbench.data.files import FileTable
+from hashbench.data.sources import Place, Source
+from hashbench.errors import InputError, near_match
+from hashbench.tasks.base import Task
+from hashbench.tasks.blocks import EntitiesBlock, TaskEntry
+from hashbench.tasks.item_baselines import nearest, popularity
+from hashbench.tasks.items import METRICS, ItemKind, LinkSet, RowLength
+from hashbench.tasks.link_batches import Cases, EntityData
+from hashbench.tasks.links import FILE, LocatedLinks, in_folder, links_of_table, links_protocol
+
+NAME = "entities"  # the kind, the named task, and the folder in a data folder
+LABEL = "links"  # the column of links, unless an own data set names another
+
+
+class PageLinks(ItemKind):
+    """Items are what pages link to; a row is a page's segment."""
+
+    name = NAME
+    description = "a page-link set"
+    block = EntitiesBlock
+    baselines = {"popularity": popularity, "co-occurrence": nearest}
+    batches = EntityData
+    coherent_maps = True
+
+    def takes(self, entry: TaskEntry) -> bool:
+        return entry.links is not None
+
+    def own_task(self, entry: TaskEntry, base: Path) -> Task:
+        """The task of a page-link set of the user's own. Raises InputError where there is no such folder or file."""
+        folder = (base / Path(entry.path).expanduser()).absolute()
+        if not isinstance(entry.text, str):
+            raise InputError(f"task {entry.name!r}: text is the column of the page, one name; the items stand in links")
+        metric = METRICS[0] if entry.metric == "accuracy" else entry.metric  # the schema's default is for texts
+        if metric not in METRICS:
+            hint = f"{near_match(metric, list(METRICS)) or ';'} choose from {', '.join(METRICS)}"
+            raise InputError(f"task {entry.name!r}: metric {metric!r} is none of a page-link set{hint}")
+        task = _task(entry.name, (entry.text,), entry.links or LABEL, metric, folder)
+        if in_folder(folder, task, "", "own") is None:
+            raise InputError(f"task {entry.name!r}: no {FILE}.parquet in {folder}; check path")
+        return task
+
+    def find_in(self, source: Source, task: Task) -> LocatedLinks | None:
+        found = source.find_tables(Place(NAME, {FILE: (FILE,)}))
+        table = found.tables.get(FILE) if found else None
+        return links_of_table(task, table, f"folder {NAME}", "folder") if isinstance(table, FileTable) else None
+
+    def locate_own(self, task: Task, folder: Path) -> LocatedLinks:
+        if (links := in_folder(folder, task, f"own data set {folder.name}", "own")) is None:
+            raise InputError(f"{folder}: {FILE}.parquet is gone; put it back")
+        return links
+
+    def files_of(self, task: Task) -> str:
+        return f"{NAME}/{FILE}.parquet"
+
+    def cases(self, data: LinkSet, split: str) -> Cases:
+        return Cases(data.links_of(split), data.splits[split], links_protocol(data.task))
+
+    def row_length(self, block: EntitiesBlock) -> RowLength:
+        return RowLength("segment_items", block.segment_items, 2)
+
+
+KIND = PageLinks()
+
+
+def _task(name: str, text: tuple[str, ...], label: str, metric: str, folder: Path | None = None) -> Task:
+    return Task(
+        name=name,
+        kind=KIND,
+        text=text,
+        label=label,
+        metrics=METRICS,
+        select_metric=metric,
+        report_splits=("test",),
+        folder=folder,
+    )
+
+
+ENTITIES = _task(NAME, ("page",), LABEL, METRICS[0])
+TASKS = [ENTITIES]

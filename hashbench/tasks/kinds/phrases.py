@@ -1,0 +1,85 @@
+"""Hidden items of corpora (Superbloom, section 4): word pieces, words and pairs of words of documents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from hashbench.data.sources import Source, locate_corpus
+from hashbench.errors import InputError
+from hashbench.tasks.base import Task
+from hashbench.tasks.blocks import PhrasesBlock, Strict, TaskEntry
+from hashbench.tasks.item_baselines import popularity
+from hashbench.tasks.items import METRICS, ItemKind, LinkSet, RowLength
+from hashbench.tasks.phrase_batches import HiddenPhrases, PhraseData
+from hashbench.tasks.phrases import NAME, LocatedPhrases, phrases_protocol
+
+
+class CorpusPhrases(ItemKind):
+    """Items stand in the order of a text; a row is a sequence of a document."""
+
+    name = NAME
+    block = PhrasesBlock
+    baselines = {"popularity": popularity}
+    batches = PhraseData
+
+    def takes(self, entry: TaskEntry) -> bool:
+        return False  # its corpora stand in the kind's block
+
+    def own_task(self, entry: TaskEntry, base: Path) -> Task:
+        raise NotImplementedError("corpora are no entry of tasks")
+
+    def find_in(self, source: Source, task: Task) -> None:
+        """None: it is made of corpora."""
+
+    def locate_own(self, task: Task, folder: Path) -> LocatedPhrases:
+        raise NotImplementedError("corpora are no folder of their own")
+
+    def locate(self, task: Task, sources: Sequence[Source]) -> LocatedPhrases:
+        """The corpora of the kind's block, each in the first source that has it."""
+        return LocatedPhrases(task, tuple(locate_corpus(name, sources) for name in phrases_protocol(task).corpora))
+
+    def files_of(self, task: Task) -> str:
+        return "corpora/NAME/*.parquet"
+
+    def checked_block(self, block: Strict, base: Path) -> Strict:
+        """The block with the path of its vocabulary, where that is a file.
+
+        Raises InputError for a missing one, before the hub is asked for it.
+        """
+        assert isinstance(block, PhrasesBlock)
+        if block.vocabulary is None:
+            return block
+        path = base / Path(block.vocabulary).expanduser()
+        if path.exists():
+            return block.model_copy(update={"vocabulary": str(path)})
+        if path.suffix or block.vocabulary.startswith((".", "/", "~")):
+            raise InputError(
+                f"{NAME}.vocabulary: no such file {block.vocabulary!r}; it is relative to the experiment file, or a "
+                "hub name"
+            )
+        return block
+
+    def cases(self, data: LinkSet, split: str) -> HiddenPhrases:
+        block = phrases_protocol(data.task)
+        limit = block.test_sequences if split == "test" else block.validation_sequences
+        return HiddenPhrases(data, split, block, limit)
+
+    def row_length(self, block: PhrasesBlock) -> RowLength:
+        return RowLength("sequence_items", block.sequence_items, 2 + block.next_sentence)
+
+    def next_sentence(self, task: Task) -> bool:
+        return phrases_protocol(task).next_sentence
+
+
+KIND = CorpusPhrases()
+PHRASES = Task(
+    name=NAME,
+    kind=KIND,
+    text=("text",),
+    label="items",
+    metrics=METRICS,
+    select_metric=METRICS[0],
+    report_splits=("test",),
+)
+TASKS = [PHRASES]

@@ -1,0 +1,50 @@
+"""Texts with a number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from hashbench.data.files import Column
+from hashbench.data.labels import read_values
+from hashbench.tasks.base import Task
+from hashbench.tasks.text import Split, TextKind
+from hashbench.tasks.text_baselines import BASELINES
+from hashbench.tasks.text_batches import FinetuningData
+
+RIDGE_ALPHA = 1.0  # scikit-learn's own
+
+
+class Regression(TextKind):
+    """Labels are finite numbers (n,) float32; a head has one output."""
+
+    name = "regression"
+    outputs = "regression"
+    common_metrics = ("spearman", "pearson")
+    own_classes = 1
+    baselines = BASELINES
+    batches = FinetuningData
+
+    def read_labels(
+        self, task: Task, cells: dict[str, Column], where: Mapping[str, str], names: Sequence[str]
+    ) -> tuple[dict[str, np.ndarray], Task]:
+        return read_values(cells, where), task
+
+    def label_notes(self, splits: Mapping[str, Split]) -> list[str]:
+        """Nothing: every number may be predicted."""
+        return []
+
+    def constant(self, labels: np.ndarray) -> np.generic:
+        """The mean of labels (n,)."""
+        return labels.mean(dtype=np.float64)
+
+    def linear_model(self, labels: np.ndarray, tolerance: float) -> Any:
+        """Ridge regression."""
+        from sklearn.linear_model import Ridge
+
+        return Ridge(RIDGE_ALPHA)
+
+
+KIND = Regression()

@@ -1,0 +1,297 @@
+"""Tasks of texts: their data (texts and labels of each split, what they were made from, what should be said of them),
+and what all kinds of them share."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from hashbench.data.builtin import NOTE, Generated
+from hashbench.data.files import FORMATS_TEXT, Column, Table
+from hashbench.data.fingerprints import digest, file_fingerprint
+from hashbench.data.sources import LABEL_NAMES, Place, Source, SourceKind
+from hashbench.embeddings.base import HeadSpec
+from hashbench.errors import InputError
+from hashbench.objectives.classification import ClassificationHead
+from hashbench.scores import METRIC_KINDS, evaluate
+from hashbench.tasks.base import ConditionedScore, Outputs, Task, TaskKind
+from hashbench.tasks.blocks import TaskEntry
+from hashbench.tasks.own_data import (
+    HOLDOUT,
+    SPLIT_FILES,
+    label_names,
+    own_tables,
+    reports_elsewhere,
+    with_splits,
+)
+
+HOLDOUT_SHARE = 10  # one training row of ten
+
+
+@dataclass(frozen=True)
+class Split:
+    """Texts and labels of one split."""
+
+    texts: tuple[list[str], ...]  # one list for each text column
+    labels: np.ndarray  # (n,) int64 class ids, or float32 values
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def take(self, rows: np.ndarray) -> Split:
+        """Some rows, in the order given."""
+        return Split(tuple([column[row] for row in rows] for column in self.texts), self.labels[rows])
+
+
+@dataclass(frozen=True)
+class TaskData:
+    """A loaded task."""
+
+    task: Task
+    splits: dict[str, Split]
+    fingerprint: str  # SHA-256 of the files, or of name and revision
+    origin: str
+    kind: SourceKind
+    notes: tuple[str, ...] = ()
+
+    @property
+    def label_names(self) -> tuple[str, ...]:
+        """Names of the classes in the order of their ids; none for a regression."""
+        return self.task.label_names
+
+    @property
+    def n_outputs(self) -> int:
+        """Outputs of a head for this task; 1 is a regression."""
+        return self.task.n_classes or 1
+
+    def with_held_out_rows(self) -> TaskData:
+        """The same task with the rows that are held out to select on back in train."""
+        kept, held = self.splits["train"], self.splits[HOLDOUT]
+        texts = tuple([*first, *second] for first, second in zip(kept.texts, held.texts, strict=True))
+        train = Split(texts, np.concatenate([kept.labels, held.labels]))
+        return replace(self, splits={**self.splits, "train": train})
+
+    def held_out(self, seed: int = 0) -> TaskData:
+        """The same task without its evaluation splits: a seeded tenth of train serves instead, as split `holdout`."""
+        kept, held = hold_out(self.splits["train"], seed)
+        task = replace(self.task, select_splits=(HOLDOUT,), report_splits=(HOLDOUT,))
+        splits = {"train": kept, HOLDOUT: held}
+        return replace(self, task=task, splits=splits, fingerprint=digest(self.fingerprint, HOLDOUT, str(seed)))
+
+
+@dataclass(frozen=True)
+class LocatedTexts:
+    """A task and the tables that hold it, none of them read yet."""
+
+    task: Task
+    tables: dict[str, Table]  # train and the evaluation splits, but for `holdout`, which is made from train
+    origin: str
+    kind: SourceKind
+    names_file: Path | None = None
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of all that the data are made from: contents of the tables, columns, names of the labels."""
+        parts = [f"{split} {table.fingerprint()}" for split, table in sorted(self.tables.items())]
+        names = file_fingerprint(self.names_file) if self.names_file else ""
+        task = self.task
+        return digest("task", *parts, *task.text, task.label, task.kind.name, names, *task.evaluation_splits)
+
+    def checked_items(self) -> None:
+        """Reads the tables, so that a label that is none is found."""
+        self.load()
+
+    def load(self) -> TaskData:
+        """Read the tables.
+
+        Raises:
+            InputError: a file that is no table, a missing column, a text that is no text, a label that is no label.
+        """
+        columns = {split: table.read((*self.task.text, self.task.label)) for split, table in self.tables.items()}
+        where = {split: table.where for split, table in self.tables.items()}
+        kind = text_kind(self.task)
+        names = self.task.label_names or (label_names(self.names_file.parent) if self.names_file else ())
+        cells = {split: column[self.task.label] for split, column in columns.items()}
+        labels, task = kind.read_labels(self.task, cells, where, names)
+        splits = {}
+        for split, column in columns.items():
+            texts = tuple(_texts(column[name], f"{where[split]}: column {name!r}") for name in task.text)
+            splits[split] = Split(texts, labels[split])
+        notes = self._notes(splits)
+        if HOLDOUT in task.evaluation_splits:
+            splits["train"], splits[HOLDOUT] = hold_out(splits["train"])
+        return TaskData(task, splits, self.fingerprint, self.origin, self.kind, notes)
+
+    def _notes(self, splits: Mapping[str, Split]) -> tuple[str, ...]:
+        notes = [NOTE] if self.kind == "builtin" else []
+        note = sample_note(self.task, {name: len(split) for name, split in splits.items()})
+        notes += [note] if note and self.kind != "builtin" else []
+        if HOLDOUT in self.task.evaluation_splits:
+            n_held = max(1, len(splits["train"]) // HOLDOUT_SHARE)
+            notes.append(f"no validation split: selected on a seeded tenth of train ({n_held:,} rows)")
+        return (*notes, *text_kind(self.task).label_notes(splits))
+
+
+def sample_note(task: Task, rows: Mapping[str, int | None]) -> str:
+    """Which splits hold fewer rows than the published data set, "" where none does; None: only reading would tell."""
+    sampled = [
+        f"{split} {n:,} of {official:,} rows"
+        for split, official in task.official_rows.items()
+        if (n := rows.get(split)) is not None and n != official
+    ]
+    return f"sample: {', '.join(sampled)}" if sampled else ""
+
+
+def hold_out(train: Split, seed: int = 0) -> tuple[Split, Split]:
+    """Train as nine tenths and a tenth, chosen by the seed; both keep the order of the rows.
+
+    Raises:
+        InputError: too few rows.
+    """
+    n = len(train)
+    if n < 2:
+        raise InputError(f"train has {n} row; a tenth of it cannot be held out, so give a validation split")
+    # RandomState: NumPy keeps its stream the same in all versions.
+    order = np.random.RandomState([seed, HOLDOUT_SHARE]).permutation(n)
+    n_held = max(1, n // HOLDOUT_SHARE)
+    return train.take(np.sort(order[n_held:])), train.take(np.sort(order[:n_held]))
+
+
+def _texts(cells: Column, where: str) -> list[str]:
+    """Cells as texts; a missing one is an empty text."""
+    for row, cell in enumerate(cells, start=1):
+        if cell is not None and not isinstance(cell, str):
+            raise InputError(f"{where}: row {row}: {type(cell).__name__}, not text; name a column of texts")
+    return ["" if cell is None else str(cell) for cell in cells]
+
+
+class TextKind(TaskKind):
+    """A task of texts with labels; a subclass says what a label is."""
+
+    reads_items = False
+    description = "a task of texts"
+    outputs: ClassVar[str]  # what its metrics are of, as `METRIC_KINDS` says
+    common_metrics: ClassVar[tuple[str, ...]]  # stored beside the metric that an own data set asks for
+    own_classes: ClassVar[int | None] = None  # outputs for an own data set; None: known once its labels are read
+
+    @abstractmethod
+    def read_labels(
+        self, task: Task, cells: dict[str, Column], where: Mapping[str, str], names: Sequence[str]
+    ) -> tuple[dict[str, np.ndarray], Task]:
+        """Labels (n,) of each split, and the task with its classes known. `names`: those that a file gives them."""
+
+    @abstractmethod
+    def label_notes(self, splits: Mapping[str, Split]) -> list[str]:
+        """What should be said of the labels."""
+
+    @abstractmethod
+    def constant(self, labels: np.ndarray) -> np.generic:
+        """The one answer that fits labels (n,) best."""
+
+    @abstractmethod
+    def linear_model(self, labels: np.ndarray, tolerance: float) -> Any:
+        """An untrained linear model of scikit-learn; None where labels (n,) leave it nothing to learn."""
+
+    def head(self, dim: int, dropout: float, data: TaskData, spec: HeadSpec) -> ClassificationHead:
+        """A fresh head over states of width `dim`."""
+        return ClassificationHead(
+            dim, data.n_outputs, dropout, spec.pooling, dense=spec.dense, dense_dropout=spec.dense_dropout
+        )
+
+    def takes(self, entry: TaskEntry) -> bool:
+        return entry.links is None and METRIC_KINDS.get(entry.metric) == self.outputs
+
+    def own_task(self, entry: TaskEntry, base: Path) -> Task:
+        """The task of an own data set; its files are listed, not read.
+
+        With a test split, selection uses validation, or a seeded tenth of train, and test is what is reported. Without
+        one validation serves both, as in GLUE.
+        """
+        where = f"task {entry.name!r}"
+        text = (entry.text,) if isinstance(entry.text, str) else tuple(entry.text)
+        if entry.label in text or len(set(text)) < len(text):
+            raise InputError(f"{where}: text and label name the same column; name different ones")
+        folder = (base / Path(entry.path).expanduser()).absolute()
+        splits = own_tables(folder, where)
+        task = Task(
+            name=entry.name,
+            kind=self,
+            text=text,
+            label=entry.label,
+            metrics=tuple(dict.fromkeys((entry.metric, *self.common_metrics))),
+            select_metric=entry.metric,
+            n_classes=self.own_classes,
+            folder=folder,
+        )
+        return with_splits(task, splits)
+
+    def find_in(self, source: Source, task: Task) -> LocatedTexts | None:
+        splits = ("train", *task.evaluation_splits)
+        place = Place(
+            f"{task.collection}/{task.name}",
+            SPLIT_FILES if task.splits_as_found else {split: (split,) for split in splits},
+            task.hub,
+            Generated(task.name, (*task.text, task.label)) if task.builtin else None,
+        )
+        found = source.find_tables(place)
+        if found is None:
+            return None
+        for split in ("train", "test") if task.splits_as_found else splits:
+            if split not in found.tables:
+                raise InputError(f"{found.where}: no {split} split; put a {split} file there ({FORMATS_TEXT})")
+        names_file = None
+        if task.splits_as_found:
+            task, names_file = with_splits(task, found.tables), found.names_file
+        if found.rows:
+            task = replace(task, official_rows=found.rows)
+        return LocatedTexts(task, found.tables, found.origin, found.kind, names_file=names_file)
+
+    def locate_own(self, task: Task, folder: Path) -> LocatedTexts:
+        tables = own_tables(folder, f"task {task.name!r}")
+        wanted = {"train", *task.evaluation_splits} - {HOLDOUT}
+        missing = [split for split in sorted(wanted) if split not in tables]
+        if missing:
+            raise InputError(f"{folder}: the {missing[0]} split is gone; put it back")
+        names = folder / LABEL_NAMES
+        return LocatedTexts(
+            task,
+            {split: table for split, table in tables.items() if split in wanted},
+            origin=f"own data set {folder.name}",
+            kind="own",
+            names_file=names if names.exists() else None,
+        )
+
+    def files_of(self, task: Task) -> str:
+        return f"{task.collection}/{task.name}/train.parquet and the evaluation splits"
+
+    def predictions(self, baseline: str, data: TaskData, splits: Sequence[str] | None = None) -> dict[str, Outputs]:
+        """Class ids int64 (n,), or values float64 (n,), of `splits` (None: those that are evaluated).
+
+        A trivial baseline selects nothing, so where rows of train are held out to select on, a test set is predicted
+        from all of train.
+        """
+        predict = self.baselines[baseline]
+        wanted = data.task.evaluation_splits if splits is None else splits
+        if not reports_elsewhere(data.task):
+            predicted = predict(data, wanted)
+        else:
+            predicted = predict(data, [HOLDOUT]) if HOLDOUT in wanted else {}
+            others = [split for split in wanted if split != HOLDOUT]
+            predicted |= predict(data.with_held_out_rows(), others, for_test=True)
+        return {split: Outputs(values, data.splits[split].labels) for split, values in predicted.items()}
+
+    def scores(self, task: Task, result: Outputs) -> list[ConditionedScore]:
+        found = evaluate(task.metrics, result.targets, result.outputs)
+        return [ConditionedScore(name, score.value, score.reason) for name, score in found.items()]
+
+
+def text_kind(task: Task) -> TextKind:
+    """The kind of a task that is known to be of texts."""
+    assert isinstance(task.kind, TextKind)
+    return task.kind
