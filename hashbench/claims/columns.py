@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from hashbench.claims.expressions import Score
+from hashbench.claims.expressions import ColumnName
 from hashbench.claims.published import ALIASES, COSTS, EXACT, EXACT_FORMS
 from hashbench.errors import InputError, near_match
 from hashbench.papers.column import Column
@@ -31,29 +31,26 @@ FACT_UNITS = {
 
 
 @dataclass(frozen=True)
-class Reading:
+class StoredScore:
     """One score: a metric of a task on a split, as it is stored."""
 
     task: str
     metric: str
     split: str
 
-    def __str__(self) -> str:
-        return self.task or self.metric
-
 
 @dataclass(frozen=True)
 class Scored:
-    """The mean over groups of the mean of their readings (both MNLI sets count as one task), in percent."""
+    """The mean over groups of the mean of their scores (both MNLI sets count as one task), in percent."""
 
-    groups: tuple[tuple[Reading, ...], ...]
+    groups: tuple[tuple[StoredScore, ...], ...]
     over_baseline: bool = False  # a ratio of two such means: performance retention
     measure: Literal["percent"] = "percent"
 
     @property
-    def readings(self) -> tuple[Reading, ...]:
+    def scores(self) -> tuple[StoredScore, ...]:
         """All of them."""
-        return tuple(reading for group in self.groups for reading in group)
+        return tuple(score for group in self.groups for score in group)
 
 
 @dataclass(frozen=True)
@@ -85,28 +82,26 @@ class Absent:
     why: str
 
 
-def meaning(measured: Measured, paper: Paper | None, score: Score) -> Meaning | Absent | None:
+def meaning(measured: Measured, paper: Paper | None, column: ColumnName) -> Meaning | Absent | None:
     """What a column of a paper, or (None) of an experiment's own claim, reads; None for an unknown column."""
-    name = score.name
+    name = column.name
     if name in TIMES:
         fact, speedup = TIMES[name]
-        return Timed(fact, score.end, speedup, measure="x" if speedup else "ms")
+        return Timed(fact, column.end, speedup, measure="x" if speedup else "ms")
     if name == LATENCY_RATIO:
-        return Timed("latency_cold_ms", score.end, over_pair=True, measure="x")
+        return Timed("latency_cold_ms", column.end, over_pair=True, measure="x")
     if name in COSTS:
         return Counted(name, "count")
-    if paper is None:
-        return _own(measured, name)
-    if name.startswith(PRR):
-        inner = meaning(measured, paper, replace(score, name=name.removeprefix(PRR)))
-        return replace(inner, over_baseline=True) if isinstance(inner, Scored) else inner
-    found = _layout_column(paper, name)
-    if found and found[1].measure in ("score", "average"):
-        return _scored(measured, paper, *found)
-    return _counted(name)
+    plain = name.removeprefix(PRR)
+    scored = _own(measured, plain) if paper is None else None
+    scored = scored or _printed(measured, [paper] if paper else map(load_paper, papers()), plain)
+    if isinstance(scored, Scored) and plain != name:
+        return replace(scored, over_baseline=True)
+    return scored or _counted(plain)
 
 
 def _counted(name: str) -> Counted | None:
+    """A size or a share."""
     plain = name.removesuffix(EXACT)
     if plain in FACT_UNITS:
         return Counted(plain, FACT_UNITS[plain])
@@ -115,93 +110,80 @@ def _counted(name: str) -> Counted | None:
     return None
 
 
-def _layout_column(paper: Paper, name: str) -> tuple[Layout, Column] | None:
-    """A column of any of the paper's tables, under either of its names."""
-    for wanted in (name, *(own for own, other in ALIASES.items() if other == name)):
-        for layout in paper.tables.values():
-            for column in layout.columns:
-                if column.name == wanted and column.measure in ("score", "average"):
-                    return layout, column
+def _printed(measured: Measured, sources: Iterable[Paper], name: str) -> Scored | Absent | None:
+    """A column of scores of the first paper that has one of this name, or under its other name."""
+    names = (name, *(own for own, other in ALIASES.items() if other == name))
+    for paper in sources:
+        for wanted in names:
+            for layout in paper.tables.values():
+                for column in layout.columns:
+                    if column.name == wanted and column.measure in ("score", "average"):
+                        return _scored(measured, paper, layout, column)
     return None
 
 
 def _scored(measured: Measured, paper: Paper, layout: Layout, column: Column) -> Scored | Absent:
-    """A column of scores: one reading, or the groups of an average."""
+    """A column of scores: one score, or the groups of an average."""
     if column.measure == "score":
-        readings = _readings(measured, paper, column)
-        return Scored((readings,)) if isinstance(readings, tuple) else readings
+        score = _stored(measured, paper, column)
+        return score if isinstance(score, Absent) else Scored(((score,),))
+    by_name = {each.name: each for each in reversed(layout.columns) if each.measure == "score"}
     groups = []
     for part in column.tasks:
         names = (part,) if isinstance(part, str) else part
-        group: list[Reading] = []
-        for name in names:
-            inner = next(one for one in layout.columns if one.name == name and one.measure == "score")
-            found = _readings(measured, paper, inner)
-            if isinstance(found, Absent):
-                return found
-            group += found
-        groups.append(tuple(group))
+        group = [_stored(measured, paper, by_name[name]) for name in names]
+        for score in group:
+            if isinstance(score, Absent):
+                return score
+        groups.append(tuple(score for score in group if isinstance(score, StoredScore)))
     return Scored(tuple(groups))
 
 
-def _readings(measured: Measured, paper: Paper, column: Column) -> tuple[Reading, ...] | Absent:
-    """The one score that a column reads; of a column that speaks of any task, the one task that has the metric."""
+def _stored(measured: Measured, paper: Paper, column: Column) -> StoredScore | Absent:
+    """The score that a column reads; of a column that speaks of any task, that of the one task that has the metric."""
     if column.task == ANY_TASK:
         tasks = measured.tasks_with(column.metric, column.split)
         if len(tasks) == 1:
-            return (Reading(tasks[0], column.metric, column.split),)
+            return StoredScore(tasks[0], column.metric, column.split)
         several = f"several tasks have {column.metric} ({', '.join(tasks)}): one experiment a task"
         return Absent(several if tasks else f"no task with {column.metric}")
     assert column.task is not None
-    known = measured.readings(paper.name)
-    metric, split = (column.metric, column.split) if column.metric else known[column.task]
-    return (Reading(column.task, metric, split),)
+    metric, split = (column.metric, column.split) if column.metric else measured.readings(paper.name)[column.task]
+    return StoredScore(column.task, metric, split)
 
 
-def _own(measured: Measured, name: str) -> Meaning | Absent | None:
-    """A column of an own claim: a task, its average, a metric of a task or of the one task that has it, or a size."""
+def _own(measured: Measured, name: str) -> Scored | Absent | None:
+    """A column of an own claim: a task, the average of all, or a metric of a task."""
     tasks = measured.tasks()
-    if name.startswith(PRR):
-        inner = _own(measured, name.removeprefix(PRR))
-        return replace(inner, over_baseline=True) if isinstance(inner, Scored) else inner
     if name == AVERAGE:
-        return Scored(tuple((_own_reading(measured, task),) for task in tasks)) if tasks else Absent("no task")
+        return Scored(tuple((_reported(measured, task),) for task in tasks)) if tasks else Absent("no task")
     if name in tasks:
-        return Scored(((_own_reading(measured, name),),))
+        return Scored(((_reported(measured, name),),))
     for task in tasks:
-        metrics = {score.metric for found in measured.scores.values() for score in found if score.run.task == task}
-        if name.removeprefix(f"{task}_") in metrics and name.startswith(f"{task}_"):
-            reading = _own_reading(measured, task)
-            return Scored(((replace(reading, metric=name.removeprefix(f"{task}_")),),))
-    for source in map(load_paper, papers()):
-        found = _layout_column(source, name)
-        if found:
-            return _scored(measured, source, *found)
-    return _counted(name)
+        metrics = {score.metric for each in measured.scores.values() for score in each if score.run.task == task}
+        metric = name.removeprefix(f"{task}_")
+        if metric in metrics and metric != name:
+            return Scored(((replace(_reported(measured, task), metric=metric),),))
+    return None
 
 
-def _own_reading(measured: Measured, task: str) -> Reading:
+def _reported(measured: Measured, task: str) -> StoredScore:
     """The metric and split that the experiment itself reads for a task."""
-    for found in measured.scores.values():
-        for score in found:
+    for scores in measured.scores.values():
+        for score in scores:
             if score.own and score.run.task == task:
-                return Reading(task, score.metric, score.split)
-    return Reading(task, "", "")
+                return StoredScore(task, score.metric, score.split)
+    return StoredScore(task, "", "")
 
 
-def check_column(measured: Measured, score: Score, where: str) -> None:
+def check_column(measured: Measured, column: ColumnName, where: str) -> None:
     """That an own claim's column is one that can be read.
 
     Raises InputError.
     """
-    if meaning(measured, None, score) is None:
-        known = [*measured.tasks(), AVERAGE, *TIMES, LATENCY_RATIO, *FACT_UNITS, *_names()]
-        shown = ", ".join([*measured.tasks(), AVERAGE, *TIMES, *FACT_UNITS])
-        raise InputError(f"{where}: unknown column {score.name!r}{near_match(score.name, known)}; there are: {shown}, "
-                         "and the columns of the papers' tables")  # fmt: skip
-
-
-def _names() -> list[str]:
-    """The names of all columns of scores in the papers' tables."""
-    layouts: Sequence[Layout] = [layout for name in papers() for layout in load_paper(name).tables.values()]
-    return list(dict.fromkeys(column.name for layout in layouts for column in layout.columns))
+    if meaning(measured, None, column) is None:
+        shown = [*measured.tasks(), AVERAGE, *TIMES, *FACT_UNITS]
+        layouts = [layout for name in papers() for layout in load_paper(name).tables.values()]
+        known = [*shown, LATENCY_RATIO, *dict.fromkeys(each.name for layout in layouts for each in layout.columns)]
+        raise InputError(f"{where}: unknown column {column.name!r}{near_match(column.name, known)}; there are: "
+                         f"{', '.join(shown)}, and the columns of the papers' tables")  # fmt: skip

@@ -8,15 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hashbench.claims.columns import Scored, Timed
-from hashbench.claims.expressions import Model, Models, compute, scores, slugs, terms
-from hashbench.claims.grammar import UNITS, Claim, Part
-from hashbench.claims.published import COSTS, Unprinted
-from hashbench.claims.quantities import Quantity, apply, constant
+from hashbench.claims.expressions import ModelName, Models, column_names, slugs, terms
+from hashbench.claims.grammar import UNITS, Claim, ClaimPart
+from hashbench.claims.published import COSTS, Unprinted, operations
+from hashbench.claims.quantities import Quantity, apply, constant, evaluate, minus
 from hashbench.claims.results import Missing, Results
 from hashbench.claims.rule import Outcome, all_of, comes_free, of_interval, of_point
 from hashbench.statistics.estimates import Estimate, combine
 
-LENGTHS = (16, 32, 64, 128, 256, 512)  # of inputs whose operations are counted
 ONE_SEED = "one seed: examples only"
 SEEDS_ONLY = "seeds only: no predictions to draw from"
 ONE_RUN = "one timed run: repeated ones decide"
@@ -30,8 +29,8 @@ QUOTED = "[quoted] as the paper prints it: "
 class Decision:
     """The verdict on one part. `value` is L - R in the claim's unit, L / R of a ratio, L of a count."""
 
-    part: str
     outcome: Outcome
+    part: str = ""
     value: float | None = None
     low: float | None = None
     high: float | None = None
@@ -90,110 +89,86 @@ class Decided:
 
 
 def decide(claim: Claim, results: Results) -> Decided:
-    """The verdict on a claim. What is missing makes it "not measured"; nothing is averaged over fewer tasks."""
-    lengths = LENGTHS if any(score.name in COSTS for part in claim.parts for score in scores(part.column)) else (0,)
+    """The verdict on a claim. What is missing makes it "not measured"; nothing is averaged over fewer tasks.
+
+    A claim on operations is decided of inputs of every counted length.
+    """
+    counts = any(column.name in COSTS for part in claim.parts for _, column in part.leaves)
+    lengths = sorted({length for _, length in operations()}) if counts else [0]
     parts = [_part(claim, part, replace(results, length=length)) for part in claim.parts for length in lengths]
     return Decided(claim, tuple(parts))
 
 
-def _part(claim: Claim, part: Part, results: Results) -> Decision:
+def _part(claim: Claim, part: ClaimPart, results: Results) -> Decision:
     words = str(part) + (f", length {results.length}" if results.length else "")
     try:
-        return _decided(claim, part, results, words)
-    except (Missing, Unprinted):
-        return Decision(words, "not measured", missing=tuple(_missing(claim, part, results)))
+        return replace(_decided(claim, part, results), part=words)
+    except (Missing, Unprinted) as error:
+        return Decision("not measured", words, missing=_missing(part, results) or (str(error),))
 
 
-def _missing(claim: Claim, part: Part, results: Results) -> list[str]:
-    """Everything that a part lacks, not only what was met first."""
-    found: list[str] = []
-    for slug in _slugs(part):
-        for score in scores(part.column):
-            try:
-                seeds = results.seeds(slug, score)
-                results.leaf(slug, score, seeds or frozenset())
-            except (Missing, Unprinted) as error:
-                found.append(str(error))
-    if not found:
+def _missing(part: ClaimPart, results: Results) -> tuple[str, ...]:
+    """Every number that a part lacks, not only what was met first."""
+    reasons: dict[str, None] = {}
+    for slug, column in part.leaves:
         try:
-            _decided(claim, part, results, "")
+            results.leaf(slug, column, results.seeds(slug, column) or frozenset())
         except (Missing, Unprinted) as error:
-            found.append(str(error))
-    return list(dict.fromkeys(found))
+            reasons[str(error)] = None
+    return tuple(reasons)
 
 
-def _slugs(part: Part) -> list[str]:
-    sides = [side for side in (part.left, part.right) if side is not None]
-    return list(dict.fromkeys(slug for side in sides for slug in slugs(side)))
-
-
-def _decided(claim: Claim, part: Part, results: Results, words: str) -> Decision:
+def _decided(claim: Claim, part: ClaimPart, results: Results) -> Decision:
     """The verdict on a part. Raises Missing."""
     _check_measures(claim, part, results)
     seeds = _matched_seeds(part, results)
     _check_alike(claim, part, results, seeds)
 
     def side(models: Models) -> Quantity:
-        return compute(
-            models, part.column, leaf=lambda slug, score: results.leaf(slug, score, seeds),
-            constant=lambda value: constant(value * claim.scale), apply=apply,
-        )  # fmt: skip
+        return evaluate(models, part.column, lambda slug, column: results.leaf(slug, column, seeds), claim.scale)
 
     left = side(part.left)
     right = constant(claim.scale * (claim.expected or 0.0)) if part.right is None else side(part.right)
     ratio = part.kind == "ratio_at_least"
     quantity = apply(_log_ratio if ratio else lambda a, b: (a - b) / claim.scale, [left, right])
-    shown = left.value / claim.scale if part.kind == "count" else quantity.value
     if quantity.fixed:
         value = math.exp(quantity.value) if ratio else quantity.value
-        outcome = of_point(part.kind, value, claim.bound)
-        return Decision(words, outcome, value if part.kind != "count" else shown)
-    decision = _from_interval(claim, part, quantity, words, timed=_is_timed(part, results))
-    decidable = decision.low is not None
-    if decidable and comes_free(part.kind, claim.bound) and (why := _at_floor(part, results, seeds)):
+        shown = left.value / claim.scale if part.kind == "count" else value
+        return Decision(of_point(part.kind, value, claim.bound), value=shown)
+    timed = any(isinstance(results.meaning(column), Timed) for _, column in part.leaves)
+    decision = _from_interval(claim, part, quantity, timed=timed)
+    if decision.low is not None and comes_free(part.kind, claim.bound) and (why := _at_floor(part, results, seeds)):
         decision = replace(decision, outcome="undecided", marks=(*decision.marks, why))
-    quoted = [slug for slug in _slugs(part) if results.is_quoted(slug)]
-    if quoted:
-        decision = replace(decision, marks=(*decision.marks, QUOTED + ", ".join(quoted)))
-    return decision
+    quoted = [slug for slug in part.slugs if results.is_quoted(slug)]
+    return replace(decision, marks=(*decision.marks, QUOTED + ", ".join(quoted))) if quoted else decision
 
 
 def _log_ratio(left: float, right: float) -> float:
     return np.log(left) - np.log(right)
 
 
-def _from_interval(claim: Claim, part: Part, quantity: Quantity, words: str, *, timed: bool) -> Decision:
+def _from_interval(claim: Claim, part: ClaimPart, quantity: Quantity, *, timed: bool) -> Decision:
     """The verdict of the interval over seeds and examples. Timed runs stand in the place of seeds."""
     by_seed = quantity.by_seed or {}
     n = sum(quantity.n_examples.values())
     estimate = combine(quantity.value, list(by_seed.values()), quantity.by_draw, n_examples=n)
-    if part.kind == "ratio_at_least":
-        estimate = _exponential(estimate)
-    marks = _marks(len(by_seed), quantity, timed)
-    if math.isnan(quantity.value):
-        marks = [*marks, "undefined: a ratio of values that are not above 0"]
-    known = not math.isnan(estimate.low) and not math.isnan(quantity.value)
-    outcome = of_interval(part.kind, estimate.low, estimate.high, claim.bound) if known else "undecided"
-    if known and part.kind in ("greater", "interaction") and estimate.low == estimate.high == 0:
-        outcome, marks = "undecided", [*marks, ALIKE]
-    return Decision(
-        words,
-        outcome,
-        None if math.isnan(quantity.value) else estimate.value,
-        estimate.low if known else None,
-        estimate.high if known else None,
-        tuple(sorted(by_seed)),
-        n,
-        tuple(quantity.n_examples),
-        tuple(marks),
-        timed=timed,
+    value, low, high = (
+        math.exp(number) if part.kind == "ratio_at_least" else number
+        for number in (estimate.value, estimate.low, estimate.high)
     )
-
-
-def _exponential(estimate: Estimate) -> Estimate:
-    """An interval of logarithms as one of ratios."""
-    value, low, high = (math.exp(one) for one in (estimate.value, estimate.low, estimate.high))
-    return replace(estimate, value=value, low=low, high=high)
+    marks = _marks(len(by_seed), quantity, timed)
+    defined = not math.isnan(quantity.value)
+    if not defined:
+        marks.append("undefined: a ratio of values that are not above 0")
+    known = defined and not math.isnan(low)
+    outcome = of_interval(part.kind, low, high, claim.bound) if known else "undecided"
+    if known and part.kind in ("greater", "interaction") and low == high == 0:
+        outcome = "undecided"
+        marks.append(ALIKE)
+    return Decision(
+        outcome, value=value if defined else None, low=low if known else None, high=high if known else None,
+        seeds=tuple(sorted(by_seed)), n_examples=n, tasks=tuple(quantity.n_examples), marks=tuple(marks), timed=timed,
+    )  # fmt: skip
 
 
 def _marks(n_seeds: int, quantity: Quantity, timed: bool) -> list[str]:
@@ -204,79 +179,68 @@ def _marks(n_seeds: int, quantity: Quantity, timed: bool) -> list[str]:
     return [ONE_SEED] if n_seeds < 2 else []
 
 
-def _is_timed(part: Part, results: Results) -> bool:
-    return any(isinstance(results.meaning(score), Timed) for score in scores(part.column))
-
-
-def _check_measures(claim: Claim, part: Part, results: Results) -> None:
+def _check_measures(claim: Claim, part: ClaimPart, results: Results) -> None:
     """That the claim's unit measures what its column does; only a ratio has none. Raises Missing."""
     if claim.measure == "x" and (part.kind == "ratio_at_least" or "/" in str(part.left)):
         return
-    for score in scores(part.column):
-        measure = results.meaning(score).measure
+    for column in column_names(part.column):
+        measure = results.meaning(column).measure
         if measure != claim.measure:
-            allowed = [unit for unit, (of, _) in UNITS.items() if of == measure]
-            raise Missing(f"column {score} is in {' or '.join(allowed)}, not in {claim.unit}")
+            allowed = [unit for unit, (measured, _) in UNITS.items() if measured == measure]
+            raise Missing(f"column {column} is in {' or '.join(allowed)}, not in {claim.unit}")
 
 
-def _matched_seeds(part: Part, results: Results) -> frozenset[int]:
+def _matched_seeds(part: ClaimPart, results: Results) -> frozenset[int]:
     """The seeds that every model has in every column. Raises Missing where there is none."""
-    sets = [results.seeds(slug, score) for slug in _slugs(part) for score in scores(part.column)]
-    known = [one for one in sets if one is not None]
-    if not known:
-        return frozenset()
-    matched = frozenset.intersection(*known)
-    if not matched:
-        raise Missing(f"no seed in common: {', '.join(_slugs(part))}")
+    sets = [results.seeds(slug, column) for slug, column in part.leaves]
+    known = [seeds for seeds in sets if seeds is not None]
+    matched = frozenset.intersection(*known) if known else frozenset()
+    if known and not matched:
+        raise Missing(f"no seed in common: {', '.join(part.slugs)}")
     return matched
 
 
-def _check_alike(claim: Claim, part: Part, results: Results, seeds: frozenset[int]) -> None:
+def _check_alike(claim: Claim, part: ClaimPart, results: Results, seeds: frozenset[int]) -> None:
     """That all sides were measured on the same data and examples, and pre-trained on one corpus if asked for.
 
     Raises Missing.
     """
     first: dict[str, tuple[str, tuple[object, ...]]] = {}
-    for slug in _slugs(part):
-        for score in scores(part.column):
-            for sample in results.samples(slug, score):
-                examples = {one.index_fingerprint for seed, one in sample.stored.items() if seed in seeds}
-                precision = {run.precision for run in sample.entry.of_task(sample.task) if run.state == "done"}
-                found = (sample.data, tuple(sorted(examples)) if sample.stored else (), tuple(sorted(precision)))
-                known = first.setdefault(sample.task, (sample.entry.model, found))
-                if known[1] != found:
-                    raise Missing(f"{sample.entry.model} and {known[0]} were measured on other data of {sample.task}")
+    for slug, column in part.leaves:
+        for sample in results.samples(slug, column):
+            examples = {stored.index_fingerprint for seed, stored in sample.stored.items() if seed in seeds}
+            precision = {run.precision for run in sample.entry.of_task(sample.task) if run.state == "done"}
+            basis = (sample.data, tuple(sorted(examples)) if sample.stored else (), tuple(sorted(precision)))
+            model, known = first.setdefault(sample.task, (sample.entry.model, basis))
+            if known != basis:
+                raise Missing(f"{sample.entry.model} and {model} were measured on other data of {sample.task}")
     if "corpus=one" in claim.needs:
         _check_corpora(part, results)
 
 
-def _check_corpora(part: Part, results: Results) -> None:
-    found: dict[str, str] = {}
+def _check_corpora(part: ClaimPart, results: Results) -> None:
+    corpora: dict[str, str] = {}
     for run in results.measured.runs:
-        if run.kind == "pretrain" and run.model in _slugs(part):
+        if run.kind == "pretrain" and run.model in part.slugs:
             corpus = run.spec["corpus"]
-            text = " and ".join(f"{one['name']} {one['fingerprint'][:8]}" for one in corpus["corpora"])
+            names = " and ".join(f"{each['name']} {each['fingerprint'][:8]}" for each in corpus["corpora"])
             first = f", first {corpus['max_documents']:,} documents" if corpus["max_documents"] else ""
-            found[run.model] = text + first
-    if len(set(found.values())) > 1:
-        said = "; ".join(f"{model} on {text}" for model, text in found.items())
-        raise Missing(f"pre-trained on different corpora: {said}")
+            corpora[run.model] = names + first
+    if len(set(corpora.values())) > 1:
+        listed = "; ".join(f"{model} on {text}" for model, text in corpora.items())
+        raise Missing(f"pre-trained on different corpora: {listed}")
 
 
-def _at_floor(part: Part, results: Results, seeds: frozenset[int]) -> str:
-    """Why a claim that comes free to untrained models is not decided: a side that does not beat the floor; '' else."""
-    if not all(isinstance(results.meaning(score), Scored) for score in scores(part.column)):
+def _at_floor(part: ClaimPart, results: Results, seeds: frozenset[int]) -> str:
+    """Why a claim that comes free to untrained models is not decided: a side does not beat the trivial baseline."""
+    if not all(isinstance(results.meaning(column), Scored) for column in column_names(part.column)):
         return ""
-    trained = [
-        term
-        for side in (part.left, part.right)
-        if side is not None
-        for term in terms(side)
-        if any(not results.is_quoted(slug) for slug in slugs(term))
-    ]
+    sides = [term for side in (part.left, part.right) if side is not None for term in terms(side)]
     try:
-        for term in trained:
-            above = _above_floor(term, part, results, seeds)
+        for term in sides:
+            if all(results.is_quoted(slug) for slug in slugs(term)):
+                continue
+            above = _above_trivial(term, part, results, seeds)
             if not above.low > 0:
                 return f"{AT_FLOOR}: {term} is {above.value:+.1f} [{above.low:.1f}, {above.high:.1f}] above it"
     except Missing as error:
@@ -284,13 +248,9 @@ def _at_floor(part: Part, results: Results, seeds: frozenset[int]) -> str:
     return ""
 
 
-def _above_floor(term: Models, part: Part, results: Results, seeds: frozenset[int]) -> Estimate:
-    """How far a side is above the floor, in percent. Raises Missing where no floor was measured."""
-    ours = compute(
-        term, part.column, leaf=lambda slug, score: results.leaf(slug, score, seeds), constant=constant, apply=apply
-    )
-    floor = compute(
-        Model("floor"), part.column, leaf=lambda _, score: results.floor(score, seeds), constant=constant, apply=apply
-    )
-    above = apply(lambda a, b: a - b, [ours, floor])
+def _above_trivial(term: Models, part: ClaimPart, results: Results, seeds: frozenset[int]) -> Estimate:
+    """How far a side is above the trivial baseline, in percent. Raises Missing where none was measured."""
+    ours = evaluate(term, part.column, lambda slug, column: results.leaf(slug, column, seeds))
+    trivial = evaluate(ModelName("floor"), part.column, lambda _, column: results.trivial(column, seeds))
+    above = apply(minus, [ours, trivial])
     return combine(above.value, list((above.by_seed or {}).values()), above.by_draw)

@@ -1,4 +1,4 @@
-"""Expressions of models and of columns, as claims.md defines them: read, written out into parts, and computed.
+"""Expressions of models and of columns, as claims.md defines them: read, and written out into parts.
 
 Operators have spaces around them: slugs hold hyphens. `min`, `max` and `each` assert a claim of every member, and are
 written out into one part a member before anything is computed.
@@ -7,16 +7,15 @@ written out into one part a member before anything is computed.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
-from typing import Literal, TypeVar
+from typing import Literal
 
 SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 COLUMN = re.compile(r"([A-Za-z0-9][A-Za-z0-9._@+-]*?)(?::(low|high|value))?")
 NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 CALL = re.compile(r"([a-z]+)\(([^()]*)\)")
-T = TypeVar("T")
 OF_MODELS, OF_COLUMNS = ("mean", "min", "max"), ("mean", "each")
 
 
@@ -25,7 +24,7 @@ class GrammarError(ValueError):
 
 
 @dataclass(frozen=True)
-class Model:
+class ModelName:
     """A model by the name under which a paper or an experiment knows it."""
 
     slug: str
@@ -48,7 +47,7 @@ class Number:
 class Mean:
     """The mean of models or numbers, taken in every seed and in every draw."""
 
-    members: tuple[Model | Number, ...]
+    members: tuple[ModelName | Number, ...]
 
     def __str__(self) -> str:
         return f"mean({','.join(map(str, self.members))})"
@@ -59,7 +58,7 @@ class Every:
     """`min` or `max`: the claim is asserted of every member."""
 
     extreme: Literal["min", "max"]
-    members: tuple[Model | Number, ...]
+    members: tuple[ModelName | Number, ...]
 
 
 @dataclass(frozen=True)
@@ -67,19 +66,19 @@ class Pair:
     """A difference or a ratio of two terms."""
 
     operator: Literal["-", "/"]
-    left: Model | Number | Mean | Every
-    right: Model | Number | Mean | Every
+    left: ModelName | Number | Mean | Every
+    right: ModelName | Number | Mean | Every
 
     def __str__(self) -> str:
         return f"{self.left} {self.operator} {self.right}"
 
 
-Term = Model | Number | Mean | Every
+Term = ModelName | Number | Mean | Every
 Models = Term | Pair
 
 
 @dataclass(frozen=True)
-class Score:
+class ColumnName:
     """A column, or one end of the range that it has over tasks."""
 
     name: str
@@ -90,27 +89,27 @@ class Score:
 
 
 @dataclass(frozen=True)
-class MeanScore:
+class ColumnMean:
     """The mean of columns."""
 
-    members: tuple[Score, ...]
+    members: tuple[ColumnName, ...]
 
     def __str__(self) -> str:
         return f"mean({','.join(map(str, self.members))})"
 
 
 @dataclass(frozen=True)
-class ScorePair:
+class ColumnPair:
     """One column minus another."""
 
-    left: Score
-    right: Score
+    left: ColumnName
+    right: ColumnName
 
     def __str__(self) -> str:
         return f"{self.left} - {self.right}"
 
 
-Columns = Score | MeanScore | ScorePair
+Columns = ColumnName | ColumnMean | ColumnPair
 
 
 def read_models(text: str) -> Models:
@@ -163,11 +162,11 @@ def _term(text: str) -> Term:
     return _atom(text)
 
 
-def _atom(text: str) -> Model | Number:
+def _atom(text: str) -> ModelName | Number:
     if NUMBER.fullmatch(text):
         return Number(float(text))
     if SLUG.fullmatch(text):
-        return Model(text)
+        return ModelName(text)
     raise GrammarError(
         f"{text!r} is no model expression; allowed are a model's name, a number, mean(a,b), min(a,b), max(a,b), "
         "and 'a - b' or 'a / b' of these with blanks around the sign"
@@ -177,16 +176,16 @@ def _atom(text: str) -> Model | Number:
 def _column(text: str) -> Columns:
     parts = text.split(" - ")
     if len(parts) == 2:
-        return ScorePair(_score(parts[0]), _score(parts[1]))
+        return ColumnPair(_score(parts[0]), _score(parts[1]))
     call = CALL.fullmatch(text)
     if call and call[1] == "mean":
-        return MeanScore(tuple(_score(member) for member in _members(call[2], text)))
+        return ColumnMean(tuple(_score(member) for member in _members(call[2], text)))
     if call:
         raise GrammarError(f"no function {call[1]!r} of columns; there are: {', '.join(OF_COLUMNS)}")
     return _score(text)
 
 
-def _score(text: str) -> Score:
+def _score(text: str) -> ColumnName:
     found = COLUMN.fullmatch(text.strip())
     if not found:
         raise GrammarError(
@@ -194,7 +193,7 @@ def _score(text: str) -> Score:
             "'c - d' and each(c,d)"
         )
     end = found[2]
-    return Score(found[1], "low" if end == "low" else "high" if end == "high" else "")
+    return ColumnName(found[1], "low" if end == "low" else "high" if end == "high" else "")
 
 
 def _members(text: str, whole: str) -> list[str]:
@@ -242,7 +241,7 @@ def terms(models: Models) -> list[Term]:
 
 def slugs(models: Models) -> Iterator[str]:
     """All models of an expression, in order."""
-    if isinstance(models, Model):
+    if isinstance(models, ModelName):
         yield models.slug
     elif isinstance(models, Mean | Every):
         for member in models.members:
@@ -252,49 +251,8 @@ def slugs(models: Models) -> Iterator[str]:
         yield from slugs(models.right)
 
 
-def scores(columns: Columns) -> tuple[Score, ...]:
+def column_names(columns: Columns) -> tuple[ColumnName, ...]:
     """The columns of an expression."""
-    if isinstance(columns, Score):
+    if isinstance(columns, ColumnName):
         return (columns,)
-    return columns.members if isinstance(columns, MeanScore) else (columns.left, columns.right)
-
-
-def compute(
-    models: Models,
-    columns: Columns,
-    *,
-    leaf: Callable[[str, Score], T],
-    constant: Callable[[float], T],
-    apply: Callable[[Callable[..., float], Sequence[T]], T],
-) -> T:
-    """The value of an expression without `min` and `max`: `leaf` reads a model's column, `apply` does arithmetic."""
-
-    def of(one: Models) -> T:
-        if isinstance(one, Number):
-            return constant(one.value)
-        if isinstance(one, Mean):
-            return apply(mean, [of(member) for member in one.members])
-        if isinstance(one, Pair):
-            return apply(minus if one.operator == "-" else over, [of(one.left), of(one.right)])
-        assert isinstance(one, Model)  # `alternatives` has written the others out
-        read = [leaf(one.slug, score) for score in scores(columns)]
-        if isinstance(columns, ScorePair):
-            return apply(minus, read)
-        return apply(mean, read) if isinstance(columns, MeanScore) else read[0]
-
-    return of(models)
-
-
-def mean(*values: float) -> float:
-    """The mean, of numbers or of arrays."""
-    return sum(values) / len(values)
-
-
-def minus(left: float, right: float) -> float:
-    """left - right."""
-    return left - right
-
-
-def over(left: float, right: float) -> float:
-    """left / right."""
-    return left / right
+    return columns.members if isinstance(columns, ColumnMean) else (columns.left, columns.right)

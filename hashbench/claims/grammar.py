@@ -10,17 +10,20 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from hashbench.claims.expressions import (
+    ColumnName,
+    ColumnPair,
     Columns,
     GrammarError,
     Models,
     Pair,
-    ScorePair,
     alternatives,
     check_sides,
+    column_names,
     read_chain,
     read_columns,
     read_models,
@@ -28,10 +31,10 @@ from hashbench.claims.expressions import (
 )
 from hashbench.errors import InputError, near_match
 
-Kind = Literal[
+ClaimKind = Literal[
     "greater", "difference_at_least", "ratio_at_least", "equal_within", "interaction", "ordering", "count"
 ]  # fmt: skip
-KINDS: tuple[Kind, ...] = get_args(Kind)
+KINDS: tuple[ClaimKind, ...] = get_args(ClaimKind)
 FIELDS = (
     "id", "paper", "section", "statement", "kind", "left", "right", "column", "bound", "expected", "unit",
     "published_holds", "needs", "note",
@@ -51,13 +54,23 @@ NUMBERED = re.compile(r"(.*?[0-9]+)([a-z]?)")
 
 
 @dataclass(frozen=True)
-class Part:
+class ClaimPart:
     """What is decided by itself: one model against one other in one column."""
 
-    kind: Kind
+    kind: ClaimKind
     left: Models
     right: Models | None
     column: Columns
+
+    @property
+    def slugs(self) -> tuple[str, ...]:
+        """All models that it names."""
+        return tuple(dict.fromkeys((*slugs(self.left), *(slugs(self.right) if self.right else ()))))
+
+    @property
+    def leaves(self) -> list[tuple[str, ColumnName]]:
+        """Every model with every column that is read of it."""
+        return list(product(self.slugs, column_names(self.column)))
 
     def __str__(self) -> str:
         sign = {"equal_within": "~", "count": "=", "ratio_at_least": "/", "difference_at_least": "-"}
@@ -73,7 +86,7 @@ class Claim:
     paper: str  # '' for a user's own
     section: str
     statement: str
-    kind: Kind
+    kind: ClaimKind
     left: str
     right: str
     column: str
@@ -83,7 +96,7 @@ class Claim:
     published_holds: str
     needs: str
     note: str
-    parts: tuple[Part, ...]
+    parts: tuple[ClaimPart, ...]
     where: str  # file and line, for messages
 
     @property
@@ -105,8 +118,7 @@ class Claim:
     @property
     def slugs(self) -> tuple[str, ...]:
         """All models that it names."""
-        sides = [side for part in self.parts for side in (part.left, part.right) if side is not None]
-        return tuple(dict.fromkeys(slug for side in sides for slug in slugs(side)))
+        return tuple(dict.fromkeys(slug for part in self.parts for slug in part.slugs))
 
     @property
     def measure(self) -> str:
@@ -216,7 +228,7 @@ def _number(values: Mapping[str, str], key: str) -> float | None:
     return number
 
 
-def _check_bound(kind: Kind, bound: float, expected: float | None, unit: str) -> None:
+def _check_bound(kind: ClaimKind, bound: float, expected: float | None, unit: str) -> None:
     if kind in ("greater", "interaction") and bound != 0:
         raise GrammarError(f"bound of '{kind}' is 0; with another one the kind is difference_at_least")
     if kind in ("equal_within", "ordering", "count") and bound < 0:
@@ -227,14 +239,14 @@ def _check_bound(kind: Kind, bound: float, expected: float | None, unit: str) ->
         raise GrammarError("count needs the number that is claimed, in 'expected'")
 
 
-def _parts(kind: Kind, left: str, right: str, column: str) -> tuple[Part, ...]:
+def _parts(kind: ClaimKind, left: str, right: str, column: str) -> tuple[ClaimPart, ...]:
     """The parts of a claim. Raises GrammarError."""
     columns = read_columns(column)
     if kind in ("ordering", "count") and right:
         raise GrammarError(f"right of '{kind}' is empty, not {right!r}")
     if kind == "ordering":
         chain = read_chain(left)
-        steps: list[tuple[Kind, Models, Models]] = [
+        steps: list[tuple[ClaimKind, Models, Models]] = [
             ("greater" if sign == ">" else "equal_within", before, after)
             for (_, before), (sign, after) in zip(chain, chain[1:], strict=False)
         ]
@@ -242,21 +254,23 @@ def _parts(kind: Kind, left: str, right: str, column: str) -> tuple[Part, ...]:
     first = read_models(left)
     if kind == "count":
         check_sides(first, favourable=True, both=True)
-        return tuple(Part(kind, one, None, each) for one in alternatives(first) for each in columns)
+        return tuple(ClaimPart(kind, one, None, each) for one in alternatives(first) for each in columns)
     if not right:
         raise GrammarError(f"'{kind}' compares with something: right is empty (a number may stand there)")
     second = read_models(right)
     paired = isinstance(first, Pair) and isinstance(second, Pair)
-    if kind == "interaction" and not paired and not all(isinstance(one, ScorePair) for one in columns):
+    if kind == "interaction" and not paired and not all(isinstance(one, ColumnPair) for one in columns):
         raise GrammarError("interaction is a difference of differences: 'a - b' of models on both sides, or of columns")
     return _written_out([(kind, first, second)], columns)
 
 
-def _written_out(steps: Sequence[tuple[Kind, Models, Models]], columns: Sequence[Columns]) -> tuple[Part, ...]:
+def _written_out(
+    steps: Sequence[tuple[ClaimKind, Models, Models]], columns: Sequence[Columns]
+) -> tuple[ClaimPart, ...]:
     parts = []
     for kind, left, right in steps:
         check_sides(left, favourable=True, both=kind == "equal_within")
         check_sides(right, favourable=False, both=kind == "equal_within")
         sides = [(one, other) for one in alternatives(left) for other in alternatives(right)]
-        parts += [Part(kind, one, other, column) for column in columns for one, other in sides]
+        parts += [ClaimPart(kind, one, other, column) for column in columns for one, other in sides]
     return tuple(parts)

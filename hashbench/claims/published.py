@@ -1,16 +1,16 @@
-"""The papers' claims, and what they come to on the papers' own printed numbers."""
+"""What the papers say: their claims, their printed numbers, exact counts, and the systems that they only quote."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 
-from hashbench.claims.expressions import Score, compute
-from hashbench.claims.grammar import UNITS, Claim, Part, read_rows
-from hashbench.claims.rule import Outcome, all_of, of_point
-from hashbench.papers.column import PublishedNumber
-from hashbench.papers.paper import PUBLISHED, Paper, load_paper
+from hashbench.claims.expressions import ColumnName
+from hashbench.claims.grammar import UNITS, Claim, read_rows
+from hashbench.papers.paper import PUBLISHED, Paper
+from hashbench.results.measured import Measured
+from hashbench.results.origins import task_origins
 from hashbench.tables.cells import PERCENT
 from hashbench.tables.paper import printed_number
 
@@ -18,7 +18,6 @@ ALIASES = {"rec@1": "entity_rec@1"}  # one column under two names
 FLOAT_BYTES = 4
 EXACT = "_exact"
 COSTS = ("attention_scores", "multiply_adds")  # columns of operations.csv
-Extra = Callable[[str, str], float | None]  # (model, column) of counts that the reference data lack
 
 
 class Unprinted(LookupError):
@@ -46,26 +45,15 @@ def operations() -> dict[tuple[str, int], dict[str, int]]:
     return {(row["model"], int(row["length"])): {name: int(row[name]) for name in COSTS} for row in rows}
 
 
-def published_value(paper: Paper, slug: str, score: Score, *, exact: bool = False) -> float:
-    """A printed number in single things, percent or ms; `exact`: counts and what follows from them as exact integers.
-
-    Raises Unprinted where the reference data lack it.
-    """
-    if exact:
-        found = exact_value(paper, slug, score.name)
-        if found is not None:
-            return found
-    printed = printed_number(paper, slug, score.name)
-    if printed is None and score.name in ALIASES:
-        printed = printed_number(paper, slug, ALIASES[score.name])
+def published_value(paper: Paper, slug: str, column: ColumnName) -> float:
+    """A printed number in single things, percent or ms. Raises Unprinted where the reference data lack it."""
+    printed = printed_number(paper, slug, column.name)
+    if printed is None and column.name in ALIASES:
+        printed = printed_number(paper, slug, ALIASES[column.name])
     if printed is None:
-        raise Unprinted(f"{slug}: {score.name}")
-    return _plain(printed, score)
-
-
-def _plain(printed: PublishedNumber, score: Score) -> float:
-    value = printed.value_high if score.end == "high" and printed.value_high is not None else printed.value
-    return value * (UNITS[printed.unit][1] if printed.unit in UNITS else 1.0)
+        raise Unprinted(f"{slug}: {column}")
+    high = printed.value_high if column.end == "high" else None
+    return (printed.value if high is None else high) * (UNITS[printed.unit][1] if printed.unit in UNITS else 1.0)
 
 
 def exact_value(paper: Paper, slug: str, column: str) -> float | None:
@@ -137,63 +125,44 @@ EXACT_FORMS: dict[str, Callable[[Paper, str], float | None]] = {
 }
 
 
-def published_part(claim: Claim, part: Part, *, exact: bool, extra: Extra | None = None) -> tuple[float, Outcome]:
-    """A part's quantity in the claim's unit (L - R, or L / R of a ratio) and its verdict, without any interval.
+def quoted_systems(paper: Paper) -> set[str]:
+    """The names of a paper's quoted systems."""
+    sections = [section for layout in paper.tables.values() for section in layout.sections]
+    return {name for section in sections for name in section.quoted}
 
-    Raises Unprinted.
+
+def other_test_set(measured: Measured, paper: Paper, task: str) -> str:
+    """Why the experiment's test set of a task is not the one that the paper's scores speak of; '' where it is."""
+    origin = task_origins(measured, paper)[task]
+    if origin.built_in:
+        return f"{task} is built-in data"
+    official = paper.reported_rows[task] if task in paper.reported_rows else None
+    if origin.n_reported != official:
+        return f"{task} has {origin.n_reported or 0:,} test rows, the published set {official or 0:,}"
+    printed = _printed_rows(paper, task)
+    if printed is not None and official is not None and abs(printed - official) > _rounding(printed) / 2:
+        return f"the paper's test set of {task} has {printed:,} rows, the published one {official:,}"
+    return ""
+
+
+def _printed_rows(paper: Paper, task: str) -> int | None:
+    """Test rows that the paper prints of a data set."""
+    for layout in paper.tables.values():
+        for section in layout.sections:
+            for name, ours in section.tasks.items():
+                found = printed_number(paper, name, "test") if ours == task else None
+                if found is not None:
+                    return round(found.value)
+    return None
+
+
+def _rounding(number: int) -> int:
+    """The unit of the last digit that is not a trailing zero.
+
+    >>> _rounding(15_000), _rounding(893)
+    (1000, 1)
     """
-    paper = load_paper(claim.paper)
-
-    def leaf(slug: str, score: Score) -> float:
-        found = extra(slug, score.name) if extra else None
-        return found if found is not None else published_value(paper, slug, score, exact=exact)
-
-    def side(which: Part) -> tuple[float, float]:
-        left, right = (
-            None
-            if one is None
-            else compute(
-                one, which.column, leaf=leaf, constant=lambda value: value * claim.scale,
-                apply=lambda form, values: form(*values),
-            )
-            for one in (which.left, which.right)
-        )  # fmt: skip
-        assert left is not None
-        return left, claim.scale * (claim.expected or 0.0) if right is None else right
-
-    left, right = side(part)
-    quantity = left / right if part.kind == "ratio_at_least" else (left - right) / claim.scale
-    return quantity, of_point(part.kind, quantity, claim.bound)
-
-
-def published_verdict(claim: Claim, extra: Extra | None = None) -> str:
-    """What `published_holds` should say by the rule alone: yes, no, or unclear where a number is missing."""
-    outcomes: list[Outcome] = []
-    for part in claim.parts:
-        try:
-            outcomes.append(published_part(claim, part, exact=claim.counts_only, extra=extra)[1])
-        except Unprinted:
-            outcomes.append("not measured")
-    return {"holds": "yes", "fails": "no"}.get(all_of(outcomes), "unclear")
-
-
-def published_quantity(claim: Claim, *, exact: bool = False, extra: Extra | None = None) -> float | None:
-    """The printed quantity of the weakest part, as `expected` gives it; None where a number is missing."""
-    try:
-        found = [published_part(claim, part, exact=exact, extra=extra)[0] for part in claim.parts]
-    except Unprinted:
-        return None
-    if claim.kind == "count":
-        assert claim.expected is not None
-        return found[0] + claim.expected
-    return weakest(claim, found)
-
-
-def weakest(claim: Claim, quantities: Sequence[float]) -> float:
-    """The quantity of the part that is nearest to failing; of `equal_within` the one farthest from 0."""
-    if claim.kind == "equal_within":
-        return max(quantities, key=abs)
-    if claim.kind == "ordering":
-        strict = [one for one, part in zip(quantities, claim.parts, strict=True) if part.kind == "greater"]
-        return min(strict or [max(quantities, key=abs)])
-    return min(quantities)
+    unit = 1
+    while number and number % (10 * unit) == 0:
+        unit *= 10
+    return unit

@@ -1,4 +1,4 @@
-"""A number as it was measured: its value, one of every seed, and one of every draw of examples.
+"""A number as it was measured: its value, one of every seed, one of every draw of examples; and arithmetic with it.
 
 Arithmetic on quantities is arithmetic on all three, seed by matched seed and draw by draw of the same examples, so that
 whatever expression a claim asks for has its own two spreads.
@@ -10,6 +10,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+
+from hashbench.claims.expressions import (
+    ColumnName,
+    ColumnPair,
+    Columns,
+    Every,
+    Mean,
+    Models,
+    Number,
+    Pair,
+    column_names,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -65,3 +77,40 @@ def _finite(form: Callable[..., float], values: Sequence[float]) -> float:
     """The function's value, NaN where it has none (a logarithm of 0, a division by it)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return float(form(*(np.float64(value) for value in values)))
+
+
+def evaluate(
+    models: Models, columns: Columns, leaf: Callable[[str, ColumnName], Quantity], scale: float = 1.0
+) -> Quantity:
+    """The value of an expression in which `min` and `max` are written out.
+
+    `leaf` reads a model's column; constants are multiplied by `scale`.
+    """
+    if isinstance(models, Number):
+        return constant(models.value * scale)
+    if isinstance(models, Mean):
+        return apply(mean, [evaluate(member, columns, leaf, scale) for member in models.members])
+    if isinstance(models, Pair):
+        sides = [evaluate(side, columns, leaf, scale) for side in (models.left, models.right)]
+        return apply(minus if models.operator == "-" else over, sides)
+    if isinstance(models, Every):
+        raise TypeError(f"{models} is not written out")
+    values = [leaf(models.slug, name) for name in column_names(columns)]
+    if isinstance(columns, ColumnPair):
+        return apply(minus, values)
+    return apply(mean, values) if len(values) > 1 else values[0]
+
+
+def mean(*values: float) -> float:
+    """The mean, of numbers or of arrays."""
+    return sum(values) / len(values)
+
+
+def minus(left: float, right: float) -> float:
+    """left - right."""
+    return left - right
+
+
+def over(left: float, right: float) -> float:
+    """left / right."""
+    return left / right

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from hashbench.claims.columns import check_column
 from hashbench.claims.decide import NO_SPREAD, Decided, decide
-from hashbench.claims.expressions import scores, slugs
 from hashbench.claims.grammar import Claim, read_file, read_rows
 from hashbench.claims.published import claims_of
-from hashbench.claims.results import Missing, Results, drawable
-from hashbench.claims.times import Times
+from hashbench.claims.results import Missing, Results, TimedRuns, drawable
 from hashbench.errors import InputError, near_match
 from hashbench.papers.column import Column
 from hashbench.papers.paper import Paper, load_paper, papers
@@ -56,7 +55,7 @@ def claim_sections(
     if source is None:
         own = [*own_claims(measured.experiment.config, measured.experiment.name), *own]
     _check_own(own, measured)
-    evidence, times = Evidence(store, measured, draws=draws), Times(measured)
+    evidence, times = Evidence(store, measured, draws=draws), TimedRuns(measured)
     groups = [(source, claims_of(source.name))] if source else _about(measured)
     results: list[tuple[Paper | None, Results, list[Claim]]] = [
         (paper, Results(measured, paper, evidence, times), claims) for paper, claims in groups
@@ -110,23 +109,19 @@ def _check_own(claims: Sequence[Claim], measured: Measured) -> None:
                 has = f"{measured.experiment.name} has {', '.join(sorted(labels))}"
                 raise InputError(f"{claim.where}: claim {claim.id!r}: unknown model {slug!r}{near}; {has}")
         if not claim.paper:
-            for score in dict.fromkeys(score for part in claim.parts for score in scores(part.column)):
-                check_column(measured, score, f"{claim.where}: claim {claim.id!r}")
+            for column in dict.fromkeys(column for part in claim.parts for _, column in part.leaves):
+                check_column(measured, column, f"{claim.where}: claim {claim.id!r}")
 
 
-def _all_samples(asked: Sequence[tuple[Results, Sequence[Claim]]]) -> list[Sample]:
+def _all_samples(groups: Sequence[tuple[Results, Sequence[Claim]]]) -> list[Sample]:
     """Everything that will be drawn, so that the draws of a task are made once for all models."""
     found: dict[int, Sample] = {}
-    for results, claims in asked:
+    for results, claims in groups:
         for part in (part for claim in claims if not claim.counts_only for part in claim.parts):
-            for side in (part.left, part.right):
-                for slug in () if side is None else slugs(side):
-                    for score in scores(part.column):
-                        try:
-                            samples = results.samples(slug, score)
-                        except Missing:
-                            continue
-                        found.update({id(one): one for one in samples if drawable(one.metric) and not one.missing()})
+            for slug, column in part.leaves:
+                with contextlib.suppress(Missing):
+                    samples = results.samples(slug, column)
+                    found.update({id(each): each for each in samples if drawable(each.metric) and not each.missing()})
     return list(found.values())
 
 

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import statistics
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from hashbench.claims.columns import PRR, SHARES, Absent, Counted, Meaning, Reading, Scored, Timed, meaning
-from hashbench.claims.expressions import Score, mean, over
+from hashbench.claims.columns import PRR, SHARES, Absent, Counted, Meaning, Scored, StoredScore, Timed, meaning
+from hashbench.claims.expressions import ColumnName
 from hashbench.claims.grammar import Claim
-from hashbench.claims.published import COSTS, exact_value, operations, published_value
-from hashbench.claims.quantities import Quantity, apply, constant
-from hashbench.claims.quoted import other_test_set, quoted_systems
-from hashbench.claims.times import Times
+from hashbench.claims.published import (
+    COSTS,
+    exact_value,
+    operations,
+    other_test_set,
+    published_value,
+    quoted_systems,
+)
+from hashbench.claims.quantities import Quantity, apply, constant, mean, over
 from hashbench.papers.paper import Paper
+from hashbench.results import queries
 from hashbench.results.measured import Entry, Measured
 from hashbench.results.samples import Evidence, Sample
 from hashbench.tables.cells import CENTRES, PERCENT
 
 CORRELATIONS = ("matthews", "pearson", "spearman")
-FLOORS = ("majority", "popularity")  # what claims that come free must beat first: of texts, of hidden items
+# What claims that come free must beat first: of texts, of hidden items.
+TRIVIAL_BASELINES = ("majority", "popularity")
+BASELINE = "baseline_"
 Seeds = frozenset[int]
 
 
@@ -33,7 +42,7 @@ class Results:
     measured: Measured
     paper: Paper | None
     evidence: Evidence
-    times: Times
+    times: TimedRuns
     exact: bool = False  # sizes from the exact counts of the paper's models, not from the runs
     length: int = 0  # of an input whose operations are counted
 
@@ -41,56 +50,55 @@ class Results:
         """The same for one claim: a paper's own claims on counts take the exact ones of its models."""
         return replace(self, exact=of_paper and claim.counts_only)
 
-    def meaning(self, score: Score) -> Meaning:
+    def meaning(self, column: ColumnName) -> Meaning:
         """What a column reads. Raises Missing."""
-        found = meaning(self.measured, self.paper, score)
-        if found is None:
-            raise Missing(f"column {score}: nothing here measures it")
-        if isinstance(found, Absent):
-            raise Missing(f"column {score}: {found.why}")
-        return found
-
-    def members(self, slug: str) -> tuple[str, ...]:
-        """The models that a paper's row stands for; nearly always the one of that name."""
-        layouts = self.paper.tables.values() if self.paper else ()
-        families = [section.families for layout in layouts for section in layout.sections]
-        return next((family[slug] for family in families if slug in family), (slug,))
+        known = meaning(self.measured, self.paper, column)
+        if known is None:
+            raise Missing(f"column {column}: nothing here measures it")
+        if isinstance(known, Absent):
+            raise Missing(f"column {column}: {known.why}")
+        return known
 
     def is_quoted(self, slug: str) -> bool:
         """Whether the paper only quotes it and the experiment has no model of that name."""
         return self.paper is not None and slug in quoted_systems(self.paper) and slug not in self.measured.labels()
 
-    def seeds(self, slug: str, score: Score) -> Seeds | None:
+    def seeds(self, slug: str, column: ColumnName) -> Seeds | None:
         """The seeds of which a model has all of a column's scores; None where no seed varies it. Raises Missing."""
-        sets = [set(sample.by_seed()) for sample in self.samples(slug, score)]
+        sets = [set(sample.by_seed()) for sample in self.samples(slug, column)]
         return frozenset(seed for seed in set.intersection(*sets) if seed is not None) if sets else None
 
-    def leaf(self, slug: str, score: Score, seeds: Seeds) -> Quantity:
+    def leaf(self, slug: str, column: ColumnName, seeds: Seeds) -> Quantity:
         """A model's column, of these seeds, in percent, ms, single parameters or bytes. Raises Missing."""
-        found = self.meaning(score)
-        if isinstance(found, Scored):
-            return self._quoted(slug, score, found) if self.is_quoted(slug) else self._score(slug, found, seeds)
-        return apply(mean, [self._fact(member, found) for member in self.members(slug)])
+        known = self.meaning(column)
+        if isinstance(known, Scored):
+            return self._quoted(slug, column, known) if self.is_quoted(slug) else self._score(slug, known, seeds)
+        layouts = self.paper.tables.values() if self.paper else ()
+        families = [section.families for layout in layouts for section in layout.sections]
+        members = next((family[slug] for family in families if slug in family), (slug,))
+        return apply(mean, [self._fact(member, known) for member in members])
 
-    def floor(self, score: Score, seeds: Seeds) -> Quantity:
-        """The floor's value of a column of scores. Raises Missing where none was measured."""
-        found = self.meaning(score)
-        assert isinstance(found, Scored)
-        entry = next((one for one in self.measured.entries if one.kind == "floor" and one.model in FLOORS), None)
+    def trivial(self, column: ColumnName, seeds: Seeds) -> Quantity:
+        """The trivial baseline's value of a column of scores. Raises Missing where none was measured."""
+        known = self.meaning(column)
+        if not isinstance(known, Scored):
+            raise TypeError(f"{column} holds no scores")
+        baselines = [entry for entry in self.measured.entries if entry.kind == "floor"]
+        entry = next((entry for entry in baselines if entry.model in TRIVIAL_BASELINES), None)
         if entry is None:
-            raise Missing(f"no floor ({' or '.join(FLOORS)}) was measured")
-        value = self._mean(found, lambda reading: self._floor_reading(entry, reading))
-        return self._retained(value, found, seeds) if found.over_baseline else value
+            raise Missing(f"no floor ({' or '.join(TRIVIAL_BASELINES)}) was measured")
+        value = _mean(known, lambda score: self._trivial_score(entry, score))
+        return self._retained(value, known, seeds) if known.over_baseline else value
 
     def entry(self, label: str) -> Entry:
         """The runs of a model. Raises Missing where there are none, or several that must not share a cell."""
-        found = [one for one in self.measured.entries if one.model == label and one.kind == "model"]
-        if not found:
+        entries = [entry for entry in self.measured.entries if entry.model == label and entry.kind == "model"]
+        if not entries:
             raise Missing(f"model {label}: not in this experiment")
-        if len(found) > 1:
-            settings = "; ".join(one.settings for one in found)
+        if len(entries) > 1:
+            settings = "; ".join(entry.settings for entry in entries)
             raise Missing(f"model {label}: its runs must not share a number ({settings})")
-        return found[0]
+        return entries[0]
 
     def variant(self, slug: str) -> tuple[str, str]:
         """The model of a row and what its metrics end in: 'a50-beam10' is a50 read with ' beam=10'."""
@@ -100,105 +108,134 @@ class Results:
                     return slug.removesuffix(variant.key), variant.metric
         return slug, ""
 
-    def sample(self, entry: Entry, reading: Reading, suffix: str = "") -> Sample:
-        """What was measured of a reading. Raises Missing where no run has a value."""
-        found = self.evidence.of(entry, reading.task, reading.metric + suffix, reading.split)
-        if not found.by_seed():
-            raise Missing(f"{entry.model} on {reading.task}: {_why_none(entry, found)}")
-        return found
-
-    def samples(self, slug: str, score: Score) -> list[Sample]:
+    def samples(self, slug: str, column: ColumnName) -> list[Sample]:
         """Everything that a model's column stands on, the baseline's scores too where it is a ratio. Raises Missing."""
-        found = self.meaning(score)
-        if not isinstance(found, Scored) or self.is_quoted(slug):
+        known = self.meaning(column)
+        if not isinstance(known, Scored) or self.is_quoted(slug):
             return []
         label, suffix = self.variant(slug)
-        samples = [self.sample(self.entry(label), reading, suffix) for reading in found.readings]
-        if found.over_baseline:
-            plain = replace(score, name=score.name.removeprefix(PRR))
+        samples = [self._sample(self.entry(label), score, suffix) for score in known.scores]
+        if known.over_baseline:
+            plain = replace(column, name=column.name.removeprefix(PRR))
             samples += self.samples(self.measured.experiment.baseline, plain)
         return samples
 
-    def _score(self, slug: str, found: Scored, seeds: Seeds) -> Quantity:
+    def _sample(self, entry: Entry, score: StoredScore, suffix: str) -> Sample:
+        """What was measured of a score. Raises Missing where no run has a value."""
+        sample = self.evidence.of(entry, score.task, score.metric + suffix, score.split)
+        if not sample.by_seed():
+            raise Missing(f"{entry.model} on {score.task}: {_why_none(entry, sample)}")
+        return sample
+
+    def _score(self, slug: str, known: Scored, seeds: Seeds) -> Quantity:
         label, suffix = self.variant(slug)
         entry = self.entry(label)
-        value = self._mean(found, lambda reading: self._reading(entry, reading, seeds, suffix))
-        return self._retained(value, found, seeds) if found.over_baseline else value
+        value = _mean(known, lambda score: self._score_of_seeds(entry, score, seeds, suffix))
+        return self._retained(value, known, seeds) if known.over_baseline else value
 
-    def _mean(self, found: Scored, read: Callable[[Reading], Quantity]) -> Quantity:
-        groups = [apply(mean, [read(reading) for reading in group]) for group in found.groups]
-        return apply(lambda *values: PERCENT * mean(*values), groups)
-
-    def _retained(self, value: Quantity, found: Scored, seeds: Seeds) -> Quantity:
+    def _retained(self, value: Quantity, known: Scored, seeds: Seeds) -> Quantity:
         """A score over the baseline's, in percent."""
-        plain = replace(found, over_baseline=False)
-        baseline = self._score(self.measured.experiment.baseline, plain, seeds)
+        baseline = self._score(self.measured.experiment.baseline, replace(known, over_baseline=False), seeds)
         return apply(lambda ours, theirs: PERCENT * over(ours, theirs), [value, baseline])
 
-    def _reading(self, entry: Entry, reading: Reading, seeds: Seeds, suffix: str) -> Quantity:
+    def _score_of_seeds(self, entry: Entry, score: StoredScore, seeds: Seeds, suffix: str) -> Quantity:
         """One score in its natural range, its centre the paper's (EELBERT prints medians)."""
-        sample = self.sample(entry, reading, suffix)
+        sample = self._sample(entry, score, suffix)
         by_seed = {seed: value for seed, value in sample.by_seed().items() if seed is not None and seed in seeds}
-        centre = CENTRES[self.paper.statistic if self.paper else "mean"]
+        centre = CENTRES[self.paper.statistic if self.paper else "mean"](list(by_seed.values()))
         if not drawable(sample.metric) or sample.missing(list(by_seed)):
-            return Quantity(centre(list(by_seed.values())), by_seed)
-        drawn = sample.by_draw(list(by_seed))
-        return Quantity(centre(list(by_seed.values())), by_seed, drawn, {reading.task: sample.n})
+            return Quantity(centre, by_seed)
+        return Quantity(centre, by_seed, sample.by_draw(list(by_seed)), {score.task: sample.n})
 
-    def _floor_reading(self, entry: Entry, reading: Reading) -> Quantity:
-        """A floor's score; a constant prediction correlates with nothing, whatever the scorer calls that."""
-        sample = self.evidence.of(entry, reading.task, reading.metric, reading.split)
+    def _trivial_score(self, entry: Entry, score: StoredScore) -> Quantity:
+        """A trivial baseline's score; a constant prediction correlates with nothing, whatever the scorer calls that."""
+        sample = self.evidence.of(entry, score.task, score.metric, score.split)
         values = list(sample.by_seed().values())
-        if not values and sample.scores and reading.metric in CORRELATIONS:
-            return constant(0.0)
-        if not values:
-            raise Missing(f"no floor of {reading.task} was measured")
-        if reading.metric in CORRELATIONS or not drawable(sample.metric) or sample.missing():
-            return constant(values[0])
+        correlates = score.metric in CORRELATIONS
+        if not values and not (correlates and sample.scores):
+            raise Missing(f"no floor of {score.task} was measured")
+        if correlates or not drawable(sample.metric) or sample.missing():
+            return constant(values[0] if values else 0.0)
         return Quantity(values[0], None, sample.by_draw())
 
-    def _quoted(self, slug: str, score: Score, found: Scored) -> Quantity:
+    def _quoted(self, slug: str, column: ColumnName, known: Scored) -> Quantity:
         """A quoted system's printed score, on the same test set only."""
         assert self.paper is not None
-        for task in dict.fromkeys(reading.task for reading in found.readings):
+        for task in dict.fromkeys(score.task for score in known.scores):
             why = other_test_set(self.measured, self.paper, task) if task in self.measured.tasks() else "no such task"
             if why:
                 raise Missing(f"quoted {slug}: {why}")
-        return constant(published_value(self.paper, slug, score))
+        return constant(published_value(self.paper, slug, column))
 
-    def _fact(self, label: str, found: Timed | Counted) -> Quantity:
-        if isinstance(found, Timed):
-            return self._time(label, found)
-        if found.name in COSTS:
+    def _fact(self, label: str, known: Timed | Counted) -> Quantity:
+        if isinstance(known, Timed):
+            return self._time(label, known)
+        if known.name in COSTS:
             counted = operations()  # of the papers' models at base: an experiment's own may be of another size
             if not self.exact or (label, self.length) not in counted:
-                raise Missing(f"{found.name} of {label}: not counted here")
-            return constant(counted[label, self.length][found.name])
+                raise Missing(f"{known.name} of {label}: not counted here")
+            return constant(counted[label, self.length][known.name])
         if self.exact and self.paper:
-            exact = exact_value(self.paper, label, found.name)
+            exact = exact_value(self.paper, label, known.name)
             if exact is None:
-                raise Missing(f"{found.name} of {label}: no exact count at hand")
+                raise Missing(f"{known.name} of {label}: no exact count at hand")
             return constant(exact)
-        fact = self.measured.fact(self.entry(label), found.name)
+        fact = self.measured.fact(self.entry(label), known.name)
         if fact is None or fact.value is None:
-            raise Missing(f"{found.name} of {label}: not measured")
-        return constant(fact.value * (PERCENT if found.name in SHARES else 1.0))
+            raise Missing(f"{known.name} of {label}: not measured")
+        return constant(fact.value * (PERCENT if known.name in SHARES else 1.0))
 
-    def _time(self, label: str, found: Timed) -> Quantity:
-        runs = self.times.of(self.entry(label).model, found)
+    def _time(self, label: str, known: Timed) -> Quantity:
+        runs = self.times.of(self.entry(label).model, known)
         if not runs:
-            raise Missing(f"time of {label}: no efficiency run has {found.name}")
+            raise Missing(f"time of {label}: no efficiency run has {known.name}")
         value = Quantity(sum(runs) / len(runs), dict(enumerate(runs)))
-        if not found.over_pair:
+        if not known.over_pair:
             return value
-        partner = self._partner(label)
-        return apply(over, [value, self._time(partner, replace(found, over_pair=False))])
+        layouts = self.paper.tables.values() if self.paper else ()
+        partner = next((layout.pairs[label] for layout in layouts if label in layout.pairs), None)
+        if partner is None:
+            raise Missing(f"{label}: no plain model of its size is known")
+        return apply(over, [value, self._time(partner, replace(known, over_pair=False))])
 
-    def _partner(self, label: str) -> str:
-        for layout in self.paper.tables.values() if self.paper else ():
-            if label in layout.pairs:
-                return layout.pairs[label]
-        raise Missing(f"{label}: no plain model of its size is known")
+
+class TimedRuns:
+    """All timed runs of an experiment. Model and baseline are measured in turn within a run: that is what counts.
+
+    A time is the model's over the baseline's of the same run, times the baseline's mean over all runs: the machine's
+    mood during a run cancels, and comparing a model with the baseline compares what was interleaved.
+    """
+
+    def __init__(self, measured: Measured) -> None:
+        self._baseline = measured.experiment.baseline
+        self._runs: dict[str, dict[str, dict[tuple[str, str], float]]] = {}  # model -> run -> (name, task) -> value
+        for row in measured.query(queries.TIMES, experiment=measured.experiment.id):
+            runs = self._runs.setdefault(row["model"], {})
+            runs.setdefault(row["run_id"], {})[row["name"], row["task"]] = row["value"]
+
+    def of(self, model: str, timed: Timed) -> list[float]:
+        """The time in ms of every run that has it (of a speed-up, the baseline's over it): low or high over tasks."""
+        by_run = [self._by_task(run, timed, model) for run in self._runs.get(model, {}).values()]
+        return [max(values) if timed.end == "high" else min(values) for values in by_run if values]
+
+    def _by_task(self, run: Mapping[tuple[str, str], float], timed: Timed, model: str) -> list[float]:
+        values = []
+        for (name, task), value in run.items():
+            if name != timed.name:
+                continue
+            beside = run.get((f"{BASELINE}{name}", task))
+            if beside is None:
+                values.append(float("nan") if timed.speedup else value)
+            elif model == self._baseline:
+                values.append(1.0 if timed.speedup else self._typical(name, task))
+            else:
+                values.append(beside / value if timed.speedup else value / beside * self._typical(name, task))
+        return values
+
+    def _typical(self, name: str, task: str) -> float:
+        """The baseline's mean time over all runs of all models."""
+        key = (f"{BASELINE}{name}", task)
+        return statistics.fmean(run[key] for runs in self._runs.values() for run in runs.values() if key in run)
 
 
 def drawable(metric: str) -> bool:
@@ -209,6 +246,12 @@ def drawable(metric: str) -> bool:
     """
     name, _, condition = metric.partition(" ")
     return not condition or condition.startswith("tenth=")
+
+
+def _mean(known: Scored, read: Callable[[StoredScore], Quantity]) -> Quantity:
+    """The mean over groups of the mean of their scores, in percent."""
+    groups = [apply(mean, [read(score) for score in group]) for group in known.groups]
+    return apply(lambda *values: PERCENT * mean(*values), groups)
 
 
 def _why_none(entry: Entry, sample: Sample) -> str:

@@ -6,14 +6,14 @@ import math
 from collections.abc import Sequence
 from typing import Literal
 
-from hashbench.claims.grammar import Kind
+from hashbench.claims.grammar import ClaimKind
 
 Outcome = Literal["holds", "fails", "undecided", "not measured"]
 OUTCOMES: tuple[Outcome, ...] = ("holds", "fails", "undecided", "not measured")
 DIGITS = 9  # decimals of a unit in which printed numbers are compared: 75.3 - 79.5 is not -4.2 in binary
 
 
-def of_interval(kind: Kind, low: float, high: float, bound: float) -> Outcome:
+def of_interval(kind: ClaimKind, low: float, high: float, bound: float) -> Outcome:
     """The verdict on a claim whose quantity lies in [low, high]: L - R in the claim's unit, L / R of a ratio.
 
     >>> of_interval("greater", 0.1, 2.0, 0), of_interval("greater", -1.0, 0.0, 0), of_interval("greater", -1.0, 2.0, 0)
@@ -32,7 +32,7 @@ def of_interval(kind: Kind, low: float, high: float, bound: float) -> Outcome:
     return "holds" if low >= bound else "fails" if high < bound else "undecided"
 
 
-def of_point(kind: Kind, quantity: float, bound: float) -> Outcome:
+def of_point(kind: ClaimKind, quantity: float, bound: float) -> Outcome:
     """The verdict on an exact number: a count, a share, or a printed point.
 
     >>> of_point("difference_at_least", 75.3 - 79.5, -4.2)
@@ -54,7 +54,7 @@ def all_of(parts: Sequence[Outcome]) -> Outcome:
     return "holds"
 
 
-def comes_free(kind: Kind, bound: float) -> bool:
+def comes_free(kind: ClaimKind, bound: float) -> bool:
     """Whether two equal (say, untrained) models would fulfil the claim, so that both must beat the floor first.
 
     >>> comes_free("equal_within", 0.5), comes_free("difference_at_least", -0.4), comes_free("ratio_at_least", 0.97)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hashbench.claims.grammar import FIELDS, Claim, csv_rows, read_rows
+from hashbench.claims.grammar import Claim, csv_rows, read_rows
 from hashbench.experiment.schema import ClaimEntry
 
 
@@ -20,4 +20,4 @@ def checked_claims(claims: str | tuple[ClaimEntry, ...], folder: Path, where: li
 
 
 def _entry(claim: Claim) -> ClaimEntry:
-    return ClaimEntry(**{name: getattr(claim, name) for name in FIELDS})
+    return ClaimEntry(**{name: getattr(claim, name) for name in ClaimEntry.model_fields})

@@ -160,7 +160,12 @@ class ClaimEntry(Strict):
     paper: str = Field(default="", description="whose names of models and columns are meant; empty: the experiment's own")
     section: str = Field(default="", description="where it is claimed")
     note: str = Field(default="", description="tags and words to print beside the verdict")
-    published_holds: str = Field(default="", description="not used for own claims")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_published_holds(cls, values: Any) -> Any:
+        """Own claims may be copied from the papers', which say whether a claim holds on the published numbers."""
+        return {key: values[key] for key in values if key != "published_holds"} if isinstance(values, dict) else values
 
 
 class Experiment(Strict):

@@ -30,6 +30,14 @@ def test_the_rows_of_a_csv_stand_in_its_place(experiment: Load, tmp_path: Path) 
     assert [(one.id, one.right, one.bound) for one in claims] == [("1", "0", 0.5)]
 
 
+def test_what_only_the_papers_claims_say_is_read_over(experiment: Load, tmp_path: Path) -> None:
+    (tmp_path / "own.csv").write_text("id,kind,left,right,column,unit,published_holds\n1,greater,a,0,cola,percent,no\n")
+    for lines in ("claims:\n" + ONE.replace("}", ", published_holds: no}"), "claims: own.csv\n"):
+        claims = experiment(MODELS + lines).experiment.claims
+        assert not isinstance(claims, str)
+        assert [claim.kind for claim in claims] == ["greater"] and not hasattr(claims[0], "published_holds")
+
+
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
