@@ -1,4 +1,4 @@
-"""The command line: what goes to stdout, one line for each error, exit codes, and a light start."""
+"""The command line: what goes to stdout, one line for each error, exit codes."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ import hashbench
 from hashbench.cli.app import app
 from tests.cli.commands import Outcome, Run, fails
 
-HEAVY = ["torch", "lightning", "transformers", "datasets", "sqlalchemy", "pandas", "matplotlib", "wandb"]
-HEAVY += ["numpy", "pydantic"]
 ROOT = Path(__file__).parents[2]
 
 
@@ -26,38 +24,6 @@ def commands() -> dict[str, typer.core.TyperCommand]:
         inner = getattr(command, "commands", None)
         found |= {f"{name} {each}": sub for each, sub in inner.items()} if inner else {name: command}
     return found
-
-
-HELP_PROBE = """
-import resource, sys
-{before}
-from hashbench.cli.app import main
-try:
-    main(["--help"])
-except SystemExit:
-    pass
-used = resource.getrusage(resource.RUSAGE_SELF)
-loaded = [name for name in {heavy!r} if name in sys.modules]
-print("PROBE", used.ru_utime + used.ru_stime, *loaded)
-"""
-
-
-def probe_help(before: str = "") -> tuple[float, list[str]]:
-    """Processor seconds of `--help` in a fresh process, and the heavy modules it loaded."""
-    code = HELP_PROBE.format(before=before, heavy=HEAVY)
-    program = [sys.executable, "-c", code]
-    shown = subprocess.run(program, capture_output=True, text=True, check=True, cwd=ROOT)
-    _, seconds, *loaded = shown.stdout.splitlines()[-1].split()
-    return float(seconds), loaded
-
-
-def test_help_is_light() -> None:
-    seconds, loaded = probe_help()
-    assert loaded == [] and seconds < 1.0
-
-
-def test_the_proof_of_lightness_can_fail() -> None:
-    assert probe_help("import numpy, pydantic")[1] == ["numpy", "pydantic"]
 
 
 def test_the_commands_are_those_of_the_design() -> None:

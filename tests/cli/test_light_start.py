@@ -1,0 +1,59 @@
+"""What starting a command loads: commands that look at results start without the packages that train."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "results.db.example"
+TRAINING = {"torch", "lightning", "numba"}
+HEAVY = TRAINING | {
+    "datasets", "matplotlib", "numpy", "pandas", "pydantic", "scipy", "sklearn", "sqlalchemy", "transformers", "wandb",
+}  # fmt: skip
+PROBE = """
+import sys
+from hashbench.cli.app import main
+try:
+    main({arguments!r})
+except SystemExit as left:
+    print("PROBE", left.code or 0, *sorted({heavy!r} & set(sys.modules)))
+"""
+
+
+def loaded_by(*arguments: str, before: str = "") -> set[str]:
+    """The heavy packages that a command loads in a fresh process."""
+    code = before + PROBE.format(arguments=list(arguments), heavy=HEAVY)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    word, exit_code, *packages = done.stdout.splitlines()[-1].split()
+    assert (word, exit_code) == ("PROBE", "0"), done.stderr
+    return set(packages)
+
+
+def test_help_loads_the_parser_alone() -> None:
+    assert loaded_by("--help") == set()
+
+
+def test_the_proof_of_lightness_can_fail() -> None:
+    assert loaded_by("--help", before="import numpy, pydantic\n") == {"numpy", "pydantic"}
+
+
+COMMANDS = [
+    "status",
+    "status --format json",
+    "report glue_tiny",
+    "report glue_tiny --table 2",
+    "compare bert-mlm bert-sr --experiment glue_tiny",
+]
+
+
+@pytest.mark.skipif(not EXAMPLE.is_file(), reason="no example database beside the tests")
+@pytest.mark.parametrize("line", COMMANDS)
+def test_results_are_shown_without_what_trains(line: str, tmp_path: Path) -> None:
+    db = tmp_path / "results.db"
+    shutil.copyfile(EXAMPLE, db)
+    assert not loaded_by(*line.split(), "--db", str(db)) & TRAINING
