@@ -16,7 +16,7 @@ STAMP := $(VENV)/.installed-$(INSTALL)
 # torch goes first and pinned, so that no other requirement can pull another build of it.
 TORCH := $(shell sed -n 's/^torch==/torch==/p' constraints.txt)
 
-.PHONY: quickstart test test-slow lint wheel clean
+.PHONY: quickstart test test-slow coverage mutants lint wheel clean
 
 $(STAMP): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -43,10 +43,21 @@ test: $(STAMP)
 test-slow: $(STAMP)
 	$(BIN)/pytest -m slow
 
+# Lines that the tests run, subprocesses included; fails below 90 %.
+coverage: $(STAMP)
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest $(PYTEST_ARGS)
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
+
+# Twenty small faults, one at a time: does a test catch each?
+mutants: $(STAMP)
+	$(BIN)/python tests/mutants.py
+
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
 clean:
-	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .coverage .coverage.*
