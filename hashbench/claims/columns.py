@@ -40,7 +40,7 @@ class StoredScore:
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoreColumn:
     """The mean over groups of the mean of their scores (both MNLI sets count as one task), in percent."""
 
     groups: tuple[tuple[StoredScore, ...], ...]
@@ -54,7 +54,7 @@ class Scored:
 
 
 @dataclass(frozen=True)
-class Timed:
+class TimeColumn:
     """A stored time of efficiency runs in ms, or the baseline's over it."""
 
     name: str
@@ -65,14 +65,14 @@ class Timed:
 
 
 @dataclass(frozen=True)
-class Counted:
+class SizeColumn:
     """A size or share that follows from the model's shape."""
 
     name: str
     measure: str
 
 
-Meaning = Scored | Timed | Counted
+Meaning = ScoreColumn | TimeColumn | SizeColumn
 
 
 @dataclass(frozen=True)
@@ -87,30 +87,30 @@ def meaning(measured: Measured, paper: Paper | None, column: ColumnName) -> Mean
     name = column.name
     if name in TIMES:
         fact, speedup = TIMES[name]
-        return Timed(fact, column.end, speedup, measure="x" if speedup else "ms")
+        return TimeColumn(fact, column.end, speedup, measure="x" if speedup else "ms")
     if name == LATENCY_RATIO:
-        return Timed("latency_cold_ms", column.end, over_pair=True, measure="x")
+        return TimeColumn("latency_cold_ms", column.end, over_pair=True, measure="x")
     if name in COSTS:
-        return Counted(name, "count")
+        return SizeColumn(name, "count")
     plain = name.removeprefix(PRR)
     scored = _own(measured, plain) if paper is None else None
     scored = scored or _printed(measured, [paper] if paper else map(load_paper, papers()), plain)
-    if isinstance(scored, Scored) and plain != name:
+    if isinstance(scored, ScoreColumn) and plain != name:
         return replace(scored, over_baseline=True)
     return scored or _counted(plain)
 
 
-def _counted(name: str) -> Counted | None:
+def _counted(name: str) -> SizeColumn | None:
     """A size or a share."""
     plain = name.removesuffix(EXACT)
     if plain in FACT_UNITS:
-        return Counted(plain, FACT_UNITS[plain])
+        return SizeColumn(plain, FACT_UNITS[plain])
     if plain in EXACT_FORMS:
-        return Counted(plain, "bytes" if plain in ("size", "embedding_memory") else "percent")
+        return SizeColumn(plain, "bytes" if plain in ("size", "embedding_memory") else "percent")
     return None
 
 
-def _printed(measured: Measured, sources: Iterable[Paper], name: str) -> Scored | Absent | None:
+def _printed(measured: Measured, sources: Iterable[Paper], name: str) -> ScoreColumn | Absent | None:
     """A column of scores of the first paper that has one of this name, or under its other name."""
     names = (name, *(own for own, other in ALIASES.items() if other == name))
     for paper in sources:
@@ -122,11 +122,11 @@ def _printed(measured: Measured, sources: Iterable[Paper], name: str) -> Scored 
     return None
 
 
-def _scored(measured: Measured, paper: Paper, layout: Layout, column: Column) -> Scored | Absent:
+def _scored(measured: Measured, paper: Paper, layout: Layout, column: Column) -> ScoreColumn | Absent:
     """A column of scores: one score, or the groups of an average."""
     if column.measure == "score":
         score = _stored(measured, paper, column)
-        return score if isinstance(score, Absent) else Scored(((score,),))
+        return score if isinstance(score, Absent) else ScoreColumn(((score,),))
     by_name = {each.name: each for each in reversed(layout.columns) if each.measure == "score"}
     groups = []
     for part in column.tasks:
@@ -136,7 +136,7 @@ def _scored(measured: Measured, paper: Paper, layout: Layout, column: Column) ->
             if isinstance(score, Absent):
                 return score
         groups.append(tuple(score for score in group if isinstance(score, StoredScore)))
-    return Scored(tuple(groups))
+    return ScoreColumn(tuple(groups))
 
 
 def _stored(measured: Measured, paper: Paper, column: Column) -> StoredScore | Absent:
@@ -152,18 +152,18 @@ def _stored(measured: Measured, paper: Paper, column: Column) -> StoredScore | A
     return StoredScore(column.task, metric, split)
 
 
-def _own(measured: Measured, name: str) -> Scored | Absent | None:
+def _own(measured: Measured, name: str) -> ScoreColumn | Absent | None:
     """A column of an own claim: a task, the average of all, or a metric of a task."""
     tasks = measured.tasks()
     if name == AVERAGE:
-        return Scored(tuple((_reported(measured, task),) for task in tasks)) if tasks else Absent("no task")
+        return ScoreColumn(tuple((_reported(measured, task),) for task in tasks)) if tasks else Absent("no task")
     if name in tasks:
-        return Scored(((_reported(measured, name),),))
+        return ScoreColumn(((_reported(measured, name),),))
     for task in tasks:
         metrics = {score.metric for each in measured.scores.values() for score in each if score.run.task == task}
         metric = name.removeprefix(f"{task}_")
         if metric in metrics and metric != name:
-            return Scored(((replace(_reported(measured, task), metric=metric),),))
+            return ScoreColumn(((replace(_reported(measured, task), metric=metric),),))
     return None
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hashbench.claims.columns import Scored, Timed
+from hashbench.claims.columns import ScoreColumn, TimeColumn
 from hashbench.claims.expressions import ModelName, Models, column_names, slugs, terms
 from hashbench.claims.grammar import UNITS, Claim, ClaimPart
 from hashbench.claims.published import COSTS, Unprinted, operations
@@ -72,10 +72,10 @@ class Decided:
     @property
     def marks(self) -> tuple[str, ...]:
         """How the verdict is to be read, of all parts."""
-        found = dict.fromkeys(mark for part in self.parts for mark in part.marks)
-        quoted = [mark.removeprefix(QUOTED) for mark in found if mark.startswith(QUOTED)]
+        marks = dict.fromkeys(mark for part in self.parts for mark in part.marks)
+        quoted = [mark.removeprefix(QUOTED) for mark in marks if mark.startswith(QUOTED)]
         together = (QUOTED + ", ".join(quoted),) if quoted else ()
-        return tuple(mark for mark in found if not mark.startswith(QUOTED)) + together
+        return tuple(mark for mark in marks if not mark.startswith(QUOTED)) + together
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -135,7 +135,7 @@ def _decided(claim: Claim, part: ClaimPart, results: Results) -> Decision:
         value = math.exp(quantity.value) if ratio else quantity.value
         shown = left.value / claim.scale if part.kind == "count" else value
         return Decision(of_point(part.kind, value, claim.bound), value=shown)
-    timed = any(isinstance(results.meaning(column), Timed) for _, column in part.leaves)
+    timed = any(isinstance(results.meaning(column), TimeColumn) for _, column in part.leaves)
     decision = _from_interval(claim, part, quantity, timed=timed)
     if decision.low is not None and comes_free(part.kind, claim.bound) and (why := _at_floor(part, results, seeds)):
         decision = replace(decision, outcome="undecided", marks=(*decision.marks, why))
@@ -148,7 +148,7 @@ def _log_ratio(left: float, right: float) -> float:
 
 
 def _from_interval(claim: Claim, part: ClaimPart, quantity: Quantity, *, timed: bool) -> Decision:
-    """The verdict of the interval over seeds and examples. Timed runs stand in the place of seeds."""
+    """The verdict of the interval over seeds and examples. TimeColumn runs stand in the place of seeds."""
     by_seed = quantity.by_seed or {}
     n = sum(quantity.n_examples.values())
     estimate = combine(quantity.value, list(by_seed.values()), quantity.by_draw, n_examples=n)
@@ -233,7 +233,7 @@ def _check_corpora(part: ClaimPart, results: Results) -> None:
 
 def _at_floor(part: ClaimPart, results: Results, seeds: frozenset[int]) -> str:
     """Why a claim that comes free to untrained models is not decided: a side does not beat the trivial baseline."""
-    if not all(isinstance(results.meaning(column), Scored) for column in column_names(part.column)):
+    if not all(isinstance(results.meaning(column), ScoreColumn) for column in column_names(part.column)):
         return ""
     sides = [term for side in (part.left, part.right) if side is not None for term in terms(side)]
     try:

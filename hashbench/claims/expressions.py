@@ -144,7 +144,7 @@ def read_columns(text: str) -> tuple[Columns, ...]:
 
     Raises GrammarError.
 
-    >>> [str(one) for one in read_columns("each(a,b - c,d:low)")]
+    >>> [str(column) for column in read_columns("each(a,b - c,d:low)")]
     ['a', 'b - c', 'd:low']
     """
     call = CALL.fullmatch(text.strip())
@@ -186,14 +186,13 @@ def _column(text: str) -> Columns:
 
 
 def _score(text: str) -> ColumnName:
-    found = COLUMN.fullmatch(text.strip())
-    if not found:
+    match = COLUMN.fullmatch(text.strip())
+    if not match:
         raise GrammarError(
             f"{text!r} is no column; allowed are a column's name, perhaps with :low or :high behind it, mean(c,d), "
             "'c - d' and each(c,d)"
         )
-    end = found[2]
-    return ColumnName(found[1], "low" if end == "low" else "high" if end == "high" else "")
+    return ColumnName(match[1], "low" if match[2] == "low" else "high" if match[2] == "high" else "")
 
 
 def _members(text: str, whole: str) -> list[str]:

@@ -102,8 +102,8 @@ class Claim:
     @property
     def number(self) -> str:
         """The claim's number without the letter of its part: what a report folds by."""
-        found = NUMBERED.fullmatch(self.id)
-        return found[1] if found else self.id
+        match = NUMBERED.fullmatch(self.id)
+        return match[1] if match else self.id
 
     @property
     def tags(self) -> tuple[str, ...]:
@@ -254,12 +254,12 @@ def _parts(kind: ClaimKind, left: str, right: str, column: str) -> tuple[ClaimPa
     first = read_models(left)
     if kind == "count":
         check_sides(first, favourable=True, both=True)
-        return tuple(ClaimPart(kind, one, None, each) for one in alternatives(first) for each in columns)
+        return tuple(ClaimPart(kind, models, None, name) for models in alternatives(first) for name in columns)
     if not right:
         raise GrammarError(f"'{kind}' compares with something: right is empty (a number may stand there)")
     second = read_models(right)
     paired = isinstance(first, Pair) and isinstance(second, Pair)
-    if kind == "interaction" and not paired and not all(isinstance(one, ColumnPair) for one in columns):
+    if kind == "interaction" and not paired and not all(isinstance(name, ColumnPair) for name in columns):
         raise GrammarError("interaction is a difference of differences: 'a - b' of models on both sides, or of columns")
     return _written_out([(kind, first, second)], columns)
 
@@ -271,6 +271,6 @@ def _written_out(
     for kind, left, right in steps:
         check_sides(left, favourable=True, both=kind == "equal_within")
         check_sides(right, favourable=False, both=kind == "equal_within")
-        sides = [(one, other) for one in alternatives(left) for other in alternatives(right)]
-        parts += [ClaimPart(kind, one, other, column) for column in columns for one, other in sides]
+        sides = list(product(alternatives(left), alternatives(right)))
+        parts += [ClaimPart(kind, *pair, column) for column in columns for pair in sides]
     return tuple(parts)

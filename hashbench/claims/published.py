@@ -68,8 +68,8 @@ def exact_value(paper: Paper, slug: str, column: str) -> float | None:
 
 
 def _integer(paper: Paper, slug: str, name: str) -> float | None:
-    found = printed_number(paper, slug, f"{name}{EXACT}")
-    return None if found is None else found.value
+    number = printed_number(paper, slug, f"{name}{EXACT}")
+    return None if number is None else number.value
 
 
 def _total(paper: Paper, slug: str) -> float | None:
@@ -150,9 +150,9 @@ def _printed_rows(paper: Paper, task: str) -> int | None:
     for layout in paper.tables.values():
         for section in layout.sections:
             for name, ours in section.tasks.items():
-                found = printed_number(paper, name, "test") if ours == task else None
-                if found is not None:
-                    return round(found.value)
+                number = printed_number(paper, name, "test") if ours == task else None
+                if number is not None:
+                    return round(number.value)
     return None
 
 

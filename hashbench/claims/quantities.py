@@ -55,21 +55,21 @@ def apply(form: Callable[..., float], quantities: Sequence[Quantity]) -> Quantit
     >>> both.value, dict(both.by_seed)
     (1.0, {1: 1.0})
     """
-    varying = [one for one in quantities if not one.fixed]
-    value = _finite(form, [one.value for one in quantities])
+    varying = [each for each in quantities if not each.fixed]
+    value = _finite(form, [each.value for each in quantities])
     if not varying:
         return Quantity(value)
-    seeds = [set(one.by_seed) for one in varying if one.by_seed is not None]
+    seeds = [set(each.by_seed) for each in varying if each.by_seed is not None]
     matched = sorted(set.intersection(*seeds)) if len(seeds) == len(varying) else []
     by_seed = {
-        seed: _finite(form, [one.value if one.by_seed is None else one.by_seed[seed] for one in quantities])
+        seed: _finite(form, [each.value if each.by_seed is None else each.by_seed[seed] for each in quantities])
         for seed in matched
     }
     by_draw = None
-    if all(one.by_draw is not None for one in varying):
+    if all(each.by_draw is not None for each in varying):
         with np.errstate(divide="ignore", invalid="ignore"):
-            by_draw = np.asarray(form(*(one.value if one.by_draw is None else one.by_draw for one in quantities)))
-    examples = {task: n for one in quantities for task, n in one.n_examples.items()}
+            by_draw = np.asarray(form(*(each.value if each.by_draw is None else each.by_draw for each in quantities)))
+    examples = {task: n for each in quantities for task, n in each.n_examples.items()}
     return Quantity(value, by_seed, by_draw, examples)
 
 

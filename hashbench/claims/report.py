@@ -69,7 +69,7 @@ def claim_sections(
                          "give --paper, or claims of your own with --claims-file FILE.csv")  # fmt: skip
     draw_together(_all_samples([(result, claims) for _, result, claims in results]))
     sections = [_section(paper, result, claims) for paper, result, claims in results]
-    _refuse_undecidable(store, measured, [one for section in sections for one in section.decided])
+    _refuse_undecidable(store, measured, [claim for section in sections for claim in section.decided])
     return sections
 
 
@@ -81,7 +81,7 @@ def own_claims(config: Mapping[str, Any], name: str) -> list[Claim]:
 
 def _about(measured: Measured) -> list[tuple[Paper, list[Claim]]]:
     """Of every paper the claims that name a model of the experiment."""
-    found = []
+    groups = []
     for paper in map(load_paper, papers()):
         families = [section.families for layout in paper.tables.values() for section in layout.sections]
         members = {name: models for family in families for name, models in family.items()}
@@ -91,8 +91,8 @@ def _about(measured: Measured) -> list[tuple[Paper, list[Claim]]]:
             if any(set(members.get(slug, (slug,))) & measured.labels() for slug in claim.slugs)
         ]
         if claims:
-            found.append((paper, claims))
-    return found
+            groups.append((paper, claims))
+    return groups
 
 
 def _check_own(claims: Sequence[Claim], measured: Measured) -> None:
@@ -115,22 +115,21 @@ def _check_own(claims: Sequence[Claim], measured: Measured) -> None:
 
 def _all_samples(groups: Sequence[tuple[Results, Sequence[Claim]]]) -> list[Sample]:
     """Everything that will be drawn, so that the draws of a task are made once for all models."""
-    found: dict[int, Sample] = {}
+    drawn: dict[int, Sample] = {}
     for results, claims in groups:
         for part in (part for claim in claims if not claim.counts_only for part in claim.parts):
             for slug, column in part.leaves:
                 with contextlib.suppress(Missing):
                     samples = results.samples(slug, column)
-                    found.update({id(each): each for each in samples if drawable(each.metric) and not each.missing()})
-    return list(found.values())
+                    drawn.update({id(each): each for each in samples if drawable(each.metric) and not each.missing()})
+    return list(drawn.values())
 
 
 def _section(paper: Paper | None, results: Results, claims: Sequence[Claim]) -> DecidedClaims:
     """The claims of a paper (None: a user's own) decided, with what they stand on."""
     measured = results.measured
     shown = paper or results.paper or paper_of(measured)
-    exact = [results.for_claim(claim, of_paper=paper is not None) for claim in claims]
-    decided = [decide(claim, one) for claim, one in zip(claims, exact, strict=True)]
+    decided = [decide(claim, results.for_claim(claim, of_paper=paper is not None)) for claim in claims]
     readings = _readings(decided, measured)
     table = Table(shown.name if paper else "", "claims", "", measured.experiment.name, COLUMNS, (),
                   published=paper is not None, readings=tuple(readings), statistic=shown.statistic)  # fmt: skip
@@ -150,16 +149,15 @@ def _section(paper: Paper | None, results: Results, claims: Sequence[Claim]) -> 
 
 def _readings(decided: Sequence[Decided], measured: Measured) -> list[tuple[str, str, str]]:
     """(task, metric, split) that the experiment reads, of the tasks that the claims stand on."""
-    tasks = {task for one in decided for part in one.parts for task in part.tasks}
-    scored = [score for found in measured.scores.values() for score in found if score.own and score.run.task in tasks]
-    found = [(score.run.task or "", score.metric, score.split) for score in scored]
-    return list(dict.fromkeys(found))
+    tasks = {task for claim in decided for part in claim.parts for task in part.tasks}
+    scores = [score for scores in measured.scores.values() for score in scores if score.own and score.run.task in tasks]
+    return list(dict.fromkeys((score.run.task or "", score.metric, score.split) for score in scores))
 
 
 def _refuse_undecidable(store: Store, measured: Measured, decided: Sequence[Decided]) -> None:
     """Nothing but single seeds without predictions: no claim can be decided, and that is said as an error."""
-    known = [one for one in decided if one.outcome != "not measured"]
-    if known and all(NO_SPREAD in one.marks for one in known):
+    known = [claim for claim in decided if claim.outcome != "not measured"]
+    if known and all(NO_SPREAD in claim.marks for claim in known):
         raise InputError(f"{store.name}: {measured.experiment.name} has one seed and no stored predictions, so that no "
                          "claim can be decided; read the database that the sweep wrote, not an export")  # fmt: skip
 

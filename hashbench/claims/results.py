@@ -6,7 +6,17 @@ import statistics
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from hashbench.claims.columns import PRR, SHARES, Absent, Counted, Meaning, Scored, StoredScore, Timed, meaning
+from hashbench.claims.columns import (
+    PRR,
+    SHARES,
+    Absent,
+    Meaning,
+    ScoreColumn,
+    SizeColumn,
+    StoredScore,
+    TimeColumn,
+    meaning,
+)
 from hashbench.claims.expressions import ColumnName
 from hashbench.claims.grammar import Claim
 from hashbench.claims.published import (
@@ -71,7 +81,7 @@ class Results:
     def leaf(self, slug: str, column: ColumnName, seeds: Seeds) -> Quantity:
         """A model's column, of these seeds, in percent, ms, single parameters or bytes. Raises Missing."""
         known = self.meaning(column)
-        if isinstance(known, Scored):
+        if isinstance(known, ScoreColumn):
             return self._quoted(slug, column, known) if self.is_quoted(slug) else self._score(slug, known, seeds)
         layouts = self.paper.tables.values() if self.paper else ()
         families = [section.families for layout in layouts for section in layout.sections]
@@ -81,7 +91,7 @@ class Results:
     def trivial(self, column: ColumnName, seeds: Seeds) -> Quantity:
         """The trivial baseline's value of a column of scores. Raises Missing where none was measured."""
         known = self.meaning(column)
-        if not isinstance(known, Scored):
+        if not isinstance(known, ScoreColumn):
             raise TypeError(f"{column} holds no scores")
         baselines = [entry for entry in self.measured.entries if entry.kind == "floor"]
         entry = next((entry for entry in baselines if entry.model in TRIVIAL_BASELINES), None)
@@ -111,7 +121,7 @@ class Results:
     def samples(self, slug: str, column: ColumnName) -> list[Sample]:
         """Everything that a model's column stands on, the baseline's scores too where it is a ratio. Raises Missing."""
         known = self.meaning(column)
-        if not isinstance(known, Scored) or self.is_quoted(slug):
+        if not isinstance(known, ScoreColumn) or self.is_quoted(slug):
             return []
         label, suffix = self.variant(slug)
         samples = [self._sample(self.entry(label), score, suffix) for score in known.scores]
@@ -127,13 +137,13 @@ class Results:
             raise Missing(f"{entry.model} on {score.task}: {_why_none(entry, sample)}")
         return sample
 
-    def _score(self, slug: str, known: Scored, seeds: Seeds) -> Quantity:
+    def _score(self, slug: str, known: ScoreColumn, seeds: Seeds) -> Quantity:
         label, suffix = self.variant(slug)
         entry = self.entry(label)
         value = _mean(known, lambda score: self._score_of_seeds(entry, score, seeds, suffix))
         return self._retained(value, known, seeds) if known.over_baseline else value
 
-    def _retained(self, value: Quantity, known: Scored, seeds: Seeds) -> Quantity:
+    def _retained(self, value: Quantity, known: ScoreColumn, seeds: Seeds) -> Quantity:
         """A score over the baseline's, in percent."""
         baseline = self._score(self.measured.experiment.baseline, replace(known, over_baseline=False), seeds)
         return apply(lambda ours, theirs: PERCENT * over(ours, theirs), [value, baseline])
@@ -158,7 +168,7 @@ class Results:
             return constant(values[0] if values else 0.0)
         return Quantity(values[0], None, sample.by_draw())
 
-    def _quoted(self, slug: str, column: ColumnName, known: Scored) -> Quantity:
+    def _quoted(self, slug: str, column: ColumnName, known: ScoreColumn) -> Quantity:
         """A quoted system's printed score, on the same test set only."""
         assert self.paper is not None
         for task in dict.fromkeys(score.task for score in known.scores):
@@ -167,8 +177,8 @@ class Results:
                 raise Missing(f"quoted {slug}: {why}")
         return constant(published_value(self.paper, slug, column))
 
-    def _fact(self, label: str, known: Timed | Counted) -> Quantity:
-        if isinstance(known, Timed):
+    def _fact(self, label: str, known: TimeColumn | SizeColumn) -> Quantity:
+        if isinstance(known, TimeColumn):
             return self._time(label, known)
         if known.name in COSTS:
             counted = operations()  # of the papers' models at base: an experiment's own may be of another size
@@ -185,7 +195,7 @@ class Results:
             raise Missing(f"{known.name} of {label}: not measured")
         return constant(fact.value * (PERCENT if known.name in SHARES else 1.0))
 
-    def _time(self, label: str, known: Timed) -> Quantity:
+    def _time(self, label: str, known: TimeColumn) -> Quantity:
         runs = self.times.of(self.entry(label).model, known)
         if not runs:
             raise Missing(f"time of {label}: no efficiency run has {known.name}")
@@ -213,12 +223,12 @@ class TimedRuns:
             runs = self._runs.setdefault(row["model"], {})
             runs.setdefault(row["run_id"], {})[row["name"], row["task"]] = row["value"]
 
-    def of(self, model: str, timed: Timed) -> list[float]:
+    def of(self, model: str, timed: TimeColumn) -> list[float]:
         """The time in ms of every run that has it (of a speed-up, the baseline's over it): low or high over tasks."""
         by_run = [self._by_task(run, timed, model) for run in self._runs.get(model, {}).values()]
         return [max(values) if timed.end == "high" else min(values) for values in by_run if values]
 
-    def _by_task(self, run: Mapping[tuple[str, str], float], timed: Timed, model: str) -> list[float]:
+    def _by_task(self, run: Mapping[tuple[str, str], float], timed: TimeColumn, model: str) -> list[float]:
         values = []
         for (name, task), value in run.items():
             if name != timed.name:
@@ -248,7 +258,7 @@ def drawable(metric: str) -> bool:
     return not condition or condition.startswith("tenth=")
 
 
-def _mean(known: Scored, read: Callable[[StoredScore], Quantity]) -> Quantity:
+def _mean(known: ScoreColumn, read: Callable[[StoredScore], Quantity]) -> Quantity:
     """The mean over groups of the mean of their scores, in percent."""
     groups = [apply(mean, [read(score) for score in group]) for group in known.groups]
     return apply(lambda *values: PERCENT * mean(*values), groups)

@@ -32,7 +32,7 @@ Record = dict[str, Any]
 
 def claim_tables(store: Store, request: ReportRequest = ReportRequest()) -> list[Table]:
     """A table a paper, then one of the experiment's own claims. Raises InputError as `claim_sections` does."""
-    return [verdict_table(found, parts=request.parts) for found in claim_sections(store, request)]
+    return [verdict_table(section, parts=request.parts) for section in claim_sections(store, request)]
 
 
 def claimed(claim: Claim) -> str:
@@ -99,15 +99,15 @@ def stands_on(decision: Decision) -> str:
 
 def remarks(decided: Decided) -> list[str]:
     """How a verdict is to be read: marks, the tags that matter, and fewer seeds than the claim asks for."""
-    found = list(decided.marks) if decided.outcome != "not measured" else []
+    remarked = list(decided.marks) if decided.outcome != "not measured" else []
     if BOUND_OURS in decided.claim.tags:
-        found.append(f"[{BOUND_OURS}] the threshold is not the paper's")
+        remarked.append(f"[{BOUND_OURS}] the threshold is not the paper's")
     if decided.claim.published_holds == "no":
-        found.append("the paper's own numbers do not give it")
+        remarked.append("the paper's own numbers do not give it")
     wanted = wanted_seeds(decided.claim)
     if wanted and 1 < len(decided.seeds) < wanted and not decided.shown.timed:
-        found.append(f"{len(decided.seeds)} of the {wanted} seeds asked for")
-    return found
+        remarked.append(f"{len(decided.seeds)} of the {wanted} seeds asked for")
+    return remarked
 
 
 def wanted_seeds(claim: Claim) -> int | None:
@@ -137,8 +137,8 @@ def tally_words(counts: dict[Outcome, int]) -> str:
 
 def closing(decided: Sequence[Decided]) -> list[str]:
     """The counts at the end, and what 95 % means of so many."""
-    counts = tally(one.outcome for one in decided)
-    by_interval = sum(one.outcome in ("holds", "fails") and not one.shown.exact for one in decided)
+    counts = tally(claim.outcome for claim in decided)
+    by_interval = sum(claim.outcome in ("holds", "fails") and not claim.shown.exact for claim in decided)
     n = counts["holds"] + counts["fails"]
     lines = [f"{len(decided)} claims: " + ", ".join(f"{count} {outcome}" for outcome, count in counts.items()) + "."]
     if n:
@@ -155,56 +155,61 @@ READING = (
 )
 
 
-def verdict_table(found: DecidedClaims, *, parts: bool = False) -> Table:
+def verdict_table(section: DecidedClaims, *, parts: bool = False) -> Table:
     """Decided claims as a table of words, folded by their number. `parts`: each part of a claim below it."""
-    rows, records = [], []
-    known = dict(found.provenance)
-    scale = {name: known[name] if name in known else "" for name in ("encoder", "pre-training")}
-    numbers = list(dict.fromkeys(one.claim.number for one in found.decided))
-    for number in numbers:
-        members = [one for one in found.decided if one.claim.number == number]
-        named = [place for one in members for place in one.claim.section.split(", ") if place]
-        places = f"{', '.join(dict.fromkeys(named))}: " if named else ""
-        heading = f"{number}  {places}{tally_words(tally(one.outcome for one in members))}"
-        for one in members:
-            rows.append(_row(one, heading))
-            if parts and len(one.parts) > 1:
-                rows += [_part_row(part, one, heading) for part in one.parts]
-    for one in found.decided:
-        records.append({**_flat(record(one) | scale), "part": None})
-        if parts and len(one.parts) > 1:
-            claim = {"id": one.claim.id, "paper": one.claim.paper}
-            records += [claim | _flat(part_record(part)) for part in one.parts]
+    basis = dict(section.provenance)
+    scale = {name: basis[name] if name in basis else "" for name in ("encoder", "pre-training")}
+    by_number: dict[str, list[Decided]] = {}
+    for decided in section.decided:
+        by_number.setdefault(decided.claim.number, []).append(decided)
+    rows: list[Row] = []
+    for number, members in by_number.items():
+        named = dict.fromkeys(place for each in members for place in each.claim.section.split(", ") if place)
+        counts = tally_words(tally(each.outcome for each in members))
+        heading = f"{number}  {', '.join(named)}{': ' if named else ''}{counts}"
+        for each in members:
+            rows += [_row(each, heading), *(_part_row(part, each, heading) for part in _parts(each, parts))]
+    records: list[Record] = []
+    for each in section.decided:
+        claim = {"id": each.claim.id, "paper": each.claim.paper}
+        records.append({**_flat(record(each) | scale), "part": None})
+        records += [claim | _flat(part_record(part)) for part in _parts(each, parts)]
     document = {
-        "paper": found.paper, "title": found.title, "warnings": list(found.warnings), "measured_on": known,
-        "notes": list(found.notes), "counts": tally(one.outcome for one in found.decided),
-        "claims": [record(one) | scale | {"parts": [part_record(part) for part in one.parts]} for one in found.decided],
+        "paper": section.paper, "title": section.title, "warnings": list(section.warnings), "measured_on": basis,
+        "notes": list(section.notes), "counts": tally(each.outcome for each in section.decided),
+        "claims": [record(each) | scale | {"parts": [part_record(part) for part in each.parts]}
+                   for each in section.decided],
     }  # fmt: skip
     return Table(
-        found.paper, "claims", found.title, found.experiment, COLUMNS, tuple(rows), found.warnings, found.provenance,
-        notes=(*closing(found.decided), *found.notes, "", READING), published=False, records=tuple(records),
-        document=document,
+        section.paper, "claims", section.title, section.experiment, COLUMNS, tuple(rows), section.warnings,
+        section.provenance, notes=(*closing(section.decided), *section.notes, "", READING), published=False,
+        records=tuple(records), document=document,
     )  # fmt: skip
 
 
-def _row(one: Decided, heading: str) -> Row:
+def _parts(decided: Decided, wanted: bool) -> tuple[Decision, ...]:
+    """The parts that are listed: of a claim that has several."""
+    return decided.parts if wanted and len(decided.parts) > 1 else ()
+
+
+def _row(decided: Decided, heading: str) -> Row:
     """A claim: its cells for a table, its sentences for a terminal."""
-    claim, shown = one.claim, one.shown
-    missing = _missing(one.missing)
+    claim, shown = decided.claim, decided.shown
+    missing = _missing(decided.missing)
     texts = (
-        one.outcome, claim.statement or f"{claim.left} {claim.right} {claim.column}", measured(claim, shown),
+        decided.outcome, claim.statement or f"{claim.left} {claim.right} {claim.column}", measured(claim, shown),
         claimed(claim), "" if claim.expected is None else number(claim.expected, claim), stands_on(shown),
-        "; ".join(filter(None, [*remarks(one), missing])),
+        "; ".join(filter(None, [*remarks(decided), missing])),
     )  # fmt: skip
-    sentences = ("; ".join([_evidence(one), *remarks(one)]), *([missing] if missing else []))
-    return Row(claim.id, claim.id, _cells(texts, one.outcome), "claim", section=heading, details=sentences)
+    sentences = filter(None, ("; ".join([_evidence(decided), *remarks(decided)]), missing))
+    return Row(claim.id, claim.id, _cells(texts, decided.outcome), "claim", section=heading, details=tuple(sentences))
 
 
-def _part_row(part: Decision, one: Decided, heading: str) -> Row:
-    found, why = measured(one.claim, part), "; ".join((*part.marks, *part.missing))
-    sentence = f"- {part.part}: {part.outcome} {found}" + (f" ({why})" if why else "")
-    texts = (part.outcome, part.part, found, "", "", "", why)
-    return Row(one.claim.id, "", _cells(texts, part.outcome), "claim", section=heading, details=(sentence,))
+def _part_row(part: Decision, decided: Decided, heading: str) -> Row:
+    value, why = measured(decided.claim, part), "; ".join((*part.marks, *part.missing))
+    sentence = f"- {part.part}: {part.outcome} {value}" + (f" ({why})" if why else "")
+    texts = (part.outcome, part.part, value, "", "", "", why)
+    return Row(decided.claim.id, "", _cells(texts, part.outcome), "claim", section=heading, details=(sentence,))
 
 
 def _cells(texts: Sequence[str], outcome: Outcome) -> dict[str, Cell]:
@@ -215,13 +220,13 @@ def _cells(texts: Sequence[str], outcome: Outcome) -> dict[str, Cell]:
 def _evidence(decided: Decided) -> str:
     """'difference +1.57 [+0.60, +2.55] percent, claimed > 0 (paper: 3.6); 1 seed (0); ...'."""
     claim, shown = decided.claim, decided.shown
-    found = measured(claim, shown)
+    value = measured(claim, shown)
     unknown = claim.expected is None or claim.kind == "count"  # a count's number is what is claimed
     paper = "" if unknown else f" (paper: {number(claim.expected or 0.0, claim)})"
-    what = f"{quantity(claim)} {found}, claimed " if found else "claimed "
-    of = f"; of {len(decided.parts)} parts this one: {shown.part}" if found and len(decided.parts) > 1 else ""
+    what = f"{quantity(claim)} {value}, claimed " if value else "claimed "
+    of = f"; of {len(decided.parts)} parts this one: {shown.part}" if value and len(decided.parts) > 1 else ""
     stands = stands_on(shown)
-    return f"{what}{claimed(claim)}{paper}" + (f"; {stands}" if found and stands else "") + of
+    return f"{what}{claimed(claim)}{paper}" + (f"; {stands}" if value and stands else "") + of
 
 
 def _missing(missing: Sequence[str]) -> str:

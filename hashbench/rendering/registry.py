@@ -1,18 +1,17 @@
-"""The formats in which tables are printed, found by listing the folder `formats`."""
+"""The formats in which tables are printed, found by listing the folder `formats` and one of the user's own."""
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 from hashbench.errors import InputError, near_match
-from hashbench.rendering import formats
+from hashbench.listing import modules_in
 from hashbench.tables.table import Table
 
+EXTRA_FOLDER = "HASHBENCH_FORMATS"  # of formats of one's own
 WIDTH = 100  # columns where there is no terminal to ask
 
 
@@ -29,10 +28,9 @@ class Renderer:
 @cache
 def renderers() -> dict[str, Renderer]:
     """All formats by name."""
-    names = sorted(module.name for module in pkgutil.iter_modules(formats.__path__))
-    modules = [importlib.import_module(f"{formats.__name__}.{name}") for name in names]
-    found: list[Renderer] = [renderer for module in modules for renderer in module.RENDERERS]
-    return {renderer.name: renderer for renderer in sorted(found, key=lambda renderer: renderer.place)}
+    modules = modules_in("hashbench.rendering.formats", EXTRA_FOLDER, "formats")
+    listed: list[Renderer] = [renderer for module in modules for renderer in module.RENDERERS]
+    return {renderer.name: renderer for renderer in sorted(listed, key=lambda renderer: renderer.place)}
 
 
 def find_renderer(name: str) -> Renderer:

@@ -9,10 +9,10 @@ from hashbench.rendering.formats.tidy import csv_text, json_text, plain
 MISSING = "–"  # stands among numbers for one that there is none of
 LARGE = 9999  # whole numbers above it are printed with commas in text
 Value = str | int | float | None | Sequence[int] | Sequence[str]
-Rows = Sequence[Mapping[str, Value]]
+ListedRows = Sequence[Mapping[str, Value]]
 
 
-def render_rows(columns: Sequence[str], rows: Rows, format: str) -> str:
+def render_rows(columns: Sequence[str], rows: ListedRows, format: str) -> str:
     """Rows with these columns, as one text that ends in a line feed.
 
     >>> print(render_rows(["model", "size"], [{"model": "a|b", "size": 12_000}], "md"), end="")
@@ -33,7 +33,7 @@ def render_rows(columns: Sequence[str], rows: Rows, format: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def text_lines(columns: Sequence[str], rows: Rows) -> list[str]:
+def text_lines(columns: Sequence[str], rows: ListedRows) -> list[str]:
     """A line of names, then one a row: columns as wide as their longest cell, numbers to the right.
 
     No wrapping, so that `grep` finds whole rows.

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from hashbench.errors import InputError
-from hashbench.rendering import formats
 from hashbench.rendering.registry import render, renderers
 from hashbench.tables.table import Table
 
@@ -26,9 +25,9 @@ def test_an_unknown_format_is_one_clear_line() -> None:
         render([], "jsn")
 
 
-def test_a_file_in_the_folder_is_a_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_of_ones_own_is_a_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "toy.py").write_text(TOY)
-    monkeypatch.setattr(formats, "__path__", [*formats.__path__, str(tmp_path)])
+    monkeypatch.setenv("HASHBENCH_FORMATS", str(tmp_path))
     renderers.cache_clear()
     try:
         assert render([Table("", "own", "A title", "e", (), ())], "titles") == "A title\n"

@@ -62,8 +62,8 @@ def tidy(tables: Sequence[Table]) -> list[dict[str, Any]]:
         for row in table.rows:
             for column in table.columns:
                 cell = row.cells[column.name]
-                asked = bool(row.encoder and cell.reason)  # a run was asked for, and has no number
-                if cell.value is None and not has_published(cell, table) and not asked:
+                planned = bool(row.encoder and cell.reason)  # a run was asked for, and has no number
+                if cell.value is None and not has_published(cell, table) and not planned:
                     continue
                 rows.append(_tidy(table, row, column.name, cell, column))
                 if cell.interval is not None:
