@@ -33,15 +33,15 @@ def dashboard(
     from hashbench.store.engine import open_store
 
     store = open_store(db, create=False, read_only=True)
-    made = make_dashboard(
+    result = make_dashboard(
         store, experiment, project=project, entity=entity, offline=offline, output=output, note=note
     )
-    left = f", {made.n_open} of the experiment are not finished" if made.n_open else ""
-    print(f"runs: {made.n_runs}, of these written now: {made.n_new}{left}")
-    print(f"workspace: {made.workspace}\nreport: {made.report}")
+    left = f", {result.n_open} of the experiment are not finished" if result.n_open else ""
+    print(f"runs: {result.n_runs}, of these written now: {result.n_new}{left}")
+    print(f"workspace: {result.workspace}\nreport: {result.report}")
     if offline:
         note(
-            f"send the runs:          wandb sync {made.folder / 'wandb'}\n"
+            f"send the runs:          wandb sync {result.folder / 'wandb'}\n"
             "send everything:        the same command without --offline"
         )
 

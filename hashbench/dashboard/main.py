@@ -16,7 +16,7 @@ FOLDER = "dashboard"  # in the working folder, with a folder for each experiment
 
 
 @dataclass(frozen=True)
-class Made:
+class DashboardResult:
     """What became of an experiment."""
 
     folder: Path
@@ -36,7 +36,7 @@ def dashboard(
     offline: bool = False,
     output: Path | None = None,
     note: Callable[[str], None] = lambda _: None,
-) -> Made:
+) -> DashboardResult:
     """Writes the dashboard of an experiment (None: the last that was swept) to a folder, and sends it unless `offline`.
 
     Any number of times: ids depend on the runs alone. `note` is told what goes on.
@@ -49,22 +49,23 @@ def dashboard(
         from hashbench.dashboard.sending import check_server
 
         server, own = check_server()
-    found = shown(store, experiment)
-    name = found.measured.experiment.name
-    project = project or _project(found)
+    content = shown(store, experiment)
+    name = content.measured.experiment.name
+    project = project or _project(content)
     from hashbench.dashboard.writing import write_runs
 
     path = output or Path(FOLDER) / name
-    note(f"{name}: {len(found.runs)} W&B runs into {path}")
-    folder = write_runs(found.runs, path, project=project, entity=entity)
-    target = entity or own or ""  # not in the files unless it was given: those written offline serve as well
-    workspace, report = _write_views(found, path, project=project, entity=target)
+    note(f"{name}: {len(content.runs)} W&B runs into {path}")
+    folder = write_runs(content.runs, path, project=project, entity=entity)
+    # The login's own entity is not in the files: those written offline serve as well.
+    target = entity or own or ""
+    workspace, report = _write_views(content, path, project=project, entity=target)
     if server is not None:
         from hashbench.dashboard.sending import send
 
         note(f"{name}: sending to {server}")
-        workspace, report = send(found, folder, server, project=project, entity=target)
-    return Made(path, len(folder.runs), folder.n_new, found.n_open, workspace, report)
+        workspace, report = send(content, folder, server, project=project, entity=target)
+    return DashboardResult(path, len(folder.runs), folder.n_new, content.n_open, workspace, report)
 
 
 def _check_packages() -> None:
@@ -74,18 +75,18 @@ def _check_packages() -> None:
         raise InputError(f"dashboard: {packages} not installed; pip install 'hashbench[wandb]'")
 
 
-def _project(found: Shown) -> str:
-    config = found.measured.experiment.config
+def _project(content: Shown) -> str:
+    config = content.measured.experiment.config
     return str(config["tracking"]["project"]) if "project" in config.get("tracking", {}) else PROJECT
 
 
-def _write_views(found: Shown, path: Path, *, project: str, entity: str) -> tuple[str, str]:
+def _write_views(content: Shown, path: Path, *, project: str, entity: str) -> tuple[str, str]:
     """What will be made at the server, as JSON; gives back the two files."""
     from hashbench.dashboard import views
 
     files = path / "workspace.json", path / "report.json"
-    workspace = views.workspace(found, project=project, entity=entity)
+    workspace = views.workspace(content, project=project, entity=entity)
     files[0].write_text(views.as_json(workspace), encoding="utf-8")
     # With an entity the library asks the server for the project of each block.
-    files[1].write_text(views.as_json(views.report(found, project=project, entity="")), encoding="utf-8")
+    files[1].write_text(views.as_json(views.report(content, project=project, entity="")), encoding="utf-8")
     return str(files[0]), str(files[1])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,31 +25,24 @@ from hashbench.tracking import final_values, metric_name, run_config, run_label,
 PERCENT = 100.0  # of the report's tables
 TAG_LETTERS = 64  # W&B refuses a longer tag
 MODEL, EXPERIMENT = "model", "experiment"  # kinds of W&B runs beside those of hashbench's runs
-SIZES_OF_A_MODEL = {  # name at W&B -> column or stored fact of the report, and which end of its range
-    "total_params": ("total_params", "low"),
-    "emb_params": ("emb_params", "low"),
-    "weight_bytes": ("weight_bytes", "low"),
-    "peak_bytes": ("peak_bytes", "low"),
-    "pcr/all": ("pcr_all", "low"),
-    "pcr/embedding": ("pcr_emb", "low"),
-    "poep": ("poep", "low"),
-    "speed_up/pretrain": ("pt_speedup", "low"),
-    "speed_up/infer": ("infer_speedup", "low"),
-    "speed_up/infer_high": ("infer_speedup", "high"),
-    "ms/pretrain": ("pt_ms", "low"),
-    "ms/infer": ("infer_ms", "low"),
-    "ms/infer_high": ("infer_ms", "high"),
+SIZES_OF_A_MODEL = {  # name at W&B -> column or stored fact of the report; of a range the upper end under `_high`
+    "total_params": "total_params",
+    "emb_params": "emb_params",
+    "weight_bytes": "weight_bytes",
+    "peak_bytes": "peak_bytes",
+    "pcr/all": "pcr_all",
+    "pcr/embedding": "pcr_emb",
+    "poep": "poep",
+    "speed_up/pretrain": "pt_speedup",
+    "speed_up/infer": "infer_speedup",
+    "speed_up/infer_high": "infer_speedup",
+    "ms/pretrain": "pt_ms",
+    "ms/infer": "infer_ms",
+    "ms/infer_high": "infer_ms",
 }
 
 Cells = tuple[str | float | None, ...]
-
-
-@dataclass(frozen=True)
-class Grid:
-    """A table as W&B shows it: names of columns, and rows of text and numbers."""
-
-    columns: tuple[str, ...]
-    rows: tuple[Cells, ...]
+Grid = tuple[tuple[str, ...], tuple[Cells, ...]]  # a table as W&B shows it: names of columns, rows
 
 
 @dataclass(frozen=True)
@@ -68,8 +62,7 @@ class ShownRun:
     def fingerprint(self) -> str:
         """Equal for runs that show the same, sha256."""
         parts = (self.id, self.name, self.kind, self.group, self.tags, self.config, self.history, self.summary)
-        tables = {name: (grid.columns, grid.rows) for name, grid in self.tables.items()}
-        return hashlib.sha256(json.dumps((*parts, tables), sort_keys=True, default=str).encode()).hexdigest()
+        return hashlib.sha256(json.dumps((*parts, self.tables), sort_keys=True, default=str).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -87,38 +80,37 @@ def shown(store: Store, experiment: str | None = None) -> Shown:
     measured = measure(store, experiment)
     paper = paper_of(measured)
     table = own_table(measured, paper)
-    points: dict[str, list[Metric]] = {}
-    for row in store.query(queries.METRICS, experiment=measured.experiment.id):
-        metric = Metric(row["name"], row["value"], row["split"], row["step"], row["condition"], row["reason"])
-        points.setdefault(row["run_id"], []).append(metric)
-    tags: dict[str, list[str]] = {}
-    for row in store.query(queries.EXPERIMENTS_OF_RUNS, experiment=measured.experiment.id):
-        tags.setdefault(row["run_id"], []).append(row["name"])
+    metrics: dict[str, list[Metric]] = defaultdict(list)
+    for point in measured.query(queries.METRICS, experiment=measured.experiment.id):
+        value = Metric(*(point[name] for name in ("name", "value", "split", "step", "condition", "reason")))
+        metrics[point["run_id"]].append(value)
+    experiments: dict[str, list[str]] = defaultdict(list)
+    for member in measured.query(queries.EXPERIMENTS_OF_RUNS, experiment=measured.experiment.id):
+        experiments[member["run_id"]].append(member["name"])
     by_id: dict[str, MeasuredRun] = {}
     for run in measured.runs:  # a run under two labels is shown once, under the first
         by_id.setdefault(run.run_id, run)
     done = [run for run in by_id.values() if run.state == "done"]
-    found = [_finished(measured, run, points[run.run_id], tags[run.run_id]) for run in done]
-    ratios = {key[:2]: ratio for key, ratio in measured.ratios("own").items() if key[2] == "average"}
-    for entry, line in zip(measured.entries, table.rows, strict=True):
-        ratio = ratios.get((entry.model, entry.encoder)) if measured.has_one_entry(entry.model) else None
-        found.append(_model(measured, entry, line, table, ratio))
+    runs = [_finished(measured, run, metrics[run.run_id], experiments[run.run_id]) for run in done]
+    ratios = measured.ratios("own")
+    for entry, row in zip(measured.entries, table.rows, strict=True):
+        key = (entry.model, entry.encoder, "average")
+        ratio = ratios[key] if key in ratios and measured.has_one_entry(entry.model) else None
+        runs.append(_model(measured, entry, row, table, ratio))
     origins = [f"{what}: {value}" for what, value in provenance(measured, paper, table)]
-    said = (*warnings(measured, paper, table), *origins)
-    found.append(_experiment(measured, table, said))
-    return Shown(measured, table, tuple(found), len(by_id) - len(done))
+    runs.append(_experiment(measured, table, [*warnings(measured, paper, table), *origins]))
+    return Shown(measured, table, tuple(runs), len(by_id) - len(done))
 
 
-def _finished(measured: Measured, run: MeasuredRun, metrics: Sequence[Metric], tags: Sequence[str]) -> ShownRun:
+def _finished(measured: Measured, run: MeasuredRun, metrics: Sequence[Metric], experiments: Sequence[str]) -> ShownRun:
     """A finished run: curves, final metrics, and `score`, the one number that the experiment reads of it."""
-    summary: dict[str, str | float] = {
-        name: value for name, value in final_values(metrics).items() if value is not None
-    }
+    summary: dict[str, Any] = {name: value for name, value in final_values(metrics).items() if value is not None}
     key = (run.model, run.run_id)
     for score in measured.scores[key] if key in measured.scores else ():
         if score.own and score.value is not None:
             summary["score"] = score.value
-    missing = [f"{metric_name(one.split, one.name, one.condition)}: {one.reason}" for one in metrics if one.reason]
+    undefined = [metric for metric in metrics if metric.reason]
+    missing = [f"{metric_name(each.split, each.name, each.condition)}: {each.reason}" for each in undefined]
     if missing:
         summary["missing"] = "; ".join(dict.fromkeys(missing))
     summary["seconds"] = run.origin.seconds
@@ -132,8 +124,8 @@ def _finished(measured: Measured, run: MeasuredRun, metrics: Sequence[Metric], t
         "notes": dict(run.origin.notes),
     }
     label = run_label(run.model, run.kind, run.task, run.seed)
-    marks = tuple(map(tag, tags)) + ((task_tag(run.task),) if run.task else ())
-    return ShownRun(wandb_id(run.run_id), label, run.kind, name, marks, config, _curves(metrics), summary)
+    tags = tuple(map(tag, experiments)) + ((task_tag(run.task),) if run.task else ())
+    return ShownRun(wandb_id(run.run_id), label, run.kind, name, tags, config, _curves(metrics), summary)
 
 
 def _curves(metrics: Sequence[Metric]) -> tuple[tuple[int, Mapping[str, float]], ...]:
@@ -148,7 +140,7 @@ def _curves(metrics: Sequence[Metric]) -> tuple[tuple[int, Mapping[str, float]],
 def _model(measured: Measured, entry: Entry, row: Row, table: Table, ratio: Ratio | None) -> ShownRun:
     """What only all runs of a model say together: means over seeds, the average, sizes, ratios to the baseline."""
     name = measured.experiment.name
-    summary: dict[str, str | float] = dict(_sizes(measured, entry))
+    summary: dict[str, Any] = _sizes(measured, entry)
     for column in table.columns:
         value = row.cells[column.name].value
         if value is not None and column.measure in ("score", "average"):
@@ -166,42 +158,46 @@ def _model(measured: Measured, entry: Entry, row: Row, table: Table, ratio: Rati
 
 def _sizes(measured: Measured, entry: Entry) -> dict[str, float]:
     """Sizes, times and ratios of a model in their natural range, those that were measured."""
-    found: dict[str, float] = {}
-    for title, (name, end) in SIZES_OF_A_MODEL.items():
+    sizes: dict[str, float] = {}
+    for title, name in SIZES_OF_A_MODEL.items():
         fact = measured.fact(entry, name) if entry.kind == "model" else None
         if fact is not None and fact.value is not None:
-            found[title] = fact.value if end == "low" or fact.value_high is None else fact.value_high
-    return found
+            high = fact.value_high if title.endswith("_high") else None
+            sizes[title] = fact.value if high is None else high
+    return sizes
 
 
-def _experiment(measured: Measured, table: Table, said: Sequence[str]) -> ShownRun:
+def _experiment(measured: Measured, table: Table, facts: Sequence[str]) -> ShownRun:
     """The experiment as a whole: its table of scores, the table of sizes and speed, and what the numbers stand on."""
     name = measured.experiment.name
     config = {
-        "kind": EXPERIMENT, "experiment": name, "baseline": measured.experiment.baseline, "said": list(said),
+        "kind": EXPERIMENT, "experiment": name, "baseline": measured.experiment.baseline, "said": list(facts),
         "model_name": None, "task_name": None,
     }  # fmt: skip
-    grids = {"scores": scores_grid(table), "sizes": sizes_grid(measured)}
+    grids = {"scores": _scores_grid(table), "sizes": _sizes_grid(measured)}
     return ShownRun(_derived(EXPERIMENT, name), name, EXPERIMENT, name, (tag(name),), config, tables=grids)
 
 
-def scores_grid(table: Table) -> Grid:
+def _scores_grid(table: Table) -> Grid:
     """The experiment's own table in numbers, as printed: percent, counts whole, ms a sample, minutes."""
     columns = [" ".join(filter(None, (column.title, column.subtitle))) for column in table.columns]
     rows = []
     for row in table.rows:
         cells = [row.cells[column.name] for column in table.columns]
-        values = [None if cell.value is None else cell.value * SIZES.get(cell.unit, 1.0) for cell in cells]
+        values = [
+            None if cell.value is None else cell.value * (SIZES[cell.unit] if cell.unit in SIZES else 1.0)
+            for cell in cells
+        ]
         rows.append((row.title.strip(), row.kind, row.encoder, row.settings, *values))
-    return Grid(("model", "kind", "encoder", "settings", *columns), tuple(rows))
+    return ("model", "kind", "encoder", "settings", *columns), tuple(rows)
 
 
-def sizes_grid(measured: Measured) -> Grid:
+def _sizes_grid(measured: Measured) -> Grid:
     """Parameters, bytes, times and ratios of each model in their natural range; empty where not measured."""
     models = [(entry, _sizes(measured, entry)) for entry in measured.entries if entry.kind == "model"]
     names = [name for name in SIZES_OF_A_MODEL if any(name in sizes for _, sizes in models)]
     rows = [(entry.model, entry.encoder, *(sizes.get(name) for name in names)) for entry, sizes in models]
-    return Grid(("model", "encoder", *names), tuple(rows))
+    return ("model", "encoder", *names), tuple(rows)
 
 
 def tag(experiment: str) -> str:

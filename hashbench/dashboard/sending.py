@@ -22,7 +22,7 @@ from typing import TypeVar
 
 from hashbench.dashboard import views
 from hashbench.dashboard.runs import Shown
-from hashbench.dashboard.writing import Folder
+from hashbench.dashboard.writing import RunFolder
 from hashbench.errors import InputError
 
 PROBE_S = 20.0  # until an answer of the server; its own client would wait for minutes
@@ -31,7 +31,7 @@ VIEW_S = 30.0  # for the workspace, and again for the report
 POLL_S = 0.2
 SENT = "sent.json"  # to which server the runs of a folder went
 WHO = b'{"query": "query Viewer { viewer { entity } }"}'
-Found = TypeVar("Found")
+Answer = TypeVar("Answer")
 
 
 def check_server() -> tuple[str, str]:
@@ -45,8 +45,8 @@ def check_server() -> tuple[str, str]:
             f"dashboard: not logged in to Weights & Biases ({server}); run wandb login or set WANDB_API_KEY, "
             "or write files with --offline"
         )
-    word = base64.b64encode(f"api:{key}".encode()).decode()
-    headers = {"Content-Type": "application/json", "Authorization": f"Basic {word}", "User-Agent": "hashbench"}
+    login = base64.b64encode(f"api:{key}".encode()).decode()
+    headers = {"Content-Type": "application/json", "Authorization": f"Basic {login}", "User-Agent": "hashbench"}
     request = urllib.request.Request(f"{server}/graphql", WHO, headers)
 
     def ask() -> bytes:
@@ -77,11 +77,11 @@ def _api_key(server: str) -> str | None:
     """From where wandb takes it, without its prompt."""
     from requests.utils import get_netrc_auth
 
-    found = get_netrc_auth(server)
-    return os.environ.get("WANDB_API_KEY") or (found[1] if found else None)
+    login = get_netrc_auth(server)
+    return os.environ.get("WANDB_API_KEY") or (login[1] if login else None)
 
 
-def send(shown: Shown, folder: Folder, server: str, *, project: str, entity: str) -> tuple[str, str]:
+def send(shown: Shown, folder: RunFolder, server: str, *, project: str, entity: str) -> tuple[str, str]:
     """Sends the runs that the server does not have yet, then makes or renews the workspace and the report.
 
     Gives back the addresses of both. Raises InputError where the server stopped answering.
@@ -101,7 +101,7 @@ def send(shown: Shown, folder: Folder, server: str, *, project: str, entity: str
         ) from error
 
 
-def _forget_other_server(folder: Folder, target: str) -> None:
+def _forget_other_server(folder: RunFolder, target: str) -> None:
     """wandb marks a run as sent whatever server it went to; for another one the marks go."""
     file = folder.path / SENT
     if file.exists() and json.loads(file.read_text(encoding="utf-8")) != target:
@@ -111,7 +111,7 @@ def _forget_other_server(folder: Folder, target: str) -> None:
     file.write_text(json.dumps(target), encoding="utf-8")
 
 
-def _sync(folder: Folder, *, project: str, entity: str) -> None:
+def _sync(folder: RunFolder, *, project: str, entity: str) -> None:
     """`wandb sync` of the runs without a mark, in a process that is ended when nothing moves any more."""
     waiting = [run.resolve() for run in folder.run_folders() if not any(run.glob("*.synced"))]
     if not waiting:
@@ -169,20 +169,21 @@ def _save_report(shown: Shown, project: str, entity: str) -> str:
     import wandb
 
     page = views.report(shown, project=project, entity=entity)
-    known = [one for one in wandb.Api().reports(f"{entity}/{project}") if one.display_name == page.title]
-    if known:
-        page.id = known[0].id
+    for known in wandb.Api().reports(f"{entity}/{project}"):
+        if known.display_name == page.title:
+            page.id = known.id
+            break
     return str(page.save().url)
 
 
-def _within(seconds: float, call: Callable[[], Found]) -> Found:
+def _within(seconds: float, call: Callable[[], Answer]) -> Answer:
     """What a call gives back; a TimeoutError where it takes longer, and its thread is left behind."""
-    results: list[Found] = []
+    answers: list[Answer] = []
     errors: list[BaseException] = []
 
     def work() -> None:
         try:
-            results.append(call())
+            answers.append(call())
         except BaseException as error:  # raised again below, in the thread that asked
             errors.append(error)
 
@@ -191,6 +192,6 @@ def _within(seconds: float, call: Callable[[], Found]) -> Found:
     thread.join(seconds)
     if errors:
         raise errors[0]
-    if not results:
+    if not answers:
         raise TimeoutError(f"no answer within {seconds:g} s")
-    return results[0]
+    return answers[0]

@@ -9,30 +9,35 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import wandb_workspaces.expr as expr
+import wandb_workspaces.reports.v2 as wr
+import wandb_workspaces.workspaces as ws
 
 from hashbench.dashboard.runs import EXPERIMENT, MODEL, Shown, tag, task_tag
 from hashbench.rendering.registry import render
 
-if TYPE_CHECKING:
-    import wandb_workspaces.reports.v2 as wr
-    import wandb_workspaces.workspaces as ws
-
 WIDTH, HEIGHT = 24, 9  # of the grid of a report, in its units
 MAX_RUNS = 100  # lines and bars of a panel; W&B shows ten unless told
 MAX_TITLE = 128  # letters, W&B's limit
+SIZES = {"total_params": "all parameters", "emb_params": "parameters of the embedding"}
+SPEED_UPS = {
+    "speed_up/pretrain": "Pre-training, forward and backward",
+    "speed_up/infer": "Inference, the slowest task",
+    "speed_up/infer_high": "Inference, the fastest task",
+}
 
 
 @dataclass(frozen=True)
-class Block:
+class PanelBlock:
     """Some panels under a heading, and which runs they are of."""
 
     title: str
-    said: str  # what a reader must know
+    note: str  # what a reader must know
     kind: str  # of the runs
-    panels: tuple[Any, ...]
+    panels: list[Any]
     task: str | None = None
 
 
@@ -41,110 +46,75 @@ def title_of(shown: Shown) -> str:
     return f"hashbench {shown.measured.experiment.name}"[:MAX_TITLE]
 
 
-def blocks(shown: Shown) -> list[Block]:
+def blocks(shown: Shown) -> list[PanelBlock]:
     """Average against parameters, score per task, speed-up, curves by model; without those that have no numbers."""
-    found = [_against_parameters(shown), _score_per_task(shown), _speed_up(shown), *_curves(shown)]
-    return [block for block in found if block.panels]
-
-
-def _names(shown: Shown, kind: str, task: str | None = None) -> set[str]:
-    """Names of final metrics that runs of a kind (and task) have."""
-    of = [run for run in shown.runs if run.kind == kind and (task is None or run.config["task_name"] == task)]
-    return {name for run in of for name in run.summary}
-
-
-def _against_parameters(shown: Shown) -> Block:
-    import wandb_workspaces.reports.v2 as wr
-
-    names = _names(shown, MODEL)
-    sizes = [("total_params", "all parameters"), ("emb_params", "parameters of the embedding")]
-    panels = [
-        wr.ScatterPlot(
-            title=f"Average score against {words}",
-            x=wr.SummaryMetric(name),
-            y=wr.SummaryMetric("average"),
-            log_x=True,
-            legend_template="${run:displayName}",
-        )
-        for name, words in sizes
-        if {"average", name} <= names
-    ]
-    said = "A point is a model: the mean over tasks of the means over seeds, 0 to 1. Parameters on a log scale."
-    return Block("Average against parameters", said, MODEL, tuple(panels))
-
-
-def _score_per_task(shown: Shown) -> Block:
-    titles = {column.name: (column.title, column.subtitle) for column in shown.table.columns}
-    scores = [f"score/{name}" for name in titles if f"score/{name}" in _names(shown, MODEL)]
-    panels = [_bars(" ".join(titles[name.removeprefix("score/")]), name) for name in scores]
-    return Block("Score per task", "Means over seeds, 0 to 1 (correlations -1 to 1).", MODEL, tuple(panels))
-
-
-def _speed_up(shown: Shown) -> Block:
-    words = {
-        "speed_up/pretrain": "Pre-training, forward and backward",
-        "speed_up/infer": "Inference, the slowest task",
-        "speed_up/infer_high": "Inference, the fastest task",
-    }
-    panels = [_bars(title, name) for name, title in words.items() if name in _names(shown, MODEL)]
+    names = {name for run in shown.runs if run.kind == MODEL for name in run.summary}
+    scores = {f"score/{column.name}": f"{column.title} {column.subtitle}" for column in shown.table.columns}
     baseline = shown.measured.experiment.baseline
-    said = f"Time of {baseline} over the model's, both measured in turn in one process; 1 is as fast."
-    return Block("Speed-up", said, MODEL, tuple(panels))
+    every = [
+        PanelBlock(
+            "Average against parameters",
+            "A point is a model: the mean over tasks of the means over seeds, 0 to 1. Parameters on a log scale.",
+            MODEL,
+            [_against(name, words) for name, words in SIZES.items() if {"average", name} <= names],
+        ),
+        PanelBlock(
+            "Score per task",
+            "Means over seeds, 0 to 1 (correlations -1 to 1).",
+            MODEL,
+            [_bars(title, name) for name, title in scores.items() if name in names],
+        ),
+        PanelBlock(
+            "Speed-up",
+            f"Time of {baseline} over the model's, both measured in turn in one process; 1 is as fast.",
+            MODEL,
+            [_bars(title, name) for name, title in SPEED_UPS.items() if name in names],
+        ),
+        _curves(shown, "pretrain", None, "pre-training"),
+    ]
+    for task in shown.measured.tasks():
+        kinds = dict.fromkeys(run.kind for run in shown.runs if run.history and run.config["task_name"] == task)
+        every += [_curves(shown, kind, task, task) for kind in kinds]
+    return [block for block in every if block.panels]
 
 
-def _bars(title: str, metric: str) -> Any:
-    import wandb_workspaces.reports.v2 as wr
+def _against(size: str, words: str) -> wr.ScatterPlot:
+    return wr.ScatterPlot(
+        title=f"Average score against {words}", x=wr.SummaryMetric(size), y=wr.SummaryMetric("average"), log_x=True,
+        legend_template="${run:displayName}",
+    )  # fmt: skip
 
+
+def _bars(title: str, metric: str) -> wr.BarPlot:
     by_model = wr.Config("model_name")
     return wr.BarPlot(
         title=title, metrics=[metric], groupby=by_model, max_bars_to_show=MAX_RUNS, max_runs_to_show=MAX_RUNS
     )
 
 
-def _curves(shown: Shown) -> list[Block]:
-    """One block for pre-training and one for each task: the loss of training, and each metric that was evaluated."""
-    found = [_curves_of(shown, "pretrain", None, "Curves by model: pre-training")]
-    for task in shown.measured.tasks():
-        kinds = dict.fromkeys(run.kind for run in shown.runs if run.history and run.config["task_name"] == task)
-        found += [_curves_of(shown, kind, task, f"Curves by model: {task}") for kind in kinds]
-    return found
-
-
-def _curves_of(shown: Shown, kind: str, task: str | None, title: str) -> Block:
-    import wandb_workspaces.reports.v2 as wr
-
+def _curves(shown: Shown, kind: str, task: str | None, words: str) -> PanelBlock:
+    """The loss of training first, then each metric that was evaluated."""
     runs = [run for run in shown.runs if run.kind == kind and run.config["task_name"] == task]
-    names = dict.fromkeys(name for run in runs for _, values in run.history for name in values)
+    names = {name for run in runs for _, values in run.history for name in values}
     panels = [
         wr.LinePlot(
-            title=name,
-            x="step",
-            y=[name],
-            title_x="optimizer step",
-            groupby=wr.Config("model_name"),
-            groupby_aggfunc="mean",
-            groupby_rangefunc="minmax",
-            max_runs_to_show=MAX_RUNS,
+            title=name, x="step", y=[name], title_x="optimizer step", groupby=wr.Config("model_name"),
+            groupby_aggfunc="mean", groupby_rangefunc="minmax", max_runs_to_show=MAX_RUNS,
         )
         for name in sorted(names, key=lambda name: (not name.startswith("train/"), name))
-    ]
-    said = "A line is a model: the mean over seeds, with the lowest and highest."
-    return Block(title, said, kind, tuple(panels), task)
+    ]  # fmt: skip
+    note = "A line is a model: the mean over seeds, with the lowest and highest."
+    return PanelBlock(f"Curves by model: {words}", note, kind, panels, task)
 
 
 def workspace(shown: Shown, *, project: str, entity: str) -> ws.Workspace:
     """A saved view of the project. Its panels share one set of runs: curves are grouped by kind, task and model."""
-    import wandb_workspaces.expr as expr
-    import wandb_workspaces.reports.v2 as wr
-    import wandb_workspaces.workspaces as ws
-
-    found = blocks(shown)
-    names = dict.fromkeys(panel.y[0] for block in found if block.kind != MODEL for panel in block.panels)
-    lines: list[Any] = [wr.LinePlot(title=str(name), x="step", y=[name], max_runs_to_show=MAX_RUNS) for name in names]
-    sections = [
-        ws.Section(name=block.title, panels=list(block.panels), is_open=True) for block in found if block.kind == MODEL
-    ]
+    whole = blocks(shown)
+    about_models = [block for block in whole if block.kind == MODEL]
+    sections = [ws.Section(name=block.title, panels=block.panels, is_open=True) for block in about_models]
+    names = dict.fromkeys(panel.y[0] for block in whole if block.kind != MODEL for panel in block.panels)
     if names:
+        lines: list[Any] = [wr.LinePlot(title=name, x="step", y=[name], max_runs_to_show=MAX_RUNS) for name in names]
         sections.append(ws.Section(name="Curves by model (a line is a kind of run, a task and a model)", panels=lines))
     tables: list[Any] = [wr.WeavePanelSummaryTable(table_name=name) for name in ("scores", "sizes")]
     sections.append(ws.Section(name="Tables", panels=tables, is_open=True))
@@ -170,19 +140,17 @@ def view_name(shown: Shown) -> str:
 
 
 def report(shown: Shown, *, project: str, entity: str) -> wr.Report:
-    """The experiment as a page: what it stands on, its panels, its table as it is printed."""
-    import wandb_workspaces.reports.v2 as wr
-
+    """The experiment as a page: what it stands on, its panels two in a row, its table as it is printed."""
     parts: list[Any] = [wr.P(_opening(shown)), wr.TableOfContents()]
-    said = next(run for run in shown.runs if run.kind == EXPERIMENT).config["said"]
     for block in blocks(shown):
-        runs = wr.Runset(
-            project=project, entity=entity, name=block.title, filters=_filter(shown, kind=block.kind, task=block.task)
-        )
-        grid = wr.PanelGrid(runsets=[runs], panels=list(_laid_out(block.panels)))
-        parts += [wr.H2(block.title), wr.P(block.said), grid]
+        filters = _filter(shown, kind=block.kind, task=block.task)
+        runs = wr.Runset(project=project, entity=entity, name=block.title, filters=filters)
+        for index, panel in enumerate(block.panels):
+            panel.layout = wr.Layout(x=index % 2 * WIDTH // 2, y=index // 2 * HEIGHT, w=WIDTH // 2, h=HEIGHT)
+        parts += [wr.H2(block.title), wr.P(block.note), wr.PanelGrid(runsets=[runs], panels=block.panels)]
     parts += [wr.H2("The table"), wr.MarkdownBlock(render([shown.table], "md"))]
-    parts += [wr.H2("What the numbers stand on"), wr.UnorderedList(items=list(said))]
+    facts = next(run for run in shown.runs if run.kind == EXPERIMENT).config["said"]
+    parts += [wr.H2("What the numbers stand on"), wr.UnorderedList(items=list(facts))]
     about = f"Rebuilt from the results of hashbench: {len(shown.runs)} W&B runs."
     return wr.Report(
         project=project, entity=entity, title=title_of(shown), description=about, blocks=parts, width="fluid"
@@ -196,15 +164,6 @@ def _opening(shown: Shown) -> str:
         f"Experiment {shown.measured.experiment.name}: {n} finished runs{left}. Every run of the suite is a W&B run; "
         f"runs of kind '{MODEL}' hold what all runs of a model say together."
     )
-
-
-def _laid_out(panels: Iterable[Any]) -> Iterable[Any]:
-    """Panels two in a row."""
-    import wandb_workspaces.reports.v2 as wr
-
-    for index, panel in enumerate(panels):
-        panel.layout = wr.Layout(x=index % 2 * WIDTH // 2, y=index // 2 * HEIGHT, w=WIDTH // 2, h=HEIGHT)
-        yield panel
 
 
 def _filter(shown: Shown, *, kind: str | None = None, task: str | None = None) -> str:
@@ -222,11 +181,9 @@ def as_json(view: ws.Workspace | wr.Report) -> str:
     """What would be sent, with the library's random ids of panels and runsets replaced by numbers."""
     text = view._to_model().model_dump_json(by_alias=True, exclude_none=True, indent=1)
     text = re.sub(r'"(createdAt|updatedAt)": "[^"]*"', r'"\1": ""', text)
-    numbers: dict[str, str] = {}
+    numbers: dict[str, int] = {}
 
     def number(match: re.Match[str]) -> str:
-        random_id = match.group(2)
-        numbers.setdefault(random_id, str(len(numbers)))
-        return f'{match.group(1)}"{numbers[random_id]}"'
+        return f'{match[1]}"{numbers.setdefault(match[2], len(numbers))}"'
 
     return json.dumps(json.loads(re.sub(r'("(?:__id__|id)": )"([a-z0-9]{8,13})"', number, text)), indent=1) + "\n"

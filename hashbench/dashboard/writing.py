@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from hashbench.atomic import atomic_write
 from hashbench.dashboard.runs import ShownRun
 from hashbench.errors import InputError
 
@@ -38,7 +39,7 @@ class Written:
 
 
 @dataclass(frozen=True)
-class Folder:
+class RunFolder:
     """What a folder holds now."""
 
     path: Path
@@ -50,7 +51,7 @@ class Folder:
         return [self.path / run.folder for run in self.runs.values()]
 
 
-def write_runs(runs: Sequence[ShownRun], path: Path, *, project: str, entity: str | None) -> Folder:
+def write_runs(runs: Sequence[ShownRun], path: Path, *, project: str, entity: str | None) -> RunFolder:
     """Brings the folder to exactly these runs.
 
     Raises InputError where the folder cannot be written, or holds a `runs.json` that is not ours.
@@ -76,7 +77,7 @@ def write_runs(runs: Sequence[ShownRun], path: Path, *, project: str, entity: st
     for gone in before.keys() - now.keys():
         _remove_others(path, gone)
     _save(path, now)
-    return Folder(path, now, n_new)
+    return RunFolder(path, now, n_new)
 
 
 def _write(run: ShownRun, path: Path, *, project: str, entity: str | None) -> Path:
@@ -103,8 +104,8 @@ def _write(run: ShownRun, path: Path, *, project: str, entity: str | None) -> Pa
     for step, values in run.history:
         # Without `commit` the last row would be written at the end, and its values over those of the summary.
         live.log({**values, "step": step}, step=step, commit=True)
-    for name, grid in run.tables.items():
-        live.log({name: wandb.Table(columns=list(grid.columns), data=[list(row) for row in grid.rows])})
+    for name, (columns, rows) in run.tables.items():
+        live.log({name: wandb.Table(columns=list(columns), data=[list(row) for row in rows])})
     live.summary.update(dict(run.summary))  # after the curves, whose last points would stand there otherwise
     live.finish()
     return folder
@@ -142,6 +143,5 @@ def _read(path: Path) -> dict[str, Written]:
 
 
 def _save(path: Path, runs: Mapping[str, Written]) -> None:
-    new = path / f"{MANIFEST}.new"
-    new.write_text(json.dumps({key: asdict(run) for key, run in runs.items()}, indent=1) + "\n", encoding="utf-8")
-    new.replace(path / MANIFEST)
+    with atomic_write(path / MANIFEST) as part:
+        part.write_text(json.dumps({key: asdict(run) for key, run in runs.items()}, indent=1) + "\n", encoding="utf-8")

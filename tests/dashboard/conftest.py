@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hashbench.dashboard.runs import shown
-from hashbench.dashboard.writing import Folder, write_runs
+from hashbench.dashboard.writing import RunFolder, write_runs
 from hashbench.store.engine import Store
 from tests.databases.made_up import World, build
 
@@ -27,7 +27,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 
 @pytest.fixture(scope="session")
-def written(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Folder:
+def written(store: Store, tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     """The runs of it as files. Tests read them and change nothing."""
     pytest.importorskip("wandb", reason="wandb is an extra")
     path = tmp_path_factory.mktemp("runs")

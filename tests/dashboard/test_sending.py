@@ -12,7 +12,7 @@ pytest.importorskip("wandb_workspaces", reason="wandb-workspaces is an extra")
 
 from hashbench.dashboard import sending  # noqa: E402
 from hashbench.dashboard.runs import shown  # noqa: E402
-from hashbench.dashboard.writing import Folder, Written  # noqa: E402
+from hashbench.dashboard.writing import RunFolder, Written  # noqa: E402
 from hashbench.errors import InputError  # noqa: E402
 
 # In place of `wandb sync`: marks the first run that it is given, then says no more.
@@ -32,12 +32,12 @@ class Sent:
 
 
 @pytest.fixture
-def folder(tmp_path) -> Folder:
+def folder(tmp_path) -> RunFolder:
     runs = {}
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
         runs[name] = Written(name, "finetune", "f", name)
-    return Folder(tmp_path, runs, 2)
+    return RunFolder(tmp_path, runs, 2)
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ from hashbench.claims.rule import Outcome
 from hashbench.errors import InputError
 from hashbench.papers.paper import load_paper
 from hashbench.store.engine import Store
-from hashbench.store.result import Checkpoint
 from hashbench.tables.request import ReportRequest
 
 OWN = "own"  # the source of a user's own claims
@@ -42,23 +41,23 @@ class Claims:
         return words.tally_words(words.tally(row.verdict for row in self.rows))
 
 
-def claims_of(store: Store, experiment: str, paper: str | None, checkpoint: Checkpoint) -> Claims:
+def claims_of(store: Store, request: ReportRequest) -> Claims:
     """The claims decided; where that cannot be done the reason, for a page is more than its claims."""
-    if paper is not None:
-        load_paper(paper)  # a wrong name is an error here as elsewhere
+    if request.paper is not None:
+        load_paper(request.paper)  # a wrong name is an error here as elsewhere
     try:
-        sections = claim_sections(store, ReportRequest(experiment, paper, checkpoint=checkpoint))
+        sections = claim_sections(store, request)
     except InputError as error:
         return Claims(why=str(error).removeprefix(f"{store.name}: "))  # where the file lies is no reader's business
-    return Claims(tuple(_claimed(one, section.paper) for section in sections for one in section.decided))
+    return Claims(tuple(_claimed(decided, section.paper) for section in sections for decided in section.decided))
 
 
-def _claimed(one: Decided, paper: str) -> Claimed:
-    claim, shown = one.claim, one.shown
+def _claimed(decided: Decided, paper: str) -> Claimed:
+    claim, shown = decided.claim, decided.shown
     printed = claim.expected is not None and claim.kind != "count"
     beside = f" (paper: {words.number(claim.expected or 0.0, claim)})" if printed else ""
-    remarks = filter(None, [words.stands_on(shown), *words.remarks(one), *one.missing])
+    remarks = filter(None, [words.stands_on(shown), *words.remarks(decided), *decided.missing])
     return Claimed(
-        claim.number, claim.statement, ", ".join(filter(None, (paper or OWN, claim.section))), one.outcome,
+        claim.number, claim.statement, ", ".join(filter(None, (paper or OWN, claim.section))), decided.outcome,
         words.measured(claim, shown), words.claimed(claim) + beside, "; ".join(remarks),
     )  # fmt: skip

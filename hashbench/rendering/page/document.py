@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from hashbench.rendering.page.behind import Texts, behind, runs_of
+from hashbench.rendering.page.behind import SharedTexts, run_data, table_data
 from hashbench.rendering.page.claims import Claims
 from hashbench.results.measured import Measured
 from hashbench.tables import numbers
@@ -101,23 +101,22 @@ def _sections_of(table: Table) -> list[tuple[str, list[tuple[int, Row]]]]:
 def _facts(content: Content) -> list[str]:
     """The line under the page's title."""
     facts = dict(content.own[0].provenance)
-    said = [facts["experiment"].partition(": ")[2]] if "experiment" in facts else []
-    said += [f"encoder {facts['encoder']}"] if "encoder" in facts else []
+    line = [facts["experiment"].partition(": ")[2]] if "experiment" in facts else []
+    line += [f"encoder {facts['encoder']}"] if "encoder" in facts else []
     counts = {"model": len(content.measured.labels()), "task": len(content.measured.tasks())}
-    return said + [f"{n} {what}{'s' if n != 1 else ''}" for what, n in counts.items()]
+    return line + [f"{n} {what}{'s' if n != 1 else ''}" for what, n in counts.items()]
 
 
 def _data(content: Content) -> dict[str, Any]:
     """What the scripts read."""
-    texts = Texts()
+    texts = SharedTexts()
     named: dict[str, Sequence[Table]] = {"own": content.own, "paper": content.printed}
     return {
-        "runs": runs_of(content.measured, texts),
-        "texts": texts.all,
+        "runs": [run_data(content.measured, run, texts) for run in content.measured.runs],
+        "texts": texts.all(),
         "tables": {
-            f"{name}-{place}": behind(table, content.measured)
+            f"{name}-{place}": table_data(table, content.measured)
             for name, tables in named.items()
             for place, table in enumerate(tables)
         },
-        "checkpoint": content.measured.checkpoint,
     }

@@ -36,7 +36,7 @@ def page(store: Store, request: ReportRequest = ReportRequest(), figures: Iterab
         wanted = ",".join(numbers or load_paper(each).tables)
         printed = tables(store, replace(request, experiment=name, paper=each, table=wanted))
         shown += [one for one in printed if numbers or _is_filled(one, measured, known=known)]
-    claims = claims_of(store, name, request.paper, request.checkpoint)
+    claims = claims_of(store, replace(request, experiment=name))
     return document(Content(measured, tuple(own), tuple(shown), claims, tuple(figures)))
 
 
