@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -41,9 +42,19 @@ def test_a_grid_names_a_rate_once() -> None:
         Finetune(learning_rate=(1e-3, 1e-4, 0.001))
 
 
-def test_help_texts_say_what_the_program_does() -> None:
-    assert Efficiency.model_fields["infer_batch_size"].description == "rows of a timed forward pass, on one device"
-    assert ".hashbench/wandb" in str(Tracking.model_fields["wandb"].description)
+def keys() -> list[tuple[str, dict[str, Any]]]:
+    """Every key of an experiment file with its JSON Schema, blocks included."""
+    schema = Experiment.model_json_schema()
+    blocks = {"Experiment": schema, **schema["$defs"]}
+    return [(f"{block}.{key}", entry) for block, each in blocks.items() for key, entry in each["properties"].items()]
+
+
+@pytest.mark.parametrize(("key", "entry"), keys(), ids=lambda value: value if isinstance(value, str) else "")
+def test_a_key_has_a_help_text_that_speaks_of_null_only_where_null_is_allowed(key: str, entry: dict[str, Any]) -> None:
+    assert entry.get("description"), key
+    allows_null = entry.get("type") == "null" or {"type": "null"} in entry.get("anyOf", [])
+    assert allows_null or "null" not in entry["description"]
+    assert allows_null or entry.get("default", "") is not None
 
 
 def test_the_stored_schema_is_the_programs() -> None:

@@ -7,15 +7,17 @@ import sys
 from hashbench.sweep.processes import is_dead, own_name
 
 
-def test_this_process_lives():
-    assert not is_dead(own_name())
-
-
-def test_a_process_that_ended_is_dead():
-    process = subprocess.Popen([sys.executable, "-c", ""])
-    process.wait()
-    place = own_name().rpartition(":")[0]
-    assert is_dead(f"{place}:{process.pid}")
+def test_a_process_is_dead_from_its_end_on_and_not_before():
+    code = "from hashbench.sweep.processes import own_name; print(own_name(), flush=True); input()"
+    child = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert child.stdin is not None and child.stdout is not None
+    name = child.stdout.readline().strip()
+    assert name.endswith(f":{child.pid}") and name != own_name()
+    assert not is_dead(name)
+    child.stdin.close()
+    child.wait()
+    child.stdout.close()
+    assert is_dead(name)
 
 
 def test_of_another_machine_nothing_is_known():
