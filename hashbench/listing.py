@@ -7,11 +7,14 @@ import importlib
 import importlib.util
 import os
 import sys
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import TypeVar
 
 from hashbench.errors import InputError, first_line
 
+Entry = TypeVar("Entry")
 OWN_MODULE = "hashbench_own_"  # begins the name of a module that is a user's own file
 
 
@@ -34,10 +37,34 @@ def modules_in(package: str, variable: str = "", what: str = "") -> list[ModuleT
     return modules
 
 
+def by_name(
+    modules: Iterable[ModuleType], what: str, entries: Callable[[ModuleType], Iterable[tuple[str, Entry]]]
+) -> dict[str, Entry]:
+    """All entries of the modules by name. Raises InputError that names both files of a double name."""
+    listed: dict[str, Entry] = {}
+    files: dict[str, str | None] = {}
+    for module in modules:
+        for name, entry in entries(module):
+            if name in listed:
+                raise InputError(
+                    f"{module.__file__}: {what} {name!r} is already in {files[name]}; rename one of them"
+                )
+            listed[name], files[name] = entry, module.__file__
+    return listed
+
+
+def classes_in(module: ModuleType, base: type, key: str) -> Iterator[tuple[str, type]]:
+    """The subclasses of `base` that a module defines, by their attribute `key`; a class without it is only a part."""
+    for each in vars(module).values():
+        if isinstance(each, type) and issubclass(each, base) and each.__module__ == module.__name__:
+            if hasattr(each, key):
+                yield getattr(each, key), each
+
+
 def import_file(path: Path) -> ModuleType:
     """A Python file as a module, imported once a process. Raises InputError where it is missing or does not import."""
     if not path.is_file():
-        raise InputError(f"{path}: no such file; name a Python file with an embedding class")
+        raise InputError(f"{path}: no such file; name a Python file")
     # The content is in the name, so that a changed file is a new module and equal file names do not meet.
     digest = hashlib.sha256(str(path.resolve()).encode() + path.read_bytes()).hexdigest()[:12]
     name = f"{OWN_MODULE}{path.stem}_{digest}"

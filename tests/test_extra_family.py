@@ -62,6 +62,70 @@ pretrain: {corpora: [builtin], steps: 3, batch_size: 4, sequence_length: 16}
 finetune: {epochs: 1, batch_size: 64, max_length: 16, evaluations_per_epoch: 1}
 threads: 1
 """
+PARTS = {
+    "HASHBENCH_TOKENIZERS": """
+from hashbench.text.base import Tokenizer
+from hashbench.text.types import DictInterner
+
+class Halves(Tokenizer):
+    kind = "halves"
+
+    def recipe(self):
+        return {"kind": self.kind}
+
+    def tokenize(self, text):
+        middle = len(text) // 2
+        return [half for half in (text[:middle], text[middle:]) if half]
+
+    def interner(self):
+        return DictInterner(self.tokenize)
+""",
+    "HASHBENCH_CODERS": """
+import numpy as np
+
+from hashbench.coders.base import Coder
+
+class Lengths(Coder):
+    name, width, dtype, bits = "lengths", 16, np.uint8, 128
+
+    def encode_utf8(self, blob, offsets):
+        return np.repeat(np.diff(offsets)[:, None] % 256, self.width, axis=1).astype(self.dtype)
+
+    def recipe(self):
+        return {"name": self.name}
+""",
+    "HASHBENCH_ENCODERS": """
+from dataclasses import dataclass
+
+from torch import nn
+
+from hashbench.encoders.base import Architecture, Encoder
+
+@dataclass(frozen=True)
+class Shape:
+    layers: int = 1
+    heads: int = 1
+    dim: int = 8
+    feed_forward: int = 8
+    eps: float = 1e-12
+    dropout: float = 0.0
+
+class Scale(Encoder):
+    max_length = None
+
+    def __init__(self, config):
+        super().__init__()
+        self.config, self.scale = config, nn.Linear(config.dim, config.dim)
+
+    def forward(self, vectors, mask, segments=None):
+        return self.scale(vectors)
+
+ARCHITECTURES = {"scale": Architecture(Scale, {"tiny": Shape()})}
+""",
+}
+OF_PARTS = EXPERIMENT.replace(
+    "[made-up]", "[{name: parts, like: hashformer-md-proj, tokenizer: halves, coder: lengths, encoder: {kind: scale}}]"
+).replace("first-byte", "parts")
 BASE = 86_043_650  # all but the token part of a two-class model at base (appendix B of HashFormers)
 
 
@@ -108,3 +172,17 @@ def test_a_file_in_a_folder_is_a_family(run: Callable[..., str]) -> None:
     assert float(found["first-byte", "emb_params"]["value"]) == pytest.approx(rows * 128 / 1000)  # tiny, in thousands
     beside = [row for row in _rows(run("report", "--table", "1", "--format", "csv")) if row["model"] == "first-byte"]
     assert "cola" in {row["column"] for row in beside}
+
+
+def test_tokenizer_coder_and_encoder_are_one_file_each(
+    run: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable, source in PARTS.items():
+        (tmp_path / variable).mkdir()
+        (tmp_path / variable / "own.py").write_text(source)
+        monkeypatch.setenv(variable, str(tmp_path / variable))
+    (tmp_path / "parts.yaml").write_text(OF_PARTS)
+    run("sweep", "parts.yaml")
+    rows = {(row["model"], row["column"]): row for row in _rows(run("report", "made-up", "--format", "csv"))}
+    assert -100 <= float(rows["parts", "cola"]["value"]) <= 100
+    assert float(rows["parts", "emb_params"]["value"]) == pytest.approx((128 * 8 + 8) / 1000)

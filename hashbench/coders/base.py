@@ -20,7 +20,7 @@ UNKNOWN_ROW = 3  # the row of <unk>
 class Coder(ABC):
     """A deterministic, parameter-free hash of a type. A code depends on the string and the fitted state alone."""
 
-    name: str  # the key in coders.registry.CODERS
+    name: str  # what a model calls it
     width: int  # c, columns of a code
     dtype: type[np.generic]
     needs_fit = False  # whether `fit` or `restore` must come before `encode`

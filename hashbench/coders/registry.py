@@ -1,23 +1,20 @@
-"""The coders by name."""
+"""The coders by name: the classes with a name in this folder and the one named by HASHBENCH_CODERS."""
 
 from __future__ import annotations
 
 import inspect
 
 from hashbench.coders.base import Coder
-from hashbench.coders.bloom import Bloom
-from hashbench.coders.codepoints import CodePoints
-from hashbench.coders.lsh import LshBits, LshRows
-from hashbench.coders.md5 import Md5Bits, Md5Rows
-from hashbench.coders.ngram_pooling import NgramPooling
-from hashbench.coders.projection import Projection
-from hashbench.coders.vocabulary import Vocabulary
 from hashbench.errors import InputError, near_match
+from hashbench.listing import by_name, classes_in, modules_in
 
-CODERS: dict[str, type[Coder]] = {
-    coder.name: coder
-    for coder in (Vocabulary, Md5Rows, Md5Bits, LshRows, LshBits, NgramPooling, Projection, CodePoints, Bloom)
-}
+EXTRA_FOLDER = "HASHBENCH_CODERS"
+
+
+def coders() -> dict[str, type[Coder]]:
+    """All coders by name. Raises InputError where two have one name."""
+    modules = modules_in("hashbench.coders", EXTRA_FOLDER, "coders")
+    return by_name(modules, "coder", lambda module: classes_in(module, Coder, "name"))
 
 
 def make_coder(name: str, **arguments: object) -> Coder:
@@ -30,12 +27,13 @@ def make_coder(name: str, **arguments: object) -> Coder:
     Raises:
         InputError: unknown name or argument, or a value that the coder refuses.
     """
-    if name not in CODERS:
-        hint = f"{near_match(name, list(CODERS))}; choose from {', '.join(CODERS)}"
+    known = coders()
+    if name not in known:
+        hint = f"{near_match(name, list(known))}; choose from {', '.join(known)}"
         raise InputError(f"coder: unknown name {name!r}{hint}")
-    known = list(inspect.signature(CODERS[name]).parameters)
+    parameters = list(inspect.signature(known[name]).parameters)
     for argument in arguments:
-        if argument not in known:
-            hint = f"{near_match(argument, known)}; it takes {', '.join(known) or 'none'}"
+        if argument not in parameters:
+            hint = f"{near_match(argument, parameters)}; it takes {', '.join(parameters) or 'none'}"
             raise InputError(f"coder {name}: unknown argument {argument!r}{hint}")
-    return CODERS[name](**arguments)
+    return known[name](**arguments)

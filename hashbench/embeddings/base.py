@@ -163,7 +163,7 @@ class Frame:
 class TextSpec:
     """How a model reads a text."""
 
-    tokenizer: str = "words"  # a key of text.tokenizers.TOKENIZERS
+    tokenizer: str = "words"  # a kind of text/
     args: dict[str, Any] = field(default_factory=dict)
     template: Template = Template()
 
@@ -172,7 +172,7 @@ class TextSpec:
 class CodeSpec:
     """What a model makes of a type."""
 
-    coder: str = "vocabulary"  # a key of coders.registry.CODERS
+    coder: str = "vocabulary"  # a name of coders/
     args: dict[str, Any] = field(default_factory=dict)
     small: dict[str, Any] = field(default_factory=dict)  # arguments of the small model that tests use
 
@@ -190,7 +190,7 @@ class EmbeddingSpec:
 class EncoderSpec:
     """The encoder, of the experiment's size but for `args`."""
 
-    kind: str = "bert"  # a key of encoders.registry.ENCODERS
+    kind: str = "bert"  # a name of encoders/
     args: dict[str, Any] = field(default_factory=dict)  # overrides of the size's values
 
 

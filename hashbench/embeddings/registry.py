@@ -10,14 +10,14 @@ import importlib
 import importlib.util
 import inspect
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 
-from hashbench.coders.registry import CODERS
+from hashbench.coders.registry import coders
 from hashbench.embeddings.base import SPECIALS, Embedding, ModelSpec
 from hashbench.errors import InputError, first_line, near_match
-from hashbench.listing import import_file, modules_in
+from hashbench.listing import by_name, import_file, modules_in
 
 EXTRA_FOLDER = "HASHBENCH_EMBEDDINGS"
 OF_THE_CODER = ("bits", "alpha", "maps", "special_items")  # arguments of an embedding that its coder has too
@@ -36,19 +36,14 @@ def _models(extra_folder: str | None) -> Mapping[str, ModelSpec]:
 
 def collect(modules: list[ModuleType]) -> dict[str, ModelSpec]:
     """The specs of the modules' `MODELS` by name. Raises InputError that names both files of a double name."""
-    found: dict[str, ModelSpec] = {}
-    origin: dict[str, str | None] = {}
-    for module in modules:
-        specs = getattr(module, "MODELS", None)
-        if not isinstance(specs, list) or not all(isinstance(spec, ModelSpec) for spec in specs):
-            raise InputError(f"{module.__file__}: no list MODELS of ModelSpec; end the file with one")
-        for spec in specs:
-            if spec.name in found:
-                raise InputError(
-                    f"{module.__file__}: model {spec.name!r} is already in {origin[spec.name]}; rename one of them"
-                )
-            found[spec.name], origin[spec.name] = spec, module.__file__
-    return found
+    return by_name(modules, "model", _specs_of)
+
+
+def _specs_of(module: ModuleType) -> Iterator[tuple[str, ModelSpec]]:
+    specs = getattr(module, "MODELS", None)
+    if not isinstance(specs, list) or not all(isinstance(spec, ModelSpec) for spec in specs):
+        raise InputError(f"{module.__file__}: no list MODELS of ModelSpec; end the file with one")
+    return ((spec.name, spec) for spec in specs)
 
 
 def find_model(name: str) -> ModelSpec:
@@ -109,9 +104,9 @@ def embedding_arguments(spec: ModelSpec, *, vocabulary_rows: int | None = None) 
 
 def with_dim(spec: ModelSpec, dim: int) -> ModelSpec:
     """The spec with a coder for an encoder of width `dim`; the spec itself where codes have a width of their own."""
-    if spec.code.coder not in CODERS or "dim" not in inspect.signature(CODERS[spec.code.coder]).parameters:
-        return spec
-    return spec.with_args(code={"dim": dim})
+    known = coders()
+    has_dim = spec.code.coder in known and "dim" in inspect.signature(known[spec.code.coder]).parameters
+    return spec.with_args(code={"dim": dim}) if has_dim else spec
 
 
 def load_own(reference: str) -> type[Embedding]:

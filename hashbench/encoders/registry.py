@@ -1,28 +1,22 @@
-"""Encoders by name and size, found by listing this folder on first use: a family is a file with ARCHITECTURES."""
+"""Encoders by name and size: the files with ARCHITECTURES in this folder and the one named by HASHBENCH_ENCODERS."""
 
 from __future__ import annotations
 
-import functools
-import importlib
 from collections.abc import Mapping
 from dataclasses import fields, replace
-from pathlib import Path
 from typing import Any
 
 from hashbench.encoders.base import Architecture, Encoder
 from hashbench.errors import InputError, near_match
+from hashbench.listing import by_name, modules_in
 
-NOT_FAMILIES = {"__init__", "attention", "base", "registry", "transformer"}
+EXTRA_FOLDER = "HASHBENCH_ENCODERS"
 
 
-@functools.cache
 def architectures() -> Mapping[str, Architecture]:
-    """All encoders by name."""
-    found: dict[str, Architecture] = {}
-    for file in sorted(Path(__file__).parent.glob("*.py")):
-        if file.stem not in NOT_FAMILIES:
-            found |= importlib.import_module(f"hashbench.encoders.{file.stem}").ARCHITECTURES
-    return found
+    """All encoders by name. Raises InputError where two have one name."""
+    modules = modules_in("hashbench.encoders", EXTRA_FOLDER, "encoders")
+    return by_name(modules, "encoder", lambda module: getattr(module, "ARCHITECTURES", {}).items())
 
 
 def find_architecture(name: str) -> Architecture:

@@ -19,7 +19,7 @@ from hashbench.errors import InputError, first_line
 from hashbench.export.config import STATE, TOKENIZER, WEIGHTS, Config, read_config, spec_of
 from hashbench.objectives.classification import ClassificationHead, pool
 from hashbench.text.pieces import TRAIN, PieceTokenizer
-from hashbench.text.tokenizers import TOKENIZERS, Tokenizer, make_tokenizer
+from hashbench.text.tokenizers import Tokenizer, make_tokenizer, tokenizers
 from hashbench.training.model import Model, build_model
 
 BATCH_SIZE = 32
@@ -107,7 +107,7 @@ def load(folder: str | Path) -> Predictor:
 
 
 def _tokenizer(spec: ModelSpec, folder: Path) -> Tokenizer:
-    if not issubclass(TOKENIZERS[spec.text.tokenizer], PieceTokenizer):
+    if not issubclass(tokenizers()[spec.text.tokenizer], PieceTokenizer):
         return make_tokenizer(spec.text.tokenizer, **spec.text.args)
     arguments = {key: TRAIN if key in VOCABULARY_ARGUMENTS else each for key, each in spec.text.args.items()}
     tokenizer = make_tokenizer(spec.text.tokenizer, **arguments)

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from hashbench.text.base import Tokenizer
 from hashbench.text.types import TokenizedTexts, TypeTable
 from hashbench.text.unicode import CODE_POINTS, pack, well_formed
 
 
-class CharacterTokenizer:
+class CharacterTokenizer(Tokenizer):
     """Code points of the text as it is: nothing is lower-cased, normalised or left out."""
 
     kind = "characters"

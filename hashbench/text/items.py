@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from hashbench.text.base import Tokenizer
 from hashbench.text.types import DictInterner, Interner
 from hashbench.text.unicode import well_formed
 
 
-class ItemTokenizer:
+class ItemTokenizer(Tokenizer):
     """One token a text, exactly as it stands; an empty text has none."""
 
     kind = "items"

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
-from tokenizers import Tokenizer
+from tokenizers import Tokenizer as LibraryTokenizer
 
 from hashbench.errors import InputError
+from hashbench.text.base import Tokenizer
 from hashbench.text.types import Interner, TokenizedTexts, TypeTable
 from hashbench.text.unicode import pack, well_formed
 
@@ -18,26 +19,21 @@ FILE = "tokenizer.json"
 TRAIN = "train"  # where a file or a hub name may stand: learn the vocabulary from the corpora
 
 
-class PieceTokenizer(ABC):
+class PieceTokenizer(Tokenizer):
     """A vocabulary of pieces and the way from a text to them. A type is a piece as the vocabulary spells it."""
 
-    kind: str
     title: str  # the kind in messages
     facts_file: str  # beside the tokenizer.json of a trained vocabulary
     special_tokens: frozenset[str]  # never pieces
 
     def __init__(self) -> None:
         self.vocabulary_size: int | None = None  # asked for in training, specials included
-        self._tokenizer: Tokenizer | None = None
+        self._tokenizer: LibraryTokenizer | None = None
 
     @property
     @abstractmethod
     def trained(self) -> bool:
         """Whether the vocabulary comes, or will come, from the corpora; False: from a file."""
-
-    @abstractmethod
-    def recipe(self) -> dict[str, object]:
-        """The content of the file, or the size of the training; never a path."""
 
     @abstractmethod
     def train(self, texts: Iterable[str], vocabulary_size: int) -> None:
@@ -63,7 +59,7 @@ class PieceTokenizer(ABC):
         if not (folder / FILE).is_file():
             raise InputError(f"{folder}: no trained {self.title}; prepare the data again")
         self.vocabulary_size = json.loads((folder / self.facts_file).read_text())["vocabulary_size"]
-        self._tokenizer = Tokenizer.from_file(str(folder / FILE))
+        self._tokenizer = LibraryTokenizer.from_file(str(folder / FILE))
 
     @property
     def pieces(self) -> list[str]:
@@ -84,7 +80,7 @@ class PieceTokenizer(ABC):
         """A counter of pieces."""
         return PieceInterner(self)
 
-    def library_tokenizer(self) -> Tokenizer:
+    def library_tokenizer(self) -> LibraryTokenizer:
         """The object of the `tokenizers` library behind it."""
         return self._ready()
 
@@ -96,7 +92,7 @@ class PieceTokenizer(ABC):
             strings[i] = piece
         return strings
 
-    def _ready(self) -> Tokenizer:
+    def _ready(self) -> LibraryTokenizer:
         if self._tokenizer is None:
             raise RuntimeError(f"this {self.title} tokenizer is not trained yet: call train or load first")
         return self._tokenizer

@@ -1,48 +1,23 @@
-"""The tokenizers by name, and the interface they share: from a text to token types."""
+"""The tokenizers by name: the classes with a kind in this folder and the one named by HASHBENCH_TOKENIZERS."""
 
 from __future__ import annotations
 
 import inspect
-from typing import Protocol
 
 from hashbench.errors import InputError, near_match
-from hashbench.text.characters import CharacterTokenizer
-from hashbench.text.items import ItemTokenizer
-from hashbench.text.subwords import SubwordTokenizer
-from hashbench.text.types import Interner
-from hashbench.text.wordpieces import WordPieceTokenizer
-from hashbench.text.words import WordTokenizer
+from hashbench.listing import by_name, classes_in, modules_in
+from hashbench.text.base import Tokenizer
+
+EXTRA_FOLDER = "HASHBENCH_TOKENIZERS"
 
 
-class Tokenizer(Protocol):
-    """What a tokenizer offers. Special tokens never arise from a text, whatever it spells."""
-
-    kind: str
-
-    def recipe(self) -> dict[str, object]:
-        """What makes this tokenizer, as plain values without a path: part of a run's identity."""
-        ...
-
-    def tokenize(self, text: str) -> list[str]:
-        """The tokens of one text."""
-        ...
-
-    def interner(self) -> Interner:
-        """A fresh counter of types for many texts."""
-        ...
+def tokenizers() -> dict[str, type[Tokenizer]]:
+    """All tokenizers by kind. Raises InputError where two have one kind."""
+    modules = modules_in("hashbench.text", EXTRA_FOLDER, "tokenizers")
+    return by_name(modules, "tokenizer", lambda module: classes_in(module, Tokenizer, "kind"))
 
 
-AnyTokenizer = WordTokenizer | SubwordTokenizer | WordPieceTokenizer | CharacterTokenizer | ItemTokenizer
-TOKENIZERS: dict[str, type[AnyTokenizer]] = {
-    WordTokenizer.kind: WordTokenizer,
-    SubwordTokenizer.kind: SubwordTokenizer,
-    WordPieceTokenizer.kind: WordPieceTokenizer,
-    CharacterTokenizer.kind: CharacterTokenizer,
-    ItemTokenizer.kind: ItemTokenizer,
-}
-
-
-def make_tokenizer(kind: str, **arguments: object) -> AnyTokenizer:
+def make_tokenizer(kind: str, **arguments: object) -> Tokenizer:
     """A tokenizer by name.
 
     >>> make_tokenizer("words").tokenize("Don't stop!!!")
@@ -51,13 +26,13 @@ def make_tokenizer(kind: str, **arguments: object) -> AnyTokenizer:
     Raises:
         InputError: unknown name or argument, or a value that the tokenizer refuses.
     """
-    if kind not in TOKENIZERS:
-        hint = f"{near_match(kind, list(TOKENIZERS))}; choose from {', '.join(TOKENIZERS)}"
+    known = tokenizers()
+    if kind not in known:
+        hint = f"{near_match(kind, list(known))}; choose from {', '.join(known)}"
         raise InputError(f"tokenizer: unknown kind {kind!r}{hint}")
-    factory = TOKENIZERS[kind]
-    known = list(inspect.signature(factory).parameters)
+    parameters = list(inspect.signature(known[kind]).parameters)
     for name in arguments:
-        if name not in known:
-            hint = f"{near_match(name, known)}; it takes {', '.join(known) or 'none'}"
+        if name not in parameters:
+            hint = f"{near_match(name, parameters)}; it takes {', '.join(parameters) or 'none'}"
             raise InputError(f"tokenizer {kind}: unknown argument {name!r}{hint}")
-    return factory(**arguments)  # type: ignore[arg-type]  # values are checked by the constructor
+    return known[kind](**arguments)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from hashbench.errors import InputError
+from hashbench.text.base import Tokenizer
 from hashbench.text.compiled import use_numba
 from hashbench.text.counting import ScanInterner
 from hashbench.text.types import DictInterner, Interner
@@ -16,7 +17,7 @@ PATTERNS = {
 }
 
 
-class WordTokenizer:
+class WordTokenizer(Tokenizer):
     """Words by a regular expression, on the text as `str.lower()` makes it."""
 
     kind = "words"

@@ -9,7 +9,7 @@ import pytest
 
 from hashbench.coders.cache import type_codes
 from hashbench.coders.md5 import Md5Bits, Md5Rows
-from hashbench.coders.registry import CODERS, make_coder
+from hashbench.coders.registry import coders, make_coder
 from hashbench.text.types import TypeTable
 
 TABLE = TypeTable.from_counts({"play": 2, "the": 1})
@@ -52,7 +52,7 @@ def test_a_failure_leaves_no_file_that_looks_whole(tmp_path: Path, monkeypatch: 
     assert len(type_codes(Md5Bits(), TABLE, tmp_path)) == 2
 
 
-@pytest.mark.parametrize("name", CODERS)
+@pytest.mark.parametrize("name", coders())
 def test_a_mapped_table_is_coded_as_one_in_memory(name: str, tmp_path: Path) -> None:
     TABLE.save(tmp_path)
     loaded, coder = TypeTable.load(tmp_path), make_coder(name)

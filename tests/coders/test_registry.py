@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hashbench.coders.base import Coder
-from hashbench.coders.registry import CODERS, make_coder
+from hashbench.coders.registry import coders, make_coder
 from hashbench.errors import InputError
 from hashbench.text.types import TypeTable
 
@@ -22,7 +22,7 @@ def fitted(name: str) -> Coder:
 
 
 def test_names() -> None:
-    assert list(CODERS) == [
+    assert set(coders()) == {
         "vocabulary",
         "md5-rows",
         "md5-bits",
@@ -32,10 +32,10 @@ def test_names() -> None:
         "projection",
         "codepoints",
         "bloom",
-    ]
+    }
 
 
-@pytest.mark.parametrize("name", CODERS)
+@pytest.mark.parametrize("name", coders())
 def test_shape_and_type_are_as_announced(name: str) -> None:
     coder = fitted(name)
     codes = coder.encode(WORDS)
@@ -46,7 +46,7 @@ def test_shape_and_type_are_as_announced(name: str) -> None:
     assert coder.bits is None or coder.bits == 8 * coder.width
 
 
-@pytest.mark.parametrize("name", CODERS)
+@pytest.mark.parametrize("name", coders())
 def test_codes_do_not_depend_on_order_or_batch(name: str) -> None:
     coder = fitted(name)
     codes = coder.encode(WORDS)
@@ -54,7 +54,7 @@ def test_codes_do_not_depend_on_order_or_batch(name: str) -> None:
     assert np.array_equal(np.concatenate([coder.encode([word]) for word in WORDS]), codes)
 
 
-@pytest.mark.parametrize("name", CODERS)
+@pytest.mark.parametrize("name", coders())
 def test_a_table_is_encoded_as_its_strings_are(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HASHBENCH_THREADS", "2")
     many = {f"{word}{i}": 1 for i in range(1200) for word in COUNTS if len(word) < 9}  # more than one slice
@@ -63,7 +63,7 @@ def test_a_table_is_encoded_as_its_strings_are(name: str, monkeypatch: pytest.Mo
     assert np.array_equal(coder.encode_types(table), coder.encode(table.strings()))
 
 
-@pytest.mark.parametrize("name", CODERS)
+@pytest.mark.parametrize("name", coders())
 def test_state_restores_codes_and_fingerprint(name: str) -> None:
     coder, other = fitted(name), make_coder(name)
     other.restore(coder.state())
@@ -84,7 +84,7 @@ def test_another_argument_gives_another_fingerprint() -> None:
     assert len(fingerprints) == 2
 
 
-@pytest.mark.parametrize("name", CODERS)
+@pytest.mark.parametrize("name", coders())
 def test_codes_are_described_in_plain_values(name: str) -> None:
     coder = fitted(name)
     shown = coder.describe(coder.encode(["play"])[0])
