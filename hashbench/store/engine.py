@@ -11,10 +11,10 @@ import os
 import sqlite3
 import time
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
@@ -85,6 +85,13 @@ def _let_go(owner: int, *engines: Engine) -> None:
     if os.getpid() == owner:
         for engine in engines:
             engine.dispose()
+
+
+def insert_rows(connection: Connection, insert: sa.Insert, rows: Iterable[Mapping[str, Any] | RowMapping]) -> None:
+    """Insert any number of rows; of an empty list SQLAlchemy would make a row of defaults."""
+    values = [dict(row) for row in rows]
+    if values:
+        connection.execute(insert, values)
 
 
 def open_store(where: str | Path, *, create: bool = True, read_only: bool = False) -> Store:

@@ -10,17 +10,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
-from sqlalchemy.engine import Connection, RowMapping
+from sqlalchemy.engine import Connection
 
+from hashbench.atomic import atomic_write
 from hashbench.errors import InputError
-from hashbench.scores import METRIC_KINDS, predicted_classes
-from hashbench.store.engine import Store, open_store
+from hashbench.store.engine import Store, insert_rows, open_store
 from hashbench.store.merge import copy_attempt
 from hashbench.store.queue import Environment, as_json
 from hashbench.store.result import Predictions, pack, unpack
@@ -54,14 +54,12 @@ def export_example(store: Store, file: Path, experiments: Sequence[str] = (), *,
     missing = sorted(set(experiments) - {row["name"] for row in store.query("SELECT name FROM experiment")})
     if missing:
         raise InputError(f"{store.name}: no experiment {missing[0]!r} to export")
-    half = file.with_name(file.name + ".half")  # a killed export leaves the older file as it was
-    half.unlink(missing_ok=True)
-    example = open_store(half)
-    with store.read() as source, example.write() as target:
-        _copy(source, target, example, tuple(experiments))
-    example.close()
-    _seal(half)
-    half.replace(file)
+    with atomic_write(file) as part:
+        example = open_store(part)
+        with store.read() as source, example.write() as target:
+            _copy(source, target, example, tuple(experiments))
+        example.close()
+        _seal(part)
 
 
 def _check_place(file: Path, replace: bool) -> None:
@@ -108,50 +106,52 @@ def _copy(source: Connection, target: Connection, example: Store, names: tuple[s
         target.execute(sa.insert(experiment).values({**row, "config": config, "command": ""}))
         members = sa.select(experiment_run).join(run, run.c.id == experiment_run.c.run_id)
         members = members.where(experiment_run.c.experiment_id == row["id"], run.c.state == "done")
-        rows = [dict(member) for member in source.execute(members).mappings()]
+        rows = source.execute(members).mappings().all()
         for run_id in dict.fromkeys(member["run_id"] for member in rows):
             if run_id not in copied:
                 copied.add(run_id)
                 _copy_run(source, target, example, run_id, hosts)
-        if rows:
-            target.execute(sa.insert(experiment_run), rows)
-    needs = [dict(row) for row in source.execute(sa.select(dependency)).mappings()]
+        insert_rows(target, sa.insert(experiment_run), rows)
+    needs = source.execute(sa.select(dependency)).mappings().all()
     needs = [row for row in needs if {row["run_id"], row["needs_run_id"]} <= copied]
-    if needs:
-        target.execute(sa.insert(dependency), needs)
+    insert_rows(target, sa.insert(dependency), needs)
 
 
 def _copy_run(source: Connection, target: Connection, example: Store, run_id: str, hosts: frozenset[str]) -> None:
     row = source.execute(sa.select(run).where(run.c.id == run_id)).mappings().one()
     spec = as_json(scrub(json.loads(row["spec"]), hosts))
     target.execute(sa.insert(run).values({**row, "spec": spec}))
-    counted = sa.select(attempt).where(attempt.c.id == row["finished_attempt"])
-    found = source.execute(counted).mappings().one()
-    place = _copy_environment(source, target, example, found, hosts)
-    new_id = copy_attempt(source, target, found, environment_id=place, change=_without(hosts), tables=(metric,))
-    _copy_predictions(source, target, found["id"], new_id)
+    counted = source.execute(sa.select(attempt).where(attempt.c.id == row["finished_attempt"])).mappings().one()
+    place = _copy_environment(source, target, example, counted["environment_id"], hosts)
+    new_id = copy_attempt(source, target, counted, environment_id=place, change=_without(hosts), tables=(metric,))
+    insert_rows(target, sa.insert(predictions), _small_predictions(source, counted["id"], new_id))
     target.execute(sa.update(run).where(run.c.id == run_id).values(finished_attempt=new_id))
 
 
-def _copy_predictions(source: Connection, target: Connection, attempt_id: int, new_id: int) -> None:
+def _small_predictions(source: Connection, attempt_id: int, new_id: int) -> Iterator[dict[str, Any]]:
     """Those of the best checkpoint on the split that is reported: the test set where there is one, else all."""
-    names = source.execute(sa.select(metric.c.name).where(metric.c.attempt_id == attempt_id).distinct()).scalars()
-    classes = "classification" in {METRIC_KINDS.get(name) for name in names}
     wanted = sa.select(predictions).where(predictions.c.attempt_id == attempt_id, predictions.c.checkpoint == "best")
-    rows = [dict(row) for row in source.execute(wanted).mappings()]
-    tested = [row for row in rows if row["split"] == "test"]
-    for row in tested or rows:
-        outputs, targets = unpack(row["outputs"]), unpack(row["targets"])
-        if classes and len(targets):
-            outputs = _small(predicted_classes(outputs))
+    rows = source.execute(wanted).mappings().all()
+    for row in [row for row in rows if row["split"] == "test"] or rows:
+        outputs, targets = classes(unpack(row["outputs"]), unpack(row["targets"])), unpack(row["targets"])
         kept = Predictions(row["split"], "best", outputs, targets, row["index_fingerprint"]).in_order_of_targets()
-        values = {"outputs": pack(kept.outputs), "targets": pack(kept.targets), "attempt_id": new_id}
-        target.execute(sa.insert(predictions).values({**row, **values, "index_fingerprint": kept.index_fingerprint}))
+        small = {"outputs": pack(kept.outputs), "targets": pack(kept.targets)}
+        yield {**row, **small, "index_fingerprint": kept.index_fingerprint, "attempt_id": new_id}
 
 
-def _small(classes: np.ndarray) -> np.ndarray:
-    """Class ids in the smallest integers that hold them."""
-    return classes.astype(np.min_scalar_type(int(classes.max())))
+def classes(outputs: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """Class ids (n,) in the smallest integers, from logits (n, c) or class ids (n,) of targets (n,) that are classes.
+
+    Other outputs stay as they are: values of a regression, and ranked items (n, k), which are integers.
+
+    >>> classes(np.array([[0.1, 0.9], [0.8, 0.2]]), np.array([1, 0]))
+    array([1, 0], dtype=uint8)
+    """
+    of_classes = np.issubdtype(targets.dtype, np.integer) and len(targets)
+    if not of_classes or (outputs.ndim == 2 and np.issubdtype(outputs.dtype, np.integer)):
+        return outputs
+    ids = outputs.argmax(axis=1) if outputs.ndim == 2 else outputs
+    return ids.astype(np.min_scalar_type(int(ids.max())))
 
 
 def _without(hosts: frozenset[str]) -> Callable[[dict[str, Any]], dict[str, Any]]:
@@ -169,17 +169,16 @@ def _without(hosts: frozenset[str]) -> Callable[[dict[str, Any]], dict[str, Any]
 
 
 def _copy_environment(
-    source: Connection, target: Connection, example: Store, row: RowMapping, hosts: frozenset[str]
+    source: Connection, target: Connection, example: Store, key: str | None, hosts: frozenset[str]
 ) -> str | None:
-    if row["environment_id"] is None:
+    if key is None:
         return None
-    of = sa.select(environment).where(environment.c.id == row["environment_id"])
-    found = source.execute(of).mappings().one()
+    row = source.execute(sa.select(environment).where(environment.c.id == key)).mappings().one()
     clean = Environment(
-        git_commit=found["git_commit"],
-        git_diff=LEFT_OUT if found["git_diff"] else "",  # that there was one is worth knowing
-        packages=json.loads(found["packages"]),
-        hardware_name=scrub_text(found["hardware_name"], hosts),
+        git_commit=row["git_commit"],
+        git_diff=LEFT_OUT if row["git_diff"] else "",  # that there was one is worth knowing
+        packages=json.loads(row["packages"]),
+        hardware_name=scrub_text(row["hardware_name"], hosts),
     ).row()
     target.execute(example.insert_new(environment), clean)
     return clean["id"]

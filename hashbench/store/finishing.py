@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.engine import Connection
 
 from hashbench.errors import InputError
-from hashbench.store.engine import Store
+from hashbench.store.engine import Store, insert_rows
 from hashbench.store.queue import ClaimedRun, LeaseLost, as_json, mine
-from hashbench.store.result import Metric, Predictions, Result, pack
+from hashbench.store.result import Predictions, Result, pack
 from hashbench.store.schema import artifact, attempt, dependency, metric, predictions, run
 
 
@@ -21,8 +19,9 @@ def finish(store: Store, held: ClaimedRun, result: Result) -> None:
     Raises LeaseLost, and writes nothing, unless the attempt is still this worker's and its lease not over: a result
     that arrives late may already have been made by another.
     """
-    # compressed before the write lock is taken
-    packed = [_predictions_row(held.attempt_id, item) for item in result.predictions]
+    packed = [_packed(item) for item in result.predictions]  # compressed before the write lock is taken
+    metrics = [vars(item) | dict(zip(("value", "reason"), item.stored(), strict=True)) for item in result.metrics]
+    files = [vars(item) for item in result.artifacts]
     with store.write() as connection:
         ended = sa.update(attempt).where(*mine(held), attempt.c.lease_until > store.now)
         seconds = store.now - attempt.c.started_at if result.seconds is None else result.seconds
@@ -35,10 +34,8 @@ def finish(store: Store, held: ClaimedRun, result: Result) -> None:
         }
         if connection.execute(ended.values(values)).rowcount != 1:
             raise LeaseLost(f"run {held.run_id[:12]}: the lease of attempt {held.attempt_id} is over")
-        _insert(connection, metric, (_metric_row(held.attempt_id, item) for item in result.metrics))
-        _insert(connection, predictions, packed)
-        files = ({"attempt_id": held.attempt_id, **vars(item)} for item in result.artifacts)
-        _insert(connection, artifact, files)
+        for table, rows in ((metric, metrics), (predictions, packed), (artifact, files)):
+            insert_rows(connection, sa.insert(table), ({**row, "attempt_id": held.attempt_id} for row in rows))
         done = sa.update(run).where(run.c.id == held.run_id, run.c.state == "running")
         done = done.values(state="done", finished_attempt=held.attempt_id, finished_at=store.now)
         if connection.execute(done).rowcount != 1:  # a merge brought a finished copy in the meantime
@@ -64,17 +61,5 @@ def void(store: Store, run_id: str, reason: str) -> list[str]:
         return sorted(row.id for row in rows)
 
 
-def _insert(connection: Connection, table: sa.Table, rows: Iterable[dict[str, Any]]) -> None:
-    rows = list(rows)
-    if rows:  # an empty list would insert a row of defaults
-        connection.execute(sa.insert(table), rows)
-
-
-def _metric_row(attempt_id: int, item: Metric) -> dict[str, Any]:
-    value, reason = item.stored()
-    return {**vars(item), "attempt_id": attempt_id, "value": value, "reason": reason}
-
-
-def _predictions_row(attempt_id: int, item: Predictions) -> dict[str, Any]:
-    arrays = {"outputs": pack(item.outputs), "targets": pack(item.targets), "n": len(item.outputs)}
-    return {**vars(item), "attempt_id": attempt_id, **arrays}
+def _packed(item: Predictions) -> dict[str, Any]:
+    return {**vars(item), "outputs": pack(item.outputs), "targets": pack(item.targets), "n": len(item.outputs)}

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, RowMapping
 
 from hashbench.errors import InputError
-from hashbench.store.engine import Store, open_store
+from hashbench.store.engine import Store, insert_rows, open_store
 from hashbench.store.schema import (
     artifact,
     attempt,
@@ -95,9 +95,7 @@ def copy_attempt(
     new_id = target.execute(sa.insert(attempt).values(change(values)).returning(attempt.c.id)).scalar_one()
     for table in tables:
         rows = source.execute(sa.select(table).where(table.c.attempt_id == row["id"])).mappings()
-        copies = [{**change(dict(found)), "attempt_id": new_id} for found in rows]
-        if copies:
-            target.execute(sa.insert(table), copies)
+        insert_rows(target, sa.insert(table), ({**change(dict(copied)), "attempt_id": new_id} for copied in rows))
     return new_id
 
 
@@ -184,7 +182,7 @@ def _rivals(target: Connection, run_id: str, counted: int | None) -> list[int]:
 
 def _differences(target: Connection, theirs: RowMapping, counted: int | None, other: int) -> list[Difference]:
     """Scores on which two attempts disagree; times differ by nature, and curves follow from the same cause."""
-    if theirs["kind"] == "efficiency" or counted is None:
+    if counted is None:
         return []
     ours, copy = _numbers(target, counted), _numbers(target, other)
     return [
@@ -198,7 +196,7 @@ def _differences(target: Connection, theirs: RowMapping, counted: int | None, ot
 def _numbers(target: Connection, attempt_id: int) -> dict[tuple[str, str, int, str], float | None]:
     columns = (metric.c.split, metric.c.name, metric.c.step, metric.c.condition, metric.c.value)
     rows = target.execute(sa.select(*columns).where(metric.c.attempt_id == attempt_id, metric.c.split != "train"))
-    timed = ("_ms", "_bytes", "seconds")
+    timed = ("_ms", "_bytes", "seconds", "_per_second")
     return {(split, name, step, p): value for split, name, step, p, value in rows if not name.endswith(timed)}
 
 
@@ -212,9 +210,7 @@ def _merge_experiments(store: Store, source: Connection) -> int:
     """Copy experiments that are new, with their runs and the needs of all runs; how many were new."""
     new = 0
     with store.write() as target:
-        needs = [dict(row) for row in source.execute(sa.select(dependency)).mappings()]
-        if needs:
-            target.execute(store.insert_new(dependency), needs)
+        insert_rows(target, store.insert_new(dependency), source.execute(sa.select(dependency)).mappings())
         for theirs in source.execute(sa.select(experiment).order_by(experiment.c.id)).mappings().all():
             this = sa.and_(experiment.c.name == theirs["name"], experiment.c.fingerprint == theirs["fingerprint"])
             known = target.execute(sa.select(experiment.c.id).where(this)).scalar()
@@ -224,7 +220,6 @@ def _merge_experiments(store: Store, source: Connection) -> int:
             values = {name: value for name, value in theirs.items() if name != "id"}
             here = target.execute(sa.insert(experiment).values(values).returning(experiment.c.id)).scalar_one()
             rows = sa.select(experiment_run).where(experiment_run.c.experiment_id == theirs["id"])
-            members = [{**row, "experiment_id": here} for row in source.execute(rows).mappings()]
-            if members:
-                target.execute(sa.insert(experiment_run), members)
+            members = ({**row, "experiment_id": here} for row in source.execute(rows).mappings())
+            insert_rows(target, sa.insert(experiment_run), members)
     return new

@@ -11,7 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from hashbench.store.engine import Store
+from hashbench.store.engine import Store, insert_rows
 from hashbench.store.queue import as_json, members
 from hashbench.store.schema import dependency, experiment, experiment_run, run
 
@@ -98,38 +98,21 @@ def _add_runs(store: Store, connection: Connection, runs: Sequence[RunRow]) -> N
     known = known_ids(connection, [row.id for row in runs])
     now = connection.execute(sa.select(store.now)).scalar_one()
     new = {row.id: row for row in reversed(runs) if row.id not in known}  # of two labels the first one stays
+    columns = ("id", "kind", "model", "task", "seed", "encoder", "data_fingerprint")
     rows = [
-        {
-            "id": row.id,
-            "kind": row.kind,
-            "model": row.model,
-            "task": row.task,
-            "seed": row.seed,
-            "encoder": row.encoder,
-            "spec": as_json(row.spec),
-            "data_fingerprint": row.data_fingerprint,
-            "created_at": now,
-        }
+        {name: getattr(row, name) for name in columns} | {"spec": as_json(row.spec), "created_at": now}
         for row in new.values()
     ]
     needs = [{"run_id": row.id, "needs_run_id": need} for row in new.values() for need in sorted(set(row.needs))]
-    if rows:
-        connection.execute(store.insert_new(run), rows)
-    if needs:
-        connection.execute(store.insert_new(dependency), needs)
+    insert_rows(connection, store.insert_new(run), rows)
+    insert_rows(connection, store.insert_new(dependency), needs)
 
 
 def _add_members(store: Store, connection: Connection, experiment_id: int, runs: Sequence[RunRow]) -> None:
+    columns = ("model", "metric", "split")
     rows = [
-        {
-            "experiment_id": experiment_id,
-            "run_id": row.id,
-            "model": row.model,
-            "position": position,
-            "metric": row.metric,
-            "split": row.split,
-        }
+        {name: getattr(row, name) for name in columns}
+        | {"experiment_id": experiment_id, "run_id": row.id, "position": position}
         for position, row in enumerate(runs)
     ]
-    if rows:
-        connection.execute(store.insert_new(experiment_run), rows)
+    insert_rows(connection, store.insert_new(experiment_run), rows)

@@ -7,15 +7,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-import sqlalchemy as sa
+from sqlalchemy.engine import RowMapping
 
 from hashbench.errors import InputError, near_match
 from hashbench.store.engine import Store
 from hashbench.store.planning import known_ids
-from hashbench.store.queue import members
 from hashbench.store.result import Artifact, Checkpoint, Predictions, unpack
-from hashbench.store.schema import STATES, artifact, attempt, environment, experiment, experiment_run, run
-from hashbench.store.schema import predictions as predictions_table
+from hashbench.store.schema import STATES, run
 
 SHORTEST_PREFIX = 4  # letters of a run id that a user must give
 
@@ -84,13 +82,49 @@ class Duration:
     seconds: float
 
 
+EXPERIMENTS = """
+SELECT id, name, baseline, config, command, created_at, called_at FROM experiment ORDER BY called_at DESC, id DESC
+"""
+COUNTS = """
+SELECT state, COUNT(*) AS n FROM run
+WHERE id IN (SELECT run_id FROM experiment_run WHERE experiment_id = :experiment) GROUP BY state
+"""
+# Of a finished run the attempt that counts, since a merge may bring newer ones; else the newest.
+RUNS = """
+SELECT r.id AS run_id, r.kind, er.model, r.task, r.seed, r.encoder, r.state,
+       (SELECT COUNT(*) FROM attempt n WHERE n.run_id = r.id) AS attempts, r.tries, a.reason,
+       CASE WHEN r.state = 'done' THEN a.seconds END AS seconds, a.worker, a.started_at, a.heartbeat_at
+FROM experiment_run er
+JOIN run r ON r.id = er.run_id
+LEFT JOIN attempt a ON a.id = COALESCE(r.finished_attempt, (SELECT MAX(n.id) FROM attempt n WHERE n.run_id = r.id))
+WHERE er.experiment_id = :experiment ORDER BY er.position
+"""
+ATTEMPTS = """
+SELECT a.id, a.state, a.worker, COALESCE(v.host, '') AS host, a.started_at, a.ended_at, a.seconds, a.reason, a.log,
+       a.notes, COALESCE(v.git_commit, '') AS git_commit, COALESCE(v.hardware_name, '') AS hardware_name,
+       COALESCE(v.packages, '{}') AS packages
+FROM attempt a LEFT JOIN environment v ON v.id = a.environment_id
+WHERE a.run_id = :run ORDER BY a.id
+"""
+ARTIFACTS = """
+SELECT a.kind, a.url, a.bytes, a.sha256 FROM artifact a JOIN run r ON r.finished_attempt = a.attempt_id
+WHERE r.id = :run AND r.state = 'done' ORDER BY a.kind
+"""
+PREDICTIONS = """
+SELECT p.outputs, p.targets, p.index_fingerprint FROM predictions p JOIN run r ON r.finished_attempt = p.attempt_id
+WHERE r.id = :run AND r.state = 'done' AND p.split = :split AND p.checkpoint = :checkpoint AND p.condition = :condition
+"""
+DURATIONS = """
+SELECT r.kind, r.model, r.encoder, r.task, COUNT(*) AS n, AVG(a.seconds) AS seconds
+FROM run r JOIN attempt a ON a.id = r.finished_attempt
+WHERE r.state = 'done' AND a.seconds IS NOT NULL
+GROUP BY r.kind, r.model, r.encoder, r.task ORDER BY r.kind, r.model, r.encoder, r.task
+"""
+
+
 def experiments(store: Store) -> list[StoredExperiment]:
     """All experiments, the one that was swept last first."""
-    columns = [experiment.c[name] for name in StoredExperiment.__dataclass_fields__]
-    rows = sa.select(*columns).order_by(experiment.c.called_at.desc(), experiment.c.id.desc())
-    with store.read() as connection:
-        found = connection.execute(rows).mappings().all()
-    return [StoredExperiment(**{**row, "config": json.loads(row["config"])}) for row in found]
+    return [StoredExperiment(**_with_json(row, "config")) for row in store.query(EXPERIMENTS)]
 
 
 def find_experiment(store: Store, name: str | None = None) -> StoredExperiment:
@@ -98,20 +132,18 @@ def find_experiment(store: Store, name: str | None = None) -> StoredExperiment:
     known = experiments(store)
     if not known:
         raise InputError(f"{store.name}: no experiment in it; run hashbench sweep first, or give another --db")
-    for found in known:
-        if name is None or found.name == name:
-            return found
-    names = sorted({found.name for found in known})
+    for experiment in known:
+        if name is None or experiment.name == name:
+            return experiment
+    names = sorted({experiment.name for experiment in known})
     near = near_match(name or "", names)
     raise InputError(f"{store.name}: no experiment {name!r}{near} (there is: {', '.join(names)})")
 
 
 def counts(store: Store, experiment_id: int) -> dict[str, int]:
     """Runs of the experiment by state, every state named."""
-    rows = sa.select(run.c.state, sa.func.count()).where(run.c.id.in_(members(experiment_id))).group_by(run.c.state)
-    with store.read() as connection:
-        found = {state: n for state, n in connection.execute(rows)}
-    return dict.fromkeys(STATES, 0) | found
+    by_state = {row["state"]: row["n"] for row in store.query(COUNTS, experiment=experiment_id)}
+    return dict.fromkeys(STATES, 0) | by_state
 
 
 def done_ids(store: Store, run_ids: Iterable[str]) -> set[str]:
@@ -122,92 +154,51 @@ def done_ids(store: Store, run_ids: Iterable[str]) -> set[str]:
 
 def runs(store: Store, experiment_id: int) -> list[RunStatus]:
     """Every run of the experiment, in the planned order."""
-    newest = sa.select(sa.func.max(attempt.c.id)).where(attempt.c.run_id == run.c.id).correlate(run).scalar_subquery()
-    number = sa.select(sa.func.count()).where(attempt.c.run_id == run.c.id).correlate(run).scalar_subquery()
-    shown = sa.func.coalesce(run.c.finished_attempt, newest)  # a merge may bring newer attempts that do not count
-    rows = (
-        sa.select(
-            run.c.id.label("run_id"), run.c.kind, experiment_run.c.model, run.c.task, run.c.seed, run.c.encoder,
-            run.c.state, number.label("attempts"), run.c.tries, attempt.c.reason,
-            sa.case((run.c.state == "done", attempt.c.seconds)).label("seconds"),
-            attempt.c.worker, attempt.c.started_at, attempt.c.heartbeat_at,
-        )
-        .select_from(experiment_run.join(run).outerjoin(attempt, attempt.c.id == shown))
-        .where(experiment_run.c.experiment_id == experiment_id)
-        .order_by(experiment_run.c.position)
-    )  # fmt: skip
-    with store.read() as connection:
-        return [RunStatus(**row) for row in connection.execute(rows).mappings()]
+    return [RunStatus(**row) for row in store.query(RUNS, experiment=experiment_id)]
 
 
 def find_run(store: Store, prefix: str) -> str:
     """The run id that begins with `prefix`. Raises InputError where none or several do."""
     if len(prefix) < SHORTEST_PREFIX:
         raise InputError(f"run {prefix!r}: give at least {SHORTEST_PREFIX} letters of its id (list: hashbench status)")
-    rows = sa.select(run.c.id).where(sa.func.substr(run.c.id, 1, len(prefix)) == prefix).limit(2)
-    with store.read() as connection:
-        found = connection.execute(rows).scalars().all()
-    if not found:
+    sql = "SELECT id FROM run WHERE SUBSTR(id, 1, :length) = :prefix LIMIT 2"
+    matches = [row["id"] for row in store.query(sql, length=len(prefix), prefix=prefix)]
+    if not matches:
         raise InputError(f"{store.name}: no run {prefix!r} (list: hashbench status --db {store.name})")
-    if len(found) > 1:
+    if len(matches) > 1:
         raise InputError(f"{store.name}: several runs begin with {prefix!r}; give more letters")
-    return found[0]
+    return matches[0]
 
 
 def attempts(store: Store, run_id: str) -> list[Attempt]:
     """All attempts at a run, the first one first."""
-    place = [sa.func.coalesce(environment.c[name], "").label(name) for name in ("host", "git_commit", "hardware_name")]
-    own = [attempt.c[name] for name in Attempt.__dataclass_fields__ if name in attempt.c]
-    packages = sa.func.coalesce(environment.c.packages, "{}").label("packages")
-    rows = (
-        sa.select(*own, *place, packages)
-        .join_from(attempt, environment, isouter=True)
-        .where(attempt.c.run_id == run_id)
-        .order_by(attempt.c.id)
-    )
-    with store.read() as connection:
-        found = connection.execute(rows).mappings().all()
-    json_columns = ("notes", "packages")
-    return [Attempt(**{**row, **{name: json.loads(row[name]) for name in json_columns}}) for row in found]
+    return [Attempt(**_with_json(row, "notes", "packages")) for row in store.query(ATTEMPTS, run=run_id)]
 
 
 def run_spec(store: Store, run_id: str) -> dict[str, Any]:
     """The canonical dict that the run's id is the hash of."""
-    with store.read() as connection:
-        return json.loads(connection.execute(sa.select(run.c.spec).where(run.c.id == run_id)).scalar_one())
+    return json.loads(store.query("SELECT spec FROM run WHERE id = :run", run=run_id)[0]["spec"])
 
 
 def artifacts(store: Store, run_id: str) -> list[Artifact]:
     """The files of a finished run; none of any other."""
-    columns = [artifact.c[name] for name in Artifact.__dataclass_fields__]
-    rows = sa.select(*columns).join(run, run.c.finished_attempt == artifact.c.attempt_id)
-    rows = rows.where(run.c.id == run_id, run.c.state == "done").order_by(artifact.c.kind)
-    with store.read() as connection:
-        return [Artifact(**row) for row in connection.execute(rows).mappings()]
+    return [Artifact(**row) for row in store.query(ARTIFACTS, run=run_id)]
 
 
 def predictions(
     store: Store, run_id: str, split: str, checkpoint: Checkpoint, condition: str = ""
 ) -> Predictions | None:
     """Outputs and targets of a finished run, or None where they are not stored."""
-    table = predictions_table
-    rows = sa.select(table.c.outputs, table.c.targets, table.c.index_fingerprint)
-    rows = rows.join(run, run.c.finished_attempt == table.c.attempt_id)
-    rows = rows.where(run.c.id == run_id, run.c.state == "done", table.c.split == split)
-    with store.read() as connection:
-        of = (table.c.checkpoint == checkpoint, table.c.condition == condition)
-        row = connection.execute(rows.where(*of)).first()
-    if row is None:
-        return None
-    outputs, targets = unpack(row.outputs), unpack(row.targets)
-    return Predictions(split, checkpoint, outputs, targets, row.index_fingerprint, condition)
+    for row in store.query(PREDICTIONS, run=run_id, split=split, checkpoint=checkpoint, condition=condition):
+        outputs, targets = unpack(row["outputs"]), unpack(row["targets"])
+        return Predictions(split, checkpoint, outputs, targets, row["index_fingerprint"], condition)
+    return None
 
 
 def durations(store: Store) -> list[Duration]:
     """How long finished runs took, to estimate those that are planned."""
-    mean, n = sa.func.avg(attempt.c.seconds).label("seconds"), sa.func.count().label("n")
-    key = (run.c.kind, run.c.model, run.c.encoder, run.c.task)
-    rows = sa.select(*key, n, mean).join(attempt, attempt.c.id == run.c.finished_attempt)
-    rows = rows.where(run.c.state == "done", attempt.c.seconds.is_not(None)).group_by(*key).order_by(*key)
-    with store.read() as connection:
-        return [Duration(**row) for row in connection.execute(rows).mappings()]
+    return [Duration(**row) for row in store.query(DURATIONS)]
+
+
+def _with_json(row: RowMapping, *columns: str) -> dict[str, Any]:
+    return {**row, **{name: json.loads(row[name]) for name in columns}}

@@ -12,13 +12,76 @@ down_revision = "0002"
 branch_labels = None
 depends_on = None
 
-RUN = (
-    "id, kind, model, task, seed, encoder, spec, data_fingerprint, state, tries, finished_attempt, void_reason, "
-    "created_at, finished_at"
+# SQLite drops neither a check nor a reference: these tables are made anew.
+RUN = """
+CREATE TABLE run (
+    id TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    model TEXT NOT NULL,
+    task TEXT,
+    seed INTEGER,
+    encoder TEXT NOT NULL,
+    spec TEXT NOT NULL,
+    data_fingerprint TEXT,
+    state TEXT DEFAULT 'planned' NOT NULL,
+    tries INTEGER DEFAULT '0' NOT NULL,
+    finished_attempt INTEGER,
+    void_reason TEXT,
+    created_at DOUBLE NOT NULL,
+    finished_at DOUBLE,
+    PRIMARY KEY (id),
+    CONSTRAINT state_known CHECK (state IN ('planned', 'running', 'done', 'failed', 'void')),
+    CONSTRAINT done_has_results CHECK (state <> 'done' OR finished_attempt IS NOT NULL)
 )
-METRIC = "attempt_id, split, name, step, condition, value, reason"
-PREDICTIONS = "attempt_id, split, checkpoint, outputs, targets, index_fingerprint, n, condition"
-ARTIFACT = "attempt_id, kind, url, bytes, sha256"
+"""
+RESULTS = {
+    "metric": """
+CREATE TABLE metric (
+    attempt_id INTEGER NOT NULL,
+    split TEXT NOT NULL,
+    name TEXT NOT NULL,
+    step INTEGER NOT NULL,
+    condition TEXT NOT NULL,
+    value DOUBLE,
+    reason TEXT,
+    PRIMARY KEY (attempt_id, split, name, step, condition),
+    CONSTRAINT missing_has_reason CHECK (value IS NOT NULL OR reason IS NOT NULL),
+    FOREIGN KEY(attempt_id) REFERENCES attempt (id)
+) WITHOUT ROWID
+""",
+    "predictions": """
+CREATE TABLE predictions (
+    attempt_id INTEGER NOT NULL,
+    split TEXT NOT NULL,
+    checkpoint TEXT NOT NULL,
+    outputs BLOB NOT NULL,
+    targets BLOB NOT NULL,
+    index_fingerprint TEXT NOT NULL,
+    n INTEGER NOT NULL,
+    condition TEXT DEFAULT '' NOT NULL,
+    PRIMARY KEY (attempt_id, split, checkpoint, condition),
+    CONSTRAINT checkpoint_known CHECK (checkpoint IN ('best', 'last')),
+    FOREIGN KEY(attempt_id) REFERENCES attempt (id)
+)
+""",
+    "artifact": """
+CREATE TABLE artifact (
+    attempt_id INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    url TEXT NOT NULL,
+    bytes BIGINT NOT NULL,
+    sha256 TEXT NOT NULL,
+    PRIMARY KEY (attempt_id, kind),
+    FOREIGN KEY(attempt_id) REFERENCES attempt (id)
+)
+""",
+}
+# Their columns in the order above, by the names of schema 2.
+OLD_COLUMNS = {
+    "metric": "attempt_id, split, name, step, perturbation, value, reason",
+    "predictions": "attempt_id, split, checkpoint, outputs, targets, index_fingerprint, n, perturbation",
+    "artifact": "attempt_id, kind, url, bytes, sha256",
+}
 
 
 def upgrade() -> None:
@@ -50,94 +113,15 @@ def _name_runs_on_items() -> None:
 
 
 def _upgrade_sqlite() -> None:
-    """SQLite drops neither a check nor a reference: the tables are made anew, as in revision 0002, and for its reason.
-
-    Of `run` a table of the same name is filled again, with foreign keys put off to the end of the transaction.
-    """
+    """A table of the same name is filled again for `run`, as in revision 0002 and for its reason."""
     op.execute("PRAGMA defer_foreign_keys = ON")
     op.execute("CREATE TEMP TABLE old_run AS SELECT * FROM run")
     op.drop_table("run")
-    _make_run()
-    op.execute(f"INSERT INTO run ({RUN}) SELECT {RUN} FROM old_run")
-    op.execute("DROP TABLE old_run")
-    for name, make, columns in (
-        ("metric", _make_metric, METRIC),
-        ("predictions", _make_predictions, PREDICTIONS),
-        ("artifact", _make_artifact, ARTIFACT),
-    ):
-        op.rename_table(name, f"old_{name}")  # nothing refers to these three
-        make()
-        before = columns.replace("condition", "perturbation")
-        op.execute(f"INSERT INTO {name} ({columns}) SELECT {before} FROM old_{name} ORDER BY attempt_id")
+    op.execute(RUN)
+    op.execute("INSERT INTO run SELECT * FROM old_run")
+    op.drop_table("old_run")
+    for name, create in RESULTS.items():  # nothing refers to these three
+        op.rename_table(name, f"old_{name}")
+        op.execute(create)
+        op.execute(f"INSERT INTO {name} SELECT {OLD_COLUMNS[name]} FROM old_{name} ORDER BY attempt_id")
         op.drop_table(f"old_{name}")
-
-
-def _make_run() -> None:
-    op.create_table(
-        "run",
-        sa.Column("id", sa.Text(), primary_key=True),
-        sa.Column("kind", sa.Text(), nullable=False),
-        sa.Column("model", sa.Text(), nullable=False),
-        sa.Column("task", sa.Text()),
-        sa.Column("seed", sa.Integer()),
-        sa.Column("encoder", sa.Text(), nullable=False),
-        sa.Column("spec", sa.Text(), nullable=False),
-        sa.Column("data_fingerprint", sa.Text()),
-        sa.Column("state", sa.Text(), nullable=False, server_default="planned"),
-        sa.Column("tries", sa.Integer(), nullable=False, server_default="0"),
-        sa.Column("finished_attempt", sa.Integer()),
-        sa.Column("void_reason", sa.Text()),
-        sa.Column("created_at", sa.Double(), nullable=False),
-        sa.Column("finished_at", sa.Double()),
-        sa.CheckConstraint("state IN ('planned', 'running', 'done', 'failed', 'void')", name="state_known"),
-        sa.CheckConstraint("state <> 'done' OR finished_attempt IS NOT NULL", name="done_has_results"),
-    )
-
-
-def _key(name: str, default: str | None = None) -> sa.Column[str]:
-    return sa.Column(name, sa.Text(), primary_key=True, server_default=default)
-
-
-def _attempt() -> sa.Column[int]:
-    return sa.Column("attempt_id", sa.Integer(), sa.ForeignKey("attempt.id"), primary_key=True)
-
-
-def _make_metric() -> None:
-    op.create_table(
-        "metric",
-        _attempt(),
-        _key("split"),
-        _key("name"),
-        sa.Column("step", sa.Integer(), primary_key=True),
-        _key("condition"),
-        sa.Column("value", sa.Double()),
-        sa.Column("reason", sa.Text()),
-        sa.CheckConstraint("value IS NOT NULL OR reason IS NOT NULL", name="missing_has_reason"),
-        sqlite_with_rowid=False,
-    )
-
-
-def _make_predictions() -> None:
-    op.create_table(
-        "predictions",
-        _attempt(),
-        _key("split"),
-        _key("checkpoint"),
-        sa.Column("outputs", sa.LargeBinary(), nullable=False),
-        sa.Column("targets", sa.LargeBinary(), nullable=False),
-        sa.Column("index_fingerprint", sa.Text(), nullable=False),
-        sa.Column("n", sa.Integer(), nullable=False),
-        _key("condition", default=""),
-        sa.CheckConstraint("checkpoint IN ('best', 'last')", name="checkpoint_known"),
-    )
-
-
-def _make_artifact() -> None:
-    op.create_table(
-        "artifact",
-        _attempt(),
-        _key("kind"),
-        sa.Column("url", sa.Text(), nullable=False),
-        sa.Column("bytes", sa.BigInteger(), nullable=False),
-        sa.Column("sha256", sa.Text(), nullable=False),
-    )
