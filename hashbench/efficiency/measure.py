@@ -25,6 +25,7 @@ from hashbench.efficiency.timing import Pairs, in_turn
 from hashbench.embeddings.base import Batch, ModelSpec
 from hashbench.experiment.schema import Efficiency, Finetune, Precision, Pretrain
 from hashbench.objectives.classification import ClassificationHead
+from hashbench.store.result import Metric
 from hashbench.tasks.text import TaskData
 from hashbench.text.tokenizers import Tokenizer
 from hashbench.training.heads import make_head, objective_loss
@@ -33,16 +34,7 @@ from hashbench.training.recipe import adamw, pick_device, precision_found
 
 
 @dataclass(frozen=True)
-class Fact:
-    """One measured number."""
-
-    name: str
-    value: float
-    split: str = ""  # the task, for times that depend on it
-
-
-@dataclass(frozen=True)
-class Contender:
+class Candidate:
     """A model as it is measured."""
 
     spec: ModelSpec
@@ -59,9 +51,12 @@ class Contender:
         return build_model(self.spec, size, seed=0, vocabulary_rows=self.vocabulary_rows).to(device)
 
 
+Contender = Candidate
+
+
 @dataclass(frozen=True)
 class Setting:
-    """How a pair of contenders is measured."""
+    """How a pair of candidates is measured."""
 
     size: str
     asked: Efficiency
@@ -69,14 +64,14 @@ class Setting:
     cache: Path
 
 
-def measure(model: Contender, baseline: Contender, tasks: Sequence[TaskData], setting: Setting) -> list[Fact]:
+def measure(model: Candidate, baseline: Candidate, tasks: Sequence[TaskData], setting: Setting) -> list[Metric]:
     """Parameters, bytes, times and memory of `model` in turn with `baseline`."""
     counts = count(model.spec, setting.size, vocabulary_rows=model.vocabulary_rows)
     weights = model.build(setting.size, torch.device("cpu"))
     facts = [
-        Fact("total_params", counts.total),
-        Fact("emb_params", counts.embedding),
-        Fact("weight_bytes", sum(tensor.numel() * tensor.element_size() for tensor in weights.state_dict().values())),
+        Metric("total_params", counts.total),
+        Metric("emb_params", counts.embedding),
+        Metric("weight_bytes", sum(tensor.numel() * tensor.element_size() for tensor in weights.state_dict().values())),
     ]
     if model.spec.training.objective is not None and baseline.spec.training.objective is not None:
         facts += pretraining_facts(model, baseline, setting)
@@ -85,17 +80,17 @@ def measure(model: Contender, baseline: Contender, tasks: Sequence[TaskData], se
     return facts
 
 
-def timed(name: str, pairs: Pairs, samples: int, baseline_samples: int, split: str = "") -> list[Fact]:
+def timed(name: str, pairs: Pairs, samples: int, baseline_samples: int, split: str = "") -> list[Metric]:
     """A pair of times as facts, per sample."""
     return [
-        Fact(name, pairs.model / samples, split),
-        Fact(f"baseline_{name}", pairs.baseline / baseline_samples, split),
+        Metric(name, pairs.model / samples, split=split),
+        Metric(f"baseline_{name}", pairs.baseline / baseline_samples, split=split),
     ]
 
 
-def pretraining_facts(model: Contender, baseline: Contender, setting: Setting) -> list[Fact]:
+def pretraining_facts(model: Candidate, baseline: Candidate, setting: Setting) -> list[Metric]:
     """Time of a pre-training sample, without and with the optimizer step, and the memory of a step."""
-    steps = [PretrainingStep(contender, setting) for contender in (model, baseline)]
+    steps = [PretrainingStep(candidate, setting) for candidate in (model, baseline)]
     plain = in_turn(*(step.run for step in steps), pairs=setting.asked.pairs, device=setting.device)
     whole = in_turn(*(step.run_with_optimizer for step in steps), pairs=setting.asked.pairs, device=setting.device)
     peak = peak_bytes(
@@ -111,32 +106,31 @@ def pretraining_facts(model: Contender, baseline: Contender, setting: Setting) -
     return [
         *timed("pretrain_ms", plain, len(steps[0].batch), len(steps[1].batch)),
         *timed("pretrain_optimizer_ms", whole, len(steps[0].batch), len(steps[1].batch)),
-        Fact("peak_bytes", peak),
+        Metric("peak_bytes", peak),
     ]
 
 
 class PretrainingStep:
-    """One batch of real text under the contender's own objective."""
+    """One batch of real text under the candidate's own objective."""
 
-    def __init__(self, contender: Contender, setting: Setting) -> None:
-        assert contender.corpus is not None and contender.spec.training.objective is not None  # measure() has asked
-        assert contender.spec.training.objective != "entities"  # the plan refuses to time models of items
+    def __init__(self, candidate: Candidate, setting: Setting) -> None:
+        assert candidate.corpus is not None and candidate.spec.training.objective is not None  # measure() has asked
         data = PretrainingData(
-            contender.corpus,
-            type_codes(contender.coder, contender.corpus.types, setting.cache / "codes"),
-            objective=contender.spec.training.objective,
-            objective_args=contender.spec.training.args,
-            outputs=contender.outputs,
-            template=contender.spec.text.template,
+            candidate.corpus,
+            type_codes(candidate.coder, candidate.corpus.types, setting.cache / "codes"),
+            objective=candidate.spec.training.objective,
+            objective_args=candidate.spec.training.args,
+            outputs=candidate.outputs,
+            template=candidate.spec.text.template,
             batch_size=setting.asked.pretrain_batch_size,
             sequence_length=setting.asked.pretrain_length,
             seed=0,
         )
         self.batch: Batch = data.longest_batch().to(setting.device)
-        self._model = contender.build(setting.size, setting.device).train()
-        self._head = make_head(self._model, contender.spec.training.objective).to(setting.device).train()
-        self._logits = contender.pretrain.logits
-        self._autocast = autocast(contender.pretrain.precision, setting.device)
+        self._model = candidate.build(setting.size, setting.device).train()
+        self._head = make_head(self._model, candidate.spec.training.objective).to(setting.device).train()
+        self._logits = candidate.pretrain.logits
+        self._autocast = autocast(candidate.pretrain.precision, setting.device)
         both = torch.nn.ModuleList([self._model, self._head])
         self._optimizer = adamw(both, learning_rate=1e-5, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01)
 
@@ -153,12 +147,12 @@ class PretrainingStep:
         self._optimizer.step()
 
 
-def inference_facts(model: Contender, baseline: Contender, task: TaskData, setting: Setting) -> list[Fact]:
+def inference_facts(model: Candidate, baseline: Candidate, task: TaskData, setting: Setting) -> list[Metric]:
     """Time of an input of a task: from ready codes, and from its text with a cold and a warm cache of codes."""
     split = task.splits[task.task.select_splits[0]]
     texts = tuple(column[: setting.asked.infer_samples] for column in split.texts)
-    works = [Inference(contender, texts, task.n_outputs, setting) for contender in (model, baseline)]
-    facts: list[Fact] = []
+    works = [Inference(candidate, texts, task.n_outputs, setting) for candidate in (model, baseline)]
+    facts: list[Metric] = []
     for name, kind in (("infer_ms", "run"), ("infer_text_ms", "run_from_text"), ("infer_text_warm_ms", "run_warm")):
         pairs = in_turn(*(getattr(work, kind) for work in works), pairs=setting.asked.pairs, device=setting.device)
         facts += timed(name, pairs, len(texts[0]), len(texts[0]), task.task.name)
@@ -168,15 +162,15 @@ def inference_facts(model: Contender, baseline: Contender, task: TaskData, setti
 class Inference:
     """One pass over a task's first dev texts."""
 
-    def __init__(self, contender: Contender, texts: tuple[list[str], ...], n_outputs: int, setting: Setting) -> None:
-        self._contender, self._texts, self._setting = contender, texts, setting
-        self._model = contender.build(setting.size, setting.device).eval()
+    def __init__(self, candidate: Candidate, texts: tuple[list[str], ...], n_outputs: int, setting: Setting) -> None:
+        self._candidate, self._texts, self._setting = candidate, texts, setting
+        self._model = candidate.build(setting.size, setting.device).eval()
         dim = self._model.config.dim
-        spec = contender.spec
+        spec = candidate.spec
         head = ClassificationHead(dim, n_outputs, 0.0, spec.head.pooling, dense=spec.head.dense)
         self._head = head.to(setting.device).eval()
-        self._ready = [batch.to(setting.device) for batch in self._batches(contender.coder)]
-        self._warm = RememberedCodes(contender.coder)
+        self._ready = [batch.to(setting.device) for batch in self._batches(candidate.coder)]
+        self._warm = RememberedCodes(candidate.coder)
         for _ in self._batches(self._warm):
             pass
 
@@ -186,26 +180,26 @@ class Inference:
 
     def run_from_text(self) -> None:
         """From the texts on, every code computed anew."""
-        self._forward(self._batches(self._contender.coder))
+        self._forward(self._batches(self._candidate.coder))
 
     def run_warm(self) -> None:
         """From the texts on, with the codes of all types remembered."""
         self._forward(self._batches(self._warm))
 
     def _forward(self, batches: Iterable[Batch]) -> None:
-        with torch.inference_mode(), autocast(self._contender.finetune.precision, self._setting.device):
+        with torch.inference_mode(), autocast(self._candidate.finetune.precision, self._setting.device):
             for batch in batches:
                 batch = batch.to(self._setting.device)
                 self._head(*self._model.for_head(batch, self._head.pooling))
 
     def _batches(self, coder: Coder) -> Iterator[Batch]:
         """Batches made from the texts, nothing of them kept."""
-        contender, recipe = self._contender, self._contender.finetune
+        candidate, recipe = self._candidate, self._candidate.finetune
         return text_batches(
             self._texts,
-            contender.tokenizer,
+            candidate.tokenizer,
             coder,
-            contender.spec.text.template,
+            candidate.spec.text.template,
             max_length=recipe.max_length,
             batch_size=self._setting.asked.infer_batch_size,
             pad_to_max=recipe.pad_to_max,

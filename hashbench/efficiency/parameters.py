@@ -52,3 +52,25 @@ def count(
 def stored(module: nn.Module) -> int:
     """All numbers of a module's parameters, the frozen ones included."""
     return sum(parameter.numel() for parameter in module.parameters())
+
+
+def with_pooler(parts: Parts) -> Counts:
+    """Encoder, embedding and the dense layer in front of the classifier, which BERT calls its pooler."""
+    dense = [part for name, part in parts.head.named_children() if name == "dense"]
+    return Counts(sum(map(stored, (parts.encoder, parts.embedding, *dense))), parts.embedding.embedding_parameters())
+
+
+# (paper, model) -> the frame of a paper that speaks of another paper's model.
+OF_PAPERS = {
+    ("proformer", "bert-base"): Frame("table of 30,522 pieces, twelve layers, pooler, no classifier", with_pooler),
+}
+
+
+def frame_of(spec: ModelSpec, paper: str) -> Frame | None:
+    """The frame in which a paper counts a model; None: the model's own.
+
+    >>> from hashbench.embeddings.registry import find_model
+    >>> frame_of(find_model("bert-mlm"), "hashformers") is None
+    True
+    """
+    return OF_PAPERS.get((paper, spec.name))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hashbench.efficiency.frames import frame_of
-from hashbench.efficiency.parameters import count
+from hashbench.efficiency.parameters import count, frame_of
 from hashbench.embeddings.base import Counts, ModelSpec
 from hashbench.embeddings.registry import find_model, groups, models
 from hashbench.experiment.models import needs_corpus

@@ -7,7 +7,7 @@ import torch
 
 from hashbench.coders.remembered import RememberedCodes
 from hashbench.data.sources import open_sources
-from hashbench.efficiency.measure import Contender, PretrainingStep, Setting, measure
+from hashbench.efficiency.measure import Candidate, PretrainingStep, Setting, measure
 from hashbench.efficiency.memory import peak_bytes
 from hashbench.embeddings.base import Batch, CodeSpec, EmbeddingSpec, ModelSpec
 from hashbench.embeddings.registry import load_own
@@ -40,10 +40,10 @@ class Own(Embedding):
 
 
 @pytest.fixture
-def contender(prepared):
-    def make(name: str) -> Contender:
+def candidate(prepared):
+    def make(name: str) -> Candidate:
         made = prepared(name)
-        return Contender(
+        return Candidate(
             made.spec,
             made.corpus.tokenizer,
             made.coder,
@@ -61,9 +61,9 @@ def setting(folder: Path) -> Setting:
     return Setting("tiny", asked, torch.device("cpu"), folder)
 
 
-def test_every_number_of_the_papers_tables_is_measured(contender, tmp_path):
+def test_every_number_of_the_papers_tables_is_measured(candidate, tmp_path):
     tasks = [load_task(find_task("mrpc"), open_sources("builtin"))]
-    facts = measure(contender("hashformer-md-proj"), contender("bert-mlm"), tasks, setting(tmp_path))
+    facts = measure(candidate("hashformer-md-proj"), candidate("bert-mlm"), tasks, setting(tmp_path))
     found = {(fact.name, fact.split): fact.value for fact in facts}
     once = {"total_params", "emb_params", "weight_bytes", "peak_bytes"}
     timed = {("pretrain_ms", ""), ("pretrain_optimizer_ms", "")}
@@ -72,8 +72,8 @@ def test_every_number_of_the_papers_tables_is_measured(contender, tmp_path):
     assert len(found) == len(facts) and all(value > 0 for value in found.values())
 
 
-def test_a_timed_pre_training_batch_is_as_long_as_asked(contender, tmp_path):
-    step = PretrainingStep(contender("hashformer-md-proj"), setting(tmp_path))
+def test_a_timed_pre_training_batch_is_as_long_as_asked(candidate, tmp_path):
+    step = PretrainingStep(candidate("hashformer-md-proj"), setting(tmp_path))
     assert step.batch.positions.shape == (4, 24) and not step.batch.padded
 
 

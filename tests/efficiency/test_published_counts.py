@@ -8,9 +8,8 @@ from importlib.resources import files
 
 import pytest
 
-from hashbench.efficiency.frames import OF_PAPERS, bare, frame_of, with_pooler
-from hashbench.efficiency.parameters import count
-from hashbench.embeddings.base import Frame, ModelSpec
+from hashbench.efficiency.parameters import OF_PAPERS, count, frame_of, stored, with_pooler
+from hashbench.embeddings.base import Counts, Frame, ModelSpec, Parts
 from hashbench.embeddings.registry import find_model, models
 
 PAPERS = ("hashformers", "eelbert", "proformer", "superbloom")
@@ -38,6 +37,11 @@ def _total(spec: ModelSpec, paper: str) -> int:
 
 def _of_frame(counted: Callable[..., object]) -> Callable[[ModelSpec, str], int]:
     return lambda spec, paper: count(spec, frame=Frame("", counted)).total  # type: ignore[arg-type]
+
+
+def bare(parts: Parts) -> Counts:
+    """Encoder and embedding, without pooler and head."""
+    return Counts(stored(parts.encoder) + stored(parts.embedding), 0)
 
 
 def _rows(spec: ModelSpec, paper: str) -> int:
