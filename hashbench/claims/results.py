@@ -30,7 +30,8 @@ from hashbench.claims.published import (
 from hashbench.claims.quantities import Quantity, apply, constant, mean, over
 from hashbench.papers.paper import Paper
 from hashbench.results import queries
-from hashbench.results.measured import Entry, Measured
+from hashbench.results.entries import Entry
+from hashbench.results.measured import Measured
 from hashbench.results.samples import Evidence, Sample
 from hashbench.tables.cells import CENTRES, PERCENT
 

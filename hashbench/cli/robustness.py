@@ -23,9 +23,7 @@ def report_robustness(
 
     Example: hashbench report robustness robustness_tiny --versus bert-mlm
     """
-    from hashbench.cli.output import print_tables
-    from hashbench.store.engine import open_store
-    from hashbench.tables.robustness import robustness_tables
+    from hashbench.cli.reporting import print_report
+    from hashbench.tables.request import ReportRequest
 
-    store = open_store(db, create=False, read_only=True)
-    print_tables(robustness_tables(store, named or experiment, versus), style.value, output)
+    print_report(db, ReportRequest(named or experiment, table="robustness", versus=versus), style.value, output)

@@ -13,7 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hashbench.results import queries
-from hashbench.results.measured import Entry, Measured, MeasuredRun, Ratio, measure
+from hashbench.results.entries import Entry
+from hashbench.results.measured import Measured, Ratio, measure
+from hashbench.results.runs import MeasuredRun
 from hashbench.store.engine import Store
 from hashbench.store.result import Metric
 from hashbench.tables.experiment import own_table

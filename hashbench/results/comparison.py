@@ -12,7 +12,8 @@ from functools import partial
 import numpy as np
 
 from hashbench.errors import InputError, near_match
-from hashbench.results.measured import Entry, measure
+from hashbench.results.entries import Entry
+from hashbench.results.measured import measure
 from hashbench.results.samples import Evidence, Sample, Seed, draw_together
 from hashbench.retrieval import per_case
 from hashbench.scores import METRIC_KINDS, predicted_classes

@@ -5,19 +5,17 @@ Runs of one model are kept apart where they must not share a cell: other encoder
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from hashbench.results import queries
+from hashbench.results.entries import Entry, entries
+from hashbench.results.runs import MeasuredRun, SeedScore, run_of
 from hashbench.store.engine import Store
 from hashbench.store.status import StoredExperiment, find_experiment
 
-SCRATCH = "from scratch"  # how a table marks random weights in the place of published ones
-
-Spec = dict[str, Any]  # JSON: what was asked of a run
-Scores = dict[tuple[str, str], list["Seeded"]]  # by (label, run id)
+Scores = dict[tuple[str, str], list[SeedScore]]  # by (label, run id)
 
 
 @dataclass(frozen=True)
@@ -34,78 +32,7 @@ class Origin:
 
 
 @dataclass(frozen=True)
-class MeasuredRun:
-    """A run of the experiment under one label, finished or not."""
-
-    run_id: str
-    kind: str  # as the sweep stored it
-    model: str
-    task: str | None
-    seed: int | None
-    encoder: str
-    spec: Spec
-    state: str
-    reason: str
-    fingerprint: str
-    origin: Origin
-
-    @property
-    def is_scored(self) -> bool:
-        """Whether it is a training on a task. A trivial baseline is none, nor is what measures a trained model."""
-        return self.task is not None and self.kind not in ("floor", "robustness", "efficiency")
-
-    @property
-    def precision(self) -> str:
-        """As found where the worker noted it, else as asked; '' for a trivial baseline."""
-        for topic, text in self.origin.notes:
-            if topic == "precision_found":
-                return text
-        return str(self.spec["finetune"]["precision"]) if "finetune" in self.spec and self.is_scored else ""
-
-
-@dataclass(frozen=True)
-class Seeded:
-    """One score of one run, in its natural range; None with a reason where it is undefined."""
-
-    run: MeasuredRun
-    metric: str
-    split: str
-    own: bool
-    value: float | None
-    reason: str
-
-
-@dataclass(frozen=True)
-class Entry:
-    """What one row of a table speaks of: a model's runs that may share a cell."""
-
-    model: str
-    kind: Literal["model", "floor"]
-    encoder: str
-    settings: str  # what tells it from other entries of the model, and whether it is from scratch; '' for neither
-    runs: tuple[MeasuredRun, ...]  # fine-tunings or floors
-
-    def of_task(self, task: str) -> list[MeasuredRun]:
-        """Its runs of one task, finished or not."""
-        return [run for run in self.runs if run.task == task]
-
-    def shares_data(self, other: Entry) -> bool:
-        """Whether both were measured on the same data, at one precision, in all tasks that both have."""
-        ours, theirs = (
-            {(run.task, run.precision, run.fingerprint) for run in entry.runs if run.state == "done"}
-            for entry in (self, other)
-        )
-        both = {task for task, _, _ in ours} & {task for task, _, _ in theirs}
-        return {one for one in ours if one[0] in both} == {one for one in theirs if one[0] in both}
-
-    def group(self, tasks: Sequence[str]) -> str:
-        """Equal for cells that may be compared: same encoder, precision and data."""
-        runs = [run for run in self.runs if run.task in tasks and run.is_scored]
-        return "|".join(sorted({f"{run.encoder} {run.precision} {run.fingerprint}" for run in runs}))
-
-
-@dataclass(frozen=True)
-class Fact:
+class ModelFact:
     """A measured number of a model that no seed varies: parameters, shares, times."""
 
     value: float | None
@@ -128,9 +55,9 @@ class Measured:
     checkpoint: str
     runs: tuple[MeasuredRun, ...]
     entries: tuple[Entry, ...]  # in the experiment's order, floors last
-    scores: dict[tuple[str, str], tuple[Seeded, ...]]  # by (label, run id)
-    perturbed: dict[tuple[str, str], tuple[Seeded, ...]]  # the same, metrics named 'rec@1 beam=10'
-    facts: dict[tuple[str, str, str], Fact]  # by (model, encoder, column or stored name)
+    scores: dict[tuple[str, str], tuple[SeedScore, ...]]  # by (label, run id)
+    perturbed: dict[tuple[str, str], tuple[SeedScore, ...]]  # the same, metrics named 'rec@1 beam=10'
+    facts: dict[tuple[str, str, str], ModelFact]  # by (model, encoder, column or stored name)
     n_examples: dict[tuple[str, str, str], int]  # stored predictions by (run id, task, split)
     query: Callable[..., Sequence[Any]]
 
@@ -138,23 +65,28 @@ class Measured:
         """The tasks of the experiment, in its order."""
         return list(dict.fromkeys(run.task for run in self.runs if run.task is not None))
 
-    def own(self, entry: Entry, task: str) -> list[Seeded]:
+    def own(self, entry: Entry, task: str) -> list[SeedScore]:
         """The scores that the experiment itself reads, one a finished run."""
         return [score for run in entry.of_task(task) for score in self._of(run) if score.own]
 
-    def read(self, entry: Entry, task: str, metric: str, split: str) -> list[Seeded]:
+    def read(self, entry: Entry, task: str, metric: str, split: str) -> list[SeedScore]:
         """The scores of one metric on one split, one a finished run."""
         keys = [(run.model, run.run_id) for run in entry.of_task(task)]
         scores = [one for key in keys for kind in (self.scores, self.perturbed) if key in kind for one in kind[key]]
         return [score for score in scores if (score.metric, score.split) == (metric, split)]
 
-    def _of(self, run: MeasuredRun) -> tuple[Seeded, ...]:
+    def _of(self, run: MeasuredRun) -> tuple[SeedScore, ...]:
         return self.scores.get((run.model, run.run_id), ())
 
     def ratios(self, paper: str) -> dict[tuple[str, str, str], Ratio]:
         """PRR by (model, encoder, task or 'average'), as the store's view forms it."""
         rows = self.query(queries.RATIOS, experiment=self.experiment.id, paper=paper, checkpoint=self.checkpoint)
         return {(row["model"], row["encoder"], row["task"]): Ratio(row["value"], row["n_tasks"]) for row in rows}
+
+    def hides_items(self) -> bool:
+        """Whether the experiment is one on hidden items: all of its tasks are read by the recall of rankings."""
+        metrics = {run.metric for run in self.runs if run.metric}
+        return bool(metrics) and all(metric.startswith("rec@") for metric in metrics)
 
     def chosen_rates(self) -> list[float]:
         """The learning rates that fine-tunings chose from a grid, one a run."""
@@ -164,7 +96,7 @@ class Measured:
         """Task -> (metric, split) that a paper reads."""
         return {row["task"]: (row["metric"], row["split"]) for row in self.query(queries.READINGS, paper=paper)}
 
-    def fact(self, entry: Entry, name: str) -> Fact | None:
+    def fact(self, entry: Entry, name: str) -> ModelFact | None:
         """A fact of a model by its stored name or by its column in the views; None where it was not measured."""
         key = (entry.model, entry.encoder, name)
         return self.facts[key] if key in self.facts else None
@@ -193,8 +125,8 @@ def measure(store: Store, name: str | None = None, *, checkpoint: str = "best") 
     """What the experiment of that name (None: the last that was swept) measured so far."""
     experiment = find_experiment(store, name)
     key = {"experiment": experiment.id}
-    origins = {row["run_id"]: _origin(row) for row in store.query(queries.ORIGINS, **key)}
-    runs = tuple(_run(row, origins) for row in store.query(queries.RUNS, **key))
+    origins = {row["run_id"]: row for row in store.query(queries.ORIGINS, **key)}
+    runs = tuple(run_of(row, origins.get(row["run_id"])) for row in store.query(queries.RUNS, **key))
     by_key = {(run.model, run.run_id): run for run in runs}
     scores: Scores = {}
     for row in store.query(queries.SCORES, **key, checkpoint=checkpoint):
@@ -203,7 +135,7 @@ def measure(store: Store, name: str | None = None, *, checkpoint: str = "best") 
     for row in store.query(queries.PERTURBED, **key):
         _add(perturbed, by_key, row, f"{row['metric']} {row['condition']}", own=False)
     facts = {
-        (row["model"], row["encoder"], row["column_name"]): Fact(row["value"], row["value_high"])
+        (row["model"], row["encoder"], row["column_name"]): ModelFact(row["value"], row["value_high"])
         for query in (queries.FACTS, queries.COSTS)  # what the views form of facts stands for a fact of its name
         for row in store.query(query, **key)
     }
@@ -223,92 +155,10 @@ def measure(store: Store, name: str | None = None, *, checkpoint: str = "best") 
 def _add(scores: Scores, runs: Mapping[tuple[str, str], MeasuredRun], row: Any, metric: str, *, own: bool) -> None:
     """Puts the score of a row with those of its run."""
     run = runs[row["model"], row["run_id"]]
-    score = Seeded(run, metric, row["split"], own, row["value"], row["reason"] or "")
+    score = SeedScore(run, metric, row["split"], own, row["value"], row["reason"] or "")
     scores.setdefault((run.model, run.run_id), []).append(score)
 
 
 def _n_examples(store: Store, experiment: int, checkpoint: str) -> dict[tuple[str, str, str], int]:
     rows = store.query(queries.EXAMPLES, experiment=experiment, checkpoint=checkpoint)
     return {(row["run_id"], row["task"], row["split"]): row["n"] for row in rows}
-
-
-def entries(runs: Sequence[MeasuredRun]) -> list[Entry]:
-    """The rows that runs may be put in: one a model, more where encoder, precision or data differ."""
-    labels = list(dict.fromkeys(run.model for run in runs if run.kind != "floor"))
-    floors = list(dict.fromkeys(run.model for run in runs if run.kind == "floor"))
-    found: list[Entry] = []
-    for name in labels:
-        scored = [run for run in runs if run.model == name and run.is_scored]
-        if not scored:  # pre-trained or timed only
-            encoder = next(run.encoder for run in runs if run.model == name)
-            found.append(Entry(name, "model", encoder, "", ()))
-        found.extend(_entries_of(name, "model", scored))
-    for name in floors:
-        found.extend(_entries_of(name, "floor", [run for run in runs if run.model == name and run.kind == "floor"]))
-    return found
-
-
-def _entries_of(name: str, kind: Literal["model", "floor"], runs: Sequence[MeasuredRun]) -> list[Entry]:
-    """The entries of one model: its runs by (encoder, precision), then by the data of each task."""
-    parts: dict[tuple[str, str, int], list[MeasuredRun]] = {}
-    seen: dict[tuple[str, str, str | None], list[str]] = {}  # data of a task, in the order met
-    done = [run for run in runs if run.state == "done"]
-    for run in done or runs:
-        known = seen.setdefault((run.encoder, run.precision, run.task), [])
-        if run.fingerprint not in known:
-            known.append(run.fingerprint)
-        parts.setdefault((run.encoder, run.precision, known.index(run.fingerprint)), []).append(run)
-    if done and len(done) < len(runs):  # how an open run will be made is not known yet: the first part misses it
-        next(iter(parts.values())).extend(run for run in runs if run.state != "done")
-    return [Entry(name, kind, key[0], _settings(key, parts), tuple(members)) for key, members in parts.items()]
-
-
-def _settings(key: tuple[str, str, int], parts: dict[tuple[str, str, int], list[MeasuredRun]]) -> str:
-    """What tells one part of a model's runs from the others, and whether it is from scratch."""
-    words = [SCRATCH] if any(from_scratch(run.spec) for run in parts[key]) else []
-    if len({encoder for encoder, _, _ in parts}) > 1:
-        words.append(key[0])
-    if len({precision for _, precision, _ in parts}) > 1:
-        words.append(f"precision {key[1]}")
-    if len({index for _, _, index in parts}) > 1:
-        words.append(f"data {parts[key][0].fingerprint[:8]}")
-    return ", ".join(words)
-
-
-def _run(row: Any, origins: dict[str, Origin]) -> MeasuredRun:
-    return MeasuredRun(
-        run_id=row["run_id"],
-        kind=row["kind"],
-        model=row["model"],
-        task=row["task"],
-        seed=row["seed"],
-        encoder=row["encoder"],
-        spec=json.loads(row["spec"]),
-        state=row["state"],
-        reason=row["reason"] or "",
-        fingerprint=row["data_fingerprint"] or "",
-        origin=origins[row["run_id"]] if row["run_id"] in origins else Origin(),
-    )
-
-
-def _origin(row: Any) -> Origin:
-    return Origin(
-        git_commit=row["git_commit"] or "",
-        has_diff=bool(row["has_diff"]),
-        hardware=row["hardware_name"] or "",
-        packages=tuple(sorted(json.loads(row["packages"] or "{}").items())),
-        notes=tuple(sorted(json.loads(row["notes"] or "{}").items())),
-        seconds=row["seconds"] or 0.0,
-        finished_at=row["finished_at"],
-    )
-
-
-def published_weights(spec: dict[str, Any]) -> Any:
-    """{"sha256": ...} of a run's spec, "random" for none in their place, or None: the model has no published ones."""
-    model = spec["model"] if "model" in spec else {}
-    return model["weights"] if "weights" in model else None
-
-
-def from_scratch(spec: dict[str, Any]) -> bool:
-    """Whether a run started from random weights although its model has published ones."""
-    return published_weights(spec) == "random"

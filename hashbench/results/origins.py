@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
-from hashbench.results.measured import SCRATCH, Measured, MeasuredRun, from_scratch, published_weights
+from hashbench.results.measured import Measured
+from hashbench.results.runs import SCRATCH, MeasuredRun
 
 BUILT_IN = ("builtin", "built-in")  # how an origin or a note says that texts were generated
 SAMPLE = "sample"
@@ -133,27 +134,26 @@ def data_warnings(origins: dict[str, TaskOrigin], corpora: Sequence[str], *, pub
     return lines
 
 
-def starts(runs: Sequence[tuple[str, dict[str, Any]]]) -> list[str]:
-    """What to say of the starts of fine-tunings (model, spec) without a pre-training, models of one start together."""
-    found: dict[str, list[str]] = {}
-    for model, spec in runs:
-        weights = published_weights(spec)
-        if from_scratch(spec):
+def starts(runs: Sequence[MeasuredRun]) -> list[str]:
+    """What to say of the starts of trainings on a task without a pre-training, models of one start together."""
+    by_words: dict[str, list[str]] = {}
+    for run in runs:
+        if run.from_scratch:
             words = f"none for {{}} (random weights: {SCRATCH})"
-        elif weights is not None:
-            name = spec["settings"]["weights"]
-            words = f"published weights {name} (sha256 {weights['sha256'][:SHORT]}) for {{}}"
+        elif run.weights is not None:
+            name = run.spec["settings"]["weights"]
+            words = f"published weights {name} (sha256 {run.weights['sha256'][:SHORT]}) for {{}}"
         else:
             words = "none for {}"
-        models = found.setdefault(words, [])
-        if model not in models:
-            models.append(model)
-    return [words.format(", ".join(sorted(models))) for words, models in found.items()]
+        models = by_words.setdefault(words, [])
+        if run.model not in models:
+            models.append(run.model)
+    return [words.format(", ".join(sorted(models))) for words, models in by_words.items()]
 
 
-def scratch_warning(runs: Sequence[tuple[str, dict[str, Any]]]) -> list[str]:
+def scratch_warning(runs: Sequence[MeasuredRun]) -> list[str]:
     """The line that must be said loudly of models from scratch; none where there is no such model."""
-    models = sorted({model for model, spec in runs if from_scratch(spec)})
+    models = sorted({run.model for run in runs if run.from_scratch})
     if not models:
         return []
     return [f"FROM SCRATCH: {', '.join(models)}: random weights, trained on the task alone; not the published model."]

@@ -10,6 +10,7 @@ from __future__ import annotations
 RUNS = """
 SELECT er.model AS model, er.position AS position, r.id AS run_id, r.kind AS kind, r.task AS task, r.seed AS seed,
        r.encoder AS encoder, r.spec AS spec, r.state AS state, r.data_fingerprint AS data_fingerprint,
+       er.metric AS metric,
        (SELECT a.reason FROM attempt a
         WHERE a.run_id = r.id AND a.reason IS NOT NULL ORDER BY a.id DESC LIMIT 1) AS reason
 FROM experiment_run er JOIN run r ON r.id = er.run_id

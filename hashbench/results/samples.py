@@ -14,9 +14,13 @@ from functools import cached_property
 import numpy as np
 
 from hashbench.errors import InputError
-from hashbench.results.measured import Entry, Measured, Seeded
+from hashbench.results.entries import Entry
+from hashbench.results.measured import Measured
+from hashbench.results.runs import SeedScore
 from hashbench.retrieval import PAGE
+from hashbench.scores import METRICS
 from hashbench.statistics.draws import DRAWS, drawn
+from hashbench.statistics.estimates import percentile_interval
 from hashbench.store.engine import Store
 from hashbench.store.result import Checkpoint, Predictions
 from hashbench.store.status import predictions
@@ -25,10 +29,15 @@ Seed = int | None  # None: a floor, which nothing random is in
 
 
 class Evidence:
-    """Everything that speaks for the scores of one experiment. Each array is read and drawn once."""
+    """Everything that speaks for the scores of one experiment. Each array is read and drawn once.
 
-    def __init__(self, store: Store, measured: Measured, *, draws: int = DRAWS) -> None:
+    `as_stored`: examples in the order of the database; otherwise in that of an export, so that what was exported
+    compares with what was not.
+    """
+
+    def __init__(self, store: Store, measured: Measured, *, draws: int = DRAWS, as_stored: bool = False) -> None:
         self.store = store
+        self.as_stored = as_stored
         self.measured = measured
         self.checkpoint: Checkpoint = "last" if measured.checkpoint == "last" else "best"
         self.draws = draws
@@ -50,13 +59,26 @@ class Evidence:
         scores = self.measured.own(entry, task)
         return self.of(entry, task, scores[0].metric, scores[0].split) if scores else None
 
+    def interval(
+        self, entry: Entry, by_task: Sequence[Sequence[SeedScore]]
+    ) -> tuple[float, float, int] | None:
+        """95 % over examples of a score of texts, or of the average over tasks, and the number of examples.
+
+        `by_task`: one metric of one task each. It says nothing about other seeds: these share their draws. None where
+        predictions are missing.
+        """
+        samples = [self.of(entry, scores[0].run.task or "", scores[0].metric, scores[0].split) for scores in by_task]
+        if not samples or any(sample.metric not in METRICS or sample.missing() for sample in samples):
+            return None
+        ends = percentile_interval(np.sum([sample.by_draw() for sample in samples], axis=0) / len(samples))
+        return None if ends is None else (*ends, sum(sample.n for sample in samples))
+
     def stored(self, run_id: str, split: str) -> Predictions | None:
         """The predictions of a finished run, or None."""
         key = (run_id, split)
         if key not in self._stored:
             found = predictions(self.store, run_id, split, self.checkpoint)
-            # In the order of an export, so that what was exported compares with what was not.
-            self._stored[key] = None if found is None else found.in_order_of_targets()
+            self._stored[key] = found if found is None or self.as_stored else found.in_order_of_targets()
         return self._stored[key]
 
     def drawn(self, sample: Sample) -> dict[Seed, np.ndarray]:
@@ -77,7 +99,7 @@ class Sample:
     task: str
     metric: str
     split: str
-    scores: dict[Seed, Seeded]  # of the finished runs; a floor's under None
+    scores: dict[Seed, SeedScore]  # of the finished runs; a floor's under None
 
     def by_seed(self) -> dict[Seed, float]:
         """The stored score of every seed that has one, in its natural range."""

@@ -9,21 +9,23 @@ from typing import Literal
 
 from hashbench.papers.column import Column
 from hashbench.papers.paper import Paper
-from hashbench.results.examples import Examples
-from hashbench.results.measured import Entry, Measured, Ratio, Seeded
+from hashbench.results.entries import Entry
+from hashbench.results.measured import Measured, Ratio
+from hashbench.results.runs import SeedScore
+from hashbench.results.samples import Evidence
 from hashbench.tables.table import BINARY, BYTES, DECIMAL, Cell, scaled
 
 PERCENT = 100.0  # scores are stored in their natural range
 SCALES = {"params": DECIMAL, "binary params": BINARY, "bytes": BYTES}  # units that depend on the size
 Ratios = Mapping[tuple[str, str, str], Ratio]  # by (model, encoder, task)
-Reading = Callable[[Entry, str], list[Seeded]]  # the scores of an entry on a task (or column) that a table reads
+Reading = Callable[[Entry, str], list[SeedScore]]  # the scores of an entry on a task (or column) that a table reads
 Statistic = Literal["mean", "median"]  # over seeds
 Part = str | tuple[str, ...]  # of an average: a task (or column), or several that count together as one
 CENTRES: Mapping[str, Callable[[Sequence[float]], float]] = {"mean": statistics.fmean, "median": statistics.median}
 
 
 def score_cell(
-    entry: Entry, task: str, read: Reading, examples: Examples | None = None, statistic: Statistic = "mean"
+    entry: Entry, task: str, read: Reading, evidence: Evidence | None = None, statistic: Statistic = "mean"
 ) -> Cell:
     """Mean or median over seeds in percent, standard deviation (n - 1) where there are two or more, number of seeds."""
     scores = read(entry, task)
@@ -35,19 +37,14 @@ def score_cell(
     cell = replace(cell, value=CENTRES[statistic](values), std=_deviation(values))
     if entry.kind == "floor":
         cell = replace(cell, n=None, planned=None)  # nothing random in a floor
-    if statistic != "mean" or not examples:  # the intervals are those of a mean
-        return cell
-    interval = examples.interval([score for score in scores if score.value is not None])
-    if interval is None:
-        return cell
-    return replace(cell, interval=(PERCENT * interval.low, PERCENT * interval.high), n_examples=interval.n)
+    return _with_interval(cell, evidence if statistic == "mean" else None, entry, [scores])
 
 
 def average_cell(
     entry: Entry,
     parts: Sequence[Part],
     read: Reading,
-    examples: Examples | None = None,
+    evidence: Evidence | None = None,
     statistic: Statistic = "mean",
 ) -> Cell:
     """The unweighted mean of the tasks' means (or medians); its deviation is that of the averages of single seeds.
@@ -71,12 +68,20 @@ def average_cell(
         averages = _seed_averages(groups, scores)
         planned = len({run.seed for run in entry.runs if run.task in tasks})
         cell = replace(cell, std=_deviation(averages), n=len(averages) or None, planned=planned)
-    if statistic != "mean" or not examples or any(len(group) > 1 for group in groups):
+    if statistic != "mean" or any(len(group) > 1 for group in groups):
         return cell
-    interval = examples.average_interval(list(scores.values()))
+    return _with_interval(cell, evidence, entry, list(scores.values()))
+
+
+def _with_interval(
+    cell: Cell, evidence: Evidence | None, entry: Entry, by_task: Sequence[Sequence[SeedScore]]
+) -> Cell:
+    """The cell of a mean with its interval over examples, where there is one."""
+    interval = evidence.interval(entry, by_task) if evidence else None
     if interval is None:
         return cell
-    return replace(cell, interval=(PERCENT * interval.low, PERCENT * interval.high), n_examples=interval.n)
+    low, high, n = interval
+    return replace(cell, interval=(PERCENT * low, PERCENT * high), n_examples=n)
 
 
 def _mean_of_groups(groups: Sequence[Sequence[str]], values: Mapping[str, float]) -> float:
@@ -88,7 +93,7 @@ def _mean_of_groups(groups: Sequence[Sequence[str]], values: Mapping[str, float]
     return statistics.fmean(statistics.fmean(values[name] for name in group) for group in groups)
 
 
-def _seed_averages(groups: Sequence[Sequence[str]], scores: Mapping[str, Sequence[Seeded]]) -> list[float]:
+def _seed_averages(groups: Sequence[Sequence[str]], scores: Mapping[str, Sequence[SeedScore]]) -> list[float]:
     """The average over tasks in percent of every seed that has all of them."""
     by_seed: dict[int | None, dict[str, float]] = {}
     for name, found in scores.items():
@@ -102,7 +107,7 @@ def _deviation(values: Sequence[float]) -> float | None:
     return statistics.stdev(values) if len(values) > 1 else None
 
 
-def _why_no_score(entry: Entry, task: str, scores: Sequence[Seeded]) -> str:
+def _why_no_score(entry: Entry, task: str, scores: Sequence[SeedScore]) -> str:
     """One reason that stands for all runs of a cell without a value."""
     if scores:
         return f"undefined: {scores[0].reason}"

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hashbench.papers.paper import Paper, RecipeValue
-from hashbench.results.measured import Measured, MeasuredRun
+from hashbench.results.measured import Measured
+from hashbench.results.runs import MeasuredRun
 
 NAMES_SHOWN = 3  # models that are named before they are only counted
 

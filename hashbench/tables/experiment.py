@@ -7,10 +7,13 @@ from dataclasses import replace
 
 from hashbench.papers.column import Column
 from hashbench.papers.paper import Paper
-from hashbench.results.examples import Examples
-from hashbench.results.measured import Entry, Measured, Seeded
+from hashbench.results.entries import Entry
+from hashbench.results.measured import Measured
+from hashbench.results.runs import SeedScore
+from hashbench.results.samples import Evidence
 from hashbench.tables.cells import average_cell, fact_cell, score_cell
 from hashbench.tables.missing import missing_lines
+from hashbench.tables.request import TableFile
 from hashbench.tables.table import Cell, Row, Table, mark_best
 
 SIZES = (
@@ -25,7 +28,7 @@ MINUTES = Column("run_minutes", "minutes", "minutes", "training", subtitle="minu
 
 
 def own_table(
-    measured: Measured, paper: Paper, *, examples: Examples | None = None, all_metrics: bool = False
+    measured: Measured, paper: Paper, *, evidence: Evidence | None = None, all_metrics: bool = False
 ) -> Table:
     """All models of the experiment, then the floors. `paper` gives the order and the spelling of known tasks.
 
@@ -35,7 +38,7 @@ def own_table(
     tasks = known + [task for task in measured.tasks() if task not in known]
     shared = shared_tasks(measured, tasks)
     columns = _columns(measured, paper, tasks, shared, all_metrics)
-    rows = mark_best([_row(measured, entry, columns, examples) for entry in measured.entries], columns)
+    rows = mark_best([_row(measured, entry, columns, evidence) for entry in measured.entries], columns)
     notes = [_average_note(tasks, shared)] if len(shared) < len(tasks) else []
     if any(row.cells[MINUTES.name].value is not None for row in rows):
         notes.append("Training minutes: all finished runs of a model, pre-training and evaluations included.")
@@ -111,21 +114,21 @@ def _other_column(first: Column, metric: str, split: str) -> Column:
     )
 
 
-def _row(measured: Measured, entry: Entry, columns: Sequence[Column], examples: Examples | None) -> Row:
-    cells = {column.name: _cell(measured, entry, column, examples) for column in columns}
+def _row(measured: Measured, entry: Entry, columns: Sequence[Column], evidence: Evidence | None) -> Row:
+    cells = {column.name: _cell(measured, entry, column, evidence) for column in columns}
     section = "Floors" if entry.kind == "floor" else "Models"
     return Row(entry.model, entry.model, cells, entry.kind, entry.encoder, section, entry.settings)
 
 
-def _cell(measured: Measured, entry: Entry, column: Column, examples: Examples | None) -> Cell:
-    def read(one: Entry, task: str) -> list[Seeded]:
+def _cell(measured: Measured, entry: Entry, column: Column, evidence: Evidence | None) -> Cell:
+    def read(one: Entry, task: str) -> list[SeedScore]:
         return measured.read(one, task, column.metric, column.split)
 
     if column.measure == "score":
         assert column.task is not None
-        return score_cell(entry, column.task, read if column.metric else measured.own, examples)
+        return score_cell(entry, column.task, read if column.metric else measured.own, evidence)
     if column.measure == "average":
-        return average_cell(entry, column.tasks, measured.own, examples)
+        return average_cell(entry, column.tasks, measured.own, evidence)
     if column.measure == "minutes":
         return _minutes(measured, entry)
     return fact_cell(measured, entry, column)
@@ -137,3 +140,14 @@ def _minutes(measured: Measured, entry: Entry) -> Cell:
     seconds = sum(run.origin.seconds for run in (*entry.runs, *pretrained) if run.state == "done")
     cell = Cell(unit="minutes")
     return replace(cell, value=seconds / 60) if seconds else replace(cell, reason="no finished run")
+
+
+TABLE = TableFile(
+    "own",
+    "every model by every task, the average over the tasks they share, parameters, times",
+    lambda source: [
+        own_table(
+            source.measured, source.paper, evidence=source.evidence, all_metrics=source.request.all_metrics
+        )
+    ],
+)

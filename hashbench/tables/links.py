@@ -6,22 +6,23 @@ Spreads in parentheses are over training seeds; intervals resample the test page
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from hashbench.papers.column import Column
 from hashbench.results import queries
-from hashbench.results.measured import Entry, Measured, Seeded
-from hashbench.results.samples import draw_seed
-from hashbench.retrieval import PAGE, TENTHS
-from hashbench.statistics.draws import drawn
+from hashbench.results.entries import Entry
+from hashbench.results.measured import Measured
+from hashbench.results.runs import SeedScore
+from hashbench.results.samples import Evidence
+from hashbench.retrieval import TENTHS
 from hashbench.statistics.estimates import percentile_interval
-from hashbench.store.engine import Store
-from hashbench.store.status import predictions
 from hashbench.tables.cells import PERCENT, score_cell
 from hashbench.tables.experiment import MINUTES, SIZES
 from hashbench.tables.missing import missing_lines
+from hashbench.tables.request import ReportSource, TableFile
 from hashbench.tables.table import Cell, Row, Table, mark_best, scaled
 
 SPLIT = "test"
@@ -38,26 +39,23 @@ OF_TEXT = (
 Values = dict[tuple[str, str, str], float]  # by (run id, metric, condition)
 
 
-def has_links(measured: Measured) -> bool:
-    """Whether the experiment is one on hidden items."""
-    return any(kind in run.spec for run in measured.runs for kind in ("entities", "phrases"))
-
-
-def link_tables(measured: Measured, store: Store | None = None) -> list[Table]:
-    """For each page-link set the main table, recall by beam width and recall by frequency; with a store, intervals."""
+def link_tables(source: ReportSource) -> list[Table]:
+    """For each set of hidden items the main table, recall by beam width and recall by frequency."""
+    measured = source.measured
+    evidence = Evidence(source.store, measured, as_stored=True) if source.request.examples else None
     rows = measured.query(queries.TEST_SCORES_BY_CONDITION, experiment=measured.experiment.id)
     values = {(row["run_id"], row["name"], row["condition"]): row["value"] for row in rows}
     found = []
     for task in measured.tasks():
-        found.append(main_table(measured, task, store))
+        found.append(main_table(measured, task, evidence))
         beams = sorted({int(c.removeprefix("beam=")) for _, _, c in values if c.startswith("beam=")})
         found.append(_by_condition(measured, task, values, "rec@20", [f"beam={b}" for b in beams], "beam width"))
-        tenths = [f"tenth={i + 1}" for i in range(TENTHS)]
-        found.append(_by_condition(measured, task, values, "rec@1", tenths, "tenth of the cases by frequency"))
+        deciles = [f"tenth={i + 1}" for i in range(TENTHS)]
+        found.append(_by_condition(measured, task, values, "rec@1", deciles, "tenth of the cases by frequency"))
     return [table for table in found if any(row.measured() for row in table.rows)] or found[:1]
 
 
-def main_table(measured: Measured, task: str, store: Store | None) -> Table:
+def main_table(measured: Measured, task: str, evidence: Evidence | None) -> Table:
     """Every model by every metric, then the floors."""
     columns = [
         Column(name, "percent", "score", title, task=task, better="high", subtitle="test")
@@ -68,12 +66,17 @@ def main_table(measured: Measured, task: str, store: Store | None) -> Table:
     rows = measured.query(queries.FACTS_OF_RUNS, experiment=measured.experiment.id)
     facts = {(row["run_id"], row["name"]): row["value"] for row in rows}
     filled = [
-        _row(entry, {column.name: _cell(measured, entry, column, facts, store) for column in columns})
+        _row(entry, {column.name: _cell(measured, entry, column, facts, evidence) for column in columns})
         for entry in _entries(measured, task)
     ]
     table = _table(measured, f"Experiment {measured.experiment.name}: {task}", columns, filled)
-    of_text = any(run.task == task and "phrases" in run.spec for run in measured.runs)
-    return replace(table, notes=tuple(_notes(OF_TEXT if of_text else OF_LINKS, store is not None)))
+    of_text = any(run.task == task and _reads_corpora(run.spec) for run in measured.runs)
+    return replace(table, notes=tuple(_notes(OF_TEXT if of_text else OF_LINKS, evidence is not None)))
+
+
+def _reads_corpora(spec: Mapping[str, Any]) -> bool:
+    """Whether the items of a run were hidden in texts of corpora, not on pages of links."""
+    return any(isinstance(block, dict) and "corpora" in block for block in spec.values())
 
 
 def _notes(cases: str, intervals: bool) -> list[str]:
@@ -91,7 +94,7 @@ def _entries(measured: Measured, task: str) -> list[Entry]:
 
 
 def _cell(
-    measured: Measured, entry: Entry, column: Column, facts: dict[tuple[str, str], float], store: Store | None
+    measured: Measured, entry: Entry, column: Column, facts: dict[tuple[str, str], float], evidence: Evidence | None
 ) -> Cell:
     runs = [run for run in entry.runs if run.state == "done"]
     if column.name == MINUTES.name:
@@ -108,26 +111,20 @@ def _cell(
     assert column.task is not None
     read = partial(_read, measured, column.name)
     cell = score_cell(entry, column.task, read)
-    if store is None or cell.value is None:
+    if evidence is None or cell.value is None:
         return cell
-    return _with_interval(cell, store, read(entry, column.task))
+    return _with_interval(cell, evidence, entry, column)
 
 
-def _read(measured: Measured, metric: str, entry: Entry, task: str) -> list[Seeded]:
+def _read(measured: Measured, metric: str, entry: Entry, task: str) -> list[SeedScore]:
     return measured.read(entry, task, metric, SPLIT)
 
 
-def _with_interval(cell: Cell, store: Store, scores: Sequence[Seeded]) -> Cell:
+def _with_interval(cell: Cell, evidence: Evidence, entry: Entry, column: Column) -> Cell:
     """The cell with its interval over pages, where all of its runs have stored their cases."""
-    found = [predictions(store, score.run.run_id, SPLIT, "best") for score in scores]
-    stored = [one for one in found if one is not None]
-    if not stored or len({one.index_fingerprint for one in stored}) > 1 or len(stored) < len(found):
-        return cell
-    task, first = scores[0].run.task or "", stored[0]
-    outputs, pages = [one.outputs for one in stored], first.outputs[:, PAGE]
-    by_run = drawn(scores[0].metric, first.targets, outputs, seed=draw_seed(task), units=pages)
-    ends = percentile_interval(PERCENT * by_run.mean(axis=0))
-    return cell if ends is None else replace(cell, interval=ends, n_examples=len(first.targets))
+    sample = evidence.of(entry, column.task or "", column.name, SPLIT)
+    ends = None if sample.missing() else percentile_interval(PERCENT * sample.by_draw())
+    return cell if ends is None else replace(cell, interval=ends, n_examples=sample.n)
 
 
 def _by_condition(
@@ -175,3 +172,11 @@ def _table(measured: Measured, title: str, columns: Sequence[Column], rows: Sequ
         missing=tuple(missing_lines(models, scores)),
         published=False,
     )
+
+
+TABLE = TableFile(
+    "links",
+    "hidden items: recall and ranks of every model, by beam width and by frequency",
+    link_tables,
+    shows=lambda measured: measured.hides_items(),
+)

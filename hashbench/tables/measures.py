@@ -8,8 +8,10 @@ from typing import Any
 
 from hashbench.papers.column import Column
 from hashbench.papers.paper import Layout, Paper
-from hashbench.results.examples import Examples
-from hashbench.results.measured import Entry, Measured, Seeded
+from hashbench.results.entries import Entry
+from hashbench.results.measured import Measured
+from hashbench.results.runs import SeedScore
+from hashbench.results.samples import Evidence
 from hashbench.tables.cells import PERCENT, Ratios, average_cell, fact_cell, ratio_cell, score_cell
 from hashbench.tables.table import Cell
 
@@ -23,9 +25,9 @@ class Filling:
     columns: Mapping[str, Column]  # by name, each score with the metric and split that are read
     layout: Layout
     ratios: Ratios
-    examples: Examples | None
+    evidence: Evidence | None
 
-    def read(self, entry: Entry, name: str) -> list[Seeded]:
+    def read(self, entry: Entry, name: str) -> list[SeedScore]:
         """The scores that a column reads, one a finished run."""
         column = self.columns[name]
         return self.measured.read(entry, column.task or "", column.metric, column.split)
@@ -49,12 +51,12 @@ def _score(filling: Filling, entry: Entry, column: Column) -> Cell:
     if not column.task:  # a table over all tasks that have the metric, and the experiment has none
         return Cell(reason=f"no task with {column.metric}")
     return score_cell(
-        entry, column.task, lambda one, _: filling.read(one, column.name), filling.examples, filling.paper.statistic
+        entry, column.task, lambda one, _: filling.read(one, column.name), filling.evidence, filling.paper.statistic
     )
 
 
 def _average(filling: Filling, entry: Entry, column: Column) -> Cell:
-    return average_cell(entry, column.tasks, filling.read, filling.examples, filling.paper.statistic)
+    return average_cell(entry, column.tasks, filling.read, filling.evidence, filling.paper.statistic)
 
 
 def _ratio(filling: Filling, entry: Entry, column: Column) -> Cell:

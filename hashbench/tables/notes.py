@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from hashbench.papers.paper import Paper
-from hashbench.results.measured import Measured, MeasuredRun
+from hashbench.results.measured import Measured
 from hashbench.results.origins import TaskOrigin, data_warnings, scratch_warning, starts, task_origins
+from hashbench.results.runs import MeasuredRun
 from hashbench.tables.deviations import encoder_deviation, finetuning_deviations, plain, pretraining_deviations
-from hashbench.tables.links import has_links
 from hashbench.tables.table import SCORES, Table
 
 PACKAGES = ("hashbench", "python", "torch", "lightning", "numpy", "scikit-learn")  # that move numbers
@@ -23,7 +23,7 @@ def warnings(measured: Measured, paper: Paper, table: Table) -> list[str]:
     """What must be said loudly above and below a table."""
     corpora = {corpus["name"] for run in measured.runs if run.kind == "pretrain" for corpus in _corpora(run)}
     lines = data_warnings(task_origins(measured, paper), sorted(corpora), published=table.published)
-    lines += scratch_warning([(run.model, run.spec) for run in measured.runs])
+    lines += scratch_warning(measured.runs)
     if not table.published:
         return lines
     scale = encoder_deviation(measured, paper)
@@ -49,8 +49,8 @@ def provenance(measured: Measured, paper: Paper, table: Table) -> Facts:
         ("encoder", _distinct(run.encoder for run in measured.runs if run.kind != "floor")),
         ("pre-training", _pretraining(measured)),
         ("fine-tuning", _finetuning(measured) if scores else ""),
-        ("checkpoint", _checkpoint(measured, table) if scores and not has_links(measured) else ""),
-        ("deviations", "" if has_links(measured) else _deviations(measured, paper)),
+        ("checkpoint", _checkpoint(measured, table) if scores and not measured.hides_items() else ""),
+        ("deviations", "" if measured.hides_items() else _deviations(measured, paper)),
         ("timing", _timing(measured) if facts else ""),
         ("commits", _commits(measured)),
         ("software", _software(measured)),
@@ -134,7 +134,7 @@ def _pretraining(measured: Measured) -> str:
             f"{asked['steps']:,} steps of {asked['batch_size']} x {asked['sequence_length']} tokens "
             f"on {corpora}{first}, seed {run.seed}, precision {asked['precision']}"
         )
-    recipes += starts([(run.model, run.spec) for run in _scored(measured) if not run.spec.get("pretrain")])
+    recipes += starts([run for run in _scored(measured) if not run.spec.get("pretrain")])
     return "; ".join(dict.fromkeys(recipes))
 
 

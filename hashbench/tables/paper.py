@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 
 from hashbench.papers.column import Column, PublishedNumber
 from hashbench.papers.paper import Layout, Paper, Section, Variant, find_layout
-from hashbench.results.examples import Examples
-from hashbench.results.measured import Entry, Measured
+from hashbench.results.entries import Entry
+from hashbench.results.measured import Measured
+from hashbench.results.samples import Evidence
 from hashbench.tables.measures import Filling, data_cell
 from hashbench.tables.missing import missing_lines
+from hashbench.tables.request import ReportSource, TableFile
 from hashbench.tables.table import Cell, Row, Table, mark_best
 
 FLOORS = "Floors"
@@ -49,15 +51,14 @@ class Printed:
         return {column.name: self.cell(key, column, listed=section.printed) for column in columns}
 
 
-def paper_table(
-    measured: Measured, paper: Paper, number: str, *, published: bool = True, examples: Examples | None = None
-) -> Table:
+def paper_table(source: ReportSource, number: str) -> Table:
     """One table of a paper. Rows without a run are kept while published numbers are shown, else left out.
 
     Raises InputError where the paper has no such table.
     """
+    measured, paper, published = source.measured, source.paper, source.request.published
     layout = find_layout(paper, number)
-    views = _views(measured, paper, layout, examples)
+    views = _views(measured, paper, layout, source.evidence)
     columns = views[0].columns
     rows = mark_best(_rows(Printed(paper, number, layout), views), columns)
     rows, footnotes, remarks = _footnoted(rows, number, paper, published)
@@ -79,7 +80,7 @@ def paper_table(
     )
 
 
-def _views(measured: Measured, paper: Paper, layout: Layout, examples: Examples | None) -> list[View]:
+def _views(measured: Measured, paper: Paper, layout: Layout, evidence: Evidence | None) -> list[View]:
     """All ways to read a model: one, unless the table has variants or speaks of any task with a metric."""
     readings, ratios = measured.readings(paper.name), measured.ratios(paper.name)
     columns = tuple(_with_reading(column, readings) for column in layout.columns)
@@ -92,7 +93,7 @@ def _views(measured: Measured, paper: Paper, layout: Layout, examples: Examples 
         for task in tasks or [""]:
             placed = tuple(replace(one, task=task) if one.task == ANY_TASK else one for one in own)
             by_name = {column.name: column for column in placed}
-            filling = Filling(measured, paper, by_name, layout, ratios, examples)
+            filling = Filling(measured, paper, by_name, layout, ratios, evidence)
             views.append(View(filling, placed, variant, task if len(tasks) > 1 else ""))
     return views
 
@@ -255,3 +256,10 @@ def printed_number(paper: Paper, key: str, column: str) -> PublishedNumber | Non
     """The first number of that name in any of the paper's tables."""
     found = [number for (_, model, name), number in paper.numbers.items() if (model, name) == (key, column)]
     return found[0] if found else None
+
+
+TABLE = TableFile(
+    "paper",
+    "every table of the paper, filled with what was measured",
+    lambda source: [paper_table(source, number) for number in source.paper.tables],
+)

@@ -1,18 +1,16 @@
-"""The tables of a report as data: the experiment's own, or those of a paper."""
+"""The tables of a report as data: those of a name, those of a paper, or the experiment's own."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from hashbench.papers.paper import find_layout, load_paper
-from hashbench.results.examples import Examples
-from hashbench.results.measured import measure
 from hashbench.store.engine import Store
-from hashbench.tables.experiment import own_table
-from hashbench.tables.links import has_links, link_tables
 from hashbench.tables.notes import provenance, warnings
 from hashbench.tables.paper import paper_table
-from hashbench.tables.request import ReportRequest
+from hashbench.tables.registry import OWN, table_files
+from hashbench.tables.request import ReportRequest, ReportSource
 from hashbench.tables.table import Table
 
 
@@ -23,23 +21,22 @@ def tables(store: Store, request: ReportRequest = ReportRequest()) -> list[Table
     """
     if request.paper is not None:
         load_paper(request.paper)  # wrong input is said before anything is read
-    measured = measure(store, request.experiment, checkpoint=request.checkpoint)
-    paper = request.source(measured)
-    for number in request.numbers():
-        find_layout(paper, number)
-    examples = Examples(store, request.checkpoint) if request.examples else None
-    found = [
-        paper_table(measured, paper, number, published=request.published, examples=examples)
-        for number in request.numbers()
-    ]
-    if not found and has_links(measured):
-        found = link_tables(measured, store if request.examples else None)
-    found = found or [own_table(measured, paper, examples=examples, all_metrics=request.all_metrics)]
-    return [
-        replace(
-            table,
-            warnings=tuple(warnings(measured, paper, table)),
-            provenance=tuple(provenance(measured, paper, table)) if table.paper or table is found[0] else (),
-        )
-        for table in found
-    ]
+    source, files = ReportSource(store, request), table_files()
+    for name in request.numbers():
+        if name not in files:
+            find_layout(source.paper, name)
+    found: list[Table] = []
+    for name in request.numbers() or [next((name for name in files if files[name].shows(source.measured)), OWN)]:
+        if name in files:
+            found += noted(source, files[name].make(source), warns_once=files[name].warns_once)
+        else:
+            found += noted(source, [paper_table(source, name)])
+    return found
+
+
+def noted(source: ReportSource, made: Sequence[Table], *, warns_once: bool = False) -> Iterator[Table]:
+    """Tables of one name with their warnings; what they stand on is said under a paper's and the first of others."""
+    for place, table in enumerate(made):
+        said = () if place and warns_once else warnings(source.measured, source.paper, table)
+        facts = () if place and not table.paper else provenance(source.measured, source.paper, table)
+        yield replace(table, warnings=tuple(said), provenance=tuple(facts))

@@ -1,13 +1,20 @@
-"""What a user asks of a report: one object that tables, claims, robustness and the page share."""
+"""What a user asks of a report, and what its tables are made from."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from hashbench.papers.paper import Paper, load_paper, papers
-from hashbench.results.measured import Measured
+from hashbench.results.measured import Measured, measure
+from hashbench.results.samples import Evidence
+from hashbench.store.engine import Store
 from hashbench.store.result import Checkpoint
+from hashbench.tables.table import Table
+
+DRAWS = 1000  # of the examples behind a table's many cells; comparisons take ten times as many
 
 
 @dataclass(frozen=True)
@@ -16,7 +23,7 @@ class ReportRequest:
 
     experiment: str | None = None  # None: the one that was swept last
     paper: str | None = None  # None: the one whose tables have most of the experiment's models
-    table: str | None = None  # numbers of the paper's tables with commas between; None: the experiment's own
+    table: str | None = None  # names of tables or a paper's numbers, with commas between; None: the experiment's own
     published: bool = True  # the paper's values beside the measured ones
     examples: bool = False  # 95 % intervals over examples
     all_metrics: bool = False  # the experiment's own table has a column for every stored metric
@@ -26,7 +33,7 @@ class ReportRequest:
     versus: str | None = None  # the model that robustness is compared with; None: the baseline
 
     def numbers(self) -> list[str]:
-        """The numbers of the tables that are named, none for the experiment's own.
+        """The names or numbers of the tables that are asked for, none for the experiment's own.
 
         >>> ReportRequest(table="3, 1").numbers(), ReportRequest().numbers()
         (['3', '1'], [])
@@ -36,6 +43,44 @@ class ReportRequest:
     def source(self, measured: Measured) -> Paper:
         """The paper that is named, else the one that the experiment is about. Raises InputError for an unknown one."""
         return paper_of(measured) if self.paper is None else load_paper(self.paper)
+
+
+@dataclass(frozen=True)
+class ReportSource:
+    """What tables are made from. Each part is read from the store once, when it is first needed."""
+
+    store: Store
+    request: ReportRequest = ReportRequest()
+
+    @cached_property
+    def measured(self) -> Measured:
+        """Runs, scores and facts of the experiment."""
+        return measure(self.store, self.request.experiment, checkpoint=self.request.checkpoint)
+
+    @cached_property
+    def paper(self) -> Paper:
+        """The paper whose tables, tasks and recipe count."""
+        return self.request.source(self.measured)
+
+    @cached_property
+    def evidence(self) -> Evidence | None:
+        """The stored predictions, where intervals over examples are asked for."""
+        return Evidence(self.store, self.measured, draws=DRAWS, as_stored=True) if self.request.examples else None
+
+
+@dataclass(frozen=True)
+class TableFile:
+    """What a file of this folder ends in: the tables of one name.
+
+    `shows`: whether these are an experiment's own tables, printed where none is named. `warns_once`: what must be said
+    of the data stands with the first of several tables alone.
+    """
+
+    name: str
+    what: str  # one line for a list of tables
+    make: Callable[[ReportSource], Sequence[Table]]
+    shows: Callable[[Measured], bool] = lambda measured: False
+    warns_once: bool = False
 
 
 def paper_of(measured: Measured) -> Paper:

@@ -7,12 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hashbench.papers.column import Column
-from hashbench.results.measured import measure
 from hashbench.results.robustness import AVERAGE, Curve, Robustness, find_model, measure_robustness
 from hashbench.statistics.estimates import Estimate
-from hashbench.store.engine import Store
-from hashbench.tables.notes import provenance, warnings
-from hashbench.tables.request import paper_of
+from hashbench.tables.request import ReportSource, TableFile
 from hashbench.tables.table import Cell, Row, Table
 
 PERCENT = 100.0
@@ -40,20 +37,16 @@ CODER_FACTS = (
 Line = dict[str, str | float | int | None]
 
 
-def robustness_tables(store: Store, experiment: str | None = None, versus: str | None = None) -> list[Table]:
+def robustness_tables(source: ReportSource) -> list[Table]:
     """A table of scores a task and of the average, one of the data sets, one of the coders; their rows: `tidy`.
 
-    `versus`: the model that all others are compared with, the experiment's baseline if None. Raises InputError where
-    nothing was measured, or for an unknown model.
+    Raises InputError where nothing was measured, or for an unknown model to compare with.
     """
-    found = measure_robustness(store, experiment)
-    other = find_model(found, versus) if versus else _baseline(found)
-    measured = measure(store, found.experiment.name)
-    paper = paper_of(measured)
-    first, *further = [_task_table(found, task, other) for task in found.tasks()]
-    first = replace(first, warnings=tuple(warnings(measured, paper, first)), records=tuple(tidy(found, other)))
-    first = replace(first, provenance=tuple(provenance(measured, paper, first)))
-    return [first, *(replace(table, records=()) for table in (*further, _data_table(found), _coder_table(found)))]
+    found = measure_robustness(source.store, source.request.experiment)
+    versus = find_model(found, source.request.versus) if source.request.versus else _baseline(found)
+    first, *further = [_task_table(found, task, versus) for task in found.tasks()]
+    rest = (*further, _data_table(found), _coder_table(found))
+    return [replace(first, records=tuple(tidy(found, versus))), *(replace(table, records=()) for table in rest)]
 
 
 def _baseline(found: Robustness) -> str | None:
@@ -226,3 +219,10 @@ def _line(
     )  # fmt: skip
     return dict(zip(TIDY, values, strict=True))
 
+
+TABLE = TableFile(
+    "robustness",
+    "what models keep of their scores under noise in the texts",
+    robustness_tables,
+    warns_once=True,
+)

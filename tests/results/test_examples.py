@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hashbench.rendering.registry import render
-from hashbench.results.examples import _ends
+from hashbench.statistics.estimates import percentile_interval
 from hashbench.store.engine import Store
 from hashbench.tables.report import tables
 from hashbench.tables.request import ReportRequest
@@ -58,6 +58,5 @@ def test_the_legend_tells_the_two_spreads_apart(small_store: Store) -> None:
 
 
 def test_undefined_draws_are_left_out() -> None:
-    found = _ends(np.array([np.nan, 0.2, 0.2, np.nan]), 4)
-    assert found is not None and (found.low, found.high) == (0.2, 0.2)
-    assert _ends(np.array([np.nan]), 1) is None
+    assert percentile_interval(np.array([np.nan, 0.2, 0.2, np.nan])) == (0.2, 0.2)
+    assert percentile_interval(np.array([np.nan])) is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from hashbench.cli.output import print_tables
 from hashbench.rendering.registry import render
 from hashbench.results.origins import scratch_warning, starts
+from hashbench.results.runs import MeasuredRun, RunOrigin
 from hashbench.tables.report import tables
 from hashbench.tables.request import ReportRequest
 from tests.databases import made_up
@@ -21,8 +23,13 @@ NONE = {"model": {"weights": None}}
 OLDER = {"model": {}}  # written before there were published weights
 
 
+def _runs(*labelled: tuple[str, dict[str, Any]]) -> list[MeasuredRun]:
+    run = MeasuredRun("1", "finetune", "", "cola", 0, "tiny", {}, "done", "", "", "", RunOrigin())
+    return [replace(run, model=model, spec=spec) for model, spec in labelled]
+
+
 def test_starts_are_named_once() -> None:
-    runs = [("b", RANDOM), ("c", PUBLISHED), ("a", RANDOM), ("b", RANDOM), ("p", NONE), ("o", OLDER)]
+    runs = _runs(("b", RANDOM), ("c", PUBLISHED), ("a", RANDOM), ("b", RANDOM), ("p", NONE), ("o", OLDER))
     assert starts(runs) == [
         "none for a, b (random weights: from scratch)",
         "published weights google/canine-c (sha256 01234567) for c",
@@ -32,8 +39,8 @@ def test_starts_are_named_once() -> None:
 
 def test_from_scratch_is_said_loudly() -> None:
     floor: dict[str, Any] = {"kind": "floor"}
-    assert scratch_warning([("m", floor), ("p", NONE), ("o", OLDER), ("c", PUBLISHED)]) == []
-    assert scratch_warning([("b", RANDOM), ("a", RANDOM), ("b", RANDOM)]) == [
+    assert scratch_warning(_runs(("m", floor), ("p", NONE), ("o", OLDER), ("c", PUBLISHED))) == []
+    assert scratch_warning(_runs(("b", RANDOM), ("a", RANDOM), ("b", RANDOM))) == [
         "FROM SCRATCH: a, b: random weights, trained on the task alone; not the published model."
     ]
 

@@ -27,6 +27,7 @@ from hashbench.store.finishing import finish
 from hashbench.store.planning import RunRow, add_experiment
 from hashbench.store.queue import claim
 from hashbench.store.result import Metric, Predictions, Result
+from hashbench.tables.request import ReportSource
 from hashbench.tables.robustness import robustness_tables
 
 N = 200
@@ -158,7 +159,7 @@ def test_without_predictions_there_are_scores_and_no_intervals(tmp_path: Path) -
     found = measure_robustness(build(tmp_path / "r.db", keep=False))
     strong = found.curve("strong", "sst2", "swap")
     assert strong is not None and strong.kept(2).value == pytest.approx(0.8) and math.isnan(strong.kept(2).low)
-    assert "80.0" in render(robustness_tables(build(tmp_path / "s.db", keep=False)))
+    assert "80.0" in render(robustness_tables(ReportSource(build(tmp_path / "s.db", keep=False))))
 
 
 def test_other_outputs_at_rate_0_than_the_fine_tunings_are_said(tmp_path: Path) -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hashbench.results.measured import Entry, Measured, measure
+from hashbench.results.entries import Entry
+from hashbench.results.measured import Measured, measure
 from hashbench.store.engine import Store
 from hashbench.tables.cells import average_cell, score_cell
 from hashbench.tables.report import tables

@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from hashbench.papers.column import Column
-from hashbench.results.measured import Measured, MeasuredRun
+from hashbench.results.measured import Measured
+from hashbench.results.runs import MeasuredRun
 from hashbench.tables.table import Row, Table
 
 RATIOS = ("prr", "prr_average", "drop", "gain")  # measures that stand on the baseline's runs too

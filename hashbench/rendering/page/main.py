@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from hashbench.papers.paper import find_layout, load_paper, papers
+from hashbench.papers.paper import papers
 from hashbench.rendering.page.claims import claims_of
 from hashbench.rendering.page.document import Content, PageFigure, document
 from hashbench.results.measured import Measured, measure
@@ -23,19 +23,16 @@ def page(store: Store, request: ReportRequest = ReportRequest(), figures: Iterab
 
     Raises InputError for an experiment, paper or table that is not there.
     """
-    numbers = request.numbers()
     measured = measure(store, request.experiment, checkpoint=request.checkpoint)
     source = request.source(measured)
-    for number in numbers:
-        find_layout(source, number)
+    shown = tables(store, request) if request.table else []
     name = measured.experiment.name
     own = tables(store, replace(request, experiment=name, paper=None, table=None))
     known = count_known(source, measured) > 0
-    shown: list[Table] = []
-    for each in [source.name] if known or numbers or request.paper else papers():  # labels of one's own are no paper's
-        wanted = ",".join(numbers or load_paper(each).tables)
-        printed = tables(store, replace(request, experiment=name, paper=each, table=wanted))
-        shown += [one for one in printed if numbers or _is_filled(one, measured, known=known)]
+    for each in [source.name] if known or request.paper else papers():  # labels of one's own are no paper's
+        if not request.table:
+            printed = tables(store, replace(request, experiment=name, paper=each, table="paper"))
+            shown += [table for table in printed if _is_filled(table, measured, known=known)]
     claims = claims_of(store, replace(request, experiment=name))
     return document(Content(measured, tuple(own), tuple(shown), claims, tuple(figures)))
 

@@ -1,0 +1,103 @@
+"""A run as the store knows it and what it scored: the smallest pieces of the read model."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+SCRATCH = "from scratch"  # how a table marks random weights in the place of published ones
+
+
+@dataclass(frozen=True)
+class RunOrigin:
+    """Under which circumstances a run was finished."""
+
+    git_commit: str = ""
+    has_diff: bool = False
+    hardware: str = ""
+    packages: tuple[tuple[str, str], ...] = ()
+    notes: tuple[tuple[str, str], ...] = ()  # what a table must say about the run, by topic
+    seconds: float = 0.0
+    finished_at: float | None = None
+
+
+@dataclass(frozen=True)
+class MeasuredRun:
+    """A run of the experiment under one label, finished or not."""
+
+    run_id: str
+    kind: str  # as the sweep stored it
+    model: str
+    task: str | None
+    seed: int | None
+    encoder: str
+    spec: dict[str, Any]  # JSON: what the run was to do
+    state: str
+    reason: str
+    fingerprint: str
+    metric: str  # that the experiment reads; '' where it reads none
+    origin: RunOrigin
+
+    @property
+    def is_scored(self) -> bool:
+        """Whether it is a training on a task. A trivial baseline is none, nor is what measures a trained model."""
+        return self.task is not None and self.kind not in ("floor", "robustness", "efficiency")
+
+    @property
+    def precision(self) -> str:
+        """As found where the worker noted it, else as asked; '' for a trivial baseline."""
+        asked = str(self.spec["finetune"]["precision"]) if "finetune" in self.spec and self.is_scored else ""
+        return dict(self.origin.notes).get("precision_found", asked)
+
+    @property
+    def weights(self) -> Any:
+        """{"sha256": ...} of published weights, "random" for none in their place, None: its model has none."""
+        return self.spec.get("model", {}).get("weights")
+
+    @property
+    def from_scratch(self) -> bool:
+        """Whether it started from random weights although its model has published ones."""
+        return self.weights == "random"
+
+
+@dataclass(frozen=True)
+class SeedScore:
+    """One score of one run, in its natural range; None with a reason where it is undefined."""
+
+    run: MeasuredRun
+    metric: str
+    split: str
+    own: bool
+    value: float | None
+    reason: str
+
+
+def run_of(row: Any, origin: Any) -> MeasuredRun:
+    """A row of queries.RUNS with the row of queries.ORIGINS of the same run (None: not finished)."""
+    return MeasuredRun(
+        run_id=row["run_id"],
+        kind=row["kind"],
+        model=row["model"],
+        task=row["task"],
+        seed=row["seed"],
+        encoder=row["encoder"],
+        spec=json.loads(row["spec"]),
+        state=row["state"],
+        reason=row["reason"] or "",
+        fingerprint=row["data_fingerprint"] or "",
+        metric=row["metric"] or "",
+        origin=RunOrigin() if origin is None else _origin(origin),
+    )
+
+
+def _origin(row: Any) -> RunOrigin:
+    return RunOrigin(
+        git_commit=row["git_commit"] or "",
+        has_diff=bool(row["has_diff"]),
+        hardware=row["hardware_name"] or "",
+        packages=tuple(sorted(json.loads(row["packages"] or "{}").items())),
+        notes=tuple(sorted(json.loads(row["notes"] or "{}").items())),
+        seconds=row["seconds"] or 0.0,
+        finished_at=row["finished_at"],
+    )
