@@ -1,28 +1,20 @@
-"""Decided claims as a table: verdicts in words and numbers, the same in every format."""
+"""Decided claims as tables, and as rows for programs."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+from hashbench.claims import words
 from hashbench.claims.decide import Decided, Decision
-from hashbench.claims.grammar import Claim
 from hashbench.claims.report import DecidedClaims, claim_sections
-from hashbench.claims.rule import OUTCOMES, Outcome
+from hashbench.claims.rule import Outcome
 from hashbench.papers.column import Column
 from hashbench.store.engine import Store
 from hashbench.tables.request import ReportRequest
 from hashbench.tables.table import Cell, Row, Table, Tone
 
-FEW = 3  # tasks that are named beside a verdict; all are below
-BOUND_OURS = "bound-ours"
-SIGNS = {"greater": "> 0", "interaction": "> 0"}
-PLURALS: dict[Outcome, str] = {
-    "holds": "hold", "fails": "fail", "undecided": "undecided", "not measured": "not measured"
-}  # fmt: skip
 TONES: dict[Outcome, Tone] = {"holds": "good", "fails": "bad", "undecided": "open", "not measured": "none"}
-NOT_HERE = ": not in this experiment"
 COLUMNS = tuple(
     Column(name.replace(" ", "_"), "", "text", name)
     for name in ("verdict", "statement", "measured", "claimed", "paper", "stands on", "remarks")
@@ -35,126 +27,6 @@ def claim_tables(store: Store, request: ReportRequest = ReportRequest()) -> list
     return [verdict_table(section, parts=request.parts) for section in claim_sections(store, request)]
 
 
-def claimed(claim: Claim) -> str:
-    """What is claimed of the number that is printed.
-
-    >>> from hashbench.claims.published import claims_of
-    >>> [claimed(claim) for claim in claims_of("hashformers")[:4]]
-    ['> 0 (~: within 0.5)', 'within 4.2', 'within 4.2', 'at least 0']
-    """
-    if claim.kind in SIGNS:
-        return SIGNS[claim.kind]
-    if claim.kind == "ordering":
-        return f"> 0 (~: within {claim.bound:g})"
-    if claim.kind == "equal_within":
-        return f"within {claim.bound:g}"
-    if claim.kind == "count":
-        return f"{claim.expected:g} within {claim.bound:g}"
-    return f"at least {claim.bound:g}"
-
-
-def quantity(claim: Claim) -> str:
-    """What the printed number is: a difference, a ratio, or a number.
-
-    >>> from hashbench.claims.published import claims_of
-    >>> quantity(claims_of("hashformers")[1])
-    'difference'
-    """
-    return {"count": "number", "ratio_at_least": "ratio"}.get(claim.kind, "difference")
-
-
-def number(value: float, claim: Claim, *, signed: bool = True) -> str:
-    """A value in the claim's unit; differences with their sign."""
-    sign = "+" if signed and claim.kind not in ("count", "ratio_at_least") else ""
-    if claim.unit == "params":
-        return f"{value:{sign},.0f}"
-    return f"{value:{sign}.3f}" if claim.unit in ("x", "Mi", "K", "M", "MB", "KB") else f"{value:{sign}.2f}"
-
-
-def measured(claim: Claim, decision: Decision) -> str:
-    """'+1.57 [+0.60, +2.55] percent', or nothing where there is no number."""
-    if decision.value is None:
-        return ""
-    interval = ""
-    if decision.low is not None and decision.high is not None:
-        interval = f" [{number(decision.low, claim)}, {number(decision.high, claim)}]"
-    return f"{number(decision.value, claim)}{interval} {claim.unit}"
-
-
-def stands_on(decision: Decision) -> str:
-    """'2 seeds (0, 1); 1,150 examples of rte, sst2', as far as it is known; many tasks are counted."""
-    parts = []
-    if decision.exact:
-        parts.append("exact")
-    if decision.seeds and decision.timed:
-        parts.append(f"{len(decision.seeds)} timed run{'s' if len(decision.seeds) > 1 else ''}")
-    elif decision.seeds:
-        listed = ", ".join(map(str, decision.seeds))
-        parts.append(f"{len(decision.seeds)} seed{'s' if len(decision.seeds) > 1 else ''} ({listed})")
-    if decision.n_examples:
-        tasks = ", ".join(decision.tasks) if len(decision.tasks) <= FEW else f"{len(decision.tasks)} tasks"
-        parts.append(f"{decision.n_examples:,} examples of {tasks}")
-    return "; ".join(parts)
-
-
-def remarks(decided: Decided) -> list[str]:
-    """How a verdict is to be read: marks, the tags that matter, and fewer seeds than the claim asks for."""
-    remarked = list(decided.marks) if decided.outcome != "not measured" else []
-    if BOUND_OURS in decided.claim.tags:
-        remarked.append(f"[{BOUND_OURS}] the threshold is not the paper's")
-    if decided.claim.published_holds == "no":
-        remarked.append("the paper's own numbers do not give it")
-    wanted = wanted_seeds(decided.claim)
-    if wanted and 1 < len(decided.seeds) < wanted and not decided.shown.timed:
-        remarked.append(f"{len(decided.seeds)} of the {wanted} seeds asked for")
-    return remarked
-
-
-def wanted_seeds(claim: Claim) -> int | None:
-    """The least number of seeds that a claim asks for ('3 x 2 hash seeds': 3), None where it asks for none."""
-    for need in claim.needs.split(";"):
-        key, _, value = need.strip().partition("=")
-        if key == "seeds" and value.split(" ")[0].isdigit():
-            return int(value.split(" ")[0])
-    return None
-
-
-def tally(outcomes: Iterable[Outcome]) -> dict[Outcome, int]:
-    """How many of each, in the order of the rule."""
-    counts = Counter(outcomes)
-    return {outcome: counts[outcome] for outcome in OUTCOMES}
-
-
-def tally_words(counts: dict[Outcome, int]) -> str:
-    """'2 hold, 1 undecided'.
-
-    >>> tally_words({"holds": 1, "fails": 0, "undecided": 2, "not measured": 0})
-    '1 holds, 2 undecided'
-    """
-    parts = [f"{n} {PLURALS[outcome] if n > 1 else outcome}" for outcome, n in counts.items() if n]
-    return ", ".join(parts)
-
-
-def closing(decided: Sequence[Decided]) -> list[str]:
-    """The counts at the end, and what 95 % means of so many."""
-    counts = tally(claim.outcome for claim in decided)
-    by_interval = sum(claim.outcome in ("holds", "fails") and not claim.shown.exact for claim in decided)
-    n = counts["holds"] + counts["fails"]
-    lines = [f"{len(decided)} claims: " + ", ".join(f"{count} {outcome}" for outcome, count in counts.items()) + "."]
-    if n:
-        lines.append(f"{n} decided, {n - by_interval} of them by exact counts and {by_interval} by a 95 % interval"
-                     + (": of that many a few are wrong by chance." if by_interval > 9 else "."))  # fmt: skip
-    return lines
-
-
-READING = (
-    "holds: the whole 95 % interval lies on the claimed side; fails: wholly on the other; else undecided. Intervals "
-    "are over matched seeds and over examples drawn with replacement, together; with one seed over examples alone, and "
-    "then speak of these trained models, not of their methods. 'exact': counts of the models at the paper's size. A "
-    "verdict speaks of what was measured here: 'fails' refutes no paper, 'holds' confirms none at its scale."
-)
-
-
 def verdict_table(section: DecidedClaims, *, parts: bool = False) -> Table:
     """Decided claims as a table of words, folded by their number. `parts`: each part of a claim below it."""
     basis = dict(section.provenance)
@@ -165,7 +37,7 @@ def verdict_table(section: DecidedClaims, *, parts: bool = False) -> Table:
     rows: list[Row] = []
     for number, members in by_number.items():
         named = dict.fromkeys(place for each in members for place in each.claim.section.split(", ") if place)
-        counts = tally_words(tally(each.outcome for each in members))
+        counts = words.tally_words(words.tally(each.outcome for each in members))
         heading = f"{number}  {', '.join(named)}{': ' if named else ''}{counts}"
         for each in members:
             rows += [_row(each, heading), *(_part_row(part, each, heading) for part in _parts(each, parts))]
@@ -176,13 +48,13 @@ def verdict_table(section: DecidedClaims, *, parts: bool = False) -> Table:
         records += [claim | _flat(part_record(part)) for part in _parts(each, parts)]
     document = {
         "paper": section.paper, "title": section.title, "warnings": list(section.warnings), "measured_on": basis,
-        "notes": list(section.notes), "counts": tally(each.outcome for each in section.decided),
+        "notes": list(section.notes), "counts": words.tally(each.outcome for each in section.decided),
         "claims": [record(each) | scale | {"parts": [part_record(part) for part in each.parts]}
                    for each in section.decided],
     }  # fmt: skip
     return Table(
         section.paper, "claims", section.title, section.experiment, COLUMNS, tuple(rows), section.warnings,
-        section.provenance, notes=(*closing(section.decided), *section.notes, "", READING), published=False,
+        section.provenance, notes=(*words.closing(section.decided), *section.notes, "", words.READING), published=False,
         records=tuple(records), document=document,
     )  # fmt: skip
 
@@ -195,18 +67,18 @@ def _parts(decided: Decided, wanted: bool) -> tuple[Decision, ...]:
 def _row(decided: Decided, heading: str) -> Row:
     """A claim: its cells for a table, its sentences for a terminal."""
     claim, shown = decided.claim, decided.shown
-    missing = _missing(decided.missing)
+    missing = words.lacks(decided.missing)
     texts = (
-        decided.outcome, claim.statement or f"{claim.left} {claim.right} {claim.column}", measured(claim, shown),
-        claimed(claim), "" if claim.expected is None else number(claim.expected, claim), stands_on(shown),
-        "; ".join(filter(None, [*remarks(decided), missing])),
+        decided.outcome, claim.statement or f"{claim.left} {claim.right} {claim.column}", words.measured(claim, shown),
+        words.claimed(claim), "" if claim.expected is None else words.number(claim.expected, claim),
+        words.stands_on(shown), "; ".join(filter(None, [*words.remarks(decided), missing])),
     )  # fmt: skip
-    sentences = filter(None, ("; ".join([_evidence(decided), *remarks(decided)]), missing))
+    sentences = filter(None, ("; ".join([words.evidence(decided), *words.remarks(decided)]), missing))
     return Row(claim.id, claim.id, _cells(texts, decided.outcome), "claim", section=heading, details=tuple(sentences))
 
 
 def _part_row(part: Decision, decided: Decided, heading: str) -> Row:
-    value, why = measured(decided.claim, part), "; ".join((*part.marks, *part.missing))
+    value, why = words.measured(decided.claim, part), "; ".join((*part.marks, *part.missing))
     sentence = f"- {part.part}: {part.outcome} {value}" + (f" ({why})" if why else "")
     texts = (part.outcome, part.part, value, "", "", "", why)
     return Row(decided.claim.id, "", _cells(texts, part.outcome), "claim", section=heading, details=(sentence,))
@@ -217,31 +89,6 @@ def _cells(texts: Sequence[str], outcome: Outcome) -> dict[str, Cell]:
     return cells | {"verdict": Cell(text=outcome, tone=TONES[outcome])}
 
 
-def _evidence(decided: Decided) -> str:
-    """'difference +1.57 [+0.60, +2.55] percent, claimed > 0 (paper: 3.6); 1 seed (0); ...'."""
-    claim, shown = decided.claim, decided.shown
-    value = measured(claim, shown)
-    unknown = claim.expected is None or claim.kind == "count"  # a count's number is what is claimed
-    paper = "" if unknown else f" (paper: {number(claim.expected or 0.0, claim)})"
-    what = f"{quantity(claim)} {value}, claimed " if value else "claimed "
-    of = f"; of {len(decided.parts)} parts this one: {shown.part}" if value and len(decided.parts) > 1 else ""
-    stands = stands_on(shown)
-    return f"{what}{claimed(claim)}{paper}" + (f"; {stands}" if value and stands else "") + of
-
-
-def _missing(missing: Sequence[str]) -> str:
-    """'missing: ...', lacks of one kind together."""
-    absent = [why.removeprefix("model ").removesuffix(NOT_HERE) for why in missing if why.endswith(NOT_HERE)]
-    by_reason: dict[str, list[str]] = {}
-    for why in missing:
-        if not why.endswith(NOT_HERE):
-            what, _, reason = why.partition(": ")
-            by_reason.setdefault(reason, []).append(what)
-    parts = [f"not in this experiment: {', '.join(absent)}"] if absent else []
-    parts += [f"{', '.join(whats)}: {reason}" for reason, whats in by_reason.items()]
-    return f"missing: {'; '.join(parts)}" if parts else ""
-
-
 def record(decided: Decided) -> Record:
     """A claim with its verdict as plain values: what JSON holds, and CSV with lists as text."""
     claim, shown = decided.claim, decided.shown
@@ -249,7 +96,7 @@ def record(decided: Decided) -> Record:
         "id": claim.id, "paper": claim.paper, "section": claim.section, "statement": claim.statement,
         "kind": claim.kind, "left": claim.left, "right": claim.right, "column": claim.column, "bound": claim.bound,
         "unit": claim.unit, "verdict": decided.outcome, **_numbers(shown), "decided_part": shown.part,
-        "n_parts": len(decided.parts), "remarks": remarks(decided), "missing": list(decided.missing),
+        "n_parts": len(decided.parts), "remarks": words.remarks(decided), "missing": list(decided.missing),
         "expected": claim.expected, "published_holds": claim.published_holds, "needs": claim.needs,
         "note": claim.note,
     }  # fmt: skip

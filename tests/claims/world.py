@@ -58,3 +58,11 @@ def build(path: Path, runs: Sequence[Answers | HandRun], **config: object) -> St
     while held := claim(store, experiment, worker="w", lease_s=60, max_attempts=1, environment=Environment("h")):
         finish(store, held, results[held.run_id])
     return store
+
+
+def claims_file(folder: Path, rows: Sequence[dict[str, str]]) -> Path:
+    """A CSV of claims in a folder."""
+    names = ["id", "kind", "left", "right", "column", "bound", "expected", "unit", "needs", "note", "paper"]
+    lines = [",".join('"' + row.get(name, "") + '"' for name in names) for row in rows]
+    (folder / "own.csv").write_text("\n".join([",".join(names), *lines]) + "\n")
+    return folder / "own.csv"

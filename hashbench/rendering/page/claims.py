@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hashbench.claims import table as words
+from hashbench.claims import words
 from hashbench.claims.decide import Decided
 from hashbench.claims.report import claim_sections
 from hashbench.claims.rule import Outcome

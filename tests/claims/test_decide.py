@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from hashbench.claims.decide import ALIKE, AT_FLOOR, NO_SPREAD, ONE_RUN, ONE_SEED, SEEDS_ONLY, Decided
 from hashbench.claims.report import claim_sections
-from hashbench.claims.table import claim_tables
 from hashbench.errors import InputError
-from hashbench.rendering.registry import render
 from hashbench.store.engine import Store
 from hashbench.tables.request import ReportRequest
-from tests.claims.world import Answers, build
+from tests.claims.world import Answers, build, claims_file
 from tests.databases.hand_made import HandRun
 
 DRAWS = 500
@@ -36,16 +33,9 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
     return build(tmp_path_factory.mktemp("claims") / "results.db", RUNS)
 
 
-def _file(folder: Path, rows: Sequence[dict[str, str]]) -> Path:
-    names = ["id", "kind", "left", "right", "column", "bound", "expected", "unit", "needs", "note", "paper"]
-    lines = [",".join('"' + row.get(name, "") + '"' for name in names) for row in rows]
-    (folder / "own.csv").write_text("\n".join([",".join(names), *lines]) + "\n")
-    return folder / "own.csv"
-
-
 def _decide(store: Store, folder: Path, **row: str) -> Decided:
     whole = {"id": "own-1", "kind": "greater", "right": "weak", "column": "sst2", "unit": "percent", **row}
-    sections = claim_sections(store, ReportRequest(claims_file=_file(folder, [whole])), draws=DRAWS)
+    sections = claim_sections(store, ReportRequest(claims_file=claims_file(folder, [whole])), draws=DRAWS)
     return sections[-1].decided[0]
 
 
@@ -187,7 +177,7 @@ def test_without_a_spread_nothing_can_be_decided_and_that_is_an_error(tmp_path: 
     several = [{"id": f"own-{i}", "kind": "greater", "left": "strong", "right": "weak", "unit": "percent",
                 "column": column} for i, column in enumerate(("sst2", "total_params"))]  # fmt: skip
     with pytest.raises(InputError, match="no claim can be decided"):
-        claim_sections(store, ReportRequest(claims_file=_file(tmp_path, several)), draws=DRAWS)
+        claim_sections(store, ReportRequest(claims_file=claims_file(tmp_path, several)), draws=DRAWS)
     assert NO_SPREAD.startswith("one seed")
 
 
@@ -210,27 +200,3 @@ def test_the_experiments_own_claims_are_decided_without_a_paper(tmp_path: Path) 
     store = build(tmp_path / "results.db", RUNS[:6], claims=[own])
     sections = claim_sections(store, draws=DRAWS)
     assert [(section.paper, [one.claim.id for one in section.decided]) for section in sections] == [("", ["mine-1"])]
-
-
-def test_text_folds_by_number_and_counts_at_the_end(store: Store, tmp_path: Path) -> None:
-    rows = [{"id": "own-1a", "left": "strong"}, {"id": "own-1b", "left": "min(chance,coin)"}]
-    whole = [{"kind": "greater", "right": "weak", "column": "sst2", "unit": "percent", **row} for row in rows]
-    text = render(claim_tables(store, ReportRequest(claims_file=_file(tmp_path, whole), parts=True)), width=200)
-    assert "own-1  1 holds, 1 fails" in text
-    assert "2 claims: 1 holds, 1 fails, 0 undecided, 0 not measured." in text
-    assert "- coin > weak: sst2: fails" in text
-    assert "3 seeds (0, 1, 2); 400 examples of sst2" in text
-
-
-def test_json_holds_parts_and_csv_a_row_a_claim(store: Store, tmp_path: Path) -> None:
-    row = {"id": "own-1", "kind": "greater", "left": "min(strong,good)", "right": "weak", "column": "sst2",
-           "unit": "percent", "note": "[bound-ours] words"}  # fmt: skip
-    tables = claim_tables(store, ReportRequest(claims_file=_file(tmp_path, [row])))
-    found = json.loads(render(tables, "json"))
-    assert found[0]["counts"] == {"holds": 1, "fails": 0, "undecided": 0, "not measured": 0}
-    assert [part["part"] for part in found[0]["claims"][0]["parts"]] == ["strong > weak: sst2", "good > weak: sst2"]
-    assert any("bound-ours" in remark for remark in found[0]["claims"][0]["remarks"])
-    lines = render(tables, "csv").splitlines()
-    assert len(lines) == 2 and lines[0].startswith("id,paper,section,statement,kind")
-    assert "| own-1 | **holds** |" in render(tables, "md")
-    assert r"own-1 & \textbf{holds}" in render(tables, "latex")

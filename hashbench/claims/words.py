@@ -1,0 +1,161 @@
+"""A decided claim in words and numbers: the same in every format."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from hashbench.claims.decide import Decided, Decision
+from hashbench.claims.grammar import Claim
+from hashbench.claims.rule import OUTCOMES, Outcome
+
+FEW = 3  # tasks that are named beside a verdict; all are below
+BOUND_OURS = "bound-ours"
+SIGNS = {"greater": "> 0", "interaction": "> 0"}
+PLURALS: dict[Outcome, str] = {
+    "holds": "hold", "fails": "fail", "undecided": "undecided", "not measured": "not measured"
+}  # fmt: skip
+NOT_HERE = ": not in this experiment"
+READING = (
+    "holds: the whole 95 % interval lies on the claimed side; fails: wholly on the other; else undecided. Intervals "
+    "are over matched seeds and over examples drawn with replacement, together; with one seed over examples alone, and "
+    "then speak of these trained models, not of their methods. 'exact': counts of the models at the paper's size. A "
+    "verdict speaks of what was measured here: 'fails' refutes no paper, 'holds' confirms none at its scale."
+)
+
+
+def claimed(claim: Claim) -> str:
+    """What is claimed of the number that is printed.
+
+    >>> from hashbench.claims.published import claims_of
+    >>> [claimed(claim) for claim in claims_of("hashformers")[:4]]
+    ['> 0 (~: within 0.5)', 'within 4.2', 'within 4.2', 'at least 0']
+    """
+    if claim.kind in SIGNS:
+        return SIGNS[claim.kind]
+    if claim.kind == "ordering":
+        return f"> 0 (~: within {claim.bound:g})"
+    if claim.kind == "equal_within":
+        return f"within {claim.bound:g}"
+    if claim.kind == "count":
+        return f"{claim.expected:g} within {claim.bound:g}"
+    return f"at least {claim.bound:g}"
+
+
+def quantity(claim: Claim) -> str:
+    """What the printed number is: a difference, a ratio, or a number.
+
+    >>> from hashbench.claims.published import claims_of
+    >>> quantity(claims_of("hashformers")[1])
+    'difference'
+    """
+    return {"count": "number", "ratio_at_least": "ratio"}.get(claim.kind, "difference")
+
+
+def number(value: float, claim: Claim, *, signed: bool = True) -> str:
+    """A value in the claim's unit; differences with their sign."""
+    sign = "+" if signed and claim.kind not in ("count", "ratio_at_least") else ""
+    if claim.unit == "params":
+        return f"{value:{sign},.0f}"
+    return f"{value:{sign}.3f}" if claim.unit in ("x", "Mi", "K", "M", "MB", "KB") else f"{value:{sign}.2f}"
+
+
+def measured(claim: Claim, decision: Decision) -> str:
+    """'+1.57 [+0.60, +2.55] percent', or nothing where there is no number."""
+    if decision.value is None:
+        return ""
+    interval = ""
+    if decision.low is not None and decision.high is not None:
+        interval = f" [{number(decision.low, claim)}, {number(decision.high, claim)}]"
+    return f"{number(decision.value, claim)}{interval} {claim.unit}"
+
+
+def stands_on(decision: Decision) -> str:
+    """'2 seeds (0, 1); 1,150 examples of rte, sst2', as far as it is known; many tasks are counted."""
+    parts = []
+    if decision.exact:
+        parts.append("exact")
+    if decision.seeds and decision.timed:
+        parts.append(f"{len(decision.seeds)} timed run{'s' if len(decision.seeds) > 1 else ''}")
+    elif decision.seeds:
+        listed = ", ".join(map(str, decision.seeds))
+        parts.append(f"{len(decision.seeds)} seed{'s' if len(decision.seeds) > 1 else ''} ({listed})")
+    if decision.n_examples:
+        tasks = ", ".join(decision.tasks) if len(decision.tasks) <= FEW else f"{len(decision.tasks)} tasks"
+        parts.append(f"{decision.n_examples:,} examples of {tasks}")
+    return "; ".join(parts)
+
+
+def remarks(decided: Decided) -> list[str]:
+    """How a verdict is to be read: marks, the tags that matter, and fewer seeds than the claim asks for."""
+    remarked = list(decided.marks) if decided.outcome != "not measured" else []
+    if BOUND_OURS in decided.claim.tags:
+        remarked.append(f"[{BOUND_OURS}] the threshold is not the paper's")
+    if decided.claim.published_holds == "no":
+        remarked.append("the paper's own numbers do not give it")
+    wanted = wanted_seeds(decided.claim)
+    if wanted and 1 < len(decided.seeds) < wanted and not decided.shown.timed:
+        remarked.append(f"{len(decided.seeds)} of the {wanted} seeds asked for")
+    return remarked
+
+
+def wanted_seeds(claim: Claim) -> int | None:
+    """The least number of seeds that a claim asks for ('3 x 2 hash seeds': 3), None where it asks for none."""
+    for need in claim.needs.split(";"):
+        key, _, value = need.strip().partition("=")
+        if key == "seeds" and value.split(" ")[0].isdigit():
+            return int(value.split(" ")[0])
+    return None
+
+
+def tally(outcomes: Iterable[Outcome]) -> dict[Outcome, int]:
+    """How many of each, in the order of the rule."""
+    counts = Counter(outcomes)
+    return {outcome: counts[outcome] for outcome in OUTCOMES}
+
+
+def tally_words(counts: dict[Outcome, int]) -> str:
+    """'2 hold, 1 undecided'.
+
+    >>> tally_words({"holds": 1, "fails": 0, "undecided": 2, "not measured": 0})
+    '1 holds, 2 undecided'
+    """
+    parts = [f"{n} {PLURALS[outcome] if n > 1 else outcome}" for outcome, n in counts.items() if n]
+    return ", ".join(parts)
+
+
+def closing(decided: Sequence[Decided]) -> list[str]:
+    """The counts at the end, and what 95 % means of so many."""
+    counts = tally(claim.outcome for claim in decided)
+    by_interval = sum(claim.outcome in ("holds", "fails") and not claim.shown.exact for claim in decided)
+    n = counts["holds"] + counts["fails"]
+    lines = [f"{len(decided)} claims: " + ", ".join(f"{count} {outcome}" for outcome, count in counts.items()) + "."]
+    if n:
+        lines.append(f"{n} decided, {n - by_interval} of them by exact counts and {by_interval} by a 95 % interval"
+                     + (": of that many a few are wrong by chance." if by_interval > 9 else "."))  # fmt: skip
+    return lines
+
+
+def evidence(decided: Decided) -> str:
+    """'difference +1.57 [+0.60, +2.55] percent, claimed > 0 (paper: 3.6); 1 seed (0); ...'."""
+    claim, shown = decided.claim, decided.shown
+    value = measured(claim, shown)
+    unknown = claim.expected is None or claim.kind == "count"  # a count's number is what is claimed
+    paper = "" if unknown else f" (paper: {number(claim.expected or 0.0, claim)})"
+    what = f"{quantity(claim)} {value}, claimed " if value else "claimed "
+    of = f"; of {len(decided.parts)} parts this one: {shown.part}" if value and len(decided.parts) > 1 else ""
+    stands = stands_on(shown)
+    return f"{what}{claimed(claim)}{paper}" + (f"; {stands}" if value and stands else "") + of
+
+
+def lacks(missing: Sequence[str]) -> str:
+    """'missing: ...', lacks of one kind together."""
+    absent = [why.removeprefix("model ").removesuffix(NOT_HERE) for why in missing if why.endswith(NOT_HERE)]
+    by_reason: dict[str, list[str]] = {}
+    for why in missing:
+        if not why.endswith(NOT_HERE):
+            what, _, reason = why.partition(": ")
+            by_reason.setdefault(reason, []).append(what)
+    parts = [f"not in this experiment: {', '.join(absent)}"] if absent else []
+    parts += [f"{', '.join(whats)}: {reason}" for reason, whats in by_reason.items()]
+    return f"missing: {'; '.join(parts)}" if parts else ""
