@@ -1,0 +1,182 @@
+"""Writes the pages that follow from the code: `keys.md` from the schema, `commands.md` from the command line.
+
+    python docs/generate.py            # writes them
+    python docs/generate.py --check    # exit code 1 if they are not what the code says
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from enum import Enum
+from pathlib import Path
+from typing import Any, get_args
+
+import typer
+from pydantic import BaseModel
+
+from hashbench.cli.app import app
+from hashbench.experiment.schema import Experiment
+
+DOCS = Path(__file__).parent
+
+
+def keys_page() -> str:
+    """One table for each block of an experiment file."""
+    lines = [
+        "# All keys",
+        "",
+        "Every key of an experiment file, with its default. Where the default is `null`, the value follows from",
+        "the model's objective and the encoder's size, or the key is off; the description says which.",
+        "`hashbench check FILE` prints what a file resolves to, `hashbench schema` prints the keys as JSON Schema.",
+    ]
+    for name, block in blocks():
+        lines += ["", f"## {name}", "", first_sentence(block), ""]
+        lines += ["| key | type | default | meaning |", "|---|---|---|---|"]
+        for key, field in block.model_fields.items():
+            default = "required" if field.is_required() else f"`{plain(field.get_default(call_default_factory=True))}`"
+            lines.append(f"| `{key}` | {type_name(field.annotation)} | {default} | {cell(field.description or '')} |")
+    return "\n".join(lines) + "\n"
+
+
+def blocks() -> Iterator[tuple[str, type[BaseModel]]]:
+    """The experiment and each block in it, once, with the key that holds it."""
+    seen: set[type[BaseModel]] = set()
+    waiting: list[tuple[str, Any]] = [("The file", Experiment)]
+    while waiting:
+        name, annotation = waiting.pop(0)
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            if annotation in seen:
+                continue
+            seen.add(annotation)
+            yield name, annotation
+            waiting += [(f"`{key}`", field.annotation) for key, field in annotation.model_fields.items()]
+        else:
+            waiting[:0] = [(name, argument) for argument in get_args(annotation)]
+
+
+def first_sentence(block: type[BaseModel]) -> str:
+    return " ".join((block.__doc__ or "").split())
+
+
+def type_name(annotation: Any) -> str:
+    """A type as a reader of YAML names it."""
+    if annotation is None or annotation is type(None):
+        return "null"
+    names = {int: "whole number", float: "number", str: "text", bool: "true or false"}
+    if annotation in names:
+        return names[annotation]
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return "block"
+    origin = getattr(annotation, "__origin__", None)
+    arguments = [argument for argument in get_args(annotation) if argument is not Ellipsis]
+    if origin is tuple:
+        return "list of " + " or ".join(dict.fromkeys(type_name(argument) for argument in arguments))
+    if origin is dict:
+        return "mapping"
+    if str(origin) == "typing.Literal":
+        return " or ".join(f"`{value}`" for value in arguments)
+    if hasattr(annotation, "__metadata__"):
+        return type_name(arguments[0])
+    if arguments:
+        return " or ".join(dict.fromkeys(type_name(argument) for argument in arguments))
+    return "any value"
+
+
+def plain(value: object) -> str:
+    """A default as YAML writes it."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple):
+        return f"[{', '.join(plain(item) for item in value)}]"
+    if isinstance(value, BaseModel):
+        return "see the block"
+    return str(value)
+
+
+def cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def commands_page() -> str:
+    """Each command with its arguments and options."""
+    lines = [
+        "# All commands",
+        "",
+        "`hashbench COMMAND --help` prints the same. Exit codes: 0 done, 1 some runs failed, 2 wrong input (one line",
+        "says what, where and what to do), 130 and 143 interrupted.",
+    ]
+    for path, command in commands(typer.main.get_command(app), "hashbench"):
+        lines += ["", f"## {path}", "", *help_of(command)]
+        shown = [parameter for parameter in command.params if not getattr(parameter, "hidden", False)]
+        shown = [parameter for parameter in shown if parameter.name != "help"]
+        if shown:
+            lines += ["", "| argument or option | meaning |", "|---|---|"]
+            lines += [f"| `{usage(parameter)}` | {meaning(parameter)} |" for parameter in shown]
+    return "\n".join(lines) + "\n"
+
+
+def commands(command: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """Every command that does something, groups spelled out."""
+    if not hasattr(command, "commands"):
+        yield path, command
+        return
+    if command.callback is not None and command.invoke_without_command and path != "hashbench":
+        yield path, command
+    for name, inner in command.commands.items():
+        if not inner.hidden:
+            yield from commands(inner, f"{path} {name}")
+
+
+def help_of(command: Any) -> list[str]:
+    """The help text as paragraphs, examples as code."""
+    lines: list[str] = []
+    for paragraph in (command.help or "").split("\n\n"):
+        text = " ".join(paragraph.split())
+        head, colon, examples = text.partition(":")
+        if head in ("Example", "Examples"):
+            lines += [f"    {example.strip()}" for example in examples.split("; ")]
+        else:
+            lines += [text]
+        lines += [""]
+    return lines[:-1]
+
+
+def usage(parameter: Any) -> str:
+    if parameter.param_type_name == "argument":
+        return parameter.metavar or str(parameter.name).upper()
+    names = ", ".join([*parameter.opts, *parameter.secondary_opts])
+    return names if parameter.is_flag else f"{names} {parameter.name.upper()}"
+
+
+def meaning(parameter: Any) -> str:
+    text = getattr(parameter, "help", None) or ""
+    kind = parameter.type_descriptor.annotation
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        text += f" One of {', '.join(str(choice.value) for choice in kind)}."
+    default = parameter.default
+    if default not in (None, False):
+        text += f" Default: {getattr(default, 'value', default)}."
+    return cell(text)
+
+
+PAGES = {"keys.md": keys_page, "commands.md": commands_page}
+
+
+def main() -> int:
+    stale = []
+    for name, make in PAGES.items():
+        path, text = DOCS / name, make()
+        if "--check" in sys.argv:
+            stale += [name] if not path.is_file() or path.read_text() != text else []
+        else:
+            path.write_text(text)
+    if stale:
+        print(f"docs: {', '.join(stale)} not up to date; run: python docs/generate.py", file=sys.stderr)
+    return 1 if stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,230 @@
+"""README and docs must stay true: every command in them runs, their files load, their embedding passes the contract."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from hashbench.cli.app import main
+from hashbench.data.glue import GLUE_NAMES
+from hashbench.data.sources import load_task, open_sources
+from hashbench.data.tasks import find_task
+from hashbench.experiment.load import load_experiment
+from hashbench.experiment.models import resolve_models
+from hashbench.store.engine import open_store
+from hashbench.store.status import find_experiment, runs
+from tests.databases.made_up import World, build
+
+ROOT = Path(__file__).resolve().parents[1]
+README, DOCS, EXAMPLE = ROOT / "README.md", ROOT / "docs", ROOT / "results.db.example"
+
+pytestmark = pytest.mark.skipif(not (DOCS.is_dir() and EXAMPLE.is_file()), reason="no docs beside the tests")
+
+# A sweep of seconds, in place of the minutes or days that a documented one takes.
+SHORT = (
+    "seeds=[0] threads=1 keep_weights=best pretrain.steps=2 pretrain.batch_size=4 pretrain.sequence_length=16 "
+    "pretrain.max_documents=20 pretrain.vocabulary_size=400 finetune.epochs=1 finetune.max_length=32 "
+    "finetune.evaluations_per_epoch=1"
+)
+PLACEHOLDERS = {"FILE": "mine.yaml", "FOLDER": "data", "my.yaml": "mine.yaml", "~/data": "data"}
+RUN_IDS = ("3fa2", "ID")  # in place of the first digits of a run
+# Commands that need a model trained on page links or on phrases: the test that runs them.
+ELSEWHERE = {"neighbours": "tests/sweep/test_entity_runs.py"}
+
+
+def pages() -> list[Path]:
+    return [README, *sorted(DOCS.glob("*.md"))] if DOCS.is_dir() else []
+
+
+def blocks(page: Path) -> list[str]:
+    """The indented code blocks of a page, without their indentation."""
+    kept: list[str] = []
+    current: list[str] = []
+    for line in [*page.read_text().splitlines(), "end"]:
+        if line.startswith("    ") or (current and not line.strip()):
+            current.append(line[4:])
+        elif current:
+            kept.append("\n".join(current).strip("\n"))
+            current = []
+    return kept
+
+
+def block(page: Path, start: str) -> str:
+    return next(each for each in blocks(page) if each.startswith(start))
+
+
+def commands() -> list[str]:
+    """Every command with an argument, in a block or between backticks, without its comment."""
+    lines: list[str] = []
+    for page in pages():
+        shown = [line for each in blocks(page) for line in each.splitlines() if line.startswith("hashbench ")]
+        shown += re.findall(r"`(hashbench [^`]+)`", page.read_text())
+        lines += [line.split(" #")[0].split(" > ")[0].strip() for line in shown]
+    return list(dict.fromkeys(line for line in lines if "COMMAND" not in line))
+
+
+def call(line: str) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(shlex.split(line)[1:])
+    assert not left.value.code, line
+
+
+def write_data(folder: Path) -> None:
+    """GLUE's tasks and three corpora in the form of a data folder, made of the built-in texts."""
+    source = open_sources("builtin")
+    for task in map(find_task, GLUE_NAMES):
+        data = load_task(task, source)
+        for name, split in data.splits.items():
+            columns = dict(zip(task.text, split.texts, strict=True)) | {task.label: split.labels}
+            path = folder / "glue" / task.name / f"{name}.parquet"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            pq.write_table(pa.table({key: list(values)[:40] for key, values in columns.items()}), path)
+    for name in ("wikipedia", "bookcorpus", "openwebtext"):
+        path = folder / "corpora" / name / "0.parquet"
+        path.parent.mkdir(parents=True)
+        pq.write_table(pa.table({"text": [f"the {name} has word {i} and word {i + 1}." for i in range(200)]}), path)
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder as a reader of the docs has it: data, files of their own, databases, an exported model."""
+    folder = tmp_path_factory.mktemp("desk")
+    write_data(folder / "data")
+    (folder / "experiments").symlink_to(ROOT / "experiments")
+    (folder / "mine.yaml").write_text(block(README, "name: mine").replace("data: hub", "data: data"))
+    (folder / "my_file.py").write_text(own_embedding() + "\n\nclass MyEmbedding(SignedSum):\n    pass\n")
+    for name in ("results.db.example", "results.db", "mine.db", "theirs.db", "other.db"):
+        shutil.copy(EXAMPLE, folder / name)
+    build(folder / "quickstart.db", World(name="quickstart", seeds=(0,), tasks=("cola", "sst2")))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("HASHBENCH_CACHE", str(folder / "cache"))
+        call(f"hashbench sweep mine.yaml {SHORT}")
+        call(f"hashbench export --run {run_id(folder)} my-model")
+    return folder
+
+
+def own_embedding() -> str:
+    """The file of the README's section on an embedding, without the line for the experiment below it."""
+    text = block(README, "# my_file.py")
+    return text[: text.index("models: [bert-mlm")]
+
+
+def run_id(folder: Path) -> str:
+    """The first digits of a fine-tuning of the README's experiment."""
+    store = open_store(str(folder / "results.db"), create=False, read_only=True)
+    rows = runs(store, find_experiment(store, "mine").id)
+    return next(run.run_id for run in rows if run.kind == "finetune" and run.model == "proj-256")[:12]
+
+
+def runnable(line: str, folder: Path) -> str:
+    """The command with ids and files that are there; a sweep as a dry run."""
+    words = [PLACEHOLDERS.get(word, word) for word in shlex.split(line)]
+    words = [run_id(folder) if word in RUN_IDS else word for word in words]
+    if words[1] == "sweep" and "--export-wandb" not in words and "--dry-run" not in words:
+        words.append("--dry-run")
+    if words[1] == "sweep" and "quickstart" not in words[2]:
+        words += ["--data", "data"]
+    if words[1:3] == ["data", "prepare"]:
+        words += SHORT.split()
+    if words[1] == "export":
+        words[-1] = f"{words[-1]}-again"
+    if words[1:3] == ["db", "export"]:
+        words[words.index("--example") + 1] = "given-away.db"
+    return shlex.join(words)
+
+
+@pytest.mark.parametrize("line", commands())
+def test_a_command_of_the_docs_runs(
+    line: str, desk: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = shlex.split(line)[1]
+    if name in ELSEWHERE:
+        assert f'"{name}"' in (ROOT / ELSEWHERE[name]).read_text()
+        return
+    monkeypatch.chdir(desk)
+    monkeypatch.setenv("HASHBENCH_CACHE", str(desk / "cache"))
+    monkeypatch.setenv("COLUMNS", "120")
+    call(runnable(line, desk))
+    printed = words_of(capsys.readouterr().out)
+    for expected in output_below(line):
+        assert words_of(expected) in printed, expected
+
+
+def output_below(line: str) -> list[str]:
+    """What results.md shows below a command: the indented block after the next empty line."""
+    lines = (DOCS / "results.md").read_text().splitlines()
+    if f"    {line}" not in lines:
+        return []
+    start = lines.index(f"    {line}") + 2
+    shown = itertools.takewhile(lambda text: text.startswith("    "), lines[start:])
+    return [text.strip() for text in shown if text.strip() != "..."]
+
+
+def words_of(text: str) -> str:
+    """Without the width of columns and lines."""
+    return re.sub(r"[\s─]+", " ", text)
+
+
+def test_docs_show_a_command_for_each_way_to_conclude() -> None:
+    text = "\n".join(commands())
+    for expected in ("report claims", "compare", "report robustness", "--format html", "plot", "dashboard"):
+        assert expected in text
+
+
+def test_every_experiment_file_of_the_docs_exists() -> None:
+    named = {name for page in pages() for name in re.findall(r"`?(\w+\.yaml)`", page.read_text())}
+    assert "glue_tiny.yaml" in named
+    own = {"mine.yaml", "my.yaml", "sweep.yaml", "file.yaml"}
+    assert {name for name in named - own if not (ROOT / "experiments" / name).is_file()} == set()
+
+
+def test_every_experiment_file_is_in_the_docs() -> None:
+    text = (DOCS / "experiments.md").read_text()
+    for file in (ROOT / "experiments").glob("*.yaml"):
+        assert f"`{file.name}`" in text, file.name
+
+
+def test_links_and_pictures_lead_somewhere() -> None:
+    for page in pages():
+        for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
+            if "://" not in target:
+                assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_pages_from_the_code_are_up_to_date() -> None:
+    done = subprocess.run([sys.executable, DOCS / "generate.py", "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_first_own_experiment_loads(desk: Path) -> None:
+    assert list(resolve_models(load_experiment(desk / "mine.yaml"))) == ["bert-mlm", "hashformer-lsh-proj", "proj-256"]
+
+
+def test_the_first_own_embedding_fits_an_experiment(tmp_path: Path) -> None:
+    text = block(README, "# my_file.py")
+    (tmp_path / "my_file.py").write_text(own_embedding())
+    models = text[text.index("models: [bert-mlm") :]
+    (tmp_path / "own.yaml").write_text(f"name: own\nencoder: tiny\n{models}\n")
+    assert list(resolve_models(load_experiment(tmp_path / "own.yaml"))) == ["bert-mlm", "signed-sum"]
+
+
+def test_the_packages_are_named() -> None:
+    text = (DOCS / "architecture.md").read_text()
+    for room in (ROOT / "hashbench").iterdir():
+        if (room / "__init__.py").is_file():
+            assert f"`{room.name}/`" in text, room.name
+
+
+def test_a_page_fetches_nothing_from_elsewhere() -> None:
+    for page in pages():
+        assert not re.search(r"!\[[^]]*\]\(https?://", page.read_text()), page.name
