@@ -16,7 +16,7 @@ STAMP := $(VENV)/.installed-$(INSTALL)
 # torch goes first and pinned, so that no other requirement can pull another build of it.
 TORCH := $(shell sed -n 's/^torch==/torch==/p' constraints.txt)
 
-.PHONY: quickstart test test-slow coverage mutants lint wheel clean
+.PHONY: quickstart test test-slow coverage mutants lint docs clean
 
 $(STAMP): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -58,6 +58,12 @@ lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python docs/generate.py --check
+	$(BIN)/zensical build --strict --clean
+
+docs: $(STAMP)
+	$(BIN)/python docs/generate.py
+	$(BIN)/zensical build --strict --clean
 
 clean:
-	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .coverage .coverage.*
+	rm -rf $(VENV) dist build site .cache .pytest_cache .mypy_cache .ruff_cache .coverage .coverage.*

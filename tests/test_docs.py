@@ -22,6 +22,7 @@ from hashbench.experiment.load import load_experiment
 from hashbench.experiment.models import resolve_models
 from hashbench.store.engine import open_store
 from hashbench.store.status import find_experiment, runs
+from tests.databases import compared
 from tests.databases.made_up import World, build
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -102,8 +103,10 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "experiments").symlink_to(ROOT / "experiments")
     (folder / "mine.yaml").write_text(block(README, "name: mine").replace("data: hub", "data: data"))
     (folder / "my_file.py").write_text(own_embedding() + "\n\nclass MyEmbedding(SignedSum):\n    pass\n")
-    for name in ("results.db.example", "results.db", "mine.db", "theirs.db", "other.db"):
+    for name in ("results.db.example", "results.db", "other.db"):
         shutil.copy(EXAMPLE, folder / name)
+    for name, wrong in (("mine.db", [1, 2, 5]), ("theirs.db", [3])):
+        compared.build(folder / name, {"glue_tiny": [compared.Trained("bert-mlm", {"validation": wrong})]})
     build(folder / "quickstart.db", World(name="quickstart", seeds=(0,), tasks=("cola", "sst2")))
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
