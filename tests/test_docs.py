@@ -15,13 +15,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from hashbench.cli.app import main
-from hashbench.data.glue import GLUE_NAMES
-from hashbench.data.sources import load_task, open_sources
-from hashbench.data.tasks import find_task
+from hashbench.data.sources import open_sources
 from hashbench.experiment.load import load_experiment
 from hashbench.experiment.models import resolve_models
 from hashbench.store.engine import open_store
 from hashbench.store.status import find_experiment, runs
+from hashbench.tasks.catalogue import expand_tasks
+from hashbench.tasks.locate import load_task
 from tests.databases import compared
 from tests.databases.made_up import World, build
 
@@ -82,7 +82,7 @@ def call(line: str) -> None:
 def write_data(folder: Path) -> None:
     """GLUE's tasks and three corpora in the form of a data folder, made of the built-in texts."""
     source = open_sources("builtin")
-    for task in map(find_task, GLUE_NAMES):
+    for task in expand_tasks("glue", folder):
         data = load_task(task, source)
         for name, split in data.splits.items():
             columns = dict(zip(task.text, split.texts, strict=True)) | {task.label: split.labels}
