@@ -11,11 +11,10 @@ from hashbench.claims.published import ALIASES, COSTS, EXACT, EXACT_FORMS
 from hashbench.errors import InputError, near_match
 from hashbench.papers.column import Column
 from hashbench.papers.paper import Layout, Paper, load_paper, papers
-from hashbench.results.measured import Measured
+from hashbench.results.measured import AVERAGE, Measured
 from hashbench.tables.paper import ANY_TASK
 
 PRR = "prr_"
-AVERAGE = "average"
 # column -> (stored time, whether over the baseline's, measured in turn in the same run)
 TIMES: dict[str, tuple[str, bool]] = {
     "pt_ms": ("pretrain_ms", False), "pt_speedup": ("pretrain_ms", True),

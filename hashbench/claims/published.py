@@ -9,9 +9,8 @@ from functools import cache
 from hashbench.claims.expressions import ColumnName
 from hashbench.claims.grammar import UNITS, Claim, read_rows
 from hashbench.papers.paper import PUBLISHED, Paper
-from hashbench.results.measured import Measured
+from hashbench.results.measured import PERCENT, Measured
 from hashbench.results.origins import task_origins
-from hashbench.tables.cells import PERCENT
 from hashbench.tables.paper import printed_number
 
 ALIASES = {"rec@1": "entity_rec@1"}  # one column under two names

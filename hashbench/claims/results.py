@@ -31,9 +31,9 @@ from hashbench.claims.quantities import Quantity, apply, constant, mean, over
 from hashbench.papers.paper import Paper
 from hashbench.results import queries
 from hashbench.results.entries import Entry
-from hashbench.results.measured import Measured
+from hashbench.results.measured import PERCENT, Measured
 from hashbench.results.samples import Evidence, Sample
-from hashbench.tables.cells import CENTRES, PERCENT
+from hashbench.tables.cells import CENTRES
 
 CORRELATIONS = ("matthews", "pearson", "spearman")
 # What claims that come free must beat first: of texts, of hidden items.

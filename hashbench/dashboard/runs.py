@@ -14,7 +14,7 @@ from typing import Any
 
 from hashbench.results import queries
 from hashbench.results.entries import Entry
-from hashbench.results.measured import Measured, Ratio, measure
+from hashbench.results.measured import PERCENT, Measured, Ratio, measure
 from hashbench.results.runs import MeasuredRun
 from hashbench.store.engine import Store
 from hashbench.store.result import Metric
@@ -24,7 +24,6 @@ from hashbench.tables.request import paper_of
 from hashbench.tables.table import SIZES, Row, Table
 from hashbench.tracking import final_values, metric_name, run_config, run_label, wandb_id
 
-PERCENT = 100.0  # of the report's tables
 TAG_LETTERS = 64  # W&B refuses a longer tag
 MODEL, EXPERIMENT = "model", "experiment"  # kinds of W&B runs beside those of hashbench's runs
 SIZES_OF_A_MODEL = {  # name at W&B -> column or stored fact of the report; of a range the upper end under `_high`

@@ -9,7 +9,8 @@ from matplotlib.axes import Axes
 
 from hashbench.plots.base import Drawn, FigureData, NothingToDraw, Plot
 from hashbench.plots.sheet import BESIDE, marker_of, plain_axes, sheet, tip, widen
-from hashbench.results.rates import PERCENT, SPREAD, RateLine, by_panel, rate_lines
+from hashbench.results.measured import PERCENT
+from hashbench.results.rates import SPREAD, RateLine, by_panel, rate_lines
 
 HEIGHT = 1.35  # inches of a panel
 LEAST = 4.0  # percent that a vertical axis spans, so that noise does not fill a panel

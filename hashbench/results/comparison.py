@@ -13,7 +13,7 @@ import numpy as np
 
 from hashbench.errors import InputError, near_match
 from hashbench.results.entries import Entry
-from hashbench.results.measured import measure
+from hashbench.results.measured import AVERAGE, measure
 from hashbench.results.samples import Evidence, Sample, Seed, draw_together
 from hashbench.retrieval import per_case
 from hashbench.scores import METRIC_KINDS, predicted_classes
@@ -23,7 +23,6 @@ from hashbench.store.engine import Store
 from hashbench.store.result import Checkpoint
 from hashbench.store.status import experiments
 
-AVERAGE = "average"
 PART = "validation_"  # how the splits begin that a task has several of (mnli's matched and mismatched)
 
 

@@ -15,6 +15,8 @@ from hashbench.results.runs import MeasuredRun, SeedScore, run_of
 from hashbench.store.engine import Store
 from hashbench.store.status import StoredExperiment, find_experiment
 
+PERCENT = 100.0  # scores are stored in their natural range
+AVERAGE = "average"  # over tasks; stands where a task is named
 Scores = dict[tuple[str, str], list[SeedScore]]  # by (label, run id)
 
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hashbench.errors import InputError
+from hashbench.results.measured import PERCENT
 from hashbench.results.robustness import Curve, measure_robustness
 from hashbench.store.engine import Store
 
 SPREAD = "bars: 95 % interval over examples (and seeds, where there are several)"
-PERCENT = 100.0
 
 
 @dataclass(frozen=True)

@@ -15,14 +15,13 @@ import numpy as np
 
 from hashbench.errors import InputError, near_match
 from hashbench.results import queries
+from hashbench.results.measured import AVERAGE
 from hashbench.results.noisy_outputs import Arrays, finetuned_outputs, outputs_of
 from hashbench.results.samples import draw_seed
 from hashbench.statistics.draws import DRAWS, drawn
 from hashbench.statistics.estimates import Estimate, combine
 from hashbench.store.engine import Store
 from hashbench.store.status import StoredExperiment, find_experiment
-
-AVERAGE = "average"
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,11 @@ from typing import Literal
 from hashbench.papers.column import Column
 from hashbench.papers.paper import Paper
 from hashbench.results.entries import Entry
-from hashbench.results.measured import Measured, Ratio
+from hashbench.results.measured import PERCENT, Measured, Ratio
 from hashbench.results.runs import SeedScore
 from hashbench.results.samples import Evidence
 from hashbench.tables.table import BINARY, BYTES, DECIMAL, Cell, scaled
 
-PERCENT = 100.0  # scores are stored in their natural range
 SCALES = {"params": DECIMAL, "binary params": BINARY, "bytes": BYTES}  # units that depend on the size
 Ratios = Mapping[tuple[str, str, str], Ratio]  # by (model, encoder, task)
 Reading = Callable[[Entry, str], list[SeedScore]]  # the scores of an entry on a task (or column) that a table reads

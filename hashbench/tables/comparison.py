@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from hashbench.results.comparison import AVERAGE, Comparison, Line
+from hashbench.results.comparison import Comparison, Line
+from hashbench.results.measured import AVERAGE, PERCENT
 from hashbench.results.origins import data_warnings, task_origins
 from hashbench.statistics.estimates import Estimate
-from hashbench.tables.cells import PERCENT
 from hashbench.tables.numbers import MISSING
 from hashbench.tables.request import paper_of
 

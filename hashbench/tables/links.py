@@ -14,12 +14,12 @@ from typing import Any
 from hashbench.papers.column import Column
 from hashbench.results import queries
 from hashbench.results.entries import Entry
-from hashbench.results.measured import Measured
+from hashbench.results.measured import PERCENT, Measured
 from hashbench.results.runs import SeedScore
 from hashbench.results.samples import Evidence
 from hashbench.retrieval import TENTHS
 from hashbench.statistics.estimates import percentile_interval
-from hashbench.tables.cells import PERCENT, score_cell
+from hashbench.tables.cells import score_cell
 from hashbench.tables.experiment import MINUTES, SIZES
 from hashbench.tables.missing import missing_lines
 from hashbench.tables.request import ReportSource, TableFile

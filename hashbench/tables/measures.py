@@ -9,10 +9,10 @@ from typing import Any
 from hashbench.papers.column import Column
 from hashbench.papers.paper import Layout, Paper
 from hashbench.results.entries import Entry
-from hashbench.results.measured import Measured
+from hashbench.results.measured import PERCENT, Measured
 from hashbench.results.runs import SeedScore
 from hashbench.results.samples import Evidence
-from hashbench.tables.cells import PERCENT, Ratios, average_cell, fact_cell, ratio_cell, score_cell
+from hashbench.tables.cells import Ratios, average_cell, fact_cell, ratio_cell, score_cell
 from hashbench.tables.table import Cell
 
 

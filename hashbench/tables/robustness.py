@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hashbench.papers.column import Column
-from hashbench.results.robustness import AVERAGE, Curve, Robustness, find_model, measure_robustness
+from hashbench.results.measured import AVERAGE, PERCENT
+from hashbench.results.robustness import Curve, Robustness, find_model, measure_robustness
 from hashbench.statistics.estimates import Estimate
 from hashbench.tables.request import ReportSource, TableFile
 from hashbench.tables.table import Cell, Row, Table
 
-PERCENT = 100.0
 TIDY = (
     "experiment", "task", "metric", "perturbation", "rate", "model", "measure", "value", "low", "high", "n_seeds",
     "n_examples", "versus", "unit",
