@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from hashbench.errors import InputError, first_line
 
-Entry = TypeVar("Entry")
+T = TypeVar("T")
 OWN_MODULE = "hashbench_own_"  # begins the name of a module that is a user's own file
 
 
@@ -38,10 +38,10 @@ def modules_in(package: str, variable: str = "", what: str = "") -> list[ModuleT
 
 
 def by_name(
-    modules: Iterable[ModuleType], what: str, entries: Callable[[ModuleType], Iterable[tuple[str, Entry]]]
-) -> dict[str, Entry]:
+    modules: Iterable[ModuleType], what: str, entries: Callable[[ModuleType], Iterable[tuple[str, T]]]
+) -> dict[str, T]:
     """All entries of the modules by name. Raises InputError that names both files of a double name."""
-    listed: dict[str, Entry] = {}
+    listed: dict[str, T] = {}
     files: dict[str, str | None] = {}
     for module in modules:
         for name, entry in entries(module):

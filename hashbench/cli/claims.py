@@ -10,8 +10,8 @@ import typer
 from hashbench.cli.options import (
     DEFAULT_DB,
     Database,
-    Evaluation,
     EvaluationChoice,
+    EvaluationOption,
     ExperimentName,
     Format,
     NamedExperiment,
@@ -30,7 +30,7 @@ def report_claims(
         Path | None, typer.Option("--claims-file", help="Decide the claims of this CSV too; in the form of claims.md.")
     ] = None,
     parts: Annotated[bool, typer.Option("--parts", help="Each part of a claim by itself.")] = False,
-    checkpoint: Evaluation = EvaluationChoice.best,
+    checkpoint: EvaluationOption = EvaluationChoice.best,
     style: TableFormat = Format.text,
     output: Output = None,
 ) -> None:

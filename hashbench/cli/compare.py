@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from hashbench.cli.options import DEFAULT_DB, Evaluation, EvaluationChoice, Format, TableFormat
+from hashbench.cli.options import DEFAULT_DB, EvaluationChoice, EvaluationOption, Format, TableFormat
 from hashbench.errors import InputError
 
 
@@ -24,7 +24,7 @@ def compare(
     experiment: Annotated[
         str | None, typer.Option("--experiment", help="Whose models; the last one swept if not given.")
     ] = None,
-    checkpoint: Evaluation = EvaluationChoice.best,
+    checkpoint: EvaluationOption = EvaluationChoice.best,
     style: TableFormat = Format.text,
 ) -> None:
     """Two models, experiments or databases: the paired difference A - B of each task with its 95 % interval.

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from hashbench.cli.options import Format, Size, TableFormat
+from hashbench.cli.options import EncoderSize, Format, TableFormat
 
 
 def costs(
@@ -14,7 +14,9 @@ def costs(
         list[str] | None, typer.Argument(metavar="[MODEL]...", help="Models or groups; ProFormer's if not given.")
     ] = None,
     words: Annotated[int, typer.Option(help="Words of the input whose multiply-adds are counted.", min=1)] = 128,
-    encoder: Annotated[Size, typer.Option(help="Size of the encoder of models that fix none.")] = Size.base,
+    encoder: Annotated[
+        EncoderSize, typer.Option(help="Size of the encoder of models that fix none.")
+    ] = EncoderSize.base,
     style: TableFormat = Format.text,
 ) -> None:
     """Memory of the token part and multiply-adds of a forward pass, from the models' shapes: ProFormer's table 1.

@@ -47,7 +47,7 @@ class EvaluationChoice(StrEnum):
     last = "last"
 
 
-Evaluation = Annotated[
+EvaluationOption = Annotated[
     EvaluationChoice, typer.Option("--checkpoint", help="Scores of the best evaluation, or of the last.")
 ]
 
@@ -59,7 +59,7 @@ class TextOrJson(StrEnum):
     json = "json"
 
 
-class Size(StrEnum):
+class EncoderSize(StrEnum):
     """Sizes of the encoder."""
 
     tiny = "tiny"

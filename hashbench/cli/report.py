@@ -10,8 +10,8 @@ import typer
 from hashbench.cli.options import (
     DEFAULT_DB,
     Database,
-    Evaluation,
     EvaluationChoice,
+    EvaluationOption,
     ExperimentName,
     NamedExperiment,
     Output,
@@ -44,7 +44,7 @@ def report(
     all_metrics: Annotated[
         bool, typer.Option("--all-metrics", help="In the experiment's own table: every stored metric of each task.")
     ] = False,
-    checkpoint: Evaluation = EvaluationChoice.best,
+    checkpoint: EvaluationOption = EvaluationChoice.best,
     output: Output = None,
 ) -> None:
     """Print the tables of an experiment, measured beside published.

@@ -27,7 +27,7 @@ Order = tuple[Tensor, Tensor]  # the best buckets of each map, best first: their
 
 
 @dataclass(frozen=True)
-class Found:
+class ItemRanking:
     """The best items of each query."""
 
     items: Tensor  # (Q, k) int64, -1 where there were fewer
@@ -63,15 +63,15 @@ class ItemSearch:
         """Whether the items are so few that all of them are scored."""
         return self.n_items < EXHAUSTIVE_BELOW
 
-    def exhaustive(self, logs: Tensor, k: int) -> Found:
+    def exhaustive(self, logs: Tensor, k: int) -> ItemRanking:
         """The k best of all items. `logs` (Q, m, NB)."""
         k = min(k, self.n_items)
         rows = max(1, CELLS // self.n_items)
         parts = [_best(self._all_scores(part), k) for part in logs.split(rows)]
         items, scores = (torch.cat(each) for each in zip(*parts, strict=True))
-        return Found(items, scores, torch.ones(len(logs), dtype=torch.bool, device=logs.device))
+        return ItemRanking(items, scores, torch.ones(len(logs), dtype=torch.bool, device=logs.device))
 
-    def approximate(self, logs: Tensor, k: int, beam: int) -> Found:
+    def approximate(self, logs: Tensor, k: int, beam: int) -> ItemRanking:
         """The k best of the items that stand in one of the `beam` best buckets of any map. `logs` (Q, m, NB).
 
         Certified (the paper's certificate with the tighter values at beam + 1) are rankings that no other item can
@@ -80,7 +80,7 @@ class ItemSearch:
         k, width = min(k, self.n_items), min(beam + 1, self.n_buckets)
         return _joined([self._look(part, top_buckets(part, width), k, beam) for part in logs.split(self._rows(beam))])
 
-    def exact(self, logs: Tensor, k: int, beam: int) -> Found:
+    def exact(self, logs: Tensor, k: int, beam: int) -> ItemRanking:
         """The k best of all items (up to ties), looking at as few as the certificate allows. `logs` (Q, m, NB).
 
         Compiled on a CPU; elsewhere by beams, of which `beam` is the first.
@@ -91,35 +91,35 @@ class ItemSearch:
         values = logs.detach().contiguous().numpy()
         items, scores = rank_items(values, elsewhere, members, self.n_items, by_sum, min(k, self.n_items))
         items[scores == -np.inf] = NOBODY
-        return Found(torch.from_numpy(items), torch.from_numpy(scores), torch.ones(len(logs), dtype=torch.bool))
+        return ItemRanking(torch.from_numpy(items), torch.from_numpy(scores), torch.ones(len(logs), dtype=torch.bool))
 
-    def exact_by_beams(self, logs: Tensor, k: int, beam: int) -> Found:
+    def exact_by_beams(self, logs: Tensor, k: int, beam: int) -> ItemRanking:
         """`exact` from tensor operations alone: by beam, and in a wider one where that certifies no ranking."""
         k, width = min(k, self.n_items), min(WIDER * beam, self.n_buckets)
         parts = []
         for part in logs.split(self._rows(width)):
             order = top_buckets(part, width)  # once, as wide as most second looks need
-            found = self._look(part, order, k, beam)
-            for row in (~found.certified).nonzero()[:, 0].tolist():
+            ranking = self._look(part, order, k, beam)
+            for row in (~ranking.certified).nonzero()[:, 0].tolist():
                 one = slice(row, row + 1)
-                again = self._second_look(part[one], (order[0][one], order[1][one]), found.scores[row, -1], k, beam)
-                found.items[row], found.scores[row] = again.items[0], again.scores[0]
-            parts.append(Found(found.items, found.scores, torch.ones_like(found.certified)))
+                again = self._second_look(part[one], (order[0][one], order[1][one]), ranking.scores[row, -1], k, beam)
+                ranking.items[row], ranking.scores[row] = again.items[0], again.scores[0]
+            parts.append(ItemRanking(ranking.items, ranking.scores, torch.ones_like(ranking.certified)))
         return _joined(parts)
 
-    def best(self, logs: Tensor, k: int, beam: int) -> Found:
+    def best(self, logs: Tensor, k: int, beam: int) -> ItemRanking:
         """The k best items, all scored where they are few, else by `exact`."""
         return self.exhaustive(logs, k) if self.scores_all else self.exact(logs, k, beam)
 
     def ranks(self, logs: Tensor, targets: Tensor) -> Tensor:
         """Rank of one item of each query among all, 1 for the best: logs (Q, m, NB), targets (Q,) -> (Q,) int64."""
-        found = []
+        ranks = []
         for part, wanted in zip(*(each.split(max(1, CELLS // self.n_items)) for each in (logs, targets)), strict=True):
             scores = self._all_scores(part)  # (q, N)
             own = scores.gather(1, wanted[:, None])  # (q, 1)
             earlier = torch.arange(self.n_items, device=scores.device) < wanted[:, None]
-            found.append(1 + ((scores > own) | ((scores == own) & earlier)).sum(1))
-        return torch.cat(found)
+            ranks.append(1 + ((scores > own) | ((scores == own) & earlier)).sum(1))
+        return torch.cat(ranks)
 
     def _all_scores(self, logs: Tensor) -> Tensor:
         """(q, m, NB) -> (q, N)."""
@@ -129,7 +129,7 @@ class ItemSearch:
         """Queries whose candidates fit into memory together."""
         return max(1, CELLS // (len(self.maps) * (self.n_buckets + beam * self.alpha)))
 
-    def _look(self, logs: Tensor, order: Order, k: int, beam: int) -> Found:
+    def _look(self, logs: Tensor, order: Order, k: int, beam: int) -> ItemRanking:
         """The k best of the items in the `beam` best buckets; `order` holds one more of each map, or all."""
         beam = min(beam, self.n_buckets)
         places, scores = self._candidates(logs, order[0][..., :beam], order[1][..., :beam])
@@ -139,9 +139,9 @@ class ItemSearch:
             places = places.gather(1, chosen)
         items, scores = _first(self._members.flatten()[places].long(), scores, k)
         if beam == self.n_buckets:
-            return Found(items, scores, torch.ones(len(logs), dtype=torch.bool, device=logs.device))
+            return ItemRanking(items, scores, torch.ones(len(logs), dtype=torch.bool, device=logs.device))
         bound = reduce(self._join, order[0][..., beam].unbind(1))  # (q,): what is outside is at most that
-        return Found(items, scores, scores[:, -1] >= bound)
+        return ItemRanking(items, scores, scores[:, -1] >= bound)
 
     def _candidates(self, logs: Tensor, values: Tensor, best: Tensor) -> tuple[Tensor, Tensor]:
         """Places of the members of buckets `best` (q, m, beam), with logs `values`, and their scores (q, m beam alpha).
@@ -167,7 +167,7 @@ class ItemSearch:
             places.append(here + j * self.n_buckets * self.alpha)
         return torch.cat(places, 1), torch.cat(scores, 1)
 
-    def _second_look(self, logs: Tensor, order: Order, worst: Tensor, k: int, beam: int) -> Found:
+    def _second_look(self, logs: Tensor, order: Order, worst: Tensor, k: int, beam: int) -> ItemRanking:
         """The k best of one query's items, in the smallest beam outside of which none scores above `worst`."""
         while True:
             bounds = reduce(self._join, order[0][0].unbind())  # (width,): of what is outside a beam of 0, 1, ...
@@ -181,9 +181,9 @@ class ItemSearch:
         return self._look(logs, order, k, wider)
 
 
-def _joined(parts: list[Found]) -> Found:
+def _joined(parts: list[ItemRanking]) -> ItemRanking:
     """The rankings of all parts, in their order."""
-    return Found(*(torch.cat([getattr(part, field.name) for part in parts]) for field in fields(Found)))
+    return ItemRanking(*(torch.cat([getattr(part, field.name) for part in parts]) for field in fields(ItemRanking)))
 
 
 def top_buckets(logs: Tensor, k: int) -> tuple[Tensor, Tensor]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from types import ModuleType
 
 from hashbench.embeddings.base import ModelSpec
-from hashbench.errors import InputError
-from hashbench.listing import modules_in
+from hashbench.listing import by_name, modules_in
 from hashbench.objectives.base import Objective
 
 EXTRA_FOLDER = "HASHBENCH_OBJECTIVES"
@@ -21,15 +21,16 @@ def objectives() -> Mapping[str, Objective]:
 
 @functools.cache
 def _objectives(extra_folder: str | None) -> Mapping[str, Objective]:
-    by_name: dict[str, Objective] = {}
-    for module in modules_in("hashbench.objectives", EXTRA_FOLDER, "objectives"):
-        objective = vars(module).get("OBJECTIVE")
-        if not isinstance(objective, Objective):
-            continue  # a file of parts
-        if objective.name in by_name:
-            raise InputError(f"{module.__file__}: there is an objective {objective.name!r} already; rename this one")
-        by_name[objective.name] = objective
-    return dict(sorted(by_name.items(), key=lambda item: (item[1].reads_items, item[0])))
+    modules = modules_in("hashbench.objectives", EXTRA_FOLDER, "objectives")
+    listed = by_name(modules, "objective", _in_module)
+    return dict(sorted(listed.items(), key=lambda item: (item[1].reads_items, item[0])))
+
+
+def _in_module(module: ModuleType) -> Iterator[tuple[str, Objective]]:
+    """The module's objective by its name; none in a file of parts."""
+    objective = vars(module).get("OBJECTIVE")
+    if isinstance(objective, Objective):
+        yield objective.name, objective
 
 
 def objective_of(spec: ModelSpec) -> Objective | None:

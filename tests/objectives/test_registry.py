@@ -91,5 +91,5 @@ def test_its_arguments_are_checked(folder: Path, argument: str, message: str) ->
 
 def test_two_of_one_name_are_refused(folder: Path) -> None:
     (folder / "own" / "again.py").write_text(EVEN)
-    with pytest.raises(InputError, match=r"even.py: there is an objective 'even' already"):
+    with pytest.raises(InputError, match=r"even.py: objective 'even' is already in .*again.py; rename one"):
         objectives()
