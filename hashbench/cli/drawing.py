@@ -30,8 +30,7 @@ def plot(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[NAME]...",
-            help="pareto, tasks, robustness, deciles, shares, latency, curves; if not given, all that have data.",
+            metavar="[NAME]...", help="Such as pareto or tasks (a wrong name lists all); if not given, all with data."
         ),
     ] = None,
     experiment: Annotated[
@@ -57,9 +56,7 @@ def plot(
     from hashbench.store.engine import open_store
 
     store = open_store(db, create=False, read_only=True)
-    drawn = draw(
-        store, names or [], experiment=experiment, folder=folder, format=style.value, width=width.value
-    )
+    drawn = draw(store, names or [], experiment=experiment, folder=folder, format=style.value, width=width.value)
     for name, reason in drawn.left_out.items():
         note(f"not drawn: {name}: {reason}")
     for path in drawn.files:

@@ -44,11 +44,11 @@ def dashboard(
     Raises InputError: no such experiment, wandb not installed, not logged in, a server that does not answer.
     """
     _check_packages()
-    server = own = None
+    server = login = None
     if not offline:  # before minutes of work
         from hashbench.dashboard.sending import check_server
 
-        server, own = check_server()
+        server, login = check_server()
     content = shown(store, experiment)
     name = content.measured.experiment.name
     project = project or _project(content)
@@ -58,7 +58,7 @@ def dashboard(
     note(f"{name}: {len(content.runs)} W&B runs into {path}")
     folder = write_runs(content.runs, path, project=project, entity=entity)
     # The login's own entity is not in the files: those written offline serve as well.
-    target = entity or own or ""
+    target = entity or login or ""
     workspace, report = _write_views(content, path, project=project, entity=target)
     if server is not None:
         from hashbench.dashboard.sending import send

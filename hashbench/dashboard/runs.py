@@ -26,7 +26,8 @@ from hashbench.tracking import final_values, metric_name, run_config, run_label,
 
 TAG_LETTERS = 64  # W&B refuses a longer tag
 MODEL, EXPERIMENT = "model", "experiment"  # kinds of W&B runs beside those of hashbench's runs
-SIZES_OF_A_MODEL = {  # name at W&B -> column or stored fact of the report; of a range the upper end under `_high`
+# Name at W&B -> column or stored fact of the report; of a range the upper end under `_high`.
+SIZES_OF_A_MODEL = {
     "total_params": "total_params",
     "emb_params": "emb_params",
     "weight_bytes": "weight_bytes",
@@ -56,7 +57,8 @@ class ShownRun:
     group: str
     tags: tuple[str, ...]
     config: Mapping[str, Any]
-    history: tuple[tuple[int, Mapping[str, float]], ...] = ()  # (optimizer step, values by name), steps rising
+    # (optimizer step, values by name), steps rising.
+    history: tuple[tuple[int, Mapping[str, float]], ...] = ()
     summary: Mapping[str, str | float] = field(default_factory=dict)
     tables: Mapping[str, Grid] = field(default_factory=dict)
 

@@ -59,7 +59,8 @@ def check_server() -> tuple[str, str]:
         if error.code not in (401, 403):
             raise _unreachable(server, f"HTTP {error.code}") from error
         viewer = None
-    except (OSError, ValueError, KeyError, TypeError) as error:  # URLError and timeouts are OSErrors
+    # URLError and timeouts are OSErrors.
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise _unreachable(server, str(getattr(error, "reason", "") or error)) from error
     if not viewer:
         raise InputError(f"dashboard: {server} does not know the API key; run wandb login --relogin, or use --offline")
@@ -125,7 +126,8 @@ def _sync(folder: RunFolder, *, project: str, entity: str) -> None:
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            env={**os.environ, "WANDB_DIR": str(folder.path)},  # its own logs go there, not to the working folder
+            # Its own logs go there, not to the working folder.
+            env={**os.environ, "WANDB_DIR": str(folder.path)},
         )
         try:
             _wait(process, log, waiting)

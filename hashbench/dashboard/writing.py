@@ -106,7 +106,8 @@ def _write(run: ShownRun, path: Path, *, project: str, entity: str | None) -> Pa
         live.log({**values, "step": step}, step=step, commit=True)
     for name, (columns, rows) in run.tables.items():
         live.log({name: wandb.Table(columns=list(columns), data=[list(row) for row in rows])})
-    live.summary.update(dict(run.summary))  # after the curves, whose last points would stand there otherwise
+    # After the curves, whose last points would stand there otherwise.
+    live.summary.update(dict(run.summary))
     live.finish()
     return folder
 

@@ -13,10 +13,12 @@ from functools import cache
 
 from hashbench.papers.paper import load_paper, papers
 
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#332288", "#882255")  # on light
-DARK_COLOURS = ("#4ba3e3", "#ff8a4a", "#3fc79a", "#e39fc6", "#f5b73b", "#9ad9fb", "#a69cff", "#dd78a5")  # on dark
+# On light ground, and the same on dark.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#332288", "#882255")
+DARK_COLOURS = ("#4ba3e3", "#ff8a4a", "#3fc79a", "#e39fc6", "#f5b73b", "#9ad9fb", "#a69cff", "#dd78a5")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "h", "*", "d")  # matplotlib's names
-SALT = "19"  # with it the labels of the experiments that come with the suite are told apart; a test holds it
+# With it the labels of the experiments that come with the suite are told apart; a test holds it.
+SALT = "19"
 
 
 @dataclass(frozen=True)
@@ -38,16 +40,18 @@ def look_of(model: str) -> Look:
     filled = model in places
     digest = hashlib.sha256(f"{SALT} {model}".encode()).digest()
     place = places[model] if filled else int.from_bytes(digest[:4], "big") % (len(COLOURS) * len(MARKERS))
-    return Look(place % len(COLOURS), place % len(MARKERS), filled)  # 8 and 13 share no factor: 104 pairs
+    # 8 and 13 share no factor: 104 pairs.
+    return Look(place % len(COLOURS), place % len(MARKERS), filled)
 
 
 @cache
 def _places() -> dict[str, int]:
     """The models of all papers' tables, numbered in the tables' order."""
-    found: dict[str, int] = {}
-    for name in papers():
-        for layout in load_paper(name).tables.values():
-            for section in layout.sections:
-                for model in (*section.models, *(one for family in section.families.values() for one in family)):
-                    found.setdefault(model, len(found))
-    return found
+    layouts = [layout for name in papers() for layout in load_paper(name).tables.values()]
+    sections = [section for layout in layouts for section in layout.sections]
+    models = [
+        model
+        for section in sections
+        for model in (*section.models, *(model for family in section.families.values() for model in family))
+    ]
+    return {model: place for place, model in enumerate(dict.fromkeys(models))}

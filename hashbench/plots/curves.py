@@ -60,7 +60,7 @@ def _line(axes: Axes, model: str, curve: Curve, scale: float) -> None:
         axes.fill_between(steps, means - spread, means + spread, alpha=0.15, lw=0, color=colour_of(model))
     marked = range(0, len(steps), max(1, len(steps) // MARKED))
     (line,) = axes.plot(steps, means, lw=0.9, markevery=list(marked), **marker_of(model, 2.8))
-    deviations = [f" ± {one:.2g}" if one else "" for one in spread]
+    deviations = [f" ± {deviation:.2g}" if deviation else "" for deviation in spread]
     tip(line, *(f"{model}\nstep {steps[at]:,}: {means[at]:.4g}{deviations[at]}" for at in marked))
 
 

@@ -14,7 +14,8 @@ from hashbench.tables.fronts import label_of
 from hashbench.tables.table import Row, Table
 
 HEIGHT = {"single": 1.9, "double": 2.9}  # inches of a panel
-SPREAD = 0.5  # of the distance between two deciles, over which the models' points stand side by side
+# Of the distance between two deciles, over which the models' points stand side by side.
+SPREAD = 0.5
 TICKS = (0, 0.5, 1, 2, 5, 10, 20, 50, 100)  # percent
 
 
@@ -55,7 +56,8 @@ def _panel(axes: Axes, table: Table, baselines: Mapping[str, dict[str, Any]]) ->
         if row.model in baselines:
             (line,) = axes.plot(*_points(row)[:2], zorder=1, **baselines[row.model])
             tip(line, row.model)
-    axes.set_yscale("symlog", linthresh=1.0, linscale=0.6)  # the rare half lies near zero, and may be zero
+    # The rare half lies near zero, and may be zero.
+    axes.set_yscale("symlog", linthresh=1.0, linscale=0.6)
     axes.set_yticks(TICKS, map("{:g}".format, TICKS))
     axes.set_yticks([], minor=True)
     axes.set_ylim(0, 1.25 * max(cell.value or 0.0 for row in table.rows for cell in row.cells.values()))

@@ -26,7 +26,8 @@ THEME = {
     LOUD: ("loud", "#8a1c1c", "#ffb4ab"),
     **{light: (f"m{n}", light, dark) for n, (light, dark) in enumerate(zip(COLOURS, DARK_COLOURS, strict=True))},
 }
-BARE = {"Date": None, "Creator": None, "Format": None, "Type": None}  # the same figure is the same text
+# The same figure is the same text.
+BARE = {"Date": None, "Creator": None, "Format": None, "Type": None}
 
 
 def inline_svg(drawn: Drawn) -> str:

@@ -16,7 +16,8 @@ from hashbench.tables.numbers import span
 PANELS = {"infer_ms": "inference", "pretrain_ms": "pre-training, forward and backward"}
 ROW, AROUND = 0.15, 0.6  # inches of a model, and for title and axis
 
-Timed = Mapping[str, Sequence[tuple[float, float]]]  # model -> (ms, speed-up) of each task; both times are of one run
+# Model -> (ms, speed-up) of each task; both times are of one run.
+Timed = Mapping[str, Sequence[tuple[float, float]]]
 
 
 def draw(data: FigureData) -> list[Drawn]:

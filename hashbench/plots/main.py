@@ -70,8 +70,8 @@ def page_figures(store: Store, request: ReportRequest) -> Iterator[InlineFigure]
     for name in plots():
         with suppress(NothingToDraw):
             drawn += _drawn(name, data)
-    for one in sorted(drawn, key=lambda one: len(one.panels)):
-        yield InlineFigure(one.name, one.title, one.note, inline_svg(one))
+    for picture in sorted(drawn, key=lambda picture: len(picture.panels)):
+        yield InlineFigure(picture.name, picture.title, picture.note, inline_svg(picture))
 
 
 def _drawn(name: str, data: FigureData) -> list[Drawn]:

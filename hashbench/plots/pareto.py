@@ -20,13 +20,19 @@ from hashbench.tables.table import Table, scaled
 LEAST = 4.0  # percent that the vertical axis spans
 HEIGHT = {"single": 2.3, "double": 3.3}  # inches
 STEP = 8.0  # points between two places of a name
+# Offsets in points at which a name is tried, near ones first: right and left, then further up and down.
+PLACES = [
+    (dx, dy, side)
+    for dy in (0.0, *(sign * STEP * step for step in range(1, 12) for sign in (1, -1)))
+    for dx, side in ((6.0, "left"), (-6.0, "right"))
+]
 SEVERAL = 2  # models; one alone is no comparison
 
 
 def draw(data: FigureData) -> list[Drawn]:
     """A picture for each cost that was measured."""
-    found = [(cost, points_of(data.table, cost.column)) for cost in COSTS]
-    drawn = [_figure(data, cost, points) for cost, points in found if len(points) >= SEVERAL]
+    by_cost = [(cost, points_of(data.table, cost.column)) for cost in COSTS]
+    drawn = [_figure(data, cost, points) for cost, points in by_cost if len(points) >= SEVERAL]
     if not drawn:
         raise NothingToDraw("no two models have a score and a size; finish the sweep, or set `efficiency: true`")
     return drawn
@@ -35,7 +41,7 @@ def draw(data: FigureData) -> list[Drawn]:
 def _figure(data: FigureData, cost: Cost, points: Sequence[Point]) -> Drawn:
     table = data.table
     column = next(column for column in table.columns if column.name == score_column(table))
-    tasks = ", ".join(one if isinstance(one, str) else " and ".join(one) for one in column.tasks)
+    tasks = ", ".join(part if isinstance(part, str) else " and ".join(part) for part in column.tasks)
     named = data.width == "double"  # a narrow figure has a legend in the place of names
     drawn = sheet(
         data,
@@ -70,16 +76,13 @@ def _scale(axes: Axes, cost: Cost, costs: Sequence[float]) -> None:
         first = 10 ** math.floor(math.log10(min((cost for cost in costs if cost > 0), default=1.0)))
         axes.set_xscale("symlog", linthresh=first, linscale=0.5)
         axes.set_xlim(-0.3 * first, 10 * max(*costs, first))
-        axes.set_xticks([0, *(first * 10**power for power in range(_decades(max(costs) / first)))])
+        decades = math.log10(max(*costs, first) / first)
+        axes.set_xticks([0, *(first * 10**power for power in range(1 + math.ceil(decades)))])
     else:
         axes.set_xscale("log")
         axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if max(costs) < 100 * min(costs) else (1.0,)))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _count(value)))
     axes.xaxis.set_minor_formatter(NullFormatter())
-
-
-def _decades(ratio: float) -> int:
-    return 1 + max(0, math.ceil(math.log10(ratio))) if ratio > 0 else 1
 
 
 def _count(value: float) -> str:
@@ -110,31 +113,35 @@ def _points(axes: Axes, points: Sequence[Point], score: str, cost: str) -> None:
 def _baselines(axes: Axes, table: Table, score: str) -> None:
     """A dashed line at the score of each trivial baseline; one outside of the plot is named at its lower edge."""
     low, high = axes.get_ylim()
-    below = []
+    outside = []
     for row in table.rows:
         value = row.cells[score].value
         if row.kind != "floor" or value is None:
             continue
+        name = f"{row.model} {value:.1f}"
         if not low <= value <= high:
-            below.append(f"{row.model} {value:.1f} ({'below' if value < low else 'above'})")
+            outside.append(f"{name} ({'below' if value < low else 'above'})")
             continue
         tip(axes.axhline(value, color=QUIET, ls="--", lw=0.8, zorder=0), f"{row.model}\n{value:.2f}")
         axes.annotate(
-            f"{row.model} {value:.1f}", (0.99, value), xycoords=("axes fraction", "data"), xytext=(0, 2), ha="right",
+            name, (0.99, value), xycoords=("axes fraction", "data"), xytext=(0, 2), ha="right",
             textcoords="offset points", fontsize=SMALL, color=QUIET,
         )  # fmt: skip
-    axes.annotate(", ".join(below), (0.99, 0.015), xycoords="axes fraction", ha="right", fontsize=SMALL, color=QUIET)
+    axes.annotate(", ".join(outside), (0.99, 0.015), xycoords="axes fraction", ha="right", fontsize=SMALL, color=QUIET)
     axes.set_ylim(low, high)
 
 
 def _label(axes: Axes, points: Sequence[Point]) -> None:
-    """The models' names beside their points, each at the first place where it covers nothing."""
+    """The models' names beside their points, each at the first place where it covers nothing, else at the last."""
     renderer = axes.figure.canvas.get_renderer()  # type: ignore[attr-defined]
-    taken = [_around(axes, point) for point in points] + _on_front(axes, front(points))
-    taken += [text.get_window_extent(renderer) for text in axes.texts if text.get_text()]
     frame = axes.get_window_extent()
+    taken = [text.get_window_extent(renderer) for text in axes.texts if text.get_text()]
+    taken += [Bbox([(x - 5, y - 5), (x + 5, y + 5)]) for x, y in _pixels(axes, points)]
+    corners = _pixels(axes, front(points))  # no name crosses the line of the front
+    for (x, y), (next_x, next_y) in pairwise([*corners, (frame.x1, corners[-1][1])]):
+        taken += [Bbox([(x, y - 2), (next_x, y + 2)]), Bbox([(next_x - 2, y), (next_x + 2, next_y)])]
     for point in sorted(points, key=lambda point: -point.score):
-        for dx, dy, side in _places():
+        for dx, dy, side in PLACES:
             line = {"arrowstyle": "-", "lw": 0.4, "color": QUIET} if abs(dy) > STEP else None
             text = axes.annotate(
                 point.name, (point.cost, point.score), xytext=(dx, dy), textcoords="offset points", ha=side,
@@ -142,37 +149,18 @@ def _label(axes: Axes, points: Sequence[Point]) -> None:
             )  # fmt: skip
             text.set_in_layout(False)
             text.update_positions(renderer)
-            box = Text.get_window_extent(text, renderer)  # the annotation's own would hold its line too
+            # The annotation's own would hold its line too.
+            box = Text.get_window_extent(text, renderer)
             inside = frame.x0 < box.x0 and box.x1 < frame.x1 and frame.y0 < box.y0 and box.y1 < frame.y1
-            if inside and not any(box.overlaps(other) for other in taken):
+            if (inside and not box.count_overlaps(taken)) or (dx, dy, side) == PLACES[-1]:
                 break
             text.remove()
-        else:  # covered rather than left out
-            text = axes.annotate(point.name, (point.cost, point.score), fontsize=SMALL)
-            box = Text.get_window_extent(text, renderer)
         taken.append(box)
 
 
-def _on_front(axes: Axes, best: Sequence[Point]) -> list[Bbox]:
-    """The line of the front in pixels, which no name may cross."""
-    boxes = []
-    corners: list[tuple[float, float]] = [tuple(axes.transData.transform((point.cost, point.score))) for point in best]
-    corners.append((axes.get_window_extent().x1, corners[-1][1]))
-    for (x, y), (next_x, next_y) in pairwise(corners):
-        boxes.append(Bbox.from_extents(x, y - 2, next_x, y + 2))
-        boxes.append(Bbox.from_extents(next_x - 2, y, next_x + 2, next_y))
-    return boxes
-
-
-def _places() -> list[tuple[float, float, str]]:
-    """Offsets in points to try, near ones first: right and left, then further up and down."""
-    away = [0.0, *(sign * STEP * step for step in range(1, 12) for sign in (1, -1))]
-    return [(dx, dy, side) for dy in away for dx, side in ((6.0, "left"), (-6.0, "right"))]
-
-
-def _around(axes: Axes, point: Point) -> Bbox:
-    x, y = axes.transData.transform((point.cost, point.score))
-    return Bbox.from_bounds(x - 5, y - 5, 10, 10)
+def _pixels(axes: Axes, points: Sequence[Point]) -> list[tuple[float, float]]:
+    """Where points lie in the picture: [(x, y)]."""
+    return [tuple(pair) for pair in axes.transData.transform([(point.cost, point.score) for point in points])]
 
 
 PLOT = Plot("pareto", "average score against embedding parameters and times, with the Pareto front", draw)

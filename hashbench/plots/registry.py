@@ -16,8 +16,8 @@ def plots() -> dict[str, Plot]:
     """All figures, by name in alphabetical order."""
     files = pkgutil.iter_modules(hashbench.plots.__path__, "hashbench.plots.")
     contents = [vars(importlib.import_module(file.name)) for file in files]
-    found: list[Plot] = [content["PLOT"] for content in contents if "PLOT" in content]
-    return {plot.name: plot for plot in sorted(found, key=lambda plot: plot.name)}
+    figures: list[Plot] = [content["PLOT"] for content in contents if "PLOT" in content]
+    return {plot.name: plot for plot in sorted(figures, key=lambda plot: plot.name)}
 
 
 def find_plot(name: str) -> Plot:

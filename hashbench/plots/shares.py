@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
@@ -20,44 +20,29 @@ AROUND = 0.42  # inches for the axis
 HATCH = "////"  # so that a print without colours shows which part is which
 
 
-@dataclass(frozen=True)
-class EmbeddingShare:
-    """The parameters of a model."""
-
-    model: str
-    embedding: float
-    total: float
-
-    @property
-    def percent(self) -> float:
-        """Of the embedding in the whole."""
-        return 100 * self.embedding / self.total
-
-
-def shares(measured: Measured) -> list[EmbeddingShare]:
-    """Every model of which both counts are stored, in the experiment's order."""
-    counts: dict[str, dict[str, float]] = {}
+def counts_of(measured: Measured) -> dict[str, tuple[float, float]]:
+    """Parameters of the embedding and of the whole, by model in the experiment's order, where both are stored."""
+    stored: dict[str, dict[str, float]] = {entry.model: {} for entry in measured.entries if entry.kind == "model"}
     for (model, _, name), fact in measured.facts.items():
-        if fact.value is not None:
-            counts.setdefault(model, {}).setdefault(name, fact.value)
-    known = {entry.model: counts.get(entry.model, {}) for entry in measured.entries if entry.kind == "model"}
-    return [
-        EmbeddingShare(model, count["emb_params"], count["total_params"])
-        for model, count in known.items()
-        if "emb_params" in count and count.get("total_params")
-    ]
+        if model in stored and fact.value is not None:
+            stored[model].setdefault(name, fact.value)
+    return {
+        model: (counts["emb_params"], counts["total_params"])
+        for model, counts in stored.items()
+        if {"emb_params", "total_params"} <= counts.keys() and counts["total_params"]
+    }
 
 
 def draw(data: FigureData) -> list[Drawn]:
     """One picture: a bar of the whole for each model."""
-    found = shares(data.measured)
-    if not found:
+    counts = counts_of(data.measured)
+    if not counts:
         raise NothingToDraw("no model's parameters are stored; finish its sweep")
     drawn = sheet(
         data,
         "shares",
         "share of the embedding in all parameters",
-        height=len(found) * BAR + AROUND,
+        height=len(counts) * BAR + AROUND,
         handles=[
             Patch(facecolor=EMBEDDING, edgecolor="white", hatch=HATCH, lw=0, label="embedding"),
             Patch(facecolor=REST, lw=0, label="encoder and the rest"),
@@ -65,24 +50,22 @@ def draw(data: FigureData) -> list[Drawn]:
         also=["at the right: share, and all parameters"],
         warnings=(),  # parameters do not depend on data
     )
-    _bars(drawn.panels[0], found)
+    _bars(drawn.panels[0], counts)
     return [drawn]
 
 
-def _bars(axes: Axes, shares: list[EmbeddingShare]) -> None:
-    for place, share in enumerate(shares):
-        value, unit = scaled(share.total)
-        text = f"{share.percent:.1f} %  of {number(value, unit)}"
-        embedding = axes.barh(
-            place, share.percent, height=0.7, color=EMBEDDING, edgecolor="white", hatch=HATCH, linewidth=0
-        )
-        rest = axes.barh(place, 100 - share.percent, left=share.percent, height=0.7, color=REST, linewidth=0)
-        for bar in (*embedding, *rest):
-            tip(bar, f"{share.model}\nembedding: {text}")
+def _bars(axes: Axes, counts: Mapping[str, tuple[float, float]]) -> None:
+    for place, (model, (embedding, total)) in enumerate(counts.items()):
+        percent = 100 * embedding / total
+        text = f"{percent:.1f} %  of {number(*scaled(total))}"
+        first = axes.barh(place, percent, height=0.7, color=EMBEDDING, edgecolor="white", hatch=HATCH, linewidth=0)
+        rest = axes.barh(place, 100 - percent, left=percent, height=0.7, color=REST, linewidth=0)
+        for bar in (*first, *rest):
+            tip(bar, f"{model}\nembedding: {text}")
         axes.annotate(text, (100, place), xytext=(4, 0), textcoords="offset points", va="center", fontsize=SMALL)
     axes.set_xlim(0, 100)
     axes.set_xlabel("percent of the parameters", color=QUIET)
-    name_rows(axes, [share.model for share in shares])
+    name_rows(axes, list(counts))
     axes.spines["bottom"].set_visible(False)
 
 

@@ -26,7 +26,8 @@ from hashbench.plots.base import Drawn, FigureData, ImageFormat
 from hashbench.plots.colours import COLOURS, MARKERS, look_of
 from hashbench.tables.legend import without_details
 
-WIDTHS = {"single": 3.03, "double": 6.30}  # inches: a column and the text of ACL's style (7.7 and 16 cm)
+# Inches: a column and the text of ACL's style (7.7 and 16 cm).
+WIDTHS = {"single": 3.03, "double": 6.30}
 BESIDE = {"single": 2, "double": 4}  # small panels side by side
 TITLE, TEXT, SMALL = 8.0, 7.0, 6.0  # points
 LOUD = "#b00020"
@@ -38,7 +39,8 @@ GRID = "#d9d9d9"
 DASHES = ("--", ":", "-.")  # lines of the trivial baselines
 BOLD = 1.17  # bold letters are wider
 NAMED = ("encoder", "pre-training")  # of the provenance of a table
-PER_INCH = 2.15  # characters of one point size: n points give 2.15 * 72 / n in an inch of small print
+# Characters of one point size: n points give 2.15 * 72 / n in an inch of small print.
+PER_INCH = 2.15
 DPI = 300  # of PNG
 # Font type 42 is one that a publisher can embed; the salt makes an SVG the same every time.
 STYLE: Any = {
@@ -155,7 +157,8 @@ def widen(axes: Axes, least: float) -> None:
 def save(drawn: Drawn, folder: Path, format: ImageFormat) -> Path:
     """The file that was written."""
     path = folder / f"{drawn.name}.{format}"
-    dated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}  # the same figure is the same file
+    # The same figure is the same file.
+    dated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
     for artist in drawn.figure.findobj():
         artist.set_gid(None)  # tips are for pages
     try:

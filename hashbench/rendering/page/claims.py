@@ -48,7 +48,8 @@ def claims_of(store: Store, request: ReportRequest) -> Claims:
     try:
         sections = claim_sections(store, request)
     except InputError as error:
-        return Claims(why=str(error).removeprefix(f"{store.name}: "))  # where the file lies is no reader's business
+        # Where the file lies is no reader's business.
+        return Claims(why=str(error).removeprefix(f"{store.name}: "))
     return Claims(tuple(_claimed(decided, section.paper) for section in sections for decided in section.decided))
 
 

@@ -26,15 +26,14 @@ def page(store: Store, request: ReportRequest = ReportRequest(), figures: Iterab
     measured = measure(store, request.experiment, checkpoint=request.checkpoint)
     source = request.source(measured)
     shown = tables(store, request) if request.table else []
-    name = measured.experiment.name
-    own = tables(store, replace(request, experiment=name, paper=None, table=None))
+    request = replace(request, experiment=measured.experiment.name)
+    own = tables(store, replace(request, paper=None, table=None))
     known = count_known(source, measured) > 0
-    for each in [source.name] if known or request.paper else papers():  # labels of one's own are no paper's
-        if not request.table:
-            printed = tables(store, replace(request, experiment=name, paper=each, table="paper"))
+    if not request.table:
+        for paper in [source.name] if known or request.paper else papers():  # labels of one's own are no paper's
+            printed = tables(store, replace(request, paper=paper, table="paper"))
             shown += [table for table in printed if _is_filled(table, measured, known=known)]
-    claims = claims_of(store, replace(request, experiment=name))
-    return document(Content(measured, tuple(own), tuple(shown), claims, tuple(figures)))
+    return document(Content(measured, tuple(own), tuple(shown), claims_of(store, request), tuple(figures)))
 
 
 def _is_filled(table: Table, measured: Measured, *, known: bool) -> bool:
