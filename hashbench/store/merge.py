@@ -7,8 +7,8 @@ over there stays there: its lease is the business of that database.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from hashbench.store.schema import (
 )
 
 RESULTS = (metric, predictions, artifact)  # what hangs on an attempt
+TIMED = ("_ms", "_bytes", "seconds", "_per_second")  # how names of what differs from time to time end
 SAME = 1e-12  # relative; beyond it two copies of a score are different
 
 
@@ -45,15 +46,15 @@ class Difference:
     other: float | None
 
 
-@dataclass(frozen=True)
+@dataclass
 class MergeReport:
     """How many experiments, runs and attempts were new, how many runs became finished, and where copies disagree."""
 
-    experiments: int
-    runs: int
-    finished: int
-    attempts: int
-    differences: tuple[Difference, ...]
+    experiments: int = 0
+    runs: int = 0
+    finished: int = 0
+    attempts: int = 0
+    differences: list[Difference] = field(default_factory=list)
 
 
 def merge(store: Store, where: str | Path) -> MergeReport:
@@ -65,19 +66,16 @@ def merge(store: Store, where: str | Path) -> MergeReport:
     other = open_store(where, create=False, read_only=True)
     if _is_same(store, other):
         raise InputError(f"{other.name}: the same database; name another one to merge into {store.name}")
+    report = MergeReport()
     try:
         with other.read() as source:
-            outcomes = [_merge_run(store, source, row) for row in source.execute(sa.select(run)).mappings().all()]
-            experiments = _merge_experiments(store, source)
+            for row in source.execute(sa.select(run)).mappings().all():
+                with store.write() as target:
+                    _RunMerge(store, source, target, row).into(report)
+            report.experiments = _merge_experiments(store, source)
     finally:
         other.close()
-    return MergeReport(
-        experiments=experiments,
-        runs=sum(outcome.new for outcome in outcomes),
-        finished=sum(outcome.finished for outcome in outcomes),
-        attempts=sum(outcome.attempts for outcome in outcomes),
-        differences=tuple(difference for outcome in outcomes for difference in outcome.differences),
-    )
+    return report
 
 
 def copy_attempt(
@@ -99,105 +97,92 @@ def copy_attempt(
     return new_id
 
 
-@dataclass(frozen=True)
-class _Outcome:
-    new: bool
-    finished: bool
-    attempts: int
-    differences: tuple[Difference, ...]
-
-
 def _is_same(store: Store, other: Store) -> bool:
     if store.dialect == other.dialect == "sqlite":
         return Path(store.url.database or "").samefile(other.url.database or "")
     return store.url == other.url
 
 
-def _merge_run(store: Store, source: Connection, theirs: RowMapping) -> _Outcome:
-    with store.write() as target:
-        ours = target.execute(sa.select(run).where(run.c.id == theirs["id"])).mappings().first()
+@dataclass(frozen=True)
+class _RunMerge:
+    """One run of the source on its way into the target, within one transaction."""
+
+    store: Store
+    source: Connection
+    target: Connection
+    theirs: RowMapping  # the run as the source has it
+
+    def into(self, report: MergeReport) -> None:
+        """Bring the run, its attempts and their results, and count them in the report."""
+        ours = self.target.execute(sa.select(run).where(run.c.id == self.theirs["id"])).mappings().first()
         if ours is None:
             waiting = {"state": "planned", "finished_attempt": None, "finished_at": None}
-            target.execute(sa.insert(run).values({**theirs, **waiting}))
-        brought = _bring_attempts(store, source, target, theirs["id"])
-        counted = _settle(store, target, theirs, new=ours is None)
-        differences = [_differences(target, theirs, counted, other) for other in _rivals(target, theirs["id"], counted)]
-    return _Outcome(
-        new=ours is None,
-        finished=counted is not None and (ours is None or ours["state"] != "done"),
-        attempts=len(brought),
-        differences=tuple(item for found in differences for item in found) if brought else (),
-    )
+            self.target.execute(sa.insert(run).values({**self.theirs, **waiting}))
+        brought = self._bring_attempts()
+        counted = self._settle(new=ours is None)
+        report.runs += ours is None
+        report.finished += counted is not None and (ours is None or ours["state"] != "done")
+        report.attempts += brought
+        if brought and counted is not None:
+            report.differences += self._differences(counted)
 
+    def _bring_attempts(self) -> int:
+        """Copy the ended attempts that the target lacks, and take over that one was made void; how many were copied."""
+        of_run = attempt.c.run_id == self.theirs["id"]
+        states = sa.select(attempt.c.token, attempt.c.state).where(of_run)
+        known = {token: state for token, state in self.target.execute(states)}
+        brought = 0
+        rows = sa.select(attempt).where(of_run, attempt.c.state != "running").order_by(attempt.c.id)
+        for row in self.source.execute(rows).mappings().all():
+            if row["token"] not in known:
+                self._bring_environment(row["environment_id"])
+                copy_attempt(self.source, self.target, row, environment_id=row["environment_id"])
+                brought += 1
+            elif row["state"] == "void" and known[row["token"]] == "done":
+                voided = sa.update(attempt).where(attempt.c.token == row["token"])
+                self.target.execute(voided.values(state="void", reason=row["reason"]))
+        return brought
 
-def _bring_attempts(store: Store, source: Connection, target: Connection, run_id: str) -> list[int]:
-    """Copy the ended attempts that the target lacks, and take over that an attempt was made void."""
-    of_run = sa.select(attempt.c.token, attempt.c.state).where(attempt.c.run_id == run_id)
-    known = {token: state for token, state in target.execute(of_run)}
-    rows = sa.select(attempt).where(attempt.c.run_id == run_id, attempt.c.state != "running").order_by(attempt.c.id)
-    brought = []
-    for row in source.execute(rows).mappings().all():
-        if row["token"] not in known:
-            place = _bring_environment(store, source, target, row["environment_id"])
-            brought.append(copy_attempt(source, target, row, environment_id=place))
-        elif row["state"] == "void" and known[row["token"]] == "done":
-            voided = sa.update(attempt).where(attempt.c.token == row["token"])
-            target.execute(voided.values(state="void", reason=row["reason"]))
-    return brought
+    def _bring_environment(self, key: str | None) -> None:
+        rows = self.source.execute(sa.select(environment).where(environment.c.id == key)).mappings()
+        insert_rows(self.target, self.store.insert_new(environment), rows)
 
+    def _settle(self, *, new: bool) -> int | None:
+        """Give the run the state that its attempts justify; the attempt that counts."""
+        this, of_run = run.c.id == self.theirs["id"], attempt.c.run_id == self.theirs["id"]
+        # The token breaks a tie, so that both sides of a mutual merge choose the same copy.
+        done = sa.select(attempt.c.id, attempt.c.ended_at).where(of_run, attempt.c.state == "done")
+        first = self.target.execute(done.order_by(attempt.c.ended_at, attempt.c.token).limit(1)).first()
+        if first is not None:
+            late = sa.update(attempt).where(of_run, attempt.c.state == "running")
+            reason = "a merge brought a finished copy"
+            self.target.execute(late.values(state="lost", ended_at=self.store.now, reason=reason))
+            values = {"state": "done", "finished_attempt": first.id, "finished_at": first.ended_at, "void_reason": None}
+            self.target.execute(sa.update(run).where(this).values(values))
+            return first.id
+        # Without a result: what was finished here has just been made void there, or the run is new here.
+        voided = {"state": "void", "void_reason": self.theirs["void_reason"]}
+        self.target.execute(sa.update(run).where(this, run.c.state == "done").values(voided))
+        if new and self.theirs["state"] in ("failed", "void"):
+            self.target.execute(sa.update(run).where(this).values(state=self.theirs["state"]))
+        return None
 
-def _bring_environment(store: Store, source: Connection, target: Connection, key: str | None) -> str | None:
-    if key is not None:
-        row = source.execute(sa.select(environment).where(environment.c.id == key)).mappings().one()
-        target.execute(store.insert_new(environment), dict(row))
-    return key
+    def _differences(self, counted: int) -> Iterator[Difference]:
+        """Scores on which other finished attempts disagree with the one that counts."""
+        ours = self._numbers(counted)
+        others = sa.select(attempt.c.id).where(attempt.c.run_id == self.theirs["id"], attempt.c.state == "done")
+        for other in self.target.execute(others.where(attempt.c.id != counted)).scalars().all():
+            theirs = self._numbers(other)
+            for key in sorted(ours | theirs):
+                if not _is_equal(ours.get(key), theirs.get(key)):
+                    split, name, step, _ = key
+                    yield Difference(self.theirs["id"], split, name, step, ours.get(key), theirs.get(key))
 
-
-def _settle(store: Store, target: Connection, theirs: RowMapping, *, new: bool) -> int | None:
-    """Give the run the state that its attempts justify; the attempt that counts."""
-    this = run.c.id == theirs["id"]
-    done = sa.select(attempt.c.id, attempt.c.ended_at).where(attempt.c.run_id == theirs["id"])
-    # The token breaks a tie, so that both sides of a mutual merge choose the same copy.
-    done = done.where(attempt.c.state == "done").order_by(attempt.c.ended_at, attempt.c.token).limit(1)
-    first = target.execute(done).first()
-    if first is not None:
-        late = sa.update(attempt).where(attempt.c.run_id == theirs["id"], attempt.c.state == "running")
-        reason = "a merge brought a finished copy"
-        target.execute(late.values(state="lost", ended_at=store.now, reason=reason))
-        values = {"state": "done", "finished_attempt": first.id, "finished_at": first.ended_at, "void_reason": None}
-        target.execute(sa.update(run).where(this).values(values))
-        return first.id
-    # Without a result: what was finished here has just been made void there, or the run is new here.
-    voided = {"state": "void", "void_reason": theirs["void_reason"]}
-    target.execute(sa.update(run).where(this, run.c.state == "done").values(voided))
-    if new and theirs["state"] in ("failed", "void"):
-        target.execute(sa.update(run).where(this).values(state=theirs["state"]))
-    return None
-
-
-def _rivals(target: Connection, run_id: str, counted: int | None) -> list[int]:
-    others = sa.select(attempt.c.id).where(attempt.c.run_id == run_id, attempt.c.state == "done")
-    return list(target.execute(others.where(attempt.c.id != counted)).scalars()) if counted is not None else []
-
-
-def _differences(target: Connection, theirs: RowMapping, counted: int | None, other: int) -> list[Difference]:
-    """Scores on which two attempts disagree; times differ by nature, and curves follow from the same cause."""
-    if counted is None:
-        return []
-    ours, copy = _numbers(target, counted), _numbers(target, other)
-    return [
-        Difference(theirs["id"], split, name, step, ours.get(key), copy.get(key))
-        for key in sorted(ours | copy)
-        for split, name, step, _condition in [key]
-        if not _is_equal(ours.get(key), copy.get(key))
-    ]
-
-
-def _numbers(target: Connection, attempt_id: int) -> dict[tuple[str, str, int, str], float | None]:
-    columns = (metric.c.split, metric.c.name, metric.c.step, metric.c.condition, metric.c.value)
-    rows = target.execute(sa.select(*columns).where(metric.c.attempt_id == attempt_id, metric.c.split != "train"))
-    timed = ("_ms", "_bytes", "seconds", "_per_second")
-    return {(split, name, step, p): value for split, name, step, p, value in rows if not name.endswith(timed)}
+    def _numbers(self, attempt_id: int) -> dict[tuple[Any, ...], float | None]:
+        """What should be equal: times differ by nature, and curves follow from the same cause as scores."""
+        columns = (metric.c.split, metric.c.name, metric.c.step, metric.c.condition, metric.c.value)
+        rows = sa.select(*columns).where(metric.c.attempt_id == attempt_id, metric.c.split != "train")
+        return {tuple(key): value for *key, value in self.target.execute(rows) if not key[1].endswith(TIMED)}
 
 
 def _is_equal(first: float | None, second: float | None) -> bool:

@@ -41,14 +41,7 @@ class Environment:
 
     def row(self) -> dict[str, str]:
         """The columns of table environment; the id is the sha256 of the rest."""
-        values = {
-            "host": self.host,
-            "git_commit": self.git_commit,
-            "git_diff": self.git_diff,
-            "packages": as_json(self.packages),
-            "hardware": as_json(self.hardware),
-            "hardware_name": self.hardware_name,
-        }
+        values = {name: value if isinstance(value, str) else as_json(value) for name, value in vars(self).items()}
         return {"id": hashlib.sha256(as_json(values).encode()).hexdigest(), **values}
 
 
@@ -103,14 +96,17 @@ def claim(
     with store.write() as connection:
         _end_expired(store, connection)
         free = _free_run(experiment_id, max_attempts, kinds)
-        claimed = sa.update(run).where(run.c.id == free).values(state="running").returning(*_CLAIMED)
-        row = connection.execute(claimed).mappings().first()
+        columns = [run.c[name] for name in ("kind", "model", "task", "seed", "encoder", "spec")]
+        claimed = sa.update(run).where(run.c.id == free).values(state="running")
+        row = connection.execute(claimed.returning(run.c.id.label("run_id"), *columns)).mappings().first()
         if row is None:
             return None
         needs = connection.execute(sa.select(dependency.c.needs_run_id).where(dependency.c.run_id == row["run_id"]))
         token = uuid.uuid4().hex
-        place = _store_environment(store, connection, environment)
-        attempt_id = _begin(store, connection, row["run_id"], token, worker=worker, lease_s=lease_s, place=place)
+        begun = sa.insert(attempt).values(run_id=row["run_id"], token=token, worker=worker, state="running")
+        begun = begun.values(environment_id=_store_environment(store, connection, environment))
+        begun = begun.values(started_at=store.now, heartbeat_at=store.now, lease_until=store.now + lease_s)
+        attempt_id = connection.execute(begun.returning(attempt.c.id)).scalar_one()
         about = {**row, "spec": json.loads(row["spec"]), "needs": tuple(needs.scalars())}
         return ClaimedRun(token=token, attempt_id=attempt_id, lease_s=lease_s, **about)
 
@@ -123,9 +119,8 @@ def heartbeat(store: Store, held: ClaimedRun) -> bool:
     """
     alive = sa.update(attempt).where(*mine(held))
     with store.write() as connection:
-        return bool(
-            connection.execute(alive.values(heartbeat_at=store.now, lease_until=store.now + held.lease_s)).rowcount
-        )
+        prolonged = alive.values(heartbeat_at=store.now, lease_until=store.now + held.lease_s)
+        return connection.execute(prolonged).rowcount == 1
 
 
 def mine(held: ClaimedRun) -> tuple[sa.ColumnElement[bool], ...]:
@@ -196,9 +191,6 @@ def members(experiment_id: int) -> sa.Select[tuple[str]]:
     return sa.select(experiment_run.c.run_id).where(experiment_run.c.experiment_id == experiment_id)
 
 
-_CLAIMED = (run.c.id.label("run_id"), run.c.kind, run.c.model, run.c.task, run.c.seed, run.c.encoder, run.c.spec)
-
-
 def _is_spent(max_attempts: int) -> sa.ColumnElement[bool]:
     return sa.and_(run.c.state == "failed", run.c.tries >= max_attempts)
 
@@ -229,14 +221,6 @@ def _free_run(experiment_id: int, max_attempts: int, kinds: Collection[str] | No
     )
 
 
-def _begin(
-    store: Store, connection: Connection, run_id: str, token: str, *, worker: str, lease_s: float, place: str | None
-) -> int:
-    begun = sa.insert(attempt).values(run_id=run_id, token=token, worker=worker, environment_id=place, state="running")
-    begun = begun.values(started_at=store.now, heartbeat_at=store.now, lease_until=store.now + lease_s)
-    return connection.execute(begun.returning(attempt.c.id)).scalar_one()
-
-
 def _end_expired(store: Store, connection: Connection) -> None:
     expired = sa.select(attempt.c.id).where(attempt.c.state == "running", attempt.c.lease_until <= store.now)
     # Locked ones are being finished or prolonged at this moment; the next claim looks again.
@@ -254,29 +238,23 @@ def _end(
     log: str = "",
 ) -> bool:
     """End a running attempt without a result and put its run back; False where there is no such attempt."""
-    ended = sa.update(attempt).where(*which)
-    ended = ended.values(
-        state=state, reason=reason, log=log, ended_at=store.now, seconds=store.now - attempt.c.started_at
-    )
-    run_id = connection.execute(ended.returning(attempt.c.run_id)).scalar()
+    ended = sa.update(attempt).where(*which).values(state=state, reason=reason, log=log, ended_at=store.now)
+    ended = ended.values(seconds=store.now - attempt.c.started_at).returning(attempt.c.run_id)
+    run_id = connection.execute(ended).scalar()
     if run_id is None:
         return False
-    is_try = state == "failed" or (state == "lost" and _losses(connection, run_id) % LOSSES_PER_TRY == 0)
+    losses = sa.select(sa.func.count()).where(attempt.c.run_id == run_id, attempt.c.state == "lost")
+    is_try = state == "failed" or (
+        state == "lost" and connection.execute(losses).scalar_one() % LOSSES_PER_TRY == 0
+    )
     after = {"state": "failed", "tries": run.c.tries + 1} if is_try else {"state": "planned"}
     connection.execute(sa.update(run).where(run.c.id == run_id, run.c.state == "running").values(after))
     return True
-
-
-def _losses(connection: Connection, run_id: str) -> int:
-    lost = sa.select(sa.func.count()).where(attempt.c.run_id == run_id, attempt.c.state == "lost")
-    return connection.execute(lost).scalar_one()
 
 
 def _store_environment(store: Store, connection: Connection, given: Environment | None) -> str | None:
     if given is None:
         return None
     row = given.row()
-    known = connection.execute(sa.select(environment.c.id).where(environment.c.id == row["id"])).first()
-    if known is None:
-        connection.execute(store.insert_new(environment), row)
+    connection.execute(store.insert_new(environment), row)
     return row["id"]

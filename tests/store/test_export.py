@@ -117,7 +117,7 @@ def test_it_is_one_file_that_opens_where_nothing_can_be_written(example: Path) -
 
 def test_it_can_be_merged_back_without_a_difference(example: Path, store: Store) -> None:
     report = merge(store, example)
-    assert (report.runs, report.attempts, report.experiments, report.differences) == (0, 0, 0, ())
+    assert (report.runs, report.attempts, report.experiments, report.differences) == (0, 0, 0, [])
 
 
 def test_only_the_experiments_that_are_named(store: Store, lab: Lab, tmp_path: Path) -> None:

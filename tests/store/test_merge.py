@@ -67,7 +67,7 @@ def test_everything_comes_over_and_a_second_merge_changes_nothing(store: Store, 
 
     report = merge(store, place_of(other))
     assert (report.experiments, report.runs, report.finished, report.attempts) == (1, 4, 2, 3)
-    assert report.differences == ()
+    assert report.differences == []
     here = find_experiment(store, "exp").id
     assert counts(store, here) == {"planned": 1, "running": 0, "done": 2, "failed": 1, "void": 0}
     assert artifacts(store, lab.id("p")) == files
@@ -77,7 +77,7 @@ def test_everything_comes_over_and_a_second_merge_changes_nothing(store: Store, 
     assert lab.claim(store, here, retries=1).run_id == lab.id("b")  # its one failed try came along
     before = content(store)
     again = merge(store, place_of(other))
-    assert (again.experiments, again.runs, again.finished, again.attempts, again.differences) == (0, 0, 0, 0, ())
+    assert (again.experiments, again.runs, again.finished, again.attempts, again.differences) == (0, 0, 0, 0, [])
     assert content(store) == before
 
 
@@ -101,9 +101,9 @@ def test_the_earlier_copy_counts_and_the_difference_is_told(
     report = merge(store, place_of(other))
     assert score(store) == counted
     values = (0.5, 0.6) if counted == 0.5 else (0.6, 0.5)
-    assert report.differences == (Difference(lab.id("a"), "validation", "matthews", 3, *values),)
+    assert report.differences == [Difference(lab.id("a"), "validation", "matthews", 3, *values)]
     assert len(attempts(store, lab.id("a"))) == 2  # nothing is lost
-    assert merge(store, place_of(other)).differences == ()
+    assert merge(store, place_of(other)).differences == []
     assert score(store) == counted
 
 
@@ -124,7 +124,7 @@ def test_equal_copies_differ_in_nothing_and_times_are_no_difference(
         experiment_id = lab.plan(place, lab.run("a"))
         metrics = [*lab.score("matthews", 0.5), Metric("step_ms", seconds), Metric("loss", seconds, "train", 1)]
         lab.finish_all(place, experiment_id, {lab.id("a"): Result(metrics)})
-    assert merge(store, place_of(other)).differences == ()
+    assert merge(store, place_of(other)).differences == []
 
 
 def test_a_worker_here_whose_run_was_finished_there_writes_nothing(

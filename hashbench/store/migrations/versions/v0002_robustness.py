@@ -11,9 +11,46 @@ branch_labels = None
 depends_on = None
 
 KINDS = "kind IN ('pretrain', 'finetune', 'floor', 'efficiency', 'robustness')"
-RUN = "id, kind, model, task, seed, encoder, spec, data_fingerprint, state, tries, finished_attempt, void_reason"
-TIMES = "created_at, finished_at"
-PREDICTIONS = "attempt_id, split, checkpoint, run_id, outputs, targets, index_fingerprint, n"
+RUN = f"""
+CREATE TABLE run (
+    id TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    model TEXT NOT NULL,
+    task TEXT,
+    seed INTEGER,
+    encoder TEXT NOT NULL,
+    spec TEXT NOT NULL,
+    data_fingerprint TEXT,
+    state TEXT DEFAULT 'planned' NOT NULL,
+    tries INTEGER DEFAULT '0' NOT NULL,
+    finished_attempt INTEGER,
+    void_reason TEXT,
+    created_at DOUBLE NOT NULL,
+    finished_at DOUBLE,
+    PRIMARY KEY (id),
+    CONSTRAINT kind_known CHECK ({KINDS}),
+    CONSTRAINT state_known CHECK (state IN ('planned', 'running', 'done', 'failed', 'void')),
+    CONSTRAINT done_has_results CHECK (state <> 'done' OR finished_attempt IS NOT NULL)
+)
+"""
+# The new column is the last one, since PostgreSQL adds it there.
+PREDICTIONS = """
+CREATE TABLE predictions (
+    attempt_id INTEGER NOT NULL,
+    split TEXT NOT NULL,
+    checkpoint TEXT NOT NULL,
+    run_id TEXT NOT NULL,
+    outputs BLOB NOT NULL,
+    targets BLOB NOT NULL,
+    index_fingerprint TEXT NOT NULL,
+    n INTEGER NOT NULL,
+    perturbation TEXT DEFAULT '' NOT NULL,
+    PRIMARY KEY (attempt_id, split, checkpoint, perturbation),
+    CONSTRAINT checkpoint_known CHECK (checkpoint IN ('best', 'last')),
+    FOREIGN KEY(attempt_id) REFERENCES attempt (id),
+    FOREIGN KEY(run_id) REFERENCES run (id)
+)
+"""
 
 
 def upgrade() -> None:
@@ -41,53 +78,12 @@ def _upgrade_sqlite() -> None:
     be inserted into a table of the same name: a renamed copy would leave them counted as broken.
     """
     op.execute("PRAGMA defer_foreign_keys = ON")
-    op.execute("CREATE TEMP TABLE old_predictions AS SELECT * FROM predictions")
-    op.drop_table("predictions")
-    op.execute("CREATE TEMP TABLE old_run AS SELECT * FROM run")
-    op.drop_table("run")
-    _make_run()
-    op.execute(f"INSERT INTO run ({RUN}, {TIMES}) SELECT {RUN}, {TIMES} FROM old_run")
-    _make_predictions()
-    op.execute(f"INSERT INTO predictions ({PREDICTIONS}) SELECT {PREDICTIONS} FROM old_predictions")
+    for name in ("predictions", "run"):
+        op.execute(f"CREATE TEMP TABLE old_{name} AS SELECT * FROM {name}")
+        op.drop_table(name)
+    op.execute(RUN)
+    op.execute("INSERT INTO run SELECT * FROM old_run")
+    op.execute(PREDICTIONS)
+    op.execute("INSERT INTO predictions SELECT *, '' FROM old_predictions")
     op.execute("DROP TABLE old_run")
     op.execute("DROP TABLE old_predictions")
-
-
-def _make_run() -> None:
-    op.create_table(
-        "run",
-        sa.Column("id", sa.Text(), primary_key=True),
-        sa.Column("kind", sa.Text(), nullable=False),
-        sa.Column("model", sa.Text(), nullable=False),
-        sa.Column("task", sa.Text()),
-        sa.Column("seed", sa.Integer()),
-        sa.Column("encoder", sa.Text(), nullable=False),
-        sa.Column("spec", sa.Text(), nullable=False),
-        sa.Column("data_fingerprint", sa.Text()),
-        sa.Column("state", sa.Text(), nullable=False, server_default="planned"),
-        sa.Column("tries", sa.Integer(), nullable=False, server_default="0"),
-        sa.Column("finished_attempt", sa.Integer()),
-        sa.Column("void_reason", sa.Text()),
-        sa.Column("created_at", sa.Double(), nullable=False),
-        sa.Column("finished_at", sa.Double()),
-        sa.CheckConstraint(KINDS, name="kind_known"),
-        sa.CheckConstraint("state IN ('planned', 'running', 'done', 'failed', 'void')", name="state_known"),
-        sa.CheckConstraint("state <> 'done' OR finished_attempt IS NOT NULL", name="done_has_results"),
-    )
-
-
-def _make_predictions() -> None:
-    op.create_table(
-        "predictions",
-        sa.Column("attempt_id", sa.Integer(), sa.ForeignKey("attempt.id"), primary_key=True),
-        sa.Column("split", sa.Text(), primary_key=True),
-        sa.Column("checkpoint", sa.Text(), primary_key=True),
-        sa.Column("run_id", sa.Text(), sa.ForeignKey("run.id"), nullable=False),
-        sa.Column("outputs", sa.LargeBinary(), nullable=False),
-        sa.Column("targets", sa.LargeBinary(), nullable=False),
-        sa.Column("index_fingerprint", sa.Text(), nullable=False),
-        sa.Column("n", sa.Integer(), nullable=False),
-        # last in the table, since an upgraded PostgreSQL adds it there
-        sa.Column("perturbation", sa.Text(), primary_key=True, server_default=""),
-        sa.CheckConstraint("checkpoint IN ('best', 'last')", name="checkpoint_known"),
-    )
