@@ -117,11 +117,11 @@ def _printed(measured: Measured, sources: Iterable[Paper], name: str) -> ScoreCo
             for layout in paper.tables.values():
                 for column in layout.columns:
                     if column.name == wanted and column.measure in ("score", "average"):
-                        return _scored(measured, paper, layout, column)
+                        return _scored(measured, paper, layout, column=column)
     return None
 
 
-def _scored(measured: Measured, paper: Paper, layout: Layout, column: Column) -> ScoreColumn | Absent:
+def _scored(measured: Measured, paper: Paper, layout: Layout, *, column: Column) -> ScoreColumn | Absent:
     """A column of scores: one score, or the groups of an average."""
     if column.measure == "score":
         score = _stored(measured, paper, column)

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hashbench.claims.columns import ScoreColumn, TimeColumn
-from hashbench.claims.expressions import ModelName, Models, column_names, slugs, terms
+from hashbench.claims.expressions import ColumnName, Columns, ModelName, Models, column_names, slugs, terms
 from hashbench.claims.grammar import UNITS, Claim, ClaimPart
 from hashbench.claims.published import COSTS, Unprinted, operations
-from hashbench.claims.quantities import Quantity, apply, constant, evaluate, minus
+from hashbench.claims.quantities import Quantity, apply, evaluate, minus
 from hashbench.claims.results import Missing, Results
 from hashbench.claims.rule import Outcome, all_of, comes_free, of_interval, of_point
 from hashbench.statistics.estimates import Estimate, combine
@@ -122,13 +122,16 @@ def _decided(claim: Claim, part: ClaimPart, results: Results) -> Decision:
     """The verdict on a part. Raises Missing."""
     _check_measures(claim, part, results)
     seeds = _matched_seeds(part, results)
-    _check_alike(claim, part, results, seeds)
+    _check_alike(part, results, seeds, one_corpus="corpus=one" in claim.needs)
+
+    def leaf(slug: str, column: ColumnName) -> Quantity:
+        return results.leaf(slug, column, seeds)
 
     def side(models: Models) -> Quantity:
-        return evaluate(models, part.column, lambda slug, column: results.leaf(slug, column, seeds), claim.scale)
+        return evaluate(models, part.column, leaf, scale=claim.scale)
 
     left = side(part.left)
-    right = constant(claim.scale * (claim.expected or 0.0)) if part.right is None else side(part.right)
+    right = Quantity(claim.scale * (claim.expected or 0.0)) if part.right is None else side(part.right)
     ratio = part.kind == "ratio_at_least"
     quantity = apply(_log_ratio if ratio else lambda a, b: (a - b) / claim.scale, [left, right])
     if quantity.fixed:
@@ -137,7 +140,7 @@ def _decided(claim: Claim, part: ClaimPart, results: Results) -> Decision:
         return Decision(of_point(part.kind, value, claim.bound), value=shown)
     timed = any(isinstance(results.meaning(column), TimeColumn) for _, column in part.leaves)
     decision = _from_interval(claim, part, quantity, timed=timed)
-    if decision.low is not None and comes_free(part.kind, claim.bound) and (why := _at_floor(part, results, seeds)):
+    if decision.low is not None and comes_free(part.kind, claim.bound) and (why := _at_trivial(part, results, seeds)):
         decision = replace(decision, outcome="undecided", marks=(*decision.marks, why))
     quoted = [slug for slug in part.slugs if results.is_quoted(slug)]
     return replace(decision, marks=(*decision.marks, QUOTED + ", ".join(quoted))) if quoted else decision
@@ -161,7 +164,7 @@ def _from_interval(claim: Claim, part: ClaimPart, quantity: Quantity, *, timed: 
     if not defined:
         marks.append("undefined: a ratio of values that are not above 0")
     known = defined and not math.isnan(low)
-    outcome = of_interval(part.kind, low, high, claim.bound) if known else "undecided"
+    outcome = of_interval(part.kind, low, high, bound=claim.bound) if known else "undecided"
     if known and part.kind in ("greater", "interaction") and low == high == 0:
         outcome = "undecided"
         marks.append(ALIKE)
@@ -200,7 +203,7 @@ def _matched_seeds(part: ClaimPart, results: Results) -> frozenset[int]:
     return matched
 
 
-def _check_alike(claim: Claim, part: ClaimPart, results: Results, seeds: frozenset[int]) -> None:
+def _check_alike(part: ClaimPart, results: Results, seeds: frozenset[int], *, one_corpus: bool) -> None:
     """That all sides were measured on the same data and examples, and pre-trained on one corpus if asked for.
 
     Raises Missing.
@@ -214,7 +217,7 @@ def _check_alike(claim: Claim, part: ClaimPart, results: Results, seeds: frozens
             model, known = first.setdefault(sample.task, (sample.entry.model, basis))
             if known != basis:
                 raise Missing(f"{sample.entry.model} and {model} were measured on other data of {sample.task}")
-    if "corpus=one" in claim.needs:
+    if one_corpus:
         _check_corpora(part, results)
 
 
@@ -231,7 +234,7 @@ def _check_corpora(part: ClaimPart, results: Results) -> None:
         raise Missing(f"pre-trained on different corpora: {listed}")
 
 
-def _at_floor(part: ClaimPart, results: Results, seeds: frozenset[int]) -> str:
+def _at_trivial(part: ClaimPart, results: Results, seeds: frozenset[int]) -> str:
     """Why a claim that comes free to untrained models is not decided: a side does not beat the trivial baseline."""
     if not all(isinstance(results.meaning(column), ScoreColumn) for column in column_names(part.column)):
         return ""
@@ -240,7 +243,7 @@ def _at_floor(part: ClaimPart, results: Results, seeds: frozenset[int]) -> str:
         for term in sides:
             if all(results.is_quoted(slug) for slug in slugs(term)):
                 continue
-            above = _above_trivial(term, part, results, seeds)
+            above = _above_trivial(term, part.column, results, seeds=seeds)
             if not above.low > 0:
                 return f"{AT_FLOOR}: {term} is {above.value:+.1f} [{above.low:.1f}, {above.high:.1f}] above it"
     except Missing as error:
@@ -248,9 +251,9 @@ def _at_floor(part: ClaimPart, results: Results, seeds: frozenset[int]) -> str:
     return ""
 
 
-def _above_trivial(term: Models, part: ClaimPart, results: Results, seeds: frozenset[int]) -> Estimate:
+def _above_trivial(term: Models, column: Columns, results: Results, *, seeds: frozenset[int]) -> Estimate:
     """How far a side is above the trivial baseline, in percent. Raises Missing where none was measured."""
-    ours = evaluate(term, part.column, lambda slug, column: results.leaf(slug, column, seeds))
-    trivial = evaluate(ModelName("floor"), part.column, lambda _, column: results.trivial(column, seeds))
+    ours = evaluate(term, column, lambda slug, name: results.leaf(slug, name, seeds))
+    trivial = evaluate(ModelName("floor"), column, lambda _, name: results.trivial(name, seeds))
     above = apply(minus, [ours, trivial])
     return combine(above.value, list((above.by_seed or {}).values()), above.by_draw)

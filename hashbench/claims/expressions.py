@@ -176,16 +176,16 @@ def _atom(text: str) -> ModelName | Number:
 def _column(text: str) -> Columns:
     parts = text.split(" - ")
     if len(parts) == 2:
-        return ColumnPair(_score(parts[0]), _score(parts[1]))
+        return ColumnPair(_column_name(parts[0]), _column_name(parts[1]))
     call = CALL.fullmatch(text)
     if call and call[1] == "mean":
-        return ColumnMean(tuple(_score(member) for member in _members(call[2], text)))
+        return ColumnMean(tuple(_column_name(member) for member in _members(call[2], text)))
     if call:
         raise GrammarError(f"no function {call[1]!r} of columns; there are: {', '.join(OF_COLUMNS)}")
-    return _score(text)
+    return _column_name(text)
 
 
-def _score(text: str) -> ColumnName:
+def _column_name(text: str) -> ColumnName:
     match = COLUMN.fullmatch(text.strip())
     if not match:
         raise GrammarError(

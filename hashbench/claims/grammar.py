@@ -207,8 +207,8 @@ def _checked(values: Mapping[str, str], where: str) -> Claim:
         raise GrammarError(f"unknown unit {values['unit']!r}; there are: {', '.join(UNITS)}")
     bound = _number(values, "bound") or 0.0
     expected = _number(values, "expected")
-    _check_bound(kind, bound, expected, values["unit"])
-    parts = _parts(kind, values["left"], values["right"], values["column"])
+    _check_bound(kind, bound, expected=expected, unit=values["unit"])
+    parts = _parts(kind, values["left"], values["right"], columns=read_columns(values["column"]))
     if any("/" in str(side) for part in parts for side in (part.left, part.right) if isinstance(side, Pair)):
         if values["unit"] != "x":
             raise GrammarError(f"'a / b' is a ratio: its unit is x, not {values['unit']}")
@@ -228,7 +228,7 @@ def _number(values: Mapping[str, str], key: str) -> float | None:
     return number
 
 
-def _check_bound(kind: ClaimKind, bound: float, expected: float | None, unit: str) -> None:
+def _check_bound(kind: ClaimKind, bound: float, *, expected: float | None, unit: str) -> None:
     if kind in ("greater", "interaction") and bound != 0:
         raise GrammarError(f"bound of '{kind}' is 0; with another one the kind is difference_at_least")
     if kind in ("equal_within", "ordering", "count") and bound < 0:
@@ -239,9 +239,8 @@ def _check_bound(kind: ClaimKind, bound: float, expected: float | None, unit: st
         raise GrammarError("count needs the number that is claimed, in 'expected'")
 
 
-def _parts(kind: ClaimKind, left: str, right: str, column: str) -> tuple[ClaimPart, ...]:
+def _parts(kind: ClaimKind, left: str, right: str, *, columns: Sequence[Columns]) -> tuple[ClaimPart, ...]:
     """The parts of a claim. Raises GrammarError."""
-    columns = read_columns(column)
     if kind in ("ordering", "count") and right:
         raise GrammarError(f"right of '{kind}' is empty, not {right!r}")
     if kind == "ordering":

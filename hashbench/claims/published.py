@@ -61,9 +61,7 @@ def exact_value(paper: Paper, slug: str, column: str) -> float | None:
     Shares in percent. None where the column is no such, or an integer is not there.
     """
     column = column.removesuffix(EXACT)
-    if column not in EXACT_FORMS:
-        return None
-    return EXACT_FORMS[column](paper, slug)
+    return EXACT_FORMS[column](paper, slug) if column in EXACT_FORMS else None
 
 
 def _integer(paper: Paper, slug: str, name: str) -> float | None:
@@ -85,9 +83,8 @@ def _share(paper: Paper, slug: str) -> float | None:
     return None if part is None or not whole else PERCENT * part / whole
 
 
-def _saved(size: Callable[[Paper, str], float | None], paper: Paper, slug: str, other: str) -> float | None:
-    """1 - size / the other model's size, in percent."""
-    ours, theirs = size(paper, slug), size(paper, other)
+def _saved(ours: float | None, theirs: float | None) -> float | None:
+    """1 - ours / theirs, in percent."""
     return None if ours is None or not theirs else PERCENT * (1 - ours / theirs)
 
 
@@ -95,7 +92,7 @@ def _saved_of_pair(paper: Paper, slug: str) -> float | None:
     """The share of parameters that a model saves against the plain model of its size."""
     for layout in paper.tables.values():
         if slug in layout.pairs:
-            return _saved(_total, paper, slug, layout.pairs[slug])
+            return _saved(_total(paper, slug), _total(paper, layout.pairs[slug]))
     return None
 
 
@@ -116,8 +113,8 @@ EXACT_FORMS: dict[str, Callable[[Paper, str], float | None]] = {
     "emb_params": _embedding,
     "poep": _share,
     "embedding_share": _share,
-    "pcr_all": lambda paper, slug: _saved(_total, paper, slug, BASELINE),
-    "pcr_emb": lambda paper, slug: _saved(_embedding, paper, slug, BASELINE),
+    "pcr_all": lambda paper, slug: _saved(_total(paper, slug), _total(paper, BASELINE)),
+    "pcr_emb": lambda paper, slug: _saved(_embedding(paper, slug), _embedding(paper, BASELINE)),
     "params_reduction": _saved_of_pair,
     "size": _bytes,
     "embedding_memory": _projected_bytes,

@@ -21,12 +21,16 @@ from hashbench.claims.expressions import (
     Number,
     Pair,
     column_names,
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """`by_seed` None: no seed varies it (a constant, a count). `by_draw` (draws,) None: no examples, or not stored."""
+    """`by_seed` None: no seed varies it (a constant, a count). `by_draw` (draws,) None: no examples, or not stored.
+
+    >>> Quantity(3.0).fixed
+    True
+    """
 
     value: float
     by_seed: Mapping[int, float] | None = None
@@ -37,15 +41,6 @@ class Quantity:
     def fixed(self) -> bool:
         """Whether nothing varies it."""
         return self.by_seed is None and self.by_draw is None
-
-
-def constant(value: float) -> Quantity:
-    """A number that nothing varies.
-
-    >>> constant(3.0).fixed
-    True
-    """
-    return Quantity(value)
 
 
 def apply(form: Callable[..., float], quantities: Sequence[Quantity]) -> Quantity:
@@ -80,18 +75,18 @@ def _finite(form: Callable[..., float], values: Sequence[float]) -> float:
 
 
 def evaluate(
-    models: Models, columns: Columns, leaf: Callable[[str, ColumnName], Quantity], scale: float = 1.0
+    models: Models, columns: Columns, leaf: Callable[[str, ColumnName], Quantity], *, scale: float = 1.0
 ) -> Quantity:
     """The value of an expression in which `min` and `max` are written out.
 
     `leaf` reads a model's column; constants are multiplied by `scale`.
     """
     if isinstance(models, Number):
-        return constant(models.value * scale)
+        return Quantity(models.value * scale)
     if isinstance(models, Mean):
-        return apply(mean, [evaluate(member, columns, leaf, scale) for member in models.members])
+        return apply(mean, [evaluate(member, columns, leaf, scale=scale) for member in models.members])
     if isinstance(models, Pair):
-        sides = [evaluate(side, columns, leaf, scale) for side in (models.left, models.right)]
+        sides = [evaluate(side, columns, leaf, scale=scale) for side in (models.left, models.right)]
         return apply(minus if models.operator == "-" else over, sides)
     if isinstance(models, Every):
         raise TypeError(f"{models} is not written out")

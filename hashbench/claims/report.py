@@ -130,20 +130,20 @@ def _section(paper: Paper | None, results: Results, claims: Sequence[Claim]) -> 
     measured = results.measured
     shown = paper or results.paper or paper_of(measured)
     decided = [decide(claim, results.for_claim(claim, of_paper=paper is not None)) for claim in claims]
-    readings = _readings(decided, measured)
-    table = Table(shown.name if paper else "", "claims", "", measured.experiment.name, COLUMNS, (),
-                  published=paper is not None, readings=tuple(readings), statistic=shown.statistic)  # fmt: skip
-    title = f"Claims of {paper.title}" if paper else "Own claims"
-    notes = [] if paper is None else [f"Claims of {paper.name} that name no model of the experiment are left out."]
-    complete = paper is None or len(claims) == len(claims_of(paper.name))
+    source = paper.name if paper else ""
+    basis = Table(
+        source, "claims", "", measured.experiment.name, COLUMNS, (), published=paper is not None,
+        readings=tuple(_readings(decided, measured)), statistic=shown.statistic,
+    )  # fmt: skip
+    partial = paper is not None and len(claims) < len(claims_of(paper.name))
     return DecidedClaims(
-        f"{title}, on {measured.experiment.name}",
-        paper.name if paper else "",
-        measured.experiment.name,
-        tuple(decided),
-        tuple(warnings(measured, shown, table)),
-        tuple(provenance(measured, shown, table)),
-        () if complete else tuple(notes),
+        title=f"{f'Claims of {paper.title}' if paper else 'Own claims'}, on {measured.experiment.name}",
+        paper=source,
+        experiment=measured.experiment.name,
+        decided=tuple(decided),
+        warnings=tuple(warnings(measured, shown, basis)),
+        provenance=tuple(provenance(measured, shown, basis)),
+        notes=(f"Claims of {source} that name no model of the experiment are left out.",) if partial else (),
     )
 
 
@@ -160,4 +160,3 @@ def _refuse_undecidable(store: Store, measured: Measured, decided: Sequence[Deci
     if known and all(NO_SPREAD in claim.marks for claim in known):
         raise InputError(f"{store.name}: {measured.experiment.name} has one seed and no stored predictions, so that no "
                          "claim can be decided; read the database that the sweep wrote, not an export")  # fmt: skip
-

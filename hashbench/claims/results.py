@@ -19,15 +19,8 @@ from hashbench.claims.columns import (
 )
 from hashbench.claims.expressions import ColumnName
 from hashbench.claims.grammar import Claim
-from hashbench.claims.published import (
-    COSTS,
-    exact_value,
-    operations,
-    other_test_set,
-    published_value,
-    quoted_systems,
-)
-from hashbench.claims.quantities import Quantity, apply, constant, mean, over
+from hashbench.claims.published import COSTS, exact_value, operations, other_test_set, published_value, quoted_systems
+from hashbench.claims.quantities import Quantity, apply, mean, over
 from hashbench.papers.paper import Paper
 from hashbench.results import queries
 from hashbench.results.entries import Entry
@@ -141,7 +134,7 @@ class Results:
     def _score(self, slug: str, known: ScoreColumn, seeds: Seeds) -> Quantity:
         label, suffix = self.variant(slug)
         entry = self.entry(label)
-        value = _mean(known, lambda score: self._score_of_seeds(entry, score, seeds, suffix))
+        value = _mean(known, lambda score: self._score_of_seeds(entry, score, seeds, suffix=suffix))
         return self._retained(value, known, seeds) if known.over_baseline else value
 
     def _retained(self, value: Quantity, known: ScoreColumn, seeds: Seeds) -> Quantity:
@@ -149,7 +142,7 @@ class Results:
         baseline = self._score(self.measured.experiment.baseline, replace(known, over_baseline=False), seeds)
         return apply(lambda ours, theirs: PERCENT * over(ours, theirs), [value, baseline])
 
-    def _score_of_seeds(self, entry: Entry, score: StoredScore, seeds: Seeds, suffix: str) -> Quantity:
+    def _score_of_seeds(self, entry: Entry, score: StoredScore, seeds: Seeds, *, suffix: str) -> Quantity:
         """One score in its natural range, its centre the paper's (EELBERT prints medians)."""
         sample = self._sample(entry, score, suffix)
         by_seed = {seed: value for seed, value in sample.by_seed().items() if seed is not None and seed in seeds}
@@ -166,7 +159,7 @@ class Results:
         if not values and not (correlates and sample.scores):
             raise Missing(f"no floor of {score.task} was measured")
         if correlates or not drawable(sample.metric) or sample.missing():
-            return constant(values[0] if values else 0.0)
+            return Quantity(values[0] if values else 0.0)
         return Quantity(values[0], None, sample.by_draw())
 
     def _quoted(self, slug: str, column: ColumnName, known: ScoreColumn) -> Quantity:
@@ -176,7 +169,7 @@ class Results:
             why = other_test_set(self.measured, self.paper, task) if task in self.measured.tasks() else "no such task"
             if why:
                 raise Missing(f"quoted {slug}: {why}")
-        return constant(published_value(self.paper, slug, column))
+        return Quantity(published_value(self.paper, slug, column))
 
     def _fact(self, label: str, known: TimeColumn | SizeColumn) -> Quantity:
         if isinstance(known, TimeColumn):
@@ -185,16 +178,16 @@ class Results:
             counted = operations()  # of the papers' models at base: an experiment's own may be of another size
             if not self.exact or (label, self.length) not in counted:
                 raise Missing(f"{known.name} of {label}: not counted here")
-            return constant(counted[label, self.length][known.name])
+            return Quantity(counted[label, self.length][known.name])
         if self.exact and self.paper:
             exact = exact_value(self.paper, label, known.name)
             if exact is None:
                 raise Missing(f"{known.name} of {label}: no exact count at hand")
-            return constant(exact)
+            return Quantity(exact)
         fact = self.measured.fact(self.entry(label), known.name)
         if fact is None or fact.value is None:
             raise Missing(f"{known.name} of {label}: not measured")
-        return constant(fact.value * (PERCENT if known.name in SHARES else 1.0))
+        return Quantity(fact.value * (PERCENT if known.name in SHARES else 1.0))
 
     def _time(self, label: str, known: TimeColumn) -> Quantity:
         runs = self.times.of(self.entry(label).model, known)

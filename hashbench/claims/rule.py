@@ -13,13 +13,13 @@ OUTCOMES: tuple[Outcome, ...] = ("holds", "fails", "undecided", "not measured")
 DIGITS = 9  # decimals of a unit in which printed numbers are compared: 75.3 - 79.5 is not -4.2 in binary
 
 
-def of_interval(kind: ClaimKind, low: float, high: float, bound: float) -> Outcome:
+def of_interval(kind: ClaimKind, low: float, high: float, *, bound: float) -> Outcome:
     """The verdict on a claim whose quantity lies in [low, high]: L - R in the claim's unit, L / R of a ratio.
 
-    >>> of_interval("greater", 0.1, 2.0, 0), of_interval("greater", -1.0, 0.0, 0), of_interval("greater", -1.0, 2.0, 0)
-    ('holds', 'fails', 'undecided')
-    >>> of_interval("equal_within", -0.3, 0.2, 0.5), of_interval("equal_within", 0.6, 0.9, 0.5)
-    ('holds', 'fails')
+    >>> [of_interval("greater", low, high, bound=0) for low, high in ((0.1, 2.0), (-1.0, 0.0), (-1.0, 2.0))]
+    ['holds', 'fails', 'undecided']
+    >>> [of_interval("equal_within", low, high, bound=0.5) for low, high in ((-0.3, 0.2), (0.6, 0.9))]
+    ['holds', 'fails']
     """
     if math.isnan(low) or math.isnan(high):
         return "undecided"
@@ -39,7 +39,7 @@ def of_point(kind: ClaimKind, quantity: float, bound: float) -> Outcome:
     'holds'
     """
     exact = round(quantity, DIGITS)
-    return of_interval(kind, exact, exact, bound)
+    return of_interval(kind, exact, exact, bound=bound)
 
 
 def all_of(parts: Sequence[Outcome]) -> Outcome:
@@ -48,14 +48,12 @@ def all_of(parts: Sequence[Outcome]) -> Outcome:
     >>> all_of(["holds", "undecided", "fails"]), all_of(["holds", "undecided"]), all_of(["fails", "not measured"])
     ('fails', 'undecided', 'not measured')
     """
-    for outcome in ("not measured", "fails", "undecided"):
-        if outcome in parts:
-            return next(known for known in OUTCOMES if known == outcome)
-    return "holds"
+    order: tuple[Outcome, ...] = ("not measured", "fails", "undecided")
+    return next((outcome for outcome in order if outcome in parts), "holds")
 
 
 def comes_free(kind: ClaimKind, bound: float) -> bool:
-    """Whether two equal (say, untrained) models would fulfil the claim, so that both must beat the floor first.
+    """Whether two equal (say, untrained) models would fulfil the claim. Then both must beat the trivial baseline first.
 
     >>> comes_free("equal_within", 0.5), comes_free("difference_at_least", -0.4), comes_free("ratio_at_least", 0.97)
     (True, True, True)

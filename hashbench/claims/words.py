@@ -52,9 +52,9 @@ def quantity(claim: Claim) -> str:
     return {"count": "number", "ratio_at_least": "ratio"}.get(claim.kind, "difference")
 
 
-def number(value: float, claim: Claim, *, signed: bool = True) -> str:
+def number(value: float, claim: Claim) -> str:
     """A value in the claim's unit; differences with their sign."""
-    sign = "+" if signed and claim.kind not in ("count", "ratio_at_least") else ""
+    sign = "+" if quantity(claim) == "difference" else ""
     if claim.unit == "params":
         return f"{value:{sign},.0f}"
     return f"{value:{sign}.3f}" if claim.unit in ("x", "Mi", "K", "M", "MB", "KB") else f"{value:{sign}.2f}"
@@ -72,14 +72,11 @@ def measured(claim: Claim, decision: Decision) -> str:
 
 def stands_on(decision: Decision) -> str:
     """'2 seeds (0, 1); 1,150 examples of rte, sst2', as far as it is known; many tasks are counted."""
-    parts = []
-    if decision.exact:
-        parts.append("exact")
-    if decision.seeds and decision.timed:
-        parts.append(f"{len(decision.seeds)} timed run{'s' if len(decision.seeds) > 1 else ''}")
-    elif decision.seeds:
-        listed = ", ".join(map(str, decision.seeds))
-        parts.append(f"{len(decision.seeds)} seed{'s' if len(decision.seeds) > 1 else ''} ({listed})")
+    parts = ["exact"] if decision.exact else []
+    n = len(decision.seeds)
+    if n:
+        seeds = "" if decision.timed else f" ({', '.join(map(str, decision.seeds))})"
+        parts.append(f"{n} {'timed run' if decision.timed else 'seed'}{'s' if n > 1 else ''}{seeds}")
     if decision.n_examples:
         tasks = ", ".join(decision.tasks) if len(decision.tasks) <= FEW else f"{len(decision.tasks)} tasks"
         parts.append(f"{decision.n_examples:,} examples of {tasks}")
@@ -120,8 +117,7 @@ def tally_words(counts: dict[Outcome, int]) -> str:
     >>> tally_words({"holds": 1, "fails": 0, "undecided": 2, "not measured": 0})
     '1 holds, 2 undecided'
     """
-    parts = [f"{n} {PLURALS[outcome] if n > 1 else outcome}" for outcome, n in counts.items() if n]
-    return ", ".join(parts)
+    return ", ".join(f"{n} {PLURALS[outcome] if n > 1 else outcome}" for outcome, n in counts.items() if n)
 
 
 def closing(decided: Sequence[Decided]) -> list[str]:

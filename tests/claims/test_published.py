@@ -17,7 +17,7 @@ from hashbench.claims.published import (
     paper_claims,
     published_value,
 )
-from hashbench.claims.quantities import Quantity, constant, evaluate
+from hashbench.claims.quantities import Quantity, evaluate
 from hashbench.claims.rule import all_of, of_point
 from hashbench.papers.paper import load_paper
 from hashbench.tables.paper import printed_number
@@ -42,15 +42,15 @@ def _printed(claim: Claim, part: ClaimPart, *, counts: bool = False) -> float:
 
     def leaf(slug: str, column: ColumnName) -> Quantity:
         if counts and column.name in COSTS:
-            return constant(operations()[slug, 16][column.name])
+            return Quantity(operations()[slug, 16][column.name])
         exact = exact_value(paper, slug, column.name) if counts and claim.counts_only else None
-        return constant(published_value(paper, slug, column) if exact is None else exact)
+        return Quantity(published_value(paper, slug, column) if exact is None else exact)
 
-    left = evaluate(part.left, part.column, leaf, claim.scale).value
+    left = evaluate(part.left, part.column, leaf, scale=claim.scale).value
     if part.right is None:
         right = claim.scale * (claim.expected or 0.0)
     else:
-        right = evaluate(part.right, part.column, leaf, claim.scale).value
+        right = evaluate(part.right, part.column, leaf, scale=claim.scale).value
     return left / right if part.kind == "ratio_at_least" else (left - right) / claim.scale
 
 

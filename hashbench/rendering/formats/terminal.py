@@ -74,13 +74,12 @@ def _is_score(column: Column) -> bool:
 
 def _width(table: Table, column: Column, *, stacked: bool, starred: bool) -> int:
     """Characters of the widest line of a column."""
-    lines = [column.title, column.subtitle]
-    for row in table.rows:
-        lines.extend(line.plain for line in _lines(row.cells[column.name], column, table, stacked, starred))
-    return max(len(line) for line in lines)
+    cells = [row.cells[column.name] for row in table.rows]
+    lines = [line for cell in cells for line in _lines(cell, column, table, stacked=stacked, starred=starred)]
+    return max(len(column.title), len(column.subtitle), *(len(line.plain) for line in lines))
 
 
-def _lines(cell: Cell, column: Column, table: Table, stacked: bool, starred: bool) -> list[Text]:
+def _lines(cell: Cell, column: Column, table: Table, *, stacked: bool, starred: bool) -> list[Text]:
     """The lines of one cell: measured, spread (beside it, or below where stacked), interval, published."""
     star = "*" if cell.best and starred else ""
     value = Text(star + numbers.value(cell, column), style="bold" if cell.best else "")
@@ -114,8 +113,8 @@ def _grid(table: Table, columns: Sequence[Column], *, stacked: bool, starred: bo
             section = row.section
             grid.add_row(Text(section, style="italic bold"))
         name = Text(_name(row), style="" if row.measured() else "dim")
-        cells = [Text("\n").join(_lines(row.cells[column.name], column, table, stacked, starred)) for column in columns]
-        grid.add_row(name, *cells)
+        cells = [(row.cells[column.name], column) for column in columns]
+        grid.add_row(name, *(Text("\n").join(_lines(*cell, table, stacked=stacked, starred=starred)) for cell in cells))
     return grid
 
 

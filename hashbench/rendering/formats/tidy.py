@@ -65,23 +65,23 @@ def tidy(tables: Sequence[Table]) -> list[dict[str, Any]]:
                 planned = bool(row.encoder and cell.reason)  # a run was asked for, and has no number
                 if cell.value is None and not has_published(cell, table) and not planned:
                     continue
-                rows.append(_tidy(table, row, column.name, cell, column))
+                rows.append(_tidy(table, row, column, cell=cell))
                 if cell.interval is not None:
                     low, high = cell.interval
                     drawn = Cell(value=low, value_high=high, n=cell.n_examples, unit=cell.unit)
-                    rows.append(_tidy(table, row, f"{column.name}_over_examples", drawn, column))
+                    rows.append(_tidy(table, row, column, cell=drawn) | {"column": f"{column.name}_over_examples"})
     return rows
 
 
-def _tidy(table: Table, row: Row, name: str, cell: Cell, column: Column) -> dict[str, Any]:
+def _tidy(table: Table, row: Row, column: Column, *, cell: Cell) -> dict[str, Any]:
     """One tidy row; a count is in the unit of the published one beside it."""
     published = cell.published if table.published else None
     unit = cell.unit or (published.unit if published else "") or column.unit
     if published and cell.value is not None and {cell.unit, published.unit} <= set(SIZES):
         cell, unit = replace(cell, value=cell.value * SIZES[cell.unit] / SIZES[published.unit]), published.unit
     values = (
-        table.paper, table.number, row.key or row.model, name, cell.value, cell.value_high, cell.std, cell.n, unit,
-        published.value if published else None, table.experiment, row.encoder,
+        table.paper, table.number, row.key or row.model, column.name, cell.value, cell.value_high, cell.std, cell.n,
+        unit, published.value if published else None, table.experiment, row.encoder,
     )  # fmt: skip
     return dict(zip(TIDY, values, strict=True))
 
