@@ -90,7 +90,7 @@ def model_block(
     Its name is not part of it, so that two labels of one thing share their runs."""
     objective = None if spec.training.objective is None else {"kind": spec.training.objective, **spec.training.args}
     block = {
-        "embedding": spec.embedding.family.__qualname__,
+        "embedding": spec.embedding.family.stored_name(),
         "embedding_args": embedding_arguments(spec),
         "tokenizer": dict(tokenizer),
         "coder": dict(coder),
