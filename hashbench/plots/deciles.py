@@ -7,9 +7,9 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
+from hashbench.metrics.rankings import DECILES
 from hashbench.plots.base import Drawn, FigureData, NothingToDraw, Plot
 from hashbench.plots.sheet import dashed, marker_of, plain_axes, sheet, tip
-from hashbench.retrieval import TENTHS
 from hashbench.tables.fronts import label_of
 from hashbench.tables.table import Row, Table
 
@@ -61,7 +61,7 @@ def _panel(axes: Axes, table: Table, baselines: Mapping[str, dict[str, Any]]) ->
     axes.set_yticks(TICKS, map("{:g}".format, TICKS))
     axes.set_yticks([], minor=True)
     axes.set_ylim(0, 1.25 * max(cell.value or 0.0 for row in table.rows for cell in row.cells.values()))
-    axes.set_xticks(range(1, TENTHS + 1))
+    axes.set_xticks(range(1, DECILES + 1))
     axes.set_xlabel("decile of the cases, most frequent items first")
     axes.set_ylabel("recall at 1, percent")
     plain_axes(axes, grid="y")
@@ -69,7 +69,7 @@ def _panel(axes: Axes, table: Table, baselines: Mapping[str, dict[str, Any]]) ->
 
 def _points(row: Row) -> tuple[list[int], list[float], list[float]]:
     """The deciles that have a value, the values and their deviations."""
-    cells = {decile: row.cells[f"tenth={decile}"] for decile in range(1, TENTHS + 1)}
+    cells = {decile: row.cells[f"tenth={decile}"] for decile in range(1, DECILES + 1)}
     known = [(decile, cell.value, cell.std or 0.0) for decile, cell in cells.items() if cell.value is not None]
     return [decile for decile, _, _ in known], [value for _, value, _ in known], [spread for _, _, spread in known]
 

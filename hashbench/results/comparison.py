@@ -12,11 +12,12 @@ from functools import partial
 import numpy as np
 
 from hashbench.errors import InputError, near_match
+from hashbench.metrics.base import predicted_classes
+from hashbench.metrics.rankings import Recall
+from hashbench.metrics.registry import metrics
 from hashbench.results.entries import Entry
 from hashbench.results.measured import AVERAGE, measure
 from hashbench.results.samples import Evidence, Sample, Seed, draw_together
-from hashbench.retrieval import per_case
-from hashbench.scores import METRIC_KINDS, predicted_classes
 from hashbench.statistics.draws import DRAWS
 from hashbench.statistics.estimates import Estimate, combine, example_share
 from hashbench.store.engine import Store
@@ -279,11 +280,10 @@ def _estimate(by_seed: Sequence[float], by_seed_and_draw: np.ndarray, n_examples
 def right_ones(sample: Sample, seed: Seed) -> np.ndarray | None:
     """Which examples (n,) one seed has right; None where right and wrong are no words for the metric."""
     outputs = sample.outputs(seed)
-    if sample.metric.startswith("rec@"):
-        return per_case(sample.metric, outputs) > 0
-    if sample.metric in METRIC_KINDS and METRIC_KINDS[sample.metric] == "classification":
-        return predicted_classes(outputs) == sample.targets
-    return None
+    metric = metrics().get(sample.metric)
+    if isinstance(metric, Recall):
+        return metric.of_cases(outputs) > 0
+    return predicted_classes(outputs) == sample.targets if metric and metric.outputs == "classes" else None
 
 
 def _average(pairs: Sequence[Paired], seeds: Sequence[Seed], model: str) -> Line:

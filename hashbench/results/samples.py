@@ -14,11 +14,11 @@ from functools import cached_property
 import numpy as np
 
 from hashbench.errors import InputError
+from hashbench.metrics.rankings import PAGE
+from hashbench.metrics.registry import metrics
 from hashbench.results.entries import Entry
 from hashbench.results.measured import Measured
 from hashbench.results.runs import SeedScore
-from hashbench.retrieval import PAGE
-from hashbench.scores import METRICS
 from hashbench.statistics.draws import DRAWS, drawn
 from hashbench.statistics.estimates import percentile_interval
 from hashbench.store.engine import Store
@@ -68,7 +68,8 @@ class Evidence:
         predictions are missing.
         """
         samples = [self.of(entry, scores[0].run.task or "", scores[0].metric, scores[0].split) for scores in by_task]
-        if not samples or any(sample.metric not in METRICS or sample.missing() for sample in samples):
+        drawable = metrics("classes", "values")
+        if not samples or any(sample.metric not in drawable or sample.missing() for sample in samples):
             return None
         ends = percentile_interval(np.sum([sample.by_draw() for sample in samples], axis=0) / len(samples))
         return None if ends is None else (*ends, sum(sample.n for sample in samples))

@@ -10,9 +10,9 @@ import numpy as np
 from hashbench.coders.bloom import Bloom, twins
 from hashbench.efficiency.parameters import count
 from hashbench.experiment.models import ResolvedModel
+from hashbench.metrics.rankings import RECALLS, recall_at
 from hashbench.objectives.entities import EntityHead, entity_objective
 from hashbench.objectives.item_search import ItemSearch
-from hashbench.retrieval import RECALLS, recall_at
 from hashbench.store.result import Artifact, Metric, Result
 from hashbench.sweep.plan import Run
 from hashbench.sweep.work import Workplace, artifact, metrics_of, notes_of, predictions, scored_metrics

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from hashbench import scores
 from hashbench.coders.cache import type_codes
 from hashbench.coders.collisions import agreement, shared_tokens, types_per_bucket
 from hashbench.experiment.models import ResolvedModel
+from hashbench.metrics.registry import evaluate
 from hashbench.objectives.classification import ClassificationHead
 from hashbench.store.result import Metric, Predictions, Result
 from hashbench.sweep.materials import Texts
@@ -82,7 +82,7 @@ def scored(
         split, label = made.parts[name]
         targets = data.targets(name)
         kept.append(replace(predictions(split, "best", values, targets), condition=label))
-        for metric, score in scores.evaluate(made.data.task.metrics, targets, values).items():
+        for metric, score in evaluate(made.data.task.metrics, targets, values).items():
             metrics.append(Metric(metric, score.value, split=split, condition=label, reason=score.reason))
     return metrics, kept
 

@@ -11,13 +11,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from hashbench.metrics.rankings import DECILES
 from hashbench.papers.column import Column
 from hashbench.results import queries
 from hashbench.results.entries import Entry
 from hashbench.results.measured import PERCENT, Measured
 from hashbench.results.runs import SeedScore
 from hashbench.results.samples import Evidence
-from hashbench.retrieval import TENTHS
 from hashbench.statistics.estimates import percentile_interval
 from hashbench.tables.cells import score_cell
 from hashbench.tables.experiment import MINUTES, SIZES
@@ -50,7 +50,7 @@ def link_tables(source: ReportSource) -> list[Table]:
         found.append(main_table(measured, task, evidence))
         beams = sorted({int(c.removeprefix("beam=")) for _, _, c in values if c.startswith("beam=")})
         found.append(_by_condition(measured, task, values, "rec@20", [f"beam={b}" for b in beams], "beam width"))
-        deciles = [f"tenth={i + 1}" for i in range(TENTHS)]
+        deciles = [f"tenth={i + 1}" for i in range(DECILES)]
         found.append(_by_condition(measured, task, values, "rec@1", deciles, "tenth of the cases by frequency"))
     return [table for table in found if any(row.measured() for row in table.rows)] or found[:1]
 

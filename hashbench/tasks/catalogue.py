@@ -15,7 +15,7 @@ from types import ModuleType
 
 from hashbench.errors import InputError, near_match
 from hashbench.listing import modules_in
-from hashbench.scores import find_metric
+from hashbench.metrics.registry import find_metric
 from hashbench.tasks.base import Task, TaskKind
 from hashbench.tasks.blocks import Strict, TaskEntry
 
@@ -107,7 +107,7 @@ def own_task(entry: TaskEntry, base: Path) -> Task:
         if kind.takes(entry):
             return kind.own_task(entry, base)
     try:
-        find_metric(entry.metric)
+        find_metric(entry.metric, "classes", "values")
     except InputError as error:
         raise InputError(f"{where}: {error}") from error
     raise InputError(f"{where}: no kind of task has metric {entry.metric!r}; see hashbench data list")

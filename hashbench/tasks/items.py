@@ -13,7 +13,8 @@ import numpy as np
 from hashbench.data.fingerprints import digest
 from hashbench.data.sources import SourceKind
 from hashbench.errors import InputError
-from hashbench.retrieval import PAGE, TENTHS, TOKENS, page_mean, per_case, tenths
+from hashbench.metrics.rankings import DECILES, PAGE, TOKENS, RankingMetric, TokenRecall, deciles, page_mean
+from hashbench.metrics.registry import find_metric
 from hashbench.tasks.base import ConditionedScore, Outputs, Task, TaskKind
 from hashbench.tasks.blocks import EntitiesBlock, PhrasesBlock
 from hashbench.tasks.item_batches import HiddenItems, ItemData
@@ -111,27 +112,29 @@ class ItemKind(TaskKind):
         return {split: Outputs(outputs, cases.targets)}
 
     def scores(self, task: Task, result: Outputs) -> list[ConditionedScore]:
-        """Every metric; recalls also for each tenth of the cases by frequency, and with pages alike."""
+        """Every metric; recalls also for each decile of the cases by frequency, and with pages alike."""
         outputs, targets = result
         n_maps = outputs.shape[1] - TOKENS
-        found = []
-        part, pages = tenths(targets), outputs[:, PAGE]
+        scores = []
+        part, pages = deciles(targets), outputs[:, PAGE]
         for name in task.metrics:
-            if name in ("token_rec@1", "certified") and not n_maps:
-                continue  # a trivial baseline has neither
-            values = per_case(name, outputs)
-            found.append(ConditionedScore(name, float(values.mean())))
-            if not name.startswith(("rec@", "mrr")):
+            metric = find_metric(name)
+            assert isinstance(metric, RankingMetric)
+            if metric.trained_only and not n_maps:
                 continue
-            found.append(ConditionedScore(name, page_mean(values, pages), condition="pages alike"))
-            for tenth in range(TENTHS):
-                of_tenth = values[part == tenth]
-                if len(of_tenth):
-                    found.append(ConditionedScore(name, float(of_tenth.mean()), condition=f"tenth={tenth + 1}"))
+            values = metric.of_cases(outputs)  # (n,)
+            scores.append(ConditionedScore(name, float(values.mean())))
+            if not metric.by_decile:
+                continue
+            scores.append(ConditionedScore(name, page_mean(values, pages), condition="pages alike"))
+            for decile in range(DECILES):
+                of_decile = values[part == decile]
+                if len(of_decile):
+                    scores.append(ConditionedScore(name, float(of_decile.mean()), condition=f"tenth={decile + 1}"))
         for j in range(n_maps):
             right = float(outputs[:, TOKENS + j].mean())
-            found.append(ConditionedScore("token_rec@1", right, condition=f"map={j + 1}"))
-        return found
+            scores.append(ConditionedScore(TokenRecall.name, right, condition=f"map={j + 1}"))
+        return scores
 
     def protocol_spec(self, task: Task) -> dict[str, Any]:
         """A vocabulary file is in the fingerprint of the data, by its content."""

@@ -18,8 +18,9 @@ from hashbench.data.fingerprints import digest, file_fingerprint
 from hashbench.data.sources import LABEL_NAMES, Place, Source, SourceKind
 from hashbench.embeddings.base import HeadSpec
 from hashbench.errors import InputError
+from hashbench.metrics.base import OutputKind
+from hashbench.metrics.registry import evaluate, metrics
 from hashbench.objectives.classification import ClassificationHead
-from hashbench.scores import METRIC_KINDS, evaluate
 from hashbench.tasks.base import ConditionedScore, Outputs, Task, TaskKind
 from hashbench.tasks.blocks import TaskEntry
 from hashbench.tasks.own_data import (
@@ -176,7 +177,7 @@ class TextKind(TaskKind):
 
     reads_items = False
     description = "a task of texts"
-    outputs: ClassVar[str]  # what its metrics are of, as `METRIC_KINDS` says
+    outputs: ClassVar[OutputKind]  # what its metrics score
     common_metrics: ClassVar[tuple[str, ...]]  # stored beside the metric that an own data set asks for
     own_classes: ClassVar[int | None] = None  # outputs for an own data set; None: known once its labels are read
 
@@ -205,7 +206,7 @@ class TextKind(TaskKind):
         )
 
     def takes(self, entry: TaskEntry) -> bool:
-        return entry.links is None and METRIC_KINDS.get(entry.metric) == self.outputs
+        return entry.links is None and entry.metric in metrics(self.outputs)
 
     def own_task(self, entry: TaskEntry, base: Path) -> Task:
         """The task of an own data set; its files are listed, not read.

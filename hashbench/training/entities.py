@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hashbench import retrieval
 from hashbench.embeddings.base import Batch
 from hashbench.experiment.schema import Finetune
+from hashbench.metrics.registry import evaluate
 from hashbench.objectives.entities import NO_LABEL, EntityHead
 from hashbench.objectives.item_search import ItemSearch
 from hashbench.tasks.item_batches import ItemData
@@ -82,11 +82,11 @@ class EntityModule(EvaluatedModule):
 
     def on_validation_epoch_end(self) -> None:
         outputs = in_order(self._collected, self._data, "validation")
-        found = {name: float(retrieval.per_case(name, outputs).mean()) for name in self._data.task.metrics}
-        for name, value in found.items():
-            self.curves.add("validation", name, self.global_step, value)
+        scores = evaluate(self._data.task.metrics, self._data.cases["validation"].targets, outputs)
+        for name, score in scores.items():
+            self.curves.add("validation", name, self.global_step, score.value, score.reason)
         metric = self._recipe.select_metric or self._data.task.select_metric
-        self.take_in(Evaluation(self.global_step, found[metric], {"validation": outputs}), keep_weights=True)
+        self.take_in(Evaluation(self.global_step, scores[metric].value, {"validation": outputs}), keep_weights=True)
 
 
 def train_entities(

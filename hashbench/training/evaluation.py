@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hashbench import scores
+from hashbench.metrics.registry import evaluate
 from hashbench.tasks.text_batches import FinetuningData
 from hashbench.training.curves import Curves
 
@@ -79,10 +79,10 @@ def score_splits(
     """
     task = data.data.task
     for split, values in outputs.items():
-        for name, score in scores.evaluate(task.metrics, data.targets(split), values).items():
+        for name, score in evaluate(task.metrics, data.targets(split), values).items():
             curves.add(split, name, step, score.value, score.reason)
     metric = select_metric or task.select_metric
-    together = scores.evaluate(
+    together = evaluate(
         (metric,),
         np.concatenate([data.targets(split) for split in outputs]),
         np.concatenate([outputs[split] for split in outputs]),

@@ -10,9 +10,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hashbench import scores
 from hashbench.embeddings.base import Batch, ModelSpec
 from hashbench.experiment.schema import Finetune, Precision
+from hashbench.metrics.registry import evaluate
 from hashbench.objectives.classification import ClassificationHead
 from hashbench.tasks.text_batches import FinetuningData
 from hashbench.training.checkpoints import Resumable
@@ -194,7 +194,7 @@ def report_once(
     """Outputs on the splits that are only reported, with the weights as they stand; adds their scores."""
     outputs = outputs_on(done.model, done.head, data, machine, precision)
     for split, values in outputs.items():
-        for name, score in scores.evaluate(data.data.task.metrics, data.targets(split), values).items():
+        for name, score in evaluate(data.data.task.metrics, data.targets(split), values).items():
             points.append(Point(split, name, done.best.step, score.value, score.reason))
     return outputs
 

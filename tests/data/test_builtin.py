@@ -9,7 +9,7 @@ import pytest
 from hashbench.data import builtin
 from hashbench.data.files import Column
 from hashbench.data.sources import locate_corpus, open_sources
-from hashbench.scores import evaluate
+from hashbench.metrics.registry import evaluate
 from hashbench.tasks.catalogue import find_task
 from hashbench.tasks.locate import load_task
 from hashbench.tasks.named.glue import GROUPS

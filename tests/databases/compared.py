@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hashbench.scores import evaluate
+from hashbench.metrics.registry import evaluate
 from hashbench.store.engine import Store, open_store
 from hashbench.store.finishing import finish
 from hashbench.store.planning import RunRow, add_experiment

@@ -20,9 +20,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from hashbench.statistics.draws import SUMMED, drawn
+from hashbench.metrics.registry import find_metric
+from hashbench.statistics.draws import drawn
 from hashbench.statistics.estimates import combine, example_share
-from hashbench.statistics.ranks import Ranked, spearman
 
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(60)  # of a mean over a normal distribution
 SHARE = 0.4  # of class 1
@@ -123,13 +123,8 @@ def covered(world: World, experiments: int, seed_counts: Sequence[int], seed: in
 
 def drawn_once(metric: str, targets: np.ndarray, outputs: np.ndarray) -> np.ndarray:
     """The metric of the examples themselves (2, seeds); a call of scikit-learn for each would be most of the time."""
-    runs = outputs.reshape(-1, len(targets))
-    if metric == "spearman":
-        found = spearman(np.ones((1, len(targets))), Ranked.of(targets), [Ranked.of(one) for one in runs])
-        return found.reshape(outputs.shape[:2])
-    form, n = SUMMED[metric], np.array([len(targets)])
-    found = [form.score(n, form.columns(targets, one).sum(axis=0, dtype=np.float64)[None]) for one in runs]
-    return np.reshape(found, outputs.shape[:2])
+    scorer = find_metric(metric).scorer(targets, list(outputs.reshape(-1, len(targets))))
+    return scorer.scores(np.ones((1, len(targets)), int)).reshape(outputs.shape[:2])
 
 
 def main() -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hashbench.retrieval import PAGE, per_case, tenths
-from hashbench.scores import METRICS
-from hashbench.statistics import draws as room
+from hashbench.errors import InputError
+from hashbench.metrics import base, correlations
+from hashbench.metrics.rankings import PAGE, deciles
+from hashbench.metrics.registry import find_metric, metrics
 from hashbench.statistics.draws import draw_counts, drawn
 from tests.oracles import bootstrap
 
@@ -42,10 +43,11 @@ def test_correlations_equal_the_oracle_in_every_draw(metric: str) -> None:
         assert row == pytest.approx(np.array(slow, float), abs=1e-12)
 
 
-@pytest.mark.parametrize("metric", list(METRICS))
+@pytest.mark.parametrize("metric", list(metrics("classes", "values")))
 def test_the_oracle_agrees_with_the_scores_of_the_suite(metric: str) -> None:
     targets, outputs = VALUES if metric in ("pearson", "spearman") else CLASSES[1]
-    assert bootstrap.METRICS[metric](targets, outputs[0]) == pytest.approx(METRICS[metric](targets, outputs[0]))
+    score = find_metric(metric).score(targets, outputs[0])
+    assert bootstrap.METRICS[metric](targets, outputs[0]) == pytest.approx(score)
 
 
 @pytest.mark.parametrize("metric", ["rec@1", "rec@10", "mrr", "token_rec@1", "certified"])
@@ -55,12 +57,13 @@ def test_metrics_of_rankings_draw_pages_with_all_their_cases(metric: str) -> Non
     names = np.unique(pages)
     for value, counts in zip(found, _counts(len(names)), strict=True):
         rows = np.concatenate([np.flatnonzero(pages == page) for page in np.repeat(names, counts)])
-        assert value == pytest.approx(per_case(metric, OUTPUTS[rows]).mean())
+        assert value == pytest.approx(find_metric(metric).score(RANKED[rows], OUTPUTS[rows]))
 
 
-def test_a_tenth_of_the_cases_is_missing_in_draws_without_one() -> None:
+def test_a_decile_of_the_cases_is_missing_in_draws_without_one() -> None:
     found = drawn("rec@10 tenth=3", RANKED, [OUTPUTS], draws=DRAWS, seed=SEED)[0]
-    chosen, right = tenths(RANKED) == 2, per_case("rec@10", OUTPUTS)
+    chosen = deciles(RANKED) == 2
+    right = (OUTPUTS[:, 1] > 0) & (OUTPUTS[:, 1] <= 10)
     slow = [(counts * chosen * right).sum() / n if (n := (counts * chosen).sum()) else np.nan for counts in _counts()]
     assert np.isnan(slow).any()
     assert found == pytest.approx(np.array(slow), nan_ok=True)
@@ -87,8 +90,8 @@ def test_separate_calls_are_paired(metric: str) -> None:
 def test_blocks_bound_the_memory_not_the_result(metric: str, monkeypatch: pytest.MonkeyPatch) -> None:
     targets, outputs = VALUES if metric == "spearman" else CLASSES[1]
     whole = drawn(metric, targets, outputs, draws=DRAWS, seed=SEED)
-    monkeypatch.setattr(room, "CELLS", 7 * N)
-    monkeypatch.setattr(room, "RANK_CELLS", 7 * N)
+    monkeypatch.setattr(base, "CELLS", 7 * N)
+    monkeypatch.setattr(correlations, "RANK_CELLS", 7 * N)
     assert drawn(metric, targets, outputs, draws=DRAWS, seed=SEED) == pytest.approx(whole, abs=1e-12)
 
 
@@ -134,7 +137,7 @@ def test_f1_is_undefined_where_class_1_is_absent() -> None:
 
 
 def test_what_cannot_be_drawn() -> None:
-    with pytest.raises(ValueError, match="no metric 'bleu'"):
+    with pytest.raises(InputError, match="unknown metric 'bleu'"):
         drawn("bleu", *CLASSES[0], draws=2, seed=0)
     with pytest.raises(ValueError, match="spearman is not drawn by units"):
         drawn("spearman", *VALUES, draws=2, seed=0, units=np.arange(N))

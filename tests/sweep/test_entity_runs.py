@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from hashbench.metrics.rankings import PAGE
+from hashbench.metrics.registry import find_metric
 from hashbench.rendering.registry import render
-from hashbench.retrieval import PAGE, per_case
 from hashbench.store.engine import open_store
 from hashbench.store.results import results
 from hashbench.store.status import artifacts, counts, experiments, predictions, runs
@@ -76,7 +77,7 @@ def test_stored_ranks_give_the_stored_scores(swept: tuple[Path, str]) -> None:
         rows = table[(table.run_id == run.run_id) & (table.split == "test") & (table.checkpoint == "best")]
         found = dict(zip(rows.metric, rows.value, strict=True))
         for metric in ("rec@1", "rec@10", "rec@20", "mrr"):
-            assert found[metric] == pytest.approx(per_case(metric, stored.outputs).mean())
+            assert found[metric] == pytest.approx(find_metric(metric).score(stored.targets, stored.outputs))
 
 
 def test_all_models_have_the_same_cases(swept: tuple[Path, str]) -> None:

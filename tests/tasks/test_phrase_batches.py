@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from hashbench.embeddings.base import PAD, SPECIALS, Template
+from hashbench.metrics.rankings import PAGE, RANK
 from hashbench.objectives.entities import MASK_ID, NO_LABEL, EntityObjective
-from hashbench.retrieval import PAGE, RANK
 from hashbench.tasks.blocks import PhrasesBlock
 from hashbench.tasks.item_batches import PADDING
 from hashbench.tasks.items import LinkSet

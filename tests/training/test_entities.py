@@ -11,9 +11,10 @@ from hashbench.coders.bloom import Bloom
 from hashbench.embeddings.base import Batch
 from hashbench.embeddings.registry import find_model
 from hashbench.experiment.schema import Finetune
+from hashbench.metrics.rankings import CERTIFIED, PAGE, RANK, TOKENS
+from hashbench.metrics.registry import find_metric
 from hashbench.objectives.entities import EntityHead, EntityObjective
 from hashbench.objectives.item_search import ItemSearch
-from hashbench.retrieval import CERTIFIED, PAGE, RANK, TOKENS, per_case
 from hashbench.tasks.blocks import EntitiesBlock
 from hashbench.tasks.kinds.entities import ENTITIES
 from hashbench.tasks.link_batches import EntityData
@@ -82,7 +83,7 @@ def test_training_learns_the_topics(page_links, tmp_path, choices):
     done, data, search, machine = trained(page_links, tmp_path, recipe, **choices)
     outputs, under = test_entities(done, data, search, (1, 12), machine)
     chance = 10 / len(data.links.items)
-    assert per_case("rec@10", outputs).mean() > 2 * chance
+    assert find_metric("rec@10").score(outputs[:, 0], outputs) > 2 * chance
     assert done.steps == 240 and [p.step for p in done.points if p.name == "mrr"] == [80, 160, 240]
     assert np.array_equal(under[12] > 0, (outputs[:, RANK] <= 20))  # every bucket in the beam
 

@@ -11,6 +11,7 @@ import numpy as np
 from hashbench.data.files import Column
 from hashbench.data.labels import read_classes
 from hashbench.errors import InputError
+from hashbench.metrics.registry import find_metric
 from hashbench.tasks.base import Task
 from hashbench.tasks.text import Split, TextKind
 from hashbench.tasks.text_baselines import BASELINES
@@ -25,7 +26,7 @@ class Classification(TextKind):
     """Labels are class ids (n,) int64, by the names of the task, of label_names.json, or of all splits."""
 
     name = "classification"
-    outputs = "classification"
+    outputs = "classes"
     # f1 is not among them, since it needs exactly two classes
     common_metrics = ("accuracy", "f1_macro", "matthews")
     baselines = BASELINES
@@ -35,8 +36,9 @@ class Classification(TextKind):
         self, task: Task, cells: dict[str, Column], where: Mapping[str, str], names: Sequence[str]
     ) -> tuple[dict[str, np.ndarray], Task]:
         labels, names = read_classes(cells, where, names)
-        if "f1" in task.metrics and len(names) != 2:
-            raise InputError(f"task {task.name!r}: f1 needs two classes, here are {len(names)}; use metric f1_macro")
+        for name in task.metrics:
+            if refusal := find_metric(name).refuses(len(names)):
+                raise InputError(f"task {task.name!r}: {refusal}")
         return labels, replace(task, n_classes=len(names), label_names=tuple(names))
 
     def label_notes(self, splits: Mapping[str, Split]) -> list[str]:

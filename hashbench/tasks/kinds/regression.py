@@ -21,7 +21,7 @@ class Regression(TextKind):
     """Labels are finite numbers (n,) float32; a head has one output."""
 
     name = "regression"
-    outputs = "regression"
+    outputs = "values"
     common_metrics = ("spearman", "pearson")
     own_classes = 1
     baselines = BASELINES

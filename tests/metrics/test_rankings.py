@@ -1,14 +1,12 @@
-"""hashbench/retrieval.py: recall, ranks, intervals over pages."""
+"""Recall, ranks, deciles and means over pages."""
 
 from __future__ import annotations
-
-import doctest
 
 import numpy as np
 import pytest
 
-from hashbench import retrieval
-from hashbench.retrieval import page_mean, per_case, tenths
+from hashbench.metrics.rankings import deciles, page_mean
+from hashbench.metrics.registry import find_metric
 
 # page, rank, certified, two maps
 OUTPUTS = np.array([[4, 1, 1, 1, 1], [4, 11, 0, 0, 1], [9, 20, 1, 0, 0], [9, 0, 1, 1, 0]], np.int32)
@@ -26,21 +24,12 @@ OUTPUTS = np.array([[4, 1, 1, 1, 1], [4, 11, 0, 0, 1], [9, 20, 1, 0, 0], [9, 0, 
     ],
 )
 def test_metrics_by_hand(metric: str, value: float) -> None:
-    assert per_case(metric, OUTPUTS).mean() == pytest.approx(value)
+    assert find_metric(metric).score(np.zeros(4), OUTPUTS) == pytest.approx(value)
 
 
-def test_an_unknown_metric() -> None:
-    with pytest.raises(ValueError, match="no metric 'accuracy' of rankings"):
-        per_case("accuracy", OUTPUTS)
-
-
-def test_doctests() -> None:
-    assert doctest.testmod(retrieval).failed == 0
-
-
-def test_tenths_are_of_equal_size_and_by_frequency() -> None:
+def test_deciles_are_of_equal_size_and_by_frequency() -> None:
     targets = np.random.RandomState(0).permutation(np.arange(100) // 3)
-    part = tenths(targets)
+    part = deciles(targets)
     assert np.bincount(part).tolist() == [10] * 10
     order = np.argsort(targets, kind="stable")
     assert (np.diff(part[order]) >= 0).all()

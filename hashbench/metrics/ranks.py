@@ -38,7 +38,7 @@ class Ranked:
         return in_order if self.is_distinct else np.add.reduceat(in_order, self.starts, axis=0)
 
 
-def spearman(counts: np.ndarray, real: Ranked, ours: Sequence[Ranked]) -> np.ndarray:
+def drawn_spearman(counts: np.ndarray, real: Ranked, ours: Sequence[Ranked]) -> np.ndarray:
     """Rank correlation of `real` with each of `ours`: (len(ours), draws), NaN where a side is constant in the draw.
 
     `counts` (draws, n) whole numbers, of equal sums. Sums stay whole or halves below 2**53, thus exact.

@@ -1,0 +1,114 @@
+"""What a metric is: a score of targets (n,) and outputs, and the same score of examples drawn with replacement.
+
+Outputs are class ids or values (n,), logits (n, C), or the columns of rankings. A score lies in its natural range; of
+every metric more is better. A draw is a vector of counts, how often each example was taken. A file of this folder ends
+in `METRICS`; the tests hold the draws of each equal to its score of the drawn rows themselves.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+OutputKind = Literal["classes", "values", "rankings"]
+CELLS = 2_000_000  # counts in a block of draws: bounds the memory
+EXACT = 2**24  # below it whole numbers have an exact float32, whose products take half the time
+
+
+class UndefinedScore(ValueError):
+    """These data have no value of the metric; the text says why."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """A score in full precision, or the reason why there is none."""
+
+    value: float | None
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class DrawScorer:
+    """A metric of several runs with the same examples, ready for draws."""
+
+    n_units: int  # what is drawn: examples, or groups of them
+    cells: int  # counts in a block of draws
+    scores: Callable[[np.ndarray], np.ndarray]  # counts (draws, n_units) -> (runs, draws), NaN where undefined
+
+
+class Metric(ABC):
+    """One metric."""
+
+    name: str  # as stored and as users write it
+    outputs: ClassVar[OutputKind]  # what it scores
+
+    @abstractmethod
+    def score(self, targets: np.ndarray, outputs: np.ndarray) -> float:
+        """The score of targets (n,) and finite outputs (n,), (n, C) or (n, 3 + m). Raises UndefinedScore."""
+
+    @abstractmethod
+    def scorer(
+        self, targets: np.ndarray, outputs: Sequence[np.ndarray], units: np.ndarray | None = None
+    ) -> DrawScorer:
+        """The metric of each run's outputs, for draws of examples, or of `units` (n,) with all their examples."""
+
+    def refuses(self, n_classes: int) -> str:
+        """Why it cannot score a task with so many classes; empty where it can."""
+        return ""
+
+    def scored(self, targets: np.ndarray, outputs: np.ndarray) -> Score:
+        """The score of targets (n,) and outputs (n,), (n, C) or (n, 3 + m), or the reason why there is none."""
+        if len(targets) == 0:
+            return Score(None, "no examples")
+        if not np.isfinite(outputs).all():
+            return Score(None, "a prediction is not a finite number")
+        try:
+            return Score(self.score(targets, outputs))
+        except UndefinedScore as error:
+            return Score(None, str(error))
+
+
+class SummedMetric(Metric):
+    """A metric that is a function of sums over the examples, so that a block of draws is one product of matrices."""
+
+    @abstractmethod
+    def columns(self, targets: np.ndarray, outputs: np.ndarray) -> np.ndarray:
+        """What is summed of each example: targets (n,), outputs of a run -> (n, c)."""
+
+    @abstractmethod
+    def of_sums(self, n: np.ndarray, sums: np.ndarray) -> np.ndarray:
+        """Examples (draws,) and sums (draws, c) -> scores (draws,), NaN where there is none."""
+
+    def scorer(
+        self, targets: np.ndarray, outputs: Sequence[np.ndarray], units: np.ndarray | None = None
+    ) -> DrawScorer:
+        columns = [self.columns(targets, each) for each in outputs]
+        table = np.column_stack([np.ones(len(targets)), *columns])  # (n, 1 + c of all runs)
+        if units is not None:
+            table = _by_unit(table, units)  # (units, 1 + c of all runs)
+        whole = len(targets) < EXACT and (table == np.rint(table)).all()
+        table = table.astype(np.float32 if whole else np.float64)
+        ends = np.cumsum([1, *(each.shape[1] for each in columns)])
+
+        def scores(counts: np.ndarray) -> np.ndarray:
+            sums = (counts.astype(table.dtype) @ table).astype(np.float64)  # (draws, 1 + c of all runs)
+            runs = range(len(outputs))
+            return np.stack([self.of_sums(sums[:, 0], sums[:, ends[run] : ends[run + 1]]) for run in runs])
+
+        return DrawScorer(len(table), CELLS, scores)
+
+
+def predicted_classes(outputs: np.ndarray) -> np.ndarray:
+    """Class ids (n,) from logits (n, C), the first maximum, or from class ids (n,)."""
+    return outputs.argmax(axis=1) if outputs.ndim == 2 else outputs
+
+
+def _by_unit(table: np.ndarray, units: np.ndarray) -> np.ndarray:
+    """Rows (n, c) added up by unit (n,): (units, c)."""
+    order = np.argsort(units, kind="stable")
+    _, starts = np.unique(units[order], return_index=True)
+    return np.add.reduceat(table[order], starts, axis=0)

@@ -1,0 +1,56 @@
+"""The metrics by name, found by listing this folder and the one named by HASHBENCH_METRICS."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import os
+from collections.abc import Mapping, Sequence
+from typing import get_args
+
+import numpy as np
+
+from hashbench.errors import InputError, near_match
+from hashbench.listing import by_name, modules_in
+from hashbench.metrics.base import Metric, OutputKind, Score
+from hashbench.metrics.rankings import DECILE, RankingMetric
+
+EXTRA_FOLDER = "HASHBENCH_METRICS"
+
+
+def metrics(*kinds: OutputKind) -> Mapping[str, Metric]:
+    """All metrics by name, or those of some kinds of output. Raises InputError where two have one name."""
+    known = _metrics(os.environ.get(EXTRA_FOLDER))
+    return {name: metric for name, metric in known.items() if metric.outputs in kinds} if kinds else known
+
+
+@functools.cache
+def _metrics(extra_folder: str | None) -> Mapping[str, Metric]:
+    modules = modules_in("hashbench.metrics", EXTRA_FOLDER, "metrics")
+    listed = by_name(modules, "metric", lambda module: ((each.name, each) for each in vars(module).get("METRICS", ())))
+    order = get_args(OutputKind)
+    return dict(sorted(listed.items(), key=lambda item: order.index(item[1].outputs)))
+
+
+def find_metric(name: str, *kinds: OutputKind) -> Metric:
+    """The named metric, of some kinds of output or of any; a ranking's name may end in ' tenth=3'.
+
+    Raises:
+        InputError: there is none of this name.
+    """
+    known = metrics(*kinds)
+    name, _, decile = name.partition(DECILE)
+    metric = known.get(name)
+    if metric is None:
+        hint = near_match(name, list(known)) or f"; known are {', '.join(known)}"
+        raise InputError(f"unknown metric {name!r}{hint}")
+    if decile and isinstance(metric, RankingMetric):
+        metric = copy.copy(metric)
+        metric.decile = int(decile)
+    return metric
+
+
+def evaluate(names: Sequence[str], targets: np.ndarray, outputs: np.ndarray) -> dict[str, Score]:
+    """Each metric's score of targets (n,) and outputs (n,), (n, C) or (n, 3 + m); undefined ones with their reason."""
+    targets, outputs = np.asarray(targets), np.asarray(outputs)
+    return {name: find_metric(name).scored(targets, outputs) for name in names}
