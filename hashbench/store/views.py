@@ -2,7 +2,8 @@
 
 Values are in their natural range (scores 0 to 1, shares 0 to 1, times in ms, sizes in bytes); the report multiplies and
 rounds. Every view has `experiment_id`: filter by it, since two experiments may share a name. The equations are those of
-the HashFormers paper (Xue and Aletras 2022), section 4.4, with the baseline that the experiment names.
+the HashFormers paper (Xue and Aletras 2022), section 4.4, with the baseline that the experiment names. A run of any
+kind is read by what it stored. Longer than other files, so that the text of all views stands in one place.
 """
 
 from __future__ import annotations

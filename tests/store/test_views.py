@@ -282,6 +282,44 @@ def test_parameters_of_a_pre_training_stand_in_where_no_efficiency_run_is(store:
     assert not store.query("SELECT * FROM pcr")  # no baseline, no ratio
 
 
+def test_sizes_are_measured_else_noted_by_pre_training_else_by_a_training(store: Store, lab: Lab) -> None:
+    sources = {
+        "tuned": lab.run("t", model="mine"),
+        "pretrained": lab.run("p", kind="pretrain", model="mine", task=None, metric=None),
+        "measured": lab.run("m", kind="toy", model="mine", task=None, seed=None, metric=None),
+    }
+    experiment_id = lab.plan(store, *sources.values())
+    best = [Metric("best_step", 0)]
+    seen = []
+    for size, name in enumerate(sources):
+        held = lab.claim(store, experiment_id)
+        assert held is not None and held.run_id == sources[name].id
+        finish(store, held, Result([Metric("total_params", float(size)), *(best if name == "tuned" else [])]))
+        seen.append(store.query("SELECT total_params FROM efficiency")[0]["total_params"])
+    assert seen == [0.0, 1.0, 2.0]
+
+
+def test_a_run_of_any_kind_that_names_its_best_step_has_scores(store: Store, lab: Lab) -> None:
+    toy, noisy = lab.run("t", kind="toy"), lab.run("n", kind="robustness")
+    noise = [Metric("matthews", 0.5, "validation"), Metric("matthews", 0.25, "validation", condition="swap=0.1")]
+    results = {toy.id: Result(lab.score("matthews", 0.75)), noisy.id: Result([*noise, Metric("words", 7.0)])}
+    lab.finish_all(store, lab.plan(store, toy, noisy), results)
+    rows = store.query("SELECT kind, checkpoint, value, own FROM scores ORDER BY checkpoint")
+    assert [tuple(row.values()) for row in rows] == [("toy", "best", 0.75, 1), ("toy", "last", 0.75, 1)]
+    assert [row["value"] for row in store.query("SELECT value FROM scores_by_model")] == [0.75, 0.75]
+    assert not store.query("SELECT * FROM scores_by_condition")
+    rows = store.query("SELECT condition, value FROM robustness ORDER BY condition")
+    assert [tuple(row.values()) for row in rows] == [("", 0.5), ("swap=0.1", 0.25)]
+    assert {row["name"] for row in store.query("SELECT name FROM facts")} == {"best_step", "last_step"}
+    assert [row["name"] for row in store.query("SELECT name FROM robustness_facts")] == ["words"]
+
+
+def test_former_names_show_the_same(store: Store, lab: Lab) -> None:
+    lab.finish_all(store, lab.plan(store, lab.run("a")))
+    for former, name in (("glue_scores", "scores"), ("provenance", "run_origins")):
+        assert store.query(f"SELECT * FROM {former}") == store.query(f"SELECT * FROM {name}") != []
+
+
 def test_run_origins_name_the_place_but_not_the_host(store: Store, lab: Lab) -> None:
     place = Environment("box7", "abc123", "- old\n+ new", {"torch": "2.13.0"}, {}, "AMD EPYC, 2 cores")
     experiment_id = lab.plan(store, lab.run("a"))
