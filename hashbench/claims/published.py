@@ -14,7 +14,9 @@ from hashbench.results.origins import task_origins
 from hashbench.tables.paper import printed_number
 
 ALIASES = {"rec@1": "entity_rec@1"}  # one column under two names
+# Of a parameter in float32, in which the papers give sizes.
 FLOAT_BYTES = 4
+# Ends the name of a column of exact integers in the reference data.
 EXACT = "_exact"
 COSTS = ("attention_scores", "multiply_adds")  # columns of operations.csv
 

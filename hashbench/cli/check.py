@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hashbench.cli.options import Data, Format, Overrides
-from hashbench.cli.output import Value, print_rows
+from hashbench.cli.output import print_rows
 from hashbench.errors import InputError
+from hashbench.rendering.rows import Value
 
 if TYPE_CHECKING:
     from hashbench.experiment.models import ResolvedModel

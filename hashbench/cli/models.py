@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from hashbench.cli.options import Format, TableFormat
-from hashbench.cli.output import print_rows, text_lines
+from hashbench.cli.output import print_rows
+from hashbench.rendering.rows import text_lines
 
 if TYPE_CHECKING:
     from hashbench.efficiency.sizes import SizeRow

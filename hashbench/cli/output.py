@@ -11,10 +11,8 @@ from hashbench.atomic import atomic_write
 from hashbench.cli.options import Format
 from hashbench.errors import InputError
 from hashbench.rendering.registry import find_renderer, render
-from hashbench.rendering.rows import MISSING, ListedRows, Value, render_rows, text_lines
+from hashbench.rendering.rows import ListedRows, render_rows
 from hashbench.tables.table import Table
-
-__all__ = ["MISSING", "Value", "colored", "note", "print_rows", "print_tables", "print_text", "text_lines"]
 
 
 def print_rows(columns: Sequence[str], rows: ListedRows, style: Format) -> None:

@@ -17,6 +17,7 @@ from hashbench.embeddings.registry import embedding_arguments, find_model, group
 from hashbench.encoders.registry import encoder_config
 from hashbench.errors import InputError
 
+# Of a parameter in float32, as the paper counts.
 FLOAT_BYTES = 4
 BASELINE = "bert-base (table 1)"
 LISTED = ("proformers", "proformer-ablations", "two-layer-berts")  # groups that are listed where none is named

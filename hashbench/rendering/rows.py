@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from hashbench.rendering.formats.tidy import csv_text, json_text, plain
+from hashbench.tables.numbers import MISSING
 
-MISSING = "–"  # stands among numbers for one that there is none of
 LARGE = 9999  # whole numbers above it are printed with commas in text
 Value = str | int | float | None | Sequence[int] | Sequence[str]
 ListedRows = Sequence[Mapping[str, Value]]
@@ -26,8 +26,8 @@ def render_rows(columns: Sequence[str], rows: ListedRows, format: str) -> str:
         return csv_text(columns, rows)
     if format == "md":
         cells = [[str(plain(row[name])).replace("|", "\\|") for name in columns] for row in rows]
-        lines = [f"| {' | '.join(line)} |" for line in (columns, ["---"] * len(columns), *cells)]
-        lines[1] = lines[1].replace(" ", "")
+        lines = [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
+        lines += [f"| {' | '.join(line)} |" for line in cells]
     else:
         lines = text_lines(columns, rows)
     return "\n".join(lines) + "\n"

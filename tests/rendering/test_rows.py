@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 
-from hashbench.rendering.rows import MISSING, ListedRows, render_rows
+from hashbench.rendering.rows import ListedRows, render_rows
+from hashbench.tables.numbers import MISSING
 
 COLUMNS = ["model", "size", "seeds", "ratio"]
 ROWS: ListedRows = [
