@@ -19,13 +19,13 @@ FIRST = "hashformers"  # whose recipe and order of tasks hold where an experimen
 RecipeValue = str | int | float | bool | None | list[str] | list[float] | dict[str, float]
 
 
-class Block(BaseModel):
+class PaperBlock(BaseModel):
     """A block of the YAML file: an unknown key is an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Section(Block):
+class Section(PaperBlock):
     """Some rows of a table under a heading. A family is one row of the paper for several models."""
 
     title: str
@@ -37,7 +37,7 @@ class Section(Block):
     ours: bool = False  # further sizes and variations of the suite's: rows only where the experiment has them
 
 
-class Variant(Block):
+class Variant(PaperBlock):
     """One of several rows of each model, which reads other metrics than the next."""
 
     title: str
@@ -45,7 +45,7 @@ class Variant(Block):
     key: str  # behind the model's name in the reference data
 
 
-class Footnote(Block):
+class Footnote(PaperBlock):
     """A remark on the paper's own numbers; without cells it belongs to the table."""
 
     tables: tuple[str, ...]
@@ -53,7 +53,7 @@ class Footnote(Block):
     cells: tuple[tuple[str, str], ...] = ()  # (model, column)
 
 
-class Layout(Block):
+class Layout(PaperBlock):
     """One table of a paper."""
 
     title: str
@@ -68,7 +68,7 @@ class Layout(Block):
     notes: tuple[str, ...] = ()
 
 
-class Recipe(Block):
+class Recipe(PaperBlock):
     """What a paper's numbers were made with, as far as it says."""
 
     encoder: str | None = None  # None: every model has a size of its own
@@ -80,7 +80,7 @@ class Recipe(Block):
     finetune: dict[str, RecipeValue] = {}
 
 
-class PaperFile(Block):
+class PaperFile(PaperBlock):
     """The YAML file of a paper."""
 
     name: str

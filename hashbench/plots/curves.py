@@ -10,7 +10,7 @@ from matplotlib.ticker import MaxNLocator
 
 from hashbench.plots.base import Drawn, FigureData, NothingToDraw, Plot
 from hashbench.plots.sheet import BESIDE, colour_of, marker_of, plain_axes, sheet, tip, widen
-from hashbench.results.curves import Curve, Curves, curves
+from hashbench.results.curves import LearningCurve, LearningCurves, curves
 
 HEIGHT = 1.35  # inches of a panel; of a wide one 1.35 times as much
 LEAST = 0.02  # span of a vertical axis in stored units: two percent of a score
@@ -25,7 +25,7 @@ def draw(data: FigureData, metric: str = "") -> list[Drawn]:
     return drawn
 
 
-def _picture(data: FigureData, stored: Curves) -> Drawn:
+def _picture(data: FigureData, stored: LearningCurves) -> Drawn:
     n, columns = len(stored.panels), BESIDE[data.width]
     having = {model for panel in stored.panels.values() for model in panel}
     drawn = sheet(
@@ -50,7 +50,7 @@ def _picture(data: FigureData, stored: Curves) -> Drawn:
     return drawn
 
 
-def _line(axes: Axes, model: str, curve: Curve, scale: float) -> None:
+def _line(axes: Axes, model: str, curve: LearningCurve, scale: float) -> None:
     """The mean over seeds, with a band of one standard deviation where there are several."""
     steps = sorted(curve)
     means = np.array([scale * statistics.fmean(curve[step]) for step in steps])

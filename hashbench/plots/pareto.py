@@ -14,7 +14,7 @@ from matplotlib.transforms import Bbox
 
 from hashbench.plots.base import Drawn, FigureData, NothingToDraw, Plot
 from hashbench.plots.sheet import FRONT, QUIET, SMALL, marker_of, plain_axes, sheet, tip, widen
-from hashbench.tables.fronts import COSTS, Cost, Point, front, points_of, score_column
+from hashbench.tables.fronts import COSTS, Cost, CostPoint, front, points_of, score_column
 from hashbench.tables.table import Table, scaled
 
 LEAST = 4.0  # percent that the vertical axis spans
@@ -38,7 +38,7 @@ def draw(data: FigureData) -> list[Drawn]:
     return drawn
 
 
-def _figure(data: FigureData, cost: Cost, points: Sequence[Point]) -> Drawn:
+def _figure(data: FigureData, cost: Cost, points: Sequence[CostPoint]) -> Drawn:
     table = data.table
     column = next(column for column in table.columns if column.name == score_column(table))
     tasks = ", ".join(part if isinstance(part, str) else " and ".join(part) for part in column.tasks)
@@ -95,7 +95,7 @@ def _count(value: float) -> str:
     return f"{count:.3g}{unit}" if value else "0"
 
 
-def _points(axes: Axes, points: Sequence[Point], score: str, cost: str) -> None:
+def _points(axes: Axes, points: Sequence[CostPoint], score: str, cost: str) -> None:
     """All models, and the front: the best score that a budget buys. `score` and `cost` name the axes."""
     best = front(points)
     costs = [point.cost for point in best] + [max(point.cost for point in points)]
@@ -131,7 +131,7 @@ def _baselines(axes: Axes, table: Table, score: str) -> None:
     axes.set_ylim(low, high)
 
 
-def _label(axes: Axes, points: Sequence[Point]) -> None:
+def _label(axes: Axes, points: Sequence[CostPoint]) -> None:
     """The models' names beside their points, each at the first place where it covers nothing, else at the last."""
     renderer = axes.figure.canvas.get_renderer()  # type: ignore[attr-defined]
     frame = axes.get_window_extent()
@@ -158,7 +158,7 @@ def _label(axes: Axes, points: Sequence[Point]) -> None:
         taken.append(box)
 
 
-def _pixels(axes: Axes, points: Sequence[Point]) -> list[tuple[float, float]]:
+def _pixels(axes: Axes, points: Sequence[CostPoint]) -> list[tuple[float, float]]:
     """Where points lie in the picture: [(x, y)]."""
     return [tuple(pair) for pair in axes.transData.transform([(point.cost, point.score) for point in points])]
 

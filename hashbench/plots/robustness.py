@@ -7,11 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 
+from hashbench.errors import InputError
 from hashbench.plots.base import Drawn, FigureData, NothingToDraw, Plot
 from hashbench.plots.sheet import BESIDE, marker_of, plain_axes, sheet, tip, widen
 from hashbench.results.measured import PERCENT
-from hashbench.results.rates import SPREAD, RateLine, by_panel, rate_lines
+from hashbench.results.robustness import RobustnessCurve, measure_robustness
 
+SPREAD = "bars: 95 % interval over examples (and seeds, where there are several)"
 HEIGHT = 1.35  # inches of a panel
 LEAST = 4.0  # percent that a vertical axis spans, so that noise does not fill a panel
 APART = 0.006  # of the rates: models stand side by side, so that their intervals can be told apart
@@ -19,11 +21,15 @@ APART = 0.006  # of the rates: models stand side by side, so that their interval
 
 def draw(data: FigureData) -> list[Drawn]:
     """One picture of all panels."""
-    lines = rate_lines(data.store, data.request.experiment)
-    if not lines:
-        raise NothingToDraw("no score on perturbed texts; write `robustness: true` in the experiment file and sweep it")
-    panels = by_panel(lines)
-    models = list(dict.fromkeys(line.model for line in lines))
+    try:
+        results = measure_robustness(data.store, data.request.experiment)
+    except InputError as error:  # no finished robustness run
+        what = "no score on perturbed texts; write `robustness: true` in the experiment file and sweep it"
+        raise NothingToDraw(what) from error
+    panels: dict[tuple[str, str, str], list[RobustnessCurve]] = {}
+    for curve in results.curves:
+        panels.setdefault((curve.task, curve.metric, curve.kind), []).append(curve)
+    models = results.models()
     drawn = sheet(
         data,
         "robustness",
@@ -47,19 +53,20 @@ def draw(data: FigureData) -> list[Drawn]:
     return [drawn]
 
 
-def _panel(axes: Axes, lines: Sequence[RateLine], models: Sequence[str]) -> None:
-    for line in lines:
-        shift = PERCENT * APART * (models.index(line.model) - (len(models) - 1) / 2)
-        rates = [PERCENT * rate for rate in line.rates]
-        values, lows, highs = np.array(line.values), np.array(line.lows), np.array(line.highs)
+def _panel(axes: Axes, curves: Sequence[RobustnessCurve], models: Sequence[str]) -> None:
+    for curve in curves:
+        shift = PERCENT * APART * (models.index(curve.model) - (len(models) - 1) / 2)
+        rates = [PERCENT * rate for rate in curve.rates]
+        estimates = [curve.score(at) for at in range(len(rates))]
+        values, lows, highs = PERCENT * np.array([(one.value, one.low, one.high) for one in estimates]).T
+        known = bool(np.isfinite([lows, highs]).all())
         points, _, _ = axes.errorbar(
-            [rate + shift for rate in rates], values, yerr=[values - lows, highs - values] if line.lows else None,
-            lw=0.8, elinewidth=0.6, capsize=0, **marker_of(line.model, 3.2),
+            [rate + shift for rate in rates], values, yerr=[values - lows, highs - values] if known else None,
+            lw=0.8, elinewidth=0.6, capsize=0, **marker_of(curve.model, 3.2),
         )  # fmt: skip
-        ends = [f" [{low:.2f}, {high:.2f}]" for low, high in zip(lows, highs, strict=True)] or [""] * len(rates)
-        scores = [f"{value:.2f}{interval}" for value, interval in zip(values, ends, strict=True)]
-        texts = zip(rates, scores, strict=True)
-        tip(points, *(f"{line.model}\n{rate:g} % of words changed: {score}" for rate, score in texts))
+        ends = [f" [{low:.2f}, {high:.2f}]" if known else "" for low, high in zip(lows, highs, strict=True)]
+        texts = zip(rates, values, ends, strict=True)
+        tip(points, *(f"{curve.model}\n{rate:g} % of words changed: {value:.2f}{end}" for rate, value, end in texts))
     widen(axes, LEAST)
     axes.set_xlabel("words changed, percent")
     plain_axes(axes)

@@ -17,7 +17,7 @@ from hashbench.metrics.rankings import Recall
 from hashbench.metrics.registry import metrics
 from hashbench.results.entries import Entry
 from hashbench.results.measured import AVERAGE, measure
-from hashbench.results.samples import Evidence, Sample, Seed, draw_together
+from hashbench.results.samples import Evidence, RunSeed, Sample, draw_together
 from hashbench.statistics.draws import DRAWS
 from hashbench.statistics.estimates import Estimate, combine, example_share
 from hashbench.store.engine import Store
@@ -42,7 +42,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Line:
+class PairedDifference:
     """One paired difference. Scores are means over the matched seeds in their natural range, shares 0 to 1."""
 
     model: str  # on both sides, where experiments are compared; else ''
@@ -52,7 +52,7 @@ class Line:
     first: float
     second: float
     difference: Estimate  # first - second
-    seeds: tuple[Seed, ...]  # matched ones
+    seeds: tuple[RunSeed, ...]  # matched ones
     only_first: float | None = None  # share of examples that only the first side has right, mean over seeds
     only_second: float | None = None
 
@@ -64,7 +64,7 @@ class Comparison:
     first: Side
     second: Side
     encoder: str
-    lines: tuple[Line, ...]
+    lines: tuple[PairedDifference, ...]
     skipped: tuple[str, ...]
 
 
@@ -72,8 +72,8 @@ class Comparison:
 class Paired:
     """A line with what its average needs. `own`: the metric and split that the experiment reads for the task."""
 
-    line: Line
-    by_seed: dict[Seed, float]
+    line: PairedDifference
+    by_seed: dict[RunSeed, float]
     by_draw: np.ndarray  # (seeds, draws), in the order of by_seed
     own: bool
 
@@ -130,21 +130,21 @@ def _find(name: str, experiment: str | None, read: Callable[[str | None], Eviden
     )
 
 
-def _lines_of_models(one: Side, other: Side) -> tuple[list[Line], list[str], str]:
+def _lines_of_models(one: Side, other: Side) -> tuple[list[PairedDifference], list[str], str]:
     assert one.model is not None and other.model is not None
     a, b = _entry(one, one.model), _entry(other, other.model)
     lines, skipped = _lines(one, other, a, b, "")
     return lines, skipped, a.encoder
 
 
-def _lines_of_experiments(one: Side, other: Side) -> tuple[list[Line], list[str], str]:
+def _lines_of_experiments(one: Side, other: Side) -> tuple[list[PairedDifference], list[str], str]:
     """The lines of every model that both experiments have."""
     theirs = {entry.model for entry in other.evidence.measured.entries}
     ours = dict.fromkeys(entry.model for entry in one.evidence.measured.entries if entry.kind == "model")
     common = [model for model in ours if model in theirs]
     if not common:
         raise InputError(f"compare: {one.place} and {other.place} have no common model; name two models instead")
-    lines: list[Line] = []
+    lines: list[PairedDifference] = []
     skipped: list[str] = []
     encoders = []
     for model in common:
@@ -168,7 +168,7 @@ def _entry(side: Side, model: str) -> Entry:
     return found[0]
 
 
-def _lines(one: Side, other: Side, a: Entry, b: Entry, model: str) -> tuple[list[Line], list[str]]:
+def _lines(one: Side, other: Side, a: Entry, b: Entry, model: str) -> tuple[list[PairedDifference], list[str]]:
     """A line for each task that both have, the average last; and why tasks were left out."""
     names = f"{a.model} and {b.model}" if a.model != b.model else f"{a.model} in {one.place} and {other.place}"
     if a.encoder != b.encoder:
@@ -209,7 +209,7 @@ def _samples(evidence: Evidence, entry: Entry, task: str) -> list[Sample]:
     return [own, *(evidence.of(entry, task, own.metric, split) for split in further)]
 
 
-def matched_seeds(x: Sample, y: Sample) -> list[Seed]:
+def matched_seeds(x: Sample, y: Sample) -> list[RunSeed]:
     """The seeds that both sides have a score of; a floor stands against every seed."""
     ours, theirs = list(x.by_seed()), list(y.by_seed())
     if None in ours or None in theirs:
@@ -241,11 +241,11 @@ def _precisions(sample: Sample) -> str:
     return ", ".join(sorted({score.run.precision for score in sample.scores.values()}))
 
 
-def _listed(seeds: dict[Seed, float]) -> str:
+def _listed(seeds: dict[RunSeed, float]) -> str:
     return ", ".join(str(seed) for seed in seeds) or "none"
 
 
-def _seeds_of(sample: Sample, seeds: Sequence[Seed]) -> list[Seed]:
+def _seeds_of(sample: Sample, seeds: Sequence[RunSeed]) -> list[RunSeed]:
     """The side's own names of matched seeds: a floor's run has none."""
     return [None if None in sample.scores else seed for seed in seeds]
 
@@ -260,7 +260,7 @@ def _paired(x: Sample, y: Sample, model: str, *, own: bool) -> Paired:
     by_draw = x.by_seed_and_draw(ours) - y.by_seed_and_draw(theirs)  # (seeds, draws)
     rights = [(right_ones(x, a), right_ones(y, b)) for a, b in zip(ours, theirs, strict=True)]
     only = [(float((a & ~b).mean()), float((b & ~a).mean())) for a, b in rights if a is not None and b is not None]
-    line = Line(
+    line = PairedDifference(
         model, x.task, x.metric, x.split, float(np.mean(first)), float(np.mean(second)),
         _estimate(list(by_seed.values()), by_draw, x.n), tuple(seeds),
         float(np.mean([a for a, _ in only])) if only else None,
@@ -277,7 +277,7 @@ def _estimate(by_seed: Sequence[float], by_seed_and_draw: np.ndarray, n_examples
     )  # fmt: skip
 
 
-def right_ones(sample: Sample, seed: Seed) -> np.ndarray | None:
+def right_ones(sample: Sample, seed: RunSeed) -> np.ndarray | None:
     """Which examples (n,) one seed has right; None where right and wrong are no words for the metric."""
     outputs = sample.outputs(seed)
     metric = metrics().get(sample.metric)
@@ -286,11 +286,11 @@ def right_ones(sample: Sample, seed: Seed) -> np.ndarray | None:
     return predicted_classes(outputs) == sample.targets if metric and metric.outputs == "classes" else None
 
 
-def _average(pairs: Sequence[Paired], seeds: Sequence[Seed], model: str) -> Line:
+def _average(pairs: Sequence[Paired], seeds: Sequence[RunSeed], model: str) -> PairedDifference:
     """The unweighted mean over tasks, taken within each seed that all have and within each draw."""
     by_seed = [float(np.mean([pair.by_seed[seed] for pair in pairs])) for seed in seeds]
     by_draw = np.mean([pair.by_draw[[list(pair.by_seed).index(seed) for seed in seeds]] for pair in pairs], axis=0)
     lines = [pair.line for pair in pairs]
     difference = _estimate(by_seed, by_draw, sum(line.difference.n_examples for line in lines))
     first, second = (float(np.mean([getattr(line, side) for line in lines])) for side in ("first", "second"))
-    return Line(model, AVERAGE, f"{len(lines)} tasks", "", first, second, difference, tuple(seeds))
+    return PairedDifference(model, AVERAGE, f"{len(lines)} tasks", "", first, second, difference, tuple(seeds))

@@ -10,12 +10,12 @@ from hashbench.results.measured import Measured
 
 OBJECTIVES = {"mlm": "masked language model", "shuffle_random": "Shuffle + Random"}
 
-Curve = dict[int, list[float]]  # step -> values of the seeds
-Panels = dict[str, dict[str, Curve]]  # panel -> model -> curve
+LearningCurve = dict[int, list[float]]  # step -> values of the seeds
+Panels = dict[str, dict[str, LearningCurve]]  # panel -> model -> curve
 
 
 @dataclass(frozen=True)
-class Curves:
+class LearningCurves:
     """One figure of curves: a panel each objective or task, `labels` the vertical axis of each."""
 
     name: str  # curves_pretraining | curves_finetuning
@@ -39,7 +39,7 @@ def panels_of(rows: Sequence[dict[str, object]]) -> Panels:
     return panels
 
 
-def curves(measured: Measured, metric: str = "") -> list[Curves]:
+def curves(measured: Measured, metric: str = "") -> list[LearningCurves]:
     """Curves of pre-training and of fine-tuning, those of which something is stored.
 
     `metric`: of training; '' is the loss in pre-training, and in fine-tuning the reported score: that of validation
@@ -73,9 +73,9 @@ def _scores(measured: Measured) -> list[dict[str, object]]:
     return [row for task in measured.tasks() if task in rows for row in rows[task]]
 
 
-def _made(name: str, what: str, rows: Sequence[dict[str, object]], *, is_score: bool) -> Curves:
+def _made(name: str, what: str, rows: Sequence[dict[str, object]], *, is_score: bool) -> LearningCurves:
     labels = {str(row["panel"]): f"{row['label']}, percent" if is_score else str(row["label"]) for row in rows}
-    return Curves(name, what, panels_of(rows), labels, 100.0 if is_score else 1.0)
+    return LearningCurves(name, what, panels_of(rows), labels, 100.0 if is_score else 1.0)
 
 
 def _objective(kind: str) -> str:

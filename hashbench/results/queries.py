@@ -16,11 +16,6 @@ SELECT er.model AS model, er.position AS position, r.id AS run_id, r.kind AS kin
 FROM experiment_run er JOIN run r ON r.id = er.run_id
 WHERE er.experiment_id = :experiment ORDER BY er.position, er.model
 """
-# a model of the experiment, measured or not
-LABELS = """
-SELECT er.model FROM experiment_run er JOIN run r ON r.id = er.run_id
-WHERE er.experiment_id = :experiment AND r.kind <> 'floor' GROUP BY er.model ORDER BY MIN(er.position)
-"""
 # where one run stands
 STATE_OF_RUN = "SELECT state FROM run WHERE id = :id"
 # code, machine and time of a finished run

@@ -1,33 +1,39 @@
-"""What a model keeps of its score under noise in the texts: curves over the rate, areas, and differences of models.
+"""What a model retains of its score under noise in the texts: curves over the rate, areas, differences of models.
 
-Kept is a model's score at a rate over its own score at rate 0. The area is that of the trapezoids under a curve divided
-by the highest rate, so that it is in the curve's own unit: the mean over the rates from 0 to the highest. Seeds and
-draws of examples are matched: every rate and every model of a task sees the same ones.
+Retention is a model's score at a rate over its own score at rate 0. An area is that of the trapezoids under a curve
+divided by the highest rate, so that it is in the curve's own unit: the mean over the rates from 0 to the highest. Seeds
+and draws of examples are matched: every rate and every model of a task sees the same ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import reduce
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
+from sqlalchemy import RowMapping as Row
 
 from hashbench.errors import InputError, near_match
 from hashbench.results import queries
 from hashbench.results.measured import AVERAGE
-from hashbench.results.noisy_outputs import Arrays, finetuned_outputs, outputs_of
 from hashbench.results.samples import draw_seed
 from hashbench.statistics.draws import DRAWS, drawn
 from hashbench.statistics.estimates import Estimate, combine
 from hashbench.store.engine import Store
+from hashbench.store.result import Predictions, unpack
 from hashbench.store.status import StoredExperiment, find_experiment
+
+# (seeds, rates), and (draws, rates) of the mean over seeds: None without predictions
+CurveValues = tuple[np.ndarray, np.ndarray | None]
+AttemptOutputs = dict[tuple[str, str], Predictions]  # of one attempt by (split, condition)
 
 
 @dataclass(frozen=True)
-class Curve:
-    """A model's score on a task over the rates of one perturbation, in its natural range; of 'average', of the tasks'
-    means. Arrays end in the rates, the first of which is 0."""
+class RobustnessCurve:
+    """A model on a task over the rates of one perturbation, of which the first is 0, in the natural range.
+
+    The curve of 'average' is that of the mean over tasks. Where the score at rate 0 is not above 0, `retained` is NaN.
+    """
 
     model: str
     task: str
@@ -35,63 +41,50 @@ class Curve:
     kind: str
     rates: tuple[float, ...]
     seeds: tuple[int, ...]
-    by_seed: np.ndarray  # (seeds, rates)
-    by_draw: np.ndarray | None  # (draws, rates), the mean over seeds; None without predictions
-    kept_by_seed: np.ndarray  # (seeds, rates), NaN where the score at rate 0 is not above 0
-    kept_by_draw: np.ndarray | None  # (draws, rates)
+    scores: CurveValues
+    retained: CurveValues
     n_examples: int
 
-    def score(self, at: int) -> Estimate:
-        """The score at the rate of that number."""
-        return self._estimate(lambda values: values[:, at], self.by_seed, self.by_draw)
+    def score(self, at: int | None = None) -> Estimate:
+        """The score at the rate of that number; None: the area under the scores."""
+        return self._estimate(self.scores, at)
 
-    def kept(self, at: int) -> Estimate:
-        """The share of the score at rate 0 that is kept."""
-        return self._estimate(lambda values: values[:, at], self.kept_by_seed, self.kept_by_draw)
+    def retention(self, at: int | None = None) -> Estimate:
+        """The share of the score at rate 0 that is left; None: the area under it."""
+        return self._estimate(self.retained, at)
 
-    def area(self) -> Estimate:
-        """The area under the scores."""
-        return self._estimate(self._areas, self.by_seed, self.by_draw)
-
-    def kept_area(self) -> Estimate:
-        """The area under what is kept."""
-        return self._estimate(self._areas, self.kept_by_seed, self.kept_by_draw)
-
-    def less(self, other: Curve, at: int | None = None) -> Estimate:
-        """What this model keeps minus what the other keeps, at a rate (None: of the areas), seeds and draws matched."""
+    def less(self, other: RobustnessCurve, at: int | None = None) -> Estimate:
+        """This model's retention minus the other's, seeds and draws matched; None: of the areas."""
         both = [seed for seed in self.seeds if seed in other.seeds]
-        ours, theirs = (c.kept_by_seed[[c.seeds.index(seed) for seed in both]] for c in (self, other))
-        draws = None
-        if self.kept_by_draw is not None and other.kept_by_draw is not None and self.seeds == other.seeds:
-            draws = self.kept_by_draw - other.kept_by_draw
         if not both:
             return Estimate(float("nan"), float("nan"), float("nan"))
-        pick = self._areas if at is None else (lambda values: values[:, at])
-        return self._estimate(pick, ours - theirs, draws)
+        ours, theirs = (c.retained[0][[c.seeds.index(seed) for seed in both]] for c in (self, other))
+        draws = None
+        if self.retained[1] is not None and other.retained[1] is not None and self.seeds == other.seeds:
+            draws = self.retained[1] - other.retained[1]
+        return self._estimate((ours - theirs, draws), at)
 
-    def _areas(self, values: np.ndarray) -> np.ndarray:
+    def _estimate(self, values: CurveValues, at: int | None) -> Estimate:
+        by_seed, by_draw = (None if array is None else self._pick(array, at) for array in values)
+        assert by_seed is not None  # every curve has seeds
+        return combine(float(by_seed.mean()), by_seed.tolist(), by_draw, n_examples=self.n_examples)
+
+    def _pick(self, values: np.ndarray, at: int | None) -> np.ndarray:
         """(n, rates) -> (n,)"""
+        if at is not None:
+            return values[:, at]
         areas: np.ndarray = np.trapezoid(values, np.array(self.rates), axis=1) / self.rates[-1]
         return areas
 
-    def _estimate(
-        self, pick: Callable[[np.ndarray], np.ndarray], seeds: np.ndarray, draws: np.ndarray | None
-    ) -> Estimate:
-        values = pick(seeds)
-        return combine(
-            float(values.mean()), values.tolist(), None if draws is None else pick(draws), n_examples=self.n_examples
-        )
-
 
 @dataclass(frozen=True)
-class Robustness:
+class RobustnessResults:
     """All curves of an experiment, the facts of its data sets and coders, and what must be said of them."""
 
     experiment: StoredExperiment
-    curves: tuple[Curve, ...]
+    curves: tuple[RobustnessCurve, ...]
     facts: Mapping[tuple[str, str, str, str], float]  # (task, model, name, condition)
     notes: tuple[str, ...]
-    labels: tuple[str, ...]  # every model of the experiment, measured or not: its place gives its colour in figures
 
     def models(self) -> list[str]:
         """In the order of the experiment."""
@@ -101,162 +94,157 @@ class Robustness:
         """Tasks with curves, the average last where there are several."""
         return list(dict.fromkeys(curve.task for curve in self.curves))
 
-    def kinds(self) -> list[str]:
-        """The perturbations."""
-        return list(dict.fromkeys(curve.kind for curve in self.curves))
-
-    def curve(self, model: str, task: str, kind: str) -> Curve | None:
+    def curve(self, model: str, task: str, kind: str) -> RobustnessCurve | None:
         """The curve, or None where it was not measured."""
         wanted = (model, task, kind)
-        return next((one for one in self.curves if (one.model, one.task, one.kind) == wanted), None)
+        return next((curve for curve in self.curves if (curve.model, curve.task, curve.kind) == wanted), None)
 
-    def fact(self, task: str, model: str, name: str, condition: str = "") -> float | None:
-        """A fact, None where it was not measured or has no value."""
-        return self.facts.get((task, model, name, condition))
+    def find_model(self, name: str) -> str:
+        """The model of that name. Raises InputError where it has no curve."""
+        if name not in self.models():
+            near = near_match(name, self.models()) or f"; there are: {', '.join(self.models())}"
+            raise InputError(f"--versus: no model {name!r} with robustness in {self.experiment.name!r}{near}")
+        return name
 
 
-def measure_robustness(store: Store, name: str | None = None, *, draws: int = DRAWS) -> Robustness:
+def measure_robustness(store: Store, name: str | None = None, *, draws: int = DRAWS) -> RobustnessResults:
     """What the experiment of that name (None: the last that was swept) measured of robustness.
 
     Raises InputError where it measured none.
     """
     experiment = find_experiment(store, name)
-    rows = [dict(row) for row in store.query(queries.ROBUSTNESS_SCORES, experiment=experiment.id)]
+    rows = store.query(queries.ROBUSTNESS_SCORES, experiment=experiment.id)
     if not rows:
         raise InputError(
             f"{store.name}: experiment {experiment.name!r} has no finished robustness run; "
             "write robustness: true in its file and sweep it"
         )
-    arrays = {row["attempt_id"]: outputs_of(store, row["attempt_id"]) for row in rows}
+    outputs = {row["attempt_id"]: _outputs(store, row["attempt_id"]) for row in rows}
     curves = [
         curve
         for key in dict.fromkeys((row["task"], row["model"]) for row in rows)
-        for curve in _curves([row for row in rows if (row["task"], row["model"]) == key], arrays, draws)
+        for curve in _curves([row for row in rows if (row["task"], row["model"]) == key], outputs, draws)
     ]
-    counted = _averaged_tasks(curves)
-    averages = _averages([curve for curve in curves if curve.task in counted])
+    weak = _weak_tasks(curves)
+    averages = _averages([curve for curve in curves if curve.task not in weak])
     facts = {
         (row["task"], row["model"], row["name"], row["condition"]): row["value"]
         for row in store.query(queries.ROBUSTNESS_FACTS, experiment=experiment.id)
         if row["value"] is not None
     }
-    labels = tuple(row["model"] for row in store.query(queries.LABELS, experiment=experiment.id))
-    notes = _notes(store, experiment, rows, arrays)
-    left_out = [task for task in dict.fromkeys(curve.task for curve in curves) if task not in counted]
+    notes = _notes(store, experiment, rows, outputs)
+    left_out = [task for task in dict.fromkeys(curve.task for curve in curves) if task in weak]
     if averages and left_out:
         why = "where the score of a model is not above 0 with confidence, what it keeps is noise"
         notes.append(f"Average without {', '.join(left_out)}: {why}.")
-    return Robustness(experiment, (*curves, *averages), facts, tuple(notes), labels)
+    return RobustnessResults(experiment, (*curves, *averages), facts, tuple(notes))
 
 
-def find_model(found: Robustness, name: str) -> str:
-    """The model of that name. Raises InputError where it has no curve."""
-    if name not in found.models():
-        near = near_match(name, found.models()) or f"; there are: {', '.join(found.models())}"
-        raise InputError(f"--versus: no model {name!r} with robustness in {found.experiment.name!r}{near}")
-    return name
+def _outputs(store: Store, attempt: int) -> AttemptOutputs:
+    """Everything that an attempt predicted; empty where it stored nothing."""
+    stored = [_ordered(row) for row in store.query(queries.OUTPUTS_OF_ATTEMPT, attempt=attempt)]
+    return {(one.split, one.condition): one for one in stored}
 
 
-def _curves(rows: Sequence[dict[str, object]], arrays: Mapping[int, Arrays], draws: int) -> list[Curve]:
+def _ordered(row: Row) -> Predictions:
+    """Stored predictions in the order of an export, so that draws are those of an exported database."""
+    outputs, targets = unpack(row["outputs"]), unpack(row["targets"])
+    stored = Predictions(row["split"], "best", outputs, targets, row["index_fingerprint"], row["condition"])
+    return stored.in_order_of_targets()
+
+
+def _curves(rows: Sequence[Row], outputs: Mapping[int, AttemptOutputs], draws: int) -> list[RobustnessCurve]:
     """The curves of one model on one task. A score that is missing at one rate leaves the curve out."""
     scores = {(row["seed"], row["condition"]): row["value"] for row in rows}
-    attempts = {row["seed"]: int(str(row["attempt_id"])) for row in rows}
-    labels = list(dict.fromkeys(str(row["condition"]) for row in rows))
-    kinds = list(dict.fromkeys(label.partition("=")[0] for label in labels if label))
-    known = _draw_all(rows[0], labels, [arrays[attempt] for attempt in attempts.values()], draws)
-    found = []
-    for kind in kinds:
-        at = sorted((float(label.partition("=")[2]), label) for label in labels if label.partition("=")[0] == kind)
-        names = ["", *(label for _, label in at)]
-        values = [[scores.get((seed, label)) for label in names] for seed in attempts]
-        if any(value is None for line in values for value in line):
+    attempts = {row["seed"]: row["attempt_id"] for row in rows}
+    conditions = list(dict.fromkeys(row["condition"] for row in rows))
+    first, runs = rows[0], [outputs[attempt] for attempt in attempts.values()]
+    by_condition = _draw_all(first, conditions, runs, draws)
+    whole = runs[0].get((first["split"], ""))
+    curves = []
+    for kind in dict.fromkeys(condition.partition("=")[0] for condition in conditions if condition):
+        at = sorted((float(one.partition("=")[2]), one) for one in conditions if one.partition("=")[0] == kind)
+        rates, names = (0.0, *(rate for rate, _ in at)), ["", *(condition for _, condition in at)]
+        if any(scores.get((seed, name)) is None for seed in attempts for name in names):
             continue
-        by_seed = np.array(values, float)
-        by_draw = None if known is None else np.stack([known[label] for label in names], axis=1)  # (draws, rates)
-        found.append(
-            Curve(
-                str(rows[0]["model"]), str(rows[0]["task"]), str(rows[0]["metric"]), kind,
-                (0.0, *(rate for rate, _ in at)), tuple(int(str(seed)) for seed in attempts),
-                by_seed, by_draw, _kept(by_seed), None if by_draw is None else _kept(by_draw),
-                _n_examples(rows[0], arrays[next(iter(attempts.values()))]),
+        by_seed = np.array([[scores[seed, name] for name in names] for seed in attempts], float)  # (seeds, rates)
+        by_draw = None if by_condition is None else np.stack([by_condition[name] for name in names], axis=1)
+        retained = (_over_first(by_seed), None if by_draw is None else _over_first(by_draw))
+        n_examples = len(whole.targets) if whole else 0
+        curves.append(
+            RobustnessCurve(
+                first["model"], first["task"], first["metric"], kind, rates, tuple(attempts), (by_seed, by_draw),
+                retained, n_examples,
             )
         )  # fmt: skip
-    return found
+    return curves
 
 
 def _draw_all(
-    row: Mapping[str, object], labels: Sequence[str], runs: Sequence[Arrays], draws: int
+    row: Row, conditions: Sequence[str], runs: Sequence[AttemptOutputs], draws: int
 ) -> dict[str, np.ndarray] | None:
-    """The metric in each draw, averaged over the seeds' runs, by label: (draws,); None without predictions."""
-    keys = [(str(row["split"]), label) for label in labels]
+    """The metric in each draw, averaged over the seeds' runs, by condition: (draws,); None without predictions."""
+    keys = [(row["split"], condition) for condition in conditions]
     if any(key not in run for run in runs for key in keys):
         return None
-    targets = runs[0][keys[0]][1]
-    outputs = [run[key][0] for key in keys for run in runs]
+    outputs = [run[key].outputs for key in keys for run in runs]
     try:
-        values = drawn(str(row["metric"]), targets, outputs, draws=draws, seed=draw_seed(str(row["task"])))
+        values = drawn(
+            row["metric"], runs[0][keys[0]].targets, outputs, draws=draws, seed=draw_seed(row["task"])
+        )  # (conditions x runs, draws)
     except ValueError:  # a metric of a user's own that cannot be drawn
         return None
-    return dict(zip(labels, values.reshape(len(labels), len(runs), draws).mean(axis=1), strict=True))
+    return dict(zip(conditions, values.reshape(len(conditions), len(runs), draws).mean(axis=1), strict=True))
 
 
-def _n_examples(row: Mapping[str, object], run: Arrays) -> int:
-    key = (str(row["split"]), "")
-    return len(run[key][1]) if key in run else 0
-
-
-def _kept(values: np.ndarray) -> np.ndarray:
+def _over_first(values: np.ndarray) -> np.ndarray:
     """(n, rates) over its first column; NaN where that is not above 0."""
     first = values[:, :1]
     return np.divide(values, first, out=np.full(values.shape, np.nan), where=first > 0)
 
 
-def _averaged_tasks(curves: Sequence[Curve]) -> set[str]:
-    """Tasks on which the score at rate 0 of every model, and the low end of its interval, is above 0."""
+def _weak_tasks(curves: Sequence[RobustnessCurve]) -> set[str]:
+    """Tasks on which some model's score at rate 0, or the low end of its interval, is not above 0."""
     firsts = {(curve.task, curve.model): curve.score(0) for curve in curves}
-    weak = {task for (task, _), score in firsts.items() if score.value <= 0 or score.low <= 0}
-    return {curve.task for curve in curves} - weak
+    return {task for (task, _), score in firsts.items() if score.value <= 0 or score.low <= 0}
 
 
-def _averages(curves: Sequence[Curve]) -> list[Curve]:
+def _averages(curves: Sequence[RobustnessCurve]) -> list[RobustnessCurve]:
     """The mean over the tasks of each model and perturbation, where several were measured for every model alike."""
-    tasks = list(dict.fromkeys(curve.task for curve in curves))
-    if len(tasks) < 2:
-        return []
-    found = []
+    n_tasks = len({curve.task for curve in curves})
+    averages = []
     for model, kind in dict.fromkeys((curve.model, curve.kind) for curve in curves):
         parts = [curve for curve in curves if (curve.model, curve.kind) == (model, kind)]
         alike = len({(part.rates, part.seeds) for part in parts}) == 1
-        if len(parts) == len(tasks) and alike:
-            found.append(_average(parts))
-    return found
+        if n_tasks > 1 and len(parts) == n_tasks and alike:
+            scores, retained = _mean([part.scores for part in parts]), _mean([part.retained for part in parts])
+            n = sum(part.n_examples for part in parts)
+            averages.append(
+                replace(parts[0], task=AVERAGE, metric="", scores=scores, retained=retained, n_examples=n)
+            )
+    return averages
 
 
-def _average(parts: Sequence[Curve]) -> Curve:
-    def mean(arrays: Sequence[np.ndarray | None]) -> np.ndarray | None:
-        known = [array for array in arrays if array is not None]
-        return reduce(np.add, known) / len(known) if len(known) == len(arrays) else None
-
-    by_seed, kept = mean([part.by_seed for part in parts]), mean([part.kept_by_seed for part in parts])
-    assert by_seed is not None and kept is not None  # every curve has both
-    first = parts[0]
-    return Curve(
-        first.model, AVERAGE, "", first.kind, first.rates, first.seeds, by_seed,
-        mean([part.by_draw for part in parts]), kept, mean([part.kept_by_draw for part in parts]),
-        sum(part.n_examples for part in parts),
-    )  # fmt: skip
+def _mean(parts: Sequence[CurveValues]) -> CurveValues:
+    """The mean over tasks; without draws where one task has none."""
+    draws = [by_draw for _, by_draw in parts if by_draw is not None]
+    by_seed = np.sum([by_seed for by_seed, _ in parts], axis=0) / len(parts)
+    return by_seed, np.sum(draws, axis=0) / len(draws) if len(draws) == len(parts) else None
 
 
 def _notes(
-    store: Store, experiment: StoredExperiment, rows: Sequence[dict[str, object]], arrays: Mapping[int, Arrays]
+    store: Store, experiment: StoredExperiment, rows: Sequence[Row], outputs: Mapping[int, AttemptOutputs]
 ) -> list[str]:
     """Where the outputs at rate 0 are not those that the fine-tuning stored: weights made again on another machine."""
-    stored = finetuned_outputs(store, experiment.id)
+    stored = {
+        (row["task"], row["model"], row["seed"], row["split"]): _ordered(row).outputs
+        for row in store.query(queries.OUTPUTS_OF_FINETUNINGS, experiment=experiment.id)
+    }
     other = []
     for row in rows:
         key = (row["task"], row["model"], row["seed"], row["split"])
-        ours = arrays[int(str(row["attempt_id"]))].get((str(row["split"]), ""))
-        if row["condition"] == "" and ours and key in stored and not np.array_equal(stored[key], ours[0]):
+        ours = outputs[row["attempt_id"]].get((row["split"], ""))
+        if row["condition"] == "" and ours and key in stored and not np.array_equal(stored[key], ours.outputs):
             other.append(f"{row['model']} on {row['task']} seed {row['seed']}")
     if not other:
         return []

@@ -25,7 +25,7 @@ from hashbench.store.engine import Store
 from hashbench.store.result import Checkpoint, Predictions
 from hashbench.store.status import predictions
 
-Seed = int | None  # None: a floor, which nothing random is in
+RunSeed = int | None  # None: a floor, which nothing random is in
 
 
 class Evidence:
@@ -82,12 +82,12 @@ class Evidence:
             self._stored[key] = found if found is None or self.as_stored else found.in_order_of_targets()
         return self._stored[key]
 
-    def drawn(self, sample: Sample) -> dict[Seed, np.ndarray]:
+    def drawn(self, sample: Sample) -> dict[RunSeed, np.ndarray]:
         """The metric in each draw (draws,), by seed."""
         draw_together([sample])
         return {seed: self._drawn[self._key(sample, seed)] for seed in sample.stored}
 
-    def _key(self, sample: Sample, seed: Seed) -> tuple[str, str, str]:
+    def _key(self, sample: Sample, seed: RunSeed) -> tuple[str, str, str]:
         return (sample.scores[seed].run.run_id, sample.split, sample.metric)
 
 
@@ -100,20 +100,20 @@ class Sample:
     task: str
     metric: str
     split: str
-    scores: dict[Seed, SeedScore]  # of the finished runs; a floor's under None
+    scores: dict[RunSeed, SeedScore]  # of the finished runs; a floor's under None
 
-    def by_seed(self) -> dict[Seed, float]:
+    def by_seed(self) -> dict[RunSeed, float]:
         """The stored score of every seed that has one, in its natural range."""
         return {seed: score.value for seed, score in self.scores.items() if score.value is not None}
 
-    def by_draw(self, seeds: Sequence[Seed] | None = None) -> np.ndarray:
+    def by_draw(self, seeds: Sequence[RunSeed] | None = None) -> np.ndarray:
         """The metric in each draw of examples, averaged over seeds (None: all that have a score): (draws,).
 
         Raises InputError where predictions are missing.
         """
         return self.by_seed_and_draw(seeds).mean(axis=0)
 
-    def by_seed_and_draw(self, seeds: Sequence[Seed] | None = None) -> np.ndarray:
+    def by_seed_and_draw(self, seeds: Sequence[RunSeed] | None = None) -> np.ndarray:
         """The metric of each seed in each draw, all seeds on the same examples: (seeds, draws). Raises as `by_draw`."""
         wanted = list(self.by_seed()) if seeds is None else list(seeds)
         if why := self.missing(wanted):
@@ -121,7 +121,7 @@ class Sample:
         found = self.evidence.drawn(self)
         return np.stack([found[seed] for seed in wanted])
 
-    def missing(self, seeds: Sequence[Seed] | None = None) -> str:
+    def missing(self, seeds: Sequence[RunSeed] | None = None) -> str:
         """Why there are no draws, or nothing."""
         name = f"{self.evidence.store.name}: {self.entry.model} on {self.task}"
         wanted = list(self.by_seed()) if seeds is None else list(seeds)
@@ -134,7 +134,7 @@ class Sample:
         return ""
 
     @cached_property
-    def stored(self) -> dict[Seed, Predictions]:
+    def stored(self) -> dict[RunSeed, Predictions]:
         """The predictions of every seed that has a score and kept them."""
         found = {seed: self.evidence.stored(self.scores[seed].run.run_id, self.split) for seed in self.by_seed()}
         return {seed: one for seed, one in found.items() if one is not None}
@@ -165,7 +165,7 @@ class Sample:
         ranked = self.metric.partition(" ")[0] in ("mrr", "certified") or "rec@" in self.metric
         return next(iter(self.stored.values())).outputs[:, PAGE] if ranked else None
 
-    def outputs(self, seed: Seed) -> np.ndarray:
+    def outputs(self, seed: RunSeed) -> np.ndarray:
         """The stored outputs of one seed, row by row of `targets`."""
         return self.stored[seed].outputs
 
@@ -175,7 +175,7 @@ def draw_together(samples: Sequence[Sample]) -> None:
 
     Not needed for the result: draws made one by one are the same.
     """
-    groups: dict[tuple[object, ...], list[tuple[Sample, Seed]]] = {}
+    groups: dict[tuple[object, ...], list[tuple[Sample, RunSeed]]] = {}
     for sample in samples:
         of = sample.evidence
         for seed, stored in sample.stored.items():

@@ -19,7 +19,7 @@ SCALES = {"params": DECIMAL, "binary params": BINARY, "bytes": BYTES}  # units t
 Ratios = Mapping[tuple[str, str, str], Ratio]  # by (model, encoder, task)
 Reading = Callable[[Entry, str], list[SeedScore]]  # the scores of an entry on a task (or column) that a table reads
 Statistic = Literal["mean", "median"]  # over seeds
-Part = str | tuple[str, ...]  # of an average: a task (or column), or several that count together as one
+AverageMember = str | tuple[str, ...]  # of an average: a task (or column), or several that count together as one
 CENTRES: Mapping[str, Callable[[Sequence[float]], float]] = {"mean": statistics.fmean, "median": statistics.median}
 
 
@@ -41,7 +41,7 @@ def score_cell(
 
 def average_cell(
     entry: Entry,
-    parts: Sequence[Part],
+    parts: Sequence[AverageMember],
     read: Reading,
     evidence: Evidence | None = None,
     statistic: Statistic = "mean",

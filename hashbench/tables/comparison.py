@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from hashbench.results.comparison import Comparison, Line
+from hashbench.results.comparison import Comparison, PairedDifference
 from hashbench.results.measured import AVERAGE, PERCENT
 from hashbench.results.origins import data_warnings, task_origins
 from hashbench.statistics.estimates import Estimate
@@ -17,10 +17,11 @@ COLUMNS = [
     "only_a_right", "only_b_right",
 ]  # fmt: skip
 UNDECIDED = "undecided"
-Row = Mapping[str, str | float | int | None]
 
 
-def comparison_rows(comparison: Comparison, *, for_people: bool) -> tuple[list[str], list[Row]]:
+def comparison_rows(
+    comparison: Comparison, *, for_people: bool
+) -> tuple[list[str], list[Mapping[str, str | float | int | None]]]:
     """Columns and a row for each task and the average, in percent and points.
 
     For people rounded, with dashes for what is missing, and without columns that hold nothing.
@@ -29,7 +30,7 @@ def comparison_rows(comparison: Comparison, *, for_people: bool) -> tuple[list[s
     return [column for column in COLUMNS if not for_people or any(row[column] != "" for row in rows)], rows
 
 
-def _row(line: Line, for_people: bool) -> Row:
+def _row(line: PairedDifference, for_people: bool) -> Mapping[str, str | float | int | None]:
     """One line in percent; rounded and with dashes for people."""
 
     def number(value: float | None) -> str | float | None:

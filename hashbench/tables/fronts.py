@@ -30,7 +30,7 @@ COSTS = (
 
 
 @dataclass(frozen=True)
-class Point:
+class CostPoint:
     """One model: what it costs, what it reaches in percent, deviation over seeds."""
 
     name: str
@@ -40,13 +40,14 @@ class Point:
     model: str = ""  # without what sets the row apart
 
 
-def front(points: Sequence[Point]) -> list[Point]:
+def front(points: Sequence[CostPoint]) -> list[CostPoint]:
     """The points that no other beats: none is at most as costly and better, or cheaper and as good. By rising cost.
 
-    >>> [p.name for p in front([Point("a", 1, 5), Point("b", 2, 4), Point("c", 3, 7), Point("d", 1, 4)])]
+    >>> points = [CostPoint("a", 1, 5), CostPoint("b", 2, 4), CostPoint("c", 3, 7), CostPoint("d", 1, 4)]
+    >>> [point.name for point in front(points)]
     ['a', 'c']
     """
-    best: list[Point] = []
+    best: list[CostPoint] = []
     for point in sorted(points, key=lambda point: (point.cost, -point.score)):
         if not best or point.score > best[-1].score:
             best.append(point)
@@ -59,7 +60,7 @@ def score_column(table: Table) -> str:
     return "average" if "average" in names else next(iter(names), "")
 
 
-def points_of(table: Table, cost: str) -> list[Point]:
+def points_of(table: Table, cost: str) -> list[CostPoint]:
     """The models of the experiment's own table that have both a score and this cost."""
     score_name = score_column(table)
     if not {cost, score_name} <= {column.name for column in table.columns}:
@@ -68,7 +69,7 @@ def points_of(table: Table, cost: str) -> list[Point]:
     for row in table.rows:
         price, score = comparable(row.cells[cost]), row.cells[score_name]
         if row.kind == "model" and price is not None and score.value is not None:
-            found.append(Point(label_of(row), price, score.value, score.std or 0.0, row.model))
+            found.append(CostPoint(label_of(row), price, score.value, score.std or 0.0, row.model))
     return found
 
 

@@ -16,7 +16,7 @@ from hashbench.tables.table import SCORES, Table
 
 PACKAGES = ("hashbench", "python", "torch", "lightning", "numpy", "scikit-learn")  # that move numbers
 SHORT = 8  # letters of a fingerprint or commit
-Facts = list[tuple[str, str]]  # (what, value)
+Lines = list[tuple[str, str]]  # (what, value)
 
 
 def warnings(measured: Measured, paper: Paper, table: Table) -> list[str]:
@@ -38,7 +38,7 @@ def warnings(measured: Measured, paper: Paper, table: Table) -> list[str]:
     return lines
 
 
-def provenance(measured: Measured, paper: Paper, table: Table) -> Facts:
+def provenance(measured: Measured, paper: Paper, table: Table) -> Lines:
     """All lines under a table, without those that its columns do not stand on and those without content."""
     measures = {column.measure for column in table.columns}
     scores, facts = bool(measures & SCORES), "fact" in measures

@@ -9,7 +9,7 @@ import pytest
 from hashbench.plots.base import FigureData, NothingToDraw
 from hashbench.plots.pareto import draw
 from hashbench.store.engine import Store
-from hashbench.tables.fronts import Point, front, points_of
+from hashbench.tables.fronts import CostPoint, front, points_of
 from hashbench.tables.report import tables
 from tests.databases.made_up import World, build
 
@@ -22,7 +22,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 
 def test_a_point_that_is_dearer_and_no_better_is_not_on_the_front() -> None:
-    points = [Point("dear", 3, 5), Point("cheap", 1, 5), Point("best", 2, 6), Point("worse", 2, 5.5)]
+    points = [CostPoint("dear", 3, 5), CostPoint("cheap", 1, 5), CostPoint("best", 2, 6), CostPoint("worse", 2, 5.5)]
     assert [point.name for point in front(points)] == ["cheap", "best"]
 
 

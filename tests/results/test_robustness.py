@@ -90,9 +90,9 @@ def test_kept_and_areas_by_hand(tmp_path: Path) -> None:
     assert strong is not None and weak is not None
     assert strong.rates == (0.0, 0.1, 0.2)
     assert [strong.score(at).value for at in range(3)] == [0.9, 0.81, 0.72]
-    assert [strong.kept(at).value for at in range(3)] == pytest.approx([1, 0.9, 0.8])
-    assert strong.area().value == pytest.approx((0.9 / 2 + 0.81 + 0.72 / 2) / 2)  # two trapezoids of width 1/2
-    assert strong.kept_area().value == pytest.approx(0.9)
+    assert [strong.retention(at).value for at in range(3)] == pytest.approx([1, 0.9, 0.8])
+    assert strong.score().value == pytest.approx((0.9 / 2 + 0.81 + 0.72 / 2) / 2)  # two trapezoids of width 1/2
+    assert strong.retention().value == pytest.approx(0.9)
     assert strong.less(weak, 2).value == pytest.approx(0.8 - 0.5)
     assert strong.less(weak).value == pytest.approx(0.9 - (0.5 + 0.5 + 0.25) / 2)
     assert found.notes == ()
@@ -143,22 +143,23 @@ def test_the_average_is_over_tasks(tmp_path: Path) -> None:
     found = measure_robustness(build(tmp_path / "r.db", tasks=("sst2", "mrpc")), draws=100)
     assert found.tasks() == ["sst2", "mrpc", AVERAGE]
     average = found.curve("strong", AVERAGE, "swap")
-    assert average is not None and average.kept(2).value == pytest.approx(0.8) and average.n_examples == 2 * N
+    assert average is not None and average.retention(2).value == pytest.approx(0.8) and average.n_examples == 2 * N
 
 
 def test_a_task_on_which_a_model_has_nothing_to_keep_is_left_out_of_the_average(tmp_path: Path) -> None:
     store = build(tmp_path / "r.db", tasks=("sst2", "cola", "mrpc"), keep=False)
     found = measure_robustness(store)
     cola, average = found.curve("weak", "cola", "swap"), found.curve("strong", AVERAGE, "swap")
-    assert cola is not None and math.isnan(cola.kept(1).value)
-    assert average is not None and average.n_examples == 0 and average.kept(2).value == pytest.approx(0.8)
+    assert cola is not None and math.isnan(cola.retention(1).value)
+    assert average is not None and average.n_examples == 0 and average.retention(2).value == pytest.approx(0.8)
     assert "without cola" in found.notes[0]
 
 
 def test_without_predictions_there_are_scores_and_no_intervals(tmp_path: Path) -> None:
     found = measure_robustness(build(tmp_path / "r.db", keep=False))
     strong = found.curve("strong", "sst2", "swap")
-    assert strong is not None and strong.kept(2).value == pytest.approx(0.8) and math.isnan(strong.kept(2).low)
+    assert strong is not None and math.isnan(strong.retention(2).low)
+    assert strong.retention(2).value == pytest.approx(0.8)
     assert "80.0" in render(robustness_tables(ReportSource(build(tmp_path / "s.db", keep=False))))
 
 
