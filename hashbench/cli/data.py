@@ -24,17 +24,17 @@ def list_data(data: Data = None, style: TableFormat = Format.text) -> None:
 
     rows = []
     metrics = {name: ", ".join(task.metrics) for name, task in known_tasks().items()}
-    for found in available(open_sources(tuple(data or ("builtin", "hub")), Path.cwd())):
-        sizes = ", ".join(f"{split} {'?' if n is None else f'{n:,}'}" for split, n in found.rows.items())
-        known = metrics[found.name] if found.kind == "task" and found.name in metrics else ""
+    for source in available(open_sources(tuple(data or ("builtin", "hub")), Path.cwd())):
+        sizes = ", ".join(f"{split} {'?' if n is None else f'{n:,}'}" for split, n in source.rows.items())
+        known = metrics[source.name] if source.kind == "task" and source.name in metrics else ""
         rows.append(
             {
-                "kind": found.kind,
-                "name": found.name,
-                "source": found.source,
+                "kind": source.kind,
+                "name": source.name,
+                "source": source.source,
                 "rows": sizes,
                 "metrics": known,
-                "note": found.note,
+                "note": source.note,
             }
         )
     print_rows(["kind", "name", "source", "rows", "metrics", "note"], rows, style)

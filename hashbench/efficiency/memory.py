@@ -54,8 +54,8 @@ def peak_bytes(
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "batch.pt"
         torch.save(vars(batch), path)
-        own = spec.embedding.family.__module__.startswith(OWN_MODULE)
-        file = inspect.getfile(spec.embedding.family) if own else None
+        is_own = spec.embedding.family.__module__.startswith(OWN_MODULE)
+        file = inspect.getfile(spec.embedding.family) if is_own else None
         task = MemoryTask(pickle.dumps(spec), file, size, vocabulary_rows, path, device, threads, logits, bf16)
         context = multiprocessing.get_context("spawn")  # a fork would start at this process's peak
         receiver, sender = context.Pipe(duplex=False)

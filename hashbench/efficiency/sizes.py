@@ -76,13 +76,13 @@ def parameter_rows(
     fine-tuned, whatever the papers do. `all_frames` adds rows for a model's other frames.
     Raises InputError for an unknown paper or model.
     """
-    asked = load_paper(paper) if paper is not None else None
+    chosen = load_paper(paper) if paper is not None else None
     known = groups()
     wanted = [each for name in names for each in (known[name] if name in known else [name])]
-    wanted = wanted or (models_of(asked) if asked else list(models()))
+    wanted = wanted or (models_of(chosen) if chosen else list(models()))
     rows = []
     for spec in map(find_model, dict.fromkeys(wanted)):
-        own_paper = asked.name if asked else spec.origin.paper
+        own_paper = chosen.name if chosen else spec.origin.paper
         if deployed:
             counts = count(spec, size, n_classes=2, deployed=True)
             rows.append(_row(spec.name, "", DEPLOYED, counts) | {"paper": own_paper})

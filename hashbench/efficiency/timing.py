@@ -31,7 +31,7 @@ class Pairs:
         The machine's speed drifts between pairs and not within one, so the ratio of each pair is the trusted number;
         the stored pair of times has that ratio.
         """
-        ratios = [base / own for own, base in zip(self.model_ms, self.baseline_ms, strict=True)]
+        ratios = [theirs / ours for ours, theirs in zip(self.model_ms, self.baseline_ms, strict=True)]
         return self.model * statistics.median(ratios)
 
 
@@ -40,7 +40,7 @@ def in_turn(model: Work, baseline: Work, *, pairs: int, device: torch.device) ->
     for work in (model, baseline):
         timed_ms(work, device)
     times = [(timed_ms(model, device), timed_ms(baseline, device)) for _ in range(pairs)]
-    return Pairs(tuple(own for own, _ in times), tuple(base for _, base in times))
+    return Pairs(tuple(ours for ours, _ in times), tuple(theirs for _, theirs in times))
 
 
 def timed_ms(work: Work, device: torch.device) -> float:

@@ -56,11 +56,11 @@ def _sizes(config: Config, spec: ModelSpec, sizes: Sizes) -> str:
 
 
 def _training(config: Config, facts: Facts) -> list[str]:
-    found = []
+    lines = []
     if facts.pretrain is not None:
         recipe, corpora = facts.pretrain["pretrain"], facts.pretrain["corpus"]["corpora"]
         objective = facts.pretrain["model"]["objective"]["kind"]
-        found.append(
+        lines.append(
             f"- pre-trained by {objective} on {', '.join(corpus['name'] for corpus in corpora)}: {recipe['steps']:,} "
             f"steps of {recipe['batch_size']} sequences of {recipe['sequence_length']} tokens, "
             f"learning rate {recipe['learning_rate']:g}, seed {facts.pretrain['seed']}"
@@ -68,12 +68,12 @@ def _training(config: Config, facts: Facts) -> list[str]:
     if config.task is not None:
         recipe, rate = facts.spec["finetune"], facts.spec["finetune"]["learning_rate"]
         rates = ", ".join(f"{each:g}" for each in rate) if isinstance(rate, list) else f"{rate:g}"
-        found.append(
+        lines.append(
             f"- fine-tuned on {config.task}: {recipe['epochs']} epochs, batches of {recipe['batch_size']}, "
             f"learning rate {rates}, seed {facts.spec['seed']}; the weights of the best evaluation"
         )
-    found += [f"- {name}: {text}" for name, text in facts.notes.items() if name in ("origin", "data") and text]
-    return found
+    lines += [f"- {name}: {text}" for name, text in facts.notes.items() if name in ("origin", "data") and text]
+    return lines
 
 
 def _scores(facts: Facts) -> str:

@@ -55,12 +55,12 @@ def read_config(folder: Path) -> Config:
     """The config of an exported model. Raises InputError for a folder that holds none, or one of a later format."""
     try:
         values = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
-        found = Config(**{**values, "labels": tuple(values["labels"])})
+        config = Config(**{**values, "labels": tuple(values["labels"])})
     except (OSError, ValueError, TypeError, KeyError):
         raise InputError(f"{folder}: no exported model; make one with hashbench export --run ID {folder}") from None
-    if found.format != FORMAT:
-        raise InputError(f"{folder}: exported in format {found.format}, this program reads {FORMAT}; export it again")
-    return found
+    if config.format != FORMAT:
+        raise InputError(f"{folder}: exported in format {config.format}, this program reads {FORMAT}; export it again")
+    return config
 
 
 def spec_values(spec: ModelSpec, size: str, vocabulary_rows: int | None) -> dict[str, Any]:

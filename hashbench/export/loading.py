@@ -55,20 +55,20 @@ class Predictor:
         """What the head gives, (n, n_outputs) float32. Raises InputError for a model without a head."""
         if self.head is None:
             raise InputError(f"{self.config.name}: a pre-trained model has no head; export the run of a fine-tuning")
-        found = np.empty((len(texts), self.config.n_outputs or 0), np.float32)
+        outputs = np.empty((len(texts), self.config.n_outputs or 0), np.float32)
         for batch, states in self._states(texts, second):
             assert batch.row_ids is not None
-            found[batch.row_ids.numpy()] = self.head(states, self.model.states_mask(batch)).numpy()
-        return found
+            outputs[batch.row_ids.numpy()] = self.head(states, self.model.states_mask(batch)).numpy()
+        return outputs
 
     @torch.inference_mode()
     def embed(self, texts: Sequence[str], second: Sequence[str] | None = None) -> np.ndarray:
         """One vector a text (n, d): the states of the last layer, pooled as the model's head pools them."""
-        found = np.empty((len(texts), self.model.config.dim), np.float32)
+        vectors = np.empty((len(texts), self.model.config.dim), np.float32)
         for batch, states in self._states(texts, second):
             assert batch.row_ids is not None
-            found[batch.row_ids.numpy()] = pool(states, self.model.states_mask(batch), self.spec.head.pooling).numpy()
-        return found
+            vectors[batch.row_ids.numpy()] = pool(states, self.model.states_mask(batch), self.spec.head.pooling).numpy()
+        return vectors
 
     def _states(self, texts: Sequence[str], second: Sequence[str] | None) -> Iterator[tuple[Batch, torch.Tensor]]:
         """Batches and their states (B, L', d)."""
@@ -98,8 +98,8 @@ def load(folder: str | Path) -> Predictor:
         tensors = load_file(place / WEIGHTS)
         for prefix, part in (("model.", model), ("head.", head)):
             if part is not None:
-                own = {name.removeprefix(prefix): each for name, each in tensors.items() if name.startswith(prefix)}
-                part.load_state_dict(own)
+                names = [name for name in tensors if name.startswith(prefix)]
+                part.load_state_dict({name.removeprefix(prefix): tensors[name] for name in names})
     except (OSError, RuntimeError, SafetensorError) as error:
         reason = first_line(error)
         raise InputError(f"{place / WEIGHTS}: not the weights of this model ({reason}); export it again") from error

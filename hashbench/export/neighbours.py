@@ -19,7 +19,8 @@ from hashbench.embeddings.base import Batch, Template
 from hashbench.embeddings.superbloom import Superbloom, SuperbloomText
 from hashbench.encoders.registry import make_encoder
 from hashbench.errors import InputError, near_match
-from hashbench.objectives.entities import MASK_ID, EntityHead, entity_objective
+from hashbench.objectives.base import MASK_ID, NO_LABEL
+from hashbench.objectives.entities import EntityHead, entity_objective
 from hashbench.objectives.item_search import ItemSearch
 from hashbench.results import queries
 from hashbench.store.engine import open_store
@@ -49,8 +50,8 @@ def neighbours(db: str, run: str, context: list[str], *, top: int, beam: int | N
     items = [MASK_ID if each == HIDDEN else _item(coder, each) for each in context]
     logs = _distribution(coder, model, head, items if of_text else [MASK_ID, *items])
     search = ItemSearch(coder.maps, coder.alpha)
-    found = search.best(logs, top, max(top, 1)) if beam is None else search.approximate(logs, top, beam)
-    rows = zip(found.items[0].tolist(), found.scores[0].tolist(), strict=True)
+    ranking = search.best(logs, top, max(top, 1)) if beam is None else search.approximate(logs, top, beam)
+    rows = zip(ranking.items[0].tolist(), ranking.scores[0].tolist(), strict=True)
     return [
         {"rank": rank, "item": coder.item(item), "score": round(score, 3), "in_context": "yes" if item in items else ""}
         for rank, (item, score) in enumerate(rows, 1)
@@ -119,7 +120,7 @@ def _distribution(coder: Bloom, model: Model, head: EntityHead, items: list[int]
     positions = np.where(ids < 0, -1 - ids, 0)
     positions[ids >= 0] = len(template.specials) + np.arange(len(given))
     codes = coder.codes()[given]
-    labels = np.full((*ids.shape, coder.n_maps), -100)
+    labels = np.full((*ids.shape, coder.n_maps), NO_LABEL)
     labels[0, 1 + items.index(MASK_ID)] = 0  # any true item: only the place counts
     batch = Batch(
         torch.from_numpy(codes),

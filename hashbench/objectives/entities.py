@@ -179,24 +179,24 @@ class EntityHead(nn.Module):
         ranks, tries = draw_log_uniform(n_rows, self.objective.negatives, device=matrix.device)
         drawn = self.by_rank[ranks]  # (n,)
         rows, bias = matrix[drawn], self.bias[drawn]
-        own_bias = self.bias[labels]
+        true_bias = self.bias[labels]
         if self.objective.correction:
             bias = bias - expected_count(ranks, n_rows, tries).log()
-            own_bias = own_bias - expected_count(self.rank_of[labels], n_rows, tries).log()
+            true_bias = true_bias - expected_count(self.rank_of[labels], n_rows, tries).log()
         total = hidden.new_zeros((), dtype=torch.float32)
         for start in range(0, len(labels), ROWS_AT_ONCE):
             part = slice(start, start + ROWS_AT_ONCE)
-            own = (hidden[part] * matrix[labels[part]]).sum(-1) + own_bias[part]
+            scored = (hidden[part] * matrix[labels[part]]).sum(-1) + true_bias[part]
             accidental = labels[part, None] == drawn
-            total = total + checkpoint(_sampled_sum, hidden[part], rows, bias, own, accidental, use_reentrant=False)
+            total = total + checkpoint(_sampled_sum, hidden[part], rows, bias, scored, accidental, use_reentrant=False)
         return total / max(len(labels), 1)
 
 
-def _sampled_sum(hidden: Tensor, rows: Tensor, bias: Tensor, own: Tensor, accidental: Tensor) -> Tensor:
+def _sampled_sum(hidden: Tensor, rows: Tensor, bias: Tensor, scored: Tensor, accidental: Tensor) -> Tensor:
     """Sum of the losses of (k, d) against drawn rows (n, d); `accidental` (k, n): the true row was drawn."""
     others = nn.functional.linear(hidden, rows, bias).float().masked_fill(accidental, -torch.inf)  # (k, n)
-    together = torch.cat([own.float()[:, None], others], 1).logsumexp(1)
-    return (together - own.float()).sum()
+    together = torch.cat([scored.float()[:, None], others], 1).logsumexp(1)
+    return (together - scored.float()).sum()
 
 
 class NextSentence(nn.Module):

@@ -101,8 +101,8 @@ class ItemSearch:
             order = top_buckets(part, width)  # once, as wide as most second looks need
             ranking = self._look(part, order, k, beam)
             for row in (~ranking.certified).nonzero()[:, 0].tolist():
-                one = slice(row, row + 1)
-                again = self._second_look(part[one], (order[0][one], order[1][one]), ranking.scores[row, -1], k, beam)
+                at = slice(row, row + 1)
+                again = self._second_look(part[at], (order[0][at], order[1][at]), ranking.scores[row, -1], k, beam)
                 ranking.items[row], ranking.scores[row] = again.items[0], again.scores[0]
             parts.append(ItemRanking(ranking.items, ranking.scores, torch.ones_like(ranking.certified)))
         return _joined(parts)
@@ -116,9 +116,9 @@ class ItemSearch:
         ranks = []
         for part, wanted in zip(*(each.split(max(1, CELLS // self.n_items)) for each in (logs, targets)), strict=True):
             scores = self._all_scores(part)  # (q, N)
-            own = scores.gather(1, wanted[:, None])  # (q, 1)
+            score = scores.gather(1, wanted[:, None])  # (q, 1)
             earlier = torch.arange(self.n_items, device=scores.device) < wanted[:, None]
-            ranks.append(1 + ((scores > own) | ((scores == own) & earlier)).sum(1))
+            ranks.append(1 + ((scores > score) | ((scores == score) & earlier)).sum(1))
         return torch.cat(ranks)
 
     def _all_scores(self, logs: Tensor) -> Tensor:

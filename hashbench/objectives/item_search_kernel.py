@@ -95,10 +95,10 @@ def joined(score: np.float32, value: np.float32, j: int, by_sum: bool) -> np.flo
 @inlined
 def highest(values: np.ndarray, block: int) -> np.float32:
     """The maximum of a block of values."""
-    found = np.float32(-np.inf)
+    highest_value = np.float32(-np.inf)
     for place in range(block * BLOCK, min((block + 1) * BLOCK, len(values))):
-        found = max(found, values[place])
-    return found
+        highest_value = max(highest_value, values[place])
+    return highest_value
 
 
 @inlined
@@ -119,11 +119,11 @@ def best_left(logs: np.ndarray, done: np.ndarray, blocks: np.ndarray, groups: np
 def take_out(logs: np.ndarray, done: np.ndarray, blocks: np.ndarray, groups: np.ndarray, bucket: int) -> None:
     """Brings the maxima of the block and the group of a bucket up to date after it is done."""
     block = bucket // BLOCK
-    found = np.float32(-np.inf)
+    highest_value = np.float32(-np.inf)
     for place in range(block * BLOCK, min((block + 1) * BLOCK, len(logs))):
         if not done[place]:
-            found = max(found, logs[place])
-    blocks[block] = found
+            highest_value = max(highest_value, logs[place])
+    blocks[block] = highest_value
     groups[block // BLOCK] = highest(blocks, block // BLOCK)
 
 

@@ -41,25 +41,25 @@ def powers(layer: Layer, states: Tensor, buffer: Tensor, train: bool) -> Powers:
     n, dtype = len(states), layer.matrix.dtype
     low = (states * LOG2_E).to(dtype)
     top = states.new_full((n, 1), 0.0 if layer.safe else -math.inf)
-    found = Powers([], [], states.new_zeros(n, 1), torch.zeros_like(states))
+    tiled = Powers([], [], states.new_zeros(n, 1), torch.zeros_like(states))
     for rows in layer.tiles:
         tile = buffer[n * rows.start : n * rows.stop].view(n, -1)
         scores = torch.addmm(layer.bias[rows], low, layer.matrix[rows].T, out=tile).float()
         if not layer.safe:
             higher = torch.maximum(top, scores.amax(1, keepdim=True))
             shrink = torch.exp2(top - higher)
-            found.sums *= shrink
-            found.pulled *= shrink
+            tiled.sums *= shrink
+            tiled.pulled *= shrink
             top = higher
             scores -= top
-        found.sums += scores.exp2_().sum(1, keepdim=True)
+        tiled.sums += scores.exp2_().sum(1, keepdim=True)
         if tile.dtype != scores.dtype:
             tile.copy_(scores)
         if train:
-            found.pulled += tile @ layer.matrix[rows]
-        found.tiles.append(tile)
-        found.tops.append(top)
-    return found
+            tiled.pulled += tile @ layer.matrix[rows]
+        tiled.tiles.append(tile)
+        tiled.tops.append(top)
+    return tiled
 
 
 class LinearCrossEntropy(torch.autograd.Function):
@@ -82,17 +82,17 @@ class LinearCrossEntropy(torch.autograd.Function):
         buffer = layer.matrix.new_empty(min(chunk, len(labels)) * len(matrix))  # reused: fresh pages are dear
         make = torch.empty_like if len(labels) else torch.zeros_like  # the first chunk overwrites
         grads = make(states), make(layer.matrix), make(bias, dtype=torch.float32)
-        own = (states.float() * matrix[labels].float()).sum(1, keepdim=True) + bias[labels, None].float()  # (n, 1)
-        total = -own.sum()
+        products = (states.float() * matrix[labels].float()).sum(1, keepdim=True)  # (n, 1)
+        total = -(products + bias[labels, None].float()).sum()
         for start in range(0, len(labels), chunk):
             part = slice(start, start + chunk)
             chunked = states[part].float()
-            found = powers(layer, chunked, buffer, train)
-            total += (found.sums.log() + found.tops[-1] / LOG2_E).sum()
+            tiled = powers(layer, chunked, buffer, train)
+            total += (tiled.sums.log() + tiled.tops[-1] / LOG2_E).sum()
             if train:
-                rates = 1.0 / (found.sums * n)  # r (chunk, 1)
-                grads[0][part] = found.pulled * rates
-                add_slopes(grads, layer, found, chunked, rates, beta=float(start > 0))  # beta 0 overwrites
+                rates = 1.0 / (tiled.sums * n)  # r (chunk, 1)
+                grads[0][part] = tiled.pulled * rates
+                add_slopes(grads, layer, tiled, chunked, rates, beta=float(start > 0))  # beta 0 overwrites
         if train:
             slopes = grads[0] - matrix[labels] / n, grads[1].to(matrix.dtype), grads[2]
             slopes[1].index_add_(0, labels, states.to(matrix.dtype), alpha=-1.0 / n)
@@ -111,14 +111,14 @@ class LinearCrossEntropy(torch.autograd.Function):
 
 
 def add_slopes(
-    grads: tuple[Tensor, Tensor, Tensor], layer: Layer, found: Powers, states: Tensor, rates: Tensor, beta: float
+    grads: tuple[Tensor, Tensor, Tensor], layer: Layer, tiled: Powers, states: Tensor, rates: Tensor, beta: float
 ) -> None:
     """What a chunk, states (k, d) and rates (k, 1), adds to the slopes of the matrix and the bias (beta 0: the first).
 
     The last tile goes first, as it is still in the cache.
     """
-    for rows, tile, top in reversed(list(zip(layer.tiles, found.tiles, found.tops, strict=True))):
-        rate = rates * torch.exp2(top - found.tops[-1])  # the tile is relative to the maximum of its own time
+    for rows, tile, top in reversed(list(zip(layer.tiles, tiled.tiles, tiled.tops, strict=True))):
+        rate = rates * torch.exp2(top - tiled.tops[-1])  # the tile is relative to the maximum of its own time
         grads[1][rows].addmm_(tile.T, (states * rate).to(tile.dtype), beta=beta)
         grads[2][rows].addmv_(tile.T.float(), rate[:, 0], beta=beta)
 
