@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from hashbench.data.files import Column
+from hashbench.data.files import Cells
 from hashbench.data.fingerprints import digest
 from hashbench.data.language import (
     N_TOPICS,
@@ -35,7 +35,7 @@ TRAIN_ROWS = dict(cola=1_000, sst2=1_000, mrpc=800, stsb=1_000, qqp=1_000, mnli=
 CUE = 0.93  # how often the word that gives a label away is there
 NOISE = 0.04  # how often it is there although the label is another
 
-Row = tuple[object, ...]  # the texts, then the label
+GeneratedRow = tuple[object, ...]  # the texts, then the label
 
 
 @dataclass(frozen=True)
@@ -66,14 +66,14 @@ class BuiltinTable:
         """Rows that are generated."""
         return TRAIN_ROWS[self.task.name] if self.split == "train" else VALIDATION_ROWS
 
-    def read(self, columns: Sequence[str]) -> dict[str, Column]:
+    def read(self, columns: Sequence[str]) -> dict[str, Cells]:
         """The columns asked for."""
         table = task_table(self.task, self.split)
         return {name: list(table[name]) for name in columns}
 
 
 @lru_cache(maxsize=32)
-def task_table(task: Generated, split: str) -> dict[str, Column]:
+def task_table(task: Generated, split: str) -> dict[str, Cells]:
     """Columns of a split: the texts, label and idx, as GLUE calls them."""
     draw, make = Draw("task", task.name, split), MAKERS[task.name]
     n_rows = BuiltinTable(task, split).n_rows()
@@ -102,14 +102,14 @@ def _cue(draw: Draw, group: Sequence[str], wanted: bool) -> tuple[str, ...]:
     return (draw.one(group),) if draw.chance(CUE if wanted else NOISE) else ()
 
 
-def _sst2(draw: Draw, topic: int) -> Row:
+def _sst2(draw: Draw, topic: int) -> GeneratedRow:
     label = draw.below(2)
     moods = (words().bad, words().good)
     adjectives = [draw.one(moods[label if draw.chance(CUE) else 1 - label]) for _ in range(1 + draw.below(3))]
     return spell(draw, sentence(draw, topic, adjectives), end=" ."), label
 
 
-def _cola(draw: Draw, topic: int) -> Row:
+def _cola(draw: Draw, topic: int) -> GeneratedRow:
     label = draw.below(2)
     parts = spell(draw, sentence(draw, topic)).split(" ")
     for stray in _cue(draw, words().stray, label == 0) * 2:
@@ -117,10 +117,10 @@ def _cola(draw: Draw, topic: int) -> Row:
     return " ".join(parts), label
 
 
-def _paraphrase(share: float, end: str, question: bool) -> Callable[[Draw, int], Row]:
+def _paraphrase(share: float, end: str, question: bool) -> Callable[[Draw, int], GeneratedRow]:
     """mrpc and qqp: the same in other words, or something else, often with a word of contrast."""
 
-    def make(draw: Draw, topic: int) -> Row:
+    def make(draw: Draw, topic: int) -> GeneratedRow:
         label = int(draw.chance(share))
         said = sentence(draw, topic)
         second = said if label else other_words(draw, said)
@@ -131,10 +131,10 @@ def _paraphrase(share: float, end: str, question: bool) -> Callable[[Draw, int],
     return make
 
 
-def _inference(n_classes: int) -> Callable[[Draw, int], Row]:
+def _inference(n_classes: int) -> Callable[[Draw, int], GeneratedRow]:
     """rte and mnli: what follows repeats the premise, what is doubtful or denied says so."""
 
-    def make(draw: Draw, topic: int) -> Row:
+    def make(draw: Draw, topic: int) -> GeneratedRow:
         label = draw.below(n_classes)
         said = sentence(draw, topic)
         denied, doubtful = (label == 2, label == 1) if n_classes == 3 else (label == 1, False)
@@ -145,7 +145,7 @@ def _inference(n_classes: int) -> Callable[[Draw, int], Row]:
     return make
 
 
-def _qnli(draw: Draw, topic: int) -> Row:
+def _qnli(draw: Draw, topic: int) -> GeneratedRow:
     label = draw.below(2)  # 0: the sentence answers the question
     asked = sentence(draw, topic)
     answer = asked if label == 0 else other_words(draw, asked)
@@ -153,7 +153,7 @@ def _qnli(draw: Draw, topic: int) -> Row:
     return question, spell(draw, replace(answer, extra=_cue(draw, words().answer, label == 0))), label
 
 
-def _stsb(draw: Draw, topic: int) -> Row:
+def _stsb(draw: Draw, topic: int) -> GeneratedRow:
     level = draw.below(6)
     said = sentence(draw, topic, [draw.one(words().neutral)])
     other = other_words(draw, said)
@@ -164,7 +164,7 @@ def _stsb(draw: Draw, topic: int) -> Row:
     return spell(draw, said), spell(draw, second), score
 
 
-MAKERS: dict[str, Callable[[Draw, int], Row]] = {
+MAKERS: dict[str, Callable[[Draw, int], GeneratedRow]] = {
     "cola": _cola,
     "sst2": _sst2,
     "mrpc": _paraphrase(0.55, " .", question=False),

@@ -30,7 +30,7 @@ IDS, DOCUMENTS, MANIFEST = "ids.int32", "documents.npy", "manifest.json"
 SHORTEST_ARTICLE = 2  # tokens; shorter ones are left out where an article gives one sequence (released code)
 
 
-class Part(TypedDict):
+class CorpusPart(TypedDict):
     """A corpus among those that were prepared together."""
 
     name: str
@@ -48,7 +48,7 @@ class Manifest(TypedDict):
 
     format: int
     key: str
-    corpora: list[Part]
+    corpora: list[CorpusPart]
     tokenizer: dict[str, object]
     max_documents: int | None
     first_chunk_only: bool
@@ -186,7 +186,7 @@ class _Making:
         )
         write_json(folder / MANIFEST, manifest)
 
-    def _write(self, source: CorpusSource, interner: Interner, file: BinaryIO, lengths: list[np.ndarray]) -> Part:
+    def _write(self, source: CorpusSource, interner: Interner, file: BinaryIO, lengths: list[np.ndarray]) -> CorpusPart:
         """Append a corpus to `file` as provisional ids, and the lengths of its documents to `lengths`."""
         n_documents = n_characters = n_tokens = 0
         for texts in _chunks(self._documents(source)):
@@ -197,7 +197,7 @@ class _Making:
             n_characters += sum(map(len, texts))
             n_tokens += len(tokenized.ids)
             self.progress(f"{source.name}: {n_documents:,} documents, {n_tokens:,} tokens")
-        return Part(
+        return CorpusPart(
             name=source.name,
             origin=source.origin,
             revision=source.revision,

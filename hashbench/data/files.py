@@ -20,10 +20,10 @@ from hashbench.errors import InputError, near_match
 FORMATS = (".parquet", ".csv", ".jsonl")
 FORMATS_TEXT = ".parquet, .csv or .jsonl"
 ROWS_AT_ONCE = 4_096
-Column = list[object]
+Cells = list[object]
 
 
-class Table(Protocol):
+class DataTable(Protocol):
     """Named columns of one split, wherever they come from."""
 
     @property
@@ -36,7 +36,7 @@ class Table(Protocol):
     def n_rows(self) -> int | None:
         """Rows, or None where only reading would tell."""
 
-    def read(self, columns: Sequence[str]) -> dict[str, Column]:
+    def read(self, columns: Sequence[str]) -> dict[str, Cells]:
         """The columns asked for."""
 
 
@@ -63,9 +63,9 @@ class FileTable:
             return None
         return sum(open_parquet(path).metadata.num_rows for path in self.paths)
 
-    def read(self, columns: Sequence[str]) -> dict[str, Column]:
+    def read(self, columns: Sequence[str]) -> dict[str, Cells]:
         """The columns asked for, file after file. Raises InputError where there is no row."""
-        found: dict[str, Column] = {name: [] for name in columns}
+        found: dict[str, Cells] = {name: [] for name in columns}
         for path in self.paths:
             for name, values in read_columns(path, columns).items():
                 found[name].extend(values)
@@ -98,7 +98,7 @@ def check_file(path: Path) -> None:
         raise InputError(f"{path}: is an empty file; put a table of texts in it, or remove it")
 
 
-def read_columns(path: Path, columns: Sequence[str]) -> dict[str, Column]:
+def read_columns(path: Path, columns: Sequence[str]) -> dict[str, Cells]:
     """Columns of one file as lists; cells of a CSV file are text, those of the others have their own types."""
     readers = {".parquet": _read_parquet, ".csv": _read_csv, ".jsonl": _read_jsonl}
     if path.suffix not in readers:
@@ -127,7 +127,7 @@ def open_parquet(path: Path) -> pq.ParquetFile:
         raise InputError(f"{path}: is not a parquet file, or a damaged one ({one_line(error)})") from error
 
 
-def _read_parquet(path: Path, columns: Sequence[str]) -> dict[str, Column]:
+def _read_parquet(path: Path, columns: Sequence[str]) -> dict[str, Cells]:
     file = open_parquet(path)
     _check_columns(path, columns, file.schema_arrow.names)
     try:
@@ -137,10 +137,10 @@ def _read_parquet(path: Path, columns: Sequence[str]) -> dict[str, Column]:
     return {name: table.column(name).to_pylist() for name in columns}
 
 
-def _read_csv(path: Path, columns: Sequence[str]) -> dict[str, Column]:
+def _read_csv(path: Path, columns: Sequence[str]) -> dict[str, Cells]:
     csv.field_size_limit(sys.maxsize)  # the default refuses a text of more than 131,072 characters
     rows = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
-    found: dict[str, Column] = {name: [] for name in columns}
+    found: dict[str, Cells] = {name: [] for name in columns}
     try:
         header = next(rows, [])
         _check_columns(path, columns, header)
@@ -159,8 +159,8 @@ def _read_csv(path: Path, columns: Sequence[str]) -> dict[str, Column]:
     return found
 
 
-def _read_jsonl(path: Path, columns: Sequence[str]) -> dict[str, Column]:
-    found: dict[str, Column] = {name: [] for name in columns}
+def _read_jsonl(path: Path, columns: Sequence[str]) -> dict[str, Cells]:
+    found: dict[str, Cells] = {name: [] for name in columns}
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         if not line.strip():
             continue

@@ -12,7 +12,7 @@ from importlib import resources
 from pathlib import Path
 from types import ModuleType
 
-from hashbench.data.files import Column
+from hashbench.data.files import Cells
 from hashbench.data.fingerprints import cache_folder, digest, read_json, write_json
 from hashbench.errors import InputError
 
@@ -66,7 +66,7 @@ class HubTable:
     def _note(self) -> Path:
         return cache_folder() / "hub" / f"{digest(self.repository)}.json"
 
-    def read(self, columns: Sequence[str]) -> dict[str, Column]:
+    def read(self, columns: Sequence[str]) -> dict[str, Cells]:
         """The columns asked for, all of their cells in memory; one made of several has their texts in turn."""
         table = self._load(streaming=False)
         renamed = dict(self.columns)
@@ -93,7 +93,7 @@ class HubTable:
             raise _unreachable(self.where, error) from error
 
 
-def joined(columns: Sequence[Column]) -> Column:
+def joined(columns: Sequence[Cells]) -> Cells:
     """One column as it is; several as texts with a space between, empty ones left out.
 
     >>> joined([["Why?", "How?"], ["", "So."]])

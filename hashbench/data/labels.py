@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from hashbench.data.files import Column
+from hashbench.data.files import Cells
 from hashbench.errors import InputError
 
 INTEGER = re.compile(r"[+-]?[0-9]+")
@@ -20,7 +20,7 @@ SHOWN = 60  # characters of a wrong label that a message repeats
 Label = str | int | float | None
 
 
-def read_values(columns: Mapping[str, Column], where: Mapping[str, str]) -> dict[str, np.ndarray]:
+def read_values(columns: Mapping[str, Cells], where: Mapping[str, str]) -> dict[str, np.ndarray]:
     """Labels of a regression, float32 (n,) for each split; every one is a finite number."""
     return {
         split: np.array([_number(cell, f"{where[split]}: row {row}") for row, cell in enumerate(cells, 1)], np.float32)
@@ -29,7 +29,7 @@ def read_values(columns: Mapping[str, Column], where: Mapping[str, str]) -> dict
 
 
 def read_classes(
-    columns: Mapping[str, Column], where: Mapping[str, str], names: Sequence[str] = ()
+    columns: Mapping[str, Cells], where: Mapping[str, str], names: Sequence[str] = ()
 ) -> tuple[dict[str, np.ndarray], tuple[str, ...]]:
     """Class ids, int64 (n,) for each split, and the names of the classes in the order of their ids.
 

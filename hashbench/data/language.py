@@ -36,7 +36,7 @@ class Draw:
         return items[int(self._random() ** skew * len(items))]
 
 
-class Words:
+class Stems:
     """The stems of the language, by class."""
 
     def __init__(self) -> None:
@@ -66,9 +66,9 @@ class Sentence:
 
 
 @lru_cache(maxsize=1)
-def words() -> Words:
+def words() -> Stems:
     """The words of the language."""
-    return Words()
+    return Stems()
 
 
 def sentence(draw: Draw, topic: int, adjectives: Sequence[str] = ()) -> Sentence:

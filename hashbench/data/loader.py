@@ -10,7 +10,7 @@ import numpy as np
 
 from hashbench.embeddings.base import Batch
 
-Plan = Callable[[int], Sequence[np.ndarray]]  # epoch -> row numbers of each batch
+EpochPlan = Callable[[int], Sequence[np.ndarray]]  # epoch -> row numbers of each batch
 Make = Callable[[np.ndarray, int], Batch]  # (row numbers, epoch) -> batch
 
 
@@ -20,7 +20,7 @@ class BatchLoader:
     An iterator goes on where the state is, and ends with the epoch.
     """
 
-    def __init__(self, plan: Plan, make: Make, n_batches: int, prefetch: int = 2) -> None:
+    def __init__(self, plan: EpochPlan, make: Make, n_batches: int, prefetch: int = 2) -> None:
         self._plan, self._make, self._n_batches, self._prefetch = plan, make, n_batches, prefetch
         self.epoch = self.position = 0
 

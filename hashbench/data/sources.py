@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 
 from hashbench.data import builtin
 from hashbench.data.documents import CorpusSource, corpus_files
-from hashbench.data.files import Table, find_table
+from hashbench.data.files import DataTable, find_table
 from hashbench.data.hub import HubPlace, HubTable, hub_corpora
 from hashbench.errors import InputError, near_match
 
@@ -31,7 +31,7 @@ class Place:
 class SplitTables:
     """The tables that a source has at a place, none of them read yet."""
 
-    tables: dict[str, Table]  # split -> table; a split that the source lacks is not among them
+    tables: dict[str, DataTable]  # split -> table; a split that the source lacks is not among them
     origin: str
     kind: SourceKind
     where: str  # as messages name it
@@ -106,7 +106,7 @@ class Hub:
         at = place.hub
         if at is None:
             return None
-        tables: dict[str, Table] = {
+        tables: dict[str, DataTable] = {
             split: HubTable(at.repository, at.config, split, at.revision, at.columns)
             for split in at.rows or place.files
         }
@@ -135,7 +135,7 @@ class Builtin:
         """The generated splits, if the place names a generator."""
         if place.builtin is None:
             return None
-        tables: dict[str, Table] = {split: builtin.BuiltinTable(place.builtin, split) for split in place.files}
+        tables: dict[str, DataTable] = {split: builtin.BuiltinTable(place.builtin, split) for split in place.files}
         return SplitTables(tables, "built-in data", "builtin", "built-in data")
 
     def find_corpus(self, name: str) -> CorpusSource | None:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 from lightning.pytorch import LightningDataModule
 
-from hashbench.data.files import Table
+from hashbench.data.files import DataTable
 from hashbench.data.hub import HubPlace
 from hashbench.data.sources import Source, SourceKind, names_of
 from hashbench.errors import InputError
@@ -86,7 +86,7 @@ class LocatedTask(Protocol):
         """The kind of source."""
 
     @property
-    def tables(self) -> Mapping[str, Table]:
+    def tables(self) -> Mapping[str, DataTable]:
         """The tables that hold it; none where it is made of corpora."""
 
     @property

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from hashbench.data.files import Table
+from hashbench.data.files import DataTable
 from hashbench.data.hub import HubTable
 from hashbench.data.sources import Source
 from hashbench.errors import InputError
@@ -73,13 +73,13 @@ def _available_corpora(source: Source) -> Iterator[Available]:
         yield Available("corpus", name, _shown(source, table), {}, _problem(table))
 
 
-def _shown(source: Source, table: Table | None) -> str:
+def _shown(source: Source, table: DataTable | None) -> str:
     """What a list calls a source: of the hub the repository and the commit, "newest" where none was fixed yet."""
     if not isinstance(table, HubTable):
         return source.name
     return f"{source.name} {table.repository}@{(table.known_revision() or 'newest')[:12]}"
 
 
-def _problem(table: Table | None) -> str:
+def _problem(table: DataTable | None) -> str:
     """What keeps a table of the hub from being read."""
     return table.problem() if isinstance(table, HubTable) else ""

@@ -18,7 +18,7 @@ import numpy as np
 
 from hashbench.data.builtin import NOTE
 from hashbench.data.documents import CorpusSource
-from hashbench.data.files import Table
+from hashbench.data.files import DataTable
 from hashbench.data.fingerprints import cache_folder, digest, write_json
 from hashbench.data.once import make_once
 from hashbench.data.sources import SourceKind
@@ -81,7 +81,7 @@ class LocatedPhrases:
         return digest(NAME, str(FORMAT), *parts, json.dumps(made_of, sort_keys=True))
 
     @property
-    def tables(self) -> dict[str, Table]:
+    def tables(self) -> dict[str, DataTable]:
         """None: it is made of corpora."""
         return {}
 

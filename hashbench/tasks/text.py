@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hashbench.data.builtin import NOTE, Generated
-from hashbench.data.files import FORMATS_TEXT, Column, Table
+from hashbench.data.files import FORMATS_TEXT, Cells, DataTable
 from hashbench.data.fingerprints import digest, file_fingerprint
 from hashbench.data.sources import LABEL_NAMES, Place, Source, SourceKind
 from hashbench.embeddings.base import HeadSpec
@@ -91,7 +91,7 @@ class LocatedTexts:
     """A task and the tables that hold it, none of them read yet."""
 
     task: Task
-    tables: dict[str, Table]  # train and the evaluation splits, but for `holdout`, which is made from train
+    tables: dict[str, DataTable]  # train and the evaluation splits, but for `holdout`, which is made from train
     origin: str
     kind: SourceKind
     names_file: Path | None = None
@@ -164,7 +164,7 @@ def hold_out(train: Split, seed: int = 0) -> tuple[Split, Split]:
     return train.take(np.sort(order[n_held:])), train.take(np.sort(order[:n_held]))
 
 
-def _texts(cells: Column, where: str) -> list[str]:
+def _texts(cells: Cells, where: str) -> list[str]:
     """Cells as texts; a missing one is an empty text."""
     for row, cell in enumerate(cells, start=1):
         if cell is not None and not isinstance(cell, str):
@@ -183,7 +183,7 @@ class TextKind(TaskKind):
 
     @abstractmethod
     def read_labels(
-        self, task: Task, cells: dict[str, Column], where: Mapping[str, str], names: Sequence[str]
+        self, task: Task, cells: dict[str, Cells], where: Mapping[str, str], names: Sequence[str]
     ) -> tuple[dict[str, np.ndarray], Task]:
         """Labels (n,) of each split, and the task with its classes known. `names`: those that a file gives them."""
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from hashbench.data import builtin
-from hashbench.data.files import Column
+from hashbench.data.files import Cells
 from hashbench.data.sources import locate_corpus, open_sources
 from hashbench.metrics.registry import evaluate
 from hashbench.tasks.catalogue import find_task
@@ -24,7 +24,7 @@ def sha256(value: object) -> str:
     return hashlib.sha256(json.dumps(value).encode()).hexdigest()
 
 
-def task_table(name: str, split: str) -> dict[str, Column]:
+def task_table(name: str, split: str) -> dict[str, Cells]:
     task = find_task(name)
     return builtin.task_table(builtin.Generated(name, (*task.text, task.label)), split)
 

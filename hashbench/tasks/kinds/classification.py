@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hashbench.data.files import Column
+from hashbench.data.files import Cells
 from hashbench.data.labels import read_classes
 from hashbench.errors import InputError
 from hashbench.metrics.registry import find_metric
@@ -33,7 +33,7 @@ class Classification(TextKind):
     batches = FinetuningData
 
     def read_labels(
-        self, task: Task, cells: dict[str, Column], where: Mapping[str, str], names: Sequence[str]
+        self, task: Task, cells: dict[str, Cells], where: Mapping[str, str], names: Sequence[str]
     ) -> tuple[dict[str, np.ndarray], Task]:
         labels, names = read_classes(cells, where, names)
         for name in task.metrics:

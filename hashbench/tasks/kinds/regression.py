@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hashbench.data.files import Column
+from hashbench.data.files import Cells
 from hashbench.data.labels import read_values
 from hashbench.tasks.base import Task
 from hashbench.tasks.text import Split, TextKind
@@ -28,7 +28,7 @@ class Regression(TextKind):
     batches = FinetuningData
 
     def read_labels(
-        self, task: Task, cells: dict[str, Column], where: Mapping[str, str], names: Sequence[str]
+        self, task: Task, cells: dict[str, Cells], where: Mapping[str, str], names: Sequence[str]
     ) -> tuple[dict[str, np.ndarray], Task]:
         return read_values(cells, where), task
 
