@@ -76,7 +76,8 @@ def _watch(store: Store, name: str | None) -> None:
     max_attempts = retries(experiment.config) + 1
     left, shown = 1, ""
     while left:
-        left = pending(store, experiment.id, max_attempts)  # before the counts, so that the last line shows the end
+        # before the counts, so that the last line shows the end
+        left = pending(store, experiment.id, max_attempts)
         running = [row for row in runs(store, experiment.id) if row.state == "running"]
         line = headline(experiment.name, store.name, counts(store, experiment.id)) + _now(running)
         if sys.stdout.isatty():

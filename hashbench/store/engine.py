@@ -27,7 +27,8 @@ from hashbench.store.places import check_file, warn_if_on_network
 from hashbench.store.schema import SCHEMA, alembic_version, metadata
 
 BUSY_S = 30.0  # how long a writer waits for another's transaction; those last milliseconds
-MAKING_LOCK = 7_318_652_094  # PostgreSQL advisory lock under which one process makes the tables; any fixed number
+# PostgreSQL advisory lock under which one process makes the tables; any fixed number
+MAKING_LOCK = 7_318_652_094
 
 NOW: dict[str, str] = {
     "sqlite": "((julianday('now') - 2440587.5) * 86400.0)",  # unixepoch('subsec') needs 3.42
@@ -154,7 +155,8 @@ def _connect(url: URL, name: str, read_only: bool) -> Store:
 
 def _make_or_check(store: Store, *, create: bool) -> None:
     with store.read() as connection:
-        tables = sa.inspect(connection).get_table_names()  # once: another process may be making them
+        # once: another process may be making them
+        tables = sa.inspect(connection).get_table_names()
         schema = _schema_among(connection, tables)
         foreign = schema is None and bool(tables)
         stale = schema == SCHEMA and not views.are_current(connection)
@@ -206,7 +208,8 @@ def _turn_on_wal(store: Store) -> None:
         try:
             connection.cursor().execute("PRAGMA journal_mode=WAL")
             return
-        except sqlite3.OperationalError as error:  # this pragma does not wait for its lock by itself
+        except sqlite3.OperationalError as error:
+            # this pragma does not wait for its lock by itself
             if "locked" not in str(error) or time.monotonic() > until:
                 raise
             time.sleep(0.01)
@@ -222,7 +225,8 @@ def _show_temporary_views(store: Store) -> None:
         for statement in views.temporary():
             cursor.execute(statement)
         cursor.close()
-        dbapi_connection.commit()  # psycopg has begun a transaction; the driver of SQLite has none here
+        # psycopg has begun a transaction; the driver of SQLite has none here
+        dbapi_connection.commit()
 
     store._reader.dispose()
     sa.event.listen(store._reader, "connect", make)
@@ -240,7 +244,8 @@ def _sqlite_engine(url: URL, begin: Literal["BEGIN", "BEGIN IMMEDIATE"], *, read
         dbapi_connection.isolation_level = None
         cursor = dbapi_connection.cursor()
         cursor.execute("PRAGMA foreign_keys=ON")
-        cursor.execute("PRAGMA synchronous=NORMAL")  # with WAL: a killed process loses nothing, only a power cut may
+        # with WAL: a killed process loses nothing, only a power cut may
+        cursor.execute("PRAGMA synchronous=NORMAL")
         cursor.close()
 
     @sa.event.listens_for(engine, "begin")

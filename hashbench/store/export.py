@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,8 @@ from hashbench.store.schema import (
 )
 
 LEFT_OUT = "(left out)"
-PLACES = ("path", "data", "sources", "use")  # keys of an experiment whose values may be paths of any form
+# keys of an experiment whose values may be paths of any form
+PLACES = ("path", "data", "sources", "use")
 NO_PATHS = ("hub", "builtin")  # values of them that are none
 # What begins like a path, /x ./x ../x ~/x C:\x, at the start of a word. Hub names (owner/name), addresses (https://),
 # the token </s> and regular expressions are none.
@@ -57,7 +59,8 @@ def export_example(store: Store, file: Path, experiments: Sequence[str] = (), *,
     with atomic_write(file) as part:
         example = open_store(part)
         with store.read() as source, example.write() as target:
-            _copy(source, target, example, tuple(experiments))
+            hosts = source.execute(sa.select(environment.c.host).distinct()).scalars()
+            _Copy(example, source, target, frozenset(host for host in hosts if host)).experiments(experiments)
         example.close()
         _seal(part)
 
@@ -95,48 +98,82 @@ def scrub_text(text: str, hosts: frozenset[str]) -> str:
     return PATH.sub(LEFT_OUT, text)
 
 
-def _copy(source: Connection, target: Connection, example: Store, names: tuple[str, ...]) -> None:
-    wanted = sa.select(experiment).order_by(experiment.c.id)
-    if names:
-        wanted = wanted.where(experiment.c.name.in_(names))
-    hosts = frozenset(host for host in source.execute(sa.select(environment.c.host).distinct()).scalars() if host)
-    copied: set[str] = set()
-    for row in source.execute(wanted).mappings().all():
-        config = as_json(scrub(json.loads(row["config"]), hosts, places=PLACES))
-        target.execute(sa.insert(experiment).values({**row, "config": config, "command": ""}))
-        members = sa.select(experiment_run).join(run, run.c.id == experiment_run.c.run_id)
-        members = members.where(experiment_run.c.experiment_id == row["id"], run.c.state == "done")
-        rows = source.execute(members).mappings().all()
-        for run_id in dict.fromkeys(member["run_id"] for member in rows):
-            if run_id not in copied:
-                copied.add(run_id)
-                _copy_run(source, target, example, run_id, hosts)
-        insert_rows(target, sa.insert(experiment_run), rows)
-    needs = source.execute(sa.select(dependency)).mappings().all()
-    needs = [row for row in needs if {row["run_id"], row["needs_run_id"]} <= copied]
-    insert_rows(target, sa.insert(dependency), needs)
+@dataclass(frozen=True)
+class _Copy:
+    """A copy on its way from the source to the target, which is the database `example`."""
 
+    example: Store
+    source: Connection
+    target: Connection
+    hosts: frozenset[str]
 
-def _copy_run(source: Connection, target: Connection, example: Store, run_id: str, hosts: frozenset[str]) -> None:
-    row = source.execute(sa.select(run).where(run.c.id == run_id)).mappings().one()
-    spec = as_json(scrub(json.loads(row["spec"]), hosts))
-    target.execute(sa.insert(run).values({**row, "spec": spec}))
-    counted = source.execute(sa.select(attempt).where(attempt.c.id == row["finished_attempt"])).mappings().one()
-    place = _copy_environment(source, target, example, counted["environment_id"], hosts)
-    new_id = copy_attempt(source, target, counted, environment_id=place, change=_without(hosts), tables=(metric,))
-    insert_rows(target, sa.insert(predictions), _small_predictions(source, counted["id"], new_id))
-    target.execute(sa.update(run).where(run.c.id == run_id).values(finished_attempt=new_id))
+    def experiments(self, names: Sequence[str]) -> None:
+        """Copy these experiments (none named: all) with their finished runs."""
+        wanted = sa.select(experiment).order_by(experiment.c.id)
+        if names:
+            wanted = wanted.where(experiment.c.name.in_(names))
+        copied: set[str] = set()
+        for row in self.source.execute(wanted).mappings().all():
+            config = self._json(row["config"], places=PLACES)
+            self.target.execute(sa.insert(experiment).values({**row, "config": config, "command": ""}))
+            members = sa.select(experiment_run).join(run, run.c.id == experiment_run.c.run_id)
+            members = members.where(experiment_run.c.experiment_id == row["id"], run.c.state == "done")
+            rows = self.source.execute(members).mappings().all()
+            for run_id in dict.fromkeys(member["run_id"] for member in rows):
+                if run_id not in copied:
+                    copied.add(run_id)
+                    self._run(run_id)
+            insert_rows(self.target, sa.insert(experiment_run), rows)
+        needs = self.source.execute(sa.select(dependency)).mappings().all()
+        needs = [row for row in needs if {row["run_id"], row["needs_run_id"]} <= copied]
+        insert_rows(self.target, sa.insert(dependency), needs)
 
+    def _json(self, text: str, *, places: Sequence[str] = ()) -> str:
+        return as_json(scrub(json.loads(text), self.hosts, places=places))
 
-def _small_predictions(source: Connection, attempt_id: int, new_id: int) -> Iterator[dict[str, Any]]:
-    """Those of the best checkpoint on the split that is reported: the test set where there is one, else all."""
-    wanted = sa.select(predictions).where(predictions.c.attempt_id == attempt_id, predictions.c.checkpoint == "best")
-    rows = source.execute(wanted).mappings().all()
-    for row in [row for row in rows if row["split"] == "test"] or rows:
-        outputs, targets = classes(unpack(row["outputs"]), unpack(row["targets"])), unpack(row["targets"])
-        kept = Predictions(row["split"], "best", outputs, targets, row["index_fingerprint"]).in_order_of_targets()
-        small = {"outputs": pack(kept.outputs), "targets": pack(kept.targets)}
-        yield {**row, **small, "index_fingerprint": kept.index_fingerprint, "attempt_id": new_id}
+    def _run(self, run_id: str) -> None:
+        row = self.source.execute(sa.select(run).where(run.c.id == run_id)).mappings().one()
+        self.target.execute(sa.insert(run).values({**row, "spec": self._json(row["spec"])}))
+        of_run = sa.select(attempt).where(attempt.c.id == row["finished_attempt"])
+        counted = self.source.execute(of_run).mappings().one()
+        place = self._environment(counted["environment_id"])
+        new_id = copy_attempt(
+            self.source, self.target, counted, environment_id=place, change=self._clean, tables=(metric,)
+        )
+        insert_rows(self.target, sa.insert(predictions), self._predictions(counted["id"], new_id))
+        self.target.execute(sa.update(run).where(run.c.id == run_id).values(finished_attempt=new_id))
+
+    def _predictions(self, attempt_id: int, new_id: int) -> Iterator[dict[str, Any]]:
+        """Those of the best checkpoint on the split that is reported: the test set where there is one, else all."""
+        best = sa.select(predictions).where(predictions.c.attempt_id == attempt_id, predictions.c.checkpoint == "best")
+        rows = self.source.execute(best).mappings().all()
+        for row in [row for row in rows if row["split"] == "test"] or rows:
+            outputs, targets = classes(unpack(row["outputs"]), unpack(row["targets"])), unpack(row["targets"])
+            kept = Predictions(row["split"], "best", outputs, targets, row["index_fingerprint"]).in_order_of_targets()
+            small = {"outputs": pack(kept.outputs), "targets": pack(kept.targets)}
+            yield {**row, **small, "index_fingerprint": kept.index_fingerprint, "attempt_id": new_id}
+
+    def _clean(self, row: dict[str, Any]) -> dict[str, Any]:
+        """The row of an attempt or a metric."""
+        clean = dict(row)
+        if row["reason"]:
+            clean["reason"] = scrub_text(row["reason"], self.hosts)
+        if "log" in row:  # an attempt
+            clean |= {"worker": "", "log": "", "notes": self._json(row["notes"])}
+        return clean
+
+    def _environment(self, key: str | None) -> str | None:
+        if key is None:
+            return None
+        row = self.source.execute(sa.select(environment).where(environment.c.id == key)).mappings().one()
+        clean = Environment(
+            git_commit=row["git_commit"],
+            git_diff=LEFT_OUT if row["git_diff"] else "",  # that there was one is worth knowing
+            packages=json.loads(row["packages"]),
+            hardware_name=scrub_text(row["hardware_name"], self.hosts),
+        ).row()
+        self.target.execute(self.example.insert_new(environment), clean)
+        return clean["id"]
 
 
 def classes(outputs: np.ndarray, targets: np.ndarray) -> np.ndarray:
@@ -152,36 +189,6 @@ def classes(outputs: np.ndarray, targets: np.ndarray) -> np.ndarray:
         return outputs
     ids = outputs.argmax(axis=1) if outputs.ndim == 2 else outputs
     return ids.astype(np.min_scalar_type(int(ids.max())))
-
-
-def _without(hosts: frozenset[str]) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    """What to change in the row of an attempt or a metric."""
-
-    def change(row: dict[str, Any]) -> dict[str, Any]:
-        clean = dict(row)
-        if row["reason"]:
-            clean["reason"] = scrub_text(row["reason"], hosts)
-        if "log" in row:  # an attempt
-            clean |= {"worker": "", "log": "", "notes": as_json(scrub(json.loads(row["notes"]), hosts))}
-        return clean
-
-    return change
-
-
-def _copy_environment(
-    source: Connection, target: Connection, example: Store, key: str | None, hosts: frozenset[str]
-) -> str | None:
-    if key is None:
-        return None
-    row = source.execute(sa.select(environment).where(environment.c.id == key)).mappings().one()
-    clean = Environment(
-        git_commit=row["git_commit"],
-        git_diff=LEFT_OUT if row["git_diff"] else "",  # that there was one is worth knowing
-        packages=json.loads(row["packages"]),
-        hardware_name=scrub_text(row["hardware_name"], hosts),
-    ).row()
-    target.execute(example.insert_new(environment), clean)
-    return clean["id"]
 
 
 def _seal(file: Path) -> None:

@@ -19,7 +19,8 @@ def finish(store: Store, held: ClaimedRun, result: Result) -> None:
     Raises LeaseLost, and writes nothing, unless the attempt is still this worker's and its lease not over: a result
     that arrives late may already have been made by another.
     """
-    packed = [_packed(item) for item in result.predictions]  # compressed before the write lock is taken
+    # compressed before the write lock is taken
+    packed = [_packed(item) for item in result.predictions]
     metrics = [vars(item) | dict(zip(("value", "reason"), item.stored(), strict=True)) for item in result.metrics]
     files = [vars(item) for item in result.artifacts]
     with store.write() as connection:
@@ -38,7 +39,8 @@ def finish(store: Store, held: ClaimedRun, result: Result) -> None:
             insert_rows(connection, sa.insert(table), ({**row, "attempt_id": held.attempt_id} for row in rows))
         done = sa.update(run).where(run.c.id == held.run_id, run.c.state == "running")
         done = done.values(state="done", finished_attempt=held.attempt_id, finished_at=store.now)
-        if connection.execute(done).rowcount != 1:  # a merge brought a finished copy in the meantime
+        # a merge brought a finished copy in the meantime
+        if connection.execute(done).rowcount != 1:
             raise LeaseLost(f"run {held.run_id[:12]}: no longer running")
 
 

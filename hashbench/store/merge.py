@@ -30,7 +30,8 @@ from hashbench.store.schema import (
 )
 
 RESULTS = (metric, predictions, artifact)  # what hangs on an attempt
-TIMED = ("_ms", "_bytes", "seconds", "_per_second")  # how names of what differs from time to time end
+# how names of what differs from time to time end
+TIMED = ("_ms", "_bytes", "seconds", "_per_second")
 SAME = 1e-12  # relative; beyond it two copies of a score are different
 
 

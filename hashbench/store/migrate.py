@@ -44,6 +44,7 @@ def upgrade(where: str | Path) -> tuple[int, int]:
     finally:
         store.close()
     if before != SCHEMA and store.dialect == "sqlite":
-        with contextlib.suppress(sqlite3.OperationalError):  # others read it, or the disk is full: it only stays larger
+        # others read it, or the disk is full: it only stays larger
+        with contextlib.suppress(sqlite3.OperationalError):
             sqlite3.connect(url.database or "").execute("VACUUM")
     return int(before), int(SCHEMA)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from hashbench.errors import InputError
 
-SQLITE_HEADER = b"SQLite format 3\x00"  # the first 16 bytes of every database file, sqlite.org/fileformat
+# the first 16 bytes of every database file, sqlite.org/fileformat
+SQLITE_HEADER = b"SQLite format 3\x00"
 # WAL shares memory between the processes, which these file systems do not carry to another machine.
 NETWORK = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "lustre", "gpfs", "beegfs", "fuse.sshfs", "9p"}
 
@@ -55,12 +56,11 @@ def file_system(path: Path, mounts: Path = Path("/proc/mounts")) -> str:
         lines = mounts.read_text(errors="replace").splitlines()
     except OSError:  # not Linux
         return ""
-    place = str(path.resolve())
+    place = path.resolve()
     best, kind = "", ""
     for line in lines:
-        _device, mount, found = line.split(" ")[:3]
+        _device, mount, type_of_mount = line.split(" ")[:3]
         mount = mount.replace("\\040", " ")  # mount points escape blanks
-        inside = place == mount or place.startswith(mount.rstrip("/") + "/")
-        if inside and len(mount) >= len(best):  # the last of equal ones covers the others
-            best, kind = mount, found
+        if place.is_relative_to(mount) and len(mount) >= len(best):  # the last of equal ones covers the others
+            best, kind = mount, type_of_mount
     return kind

@@ -74,11 +74,11 @@ def retry_failed(store: Store, experiment_id: int) -> int:
 
 def known_ids(connection: Connection, ids: Sequence[str], *conditions: sa.ColumnElement[bool]) -> set[str]:
     """Those of the run ids that the database holds (under the conditions)."""
-    found: set[str] = set()
+    known: set[str] = set()
     for start in range(0, len(ids), CHUNK):
         some = sa.select(run.c.id).where(run.c.id.in_(ids[start : start + CHUNK]), *conditions)
-        found.update(connection.execute(some).scalars())
-    return found
+        known.update(connection.execute(some).scalars())
+    return known
 
 
 def _find_or_add(
@@ -97,7 +97,8 @@ def _find_or_add(
 def _add_runs(store: Store, connection: Connection, runs: Sequence[RunRow]) -> None:
     known = known_ids(connection, [row.id for row in runs])
     now = connection.execute(sa.select(store.now)).scalar_one()
-    new = {row.id: row for row in reversed(runs) if row.id not in known}  # of two labels the first one stays
+    # of two labels the first one stays
+    new = {row.id: row for row in reversed(runs) if row.id not in known}
     columns = ("id", "kind", "model", "task", "seed", "encoder", "data_fingerprint")
     rows = [
         {name: getattr(row, name) for name in columns} | {"spec": as_json(row.spec), "created_at": now}

@@ -21,7 +21,8 @@ from sqlalchemy.engine import Connection
 from hashbench.store.engine import Store
 from hashbench.store.schema import attempt, dependency, environment, experiment_run, run
 
-LOSSES_PER_TRY = 20  # so many killed attempts of one run count as a failed try: a run that kills its worker must end
+# so many killed attempts of one run count as a failed try: a run that kills its worker must end
+LOSSES_PER_TRY = 20
 
 
 class LeaseLost(Exception):

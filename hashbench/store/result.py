@@ -13,7 +13,8 @@ import numpy as np
 
 Checkpoint = Literal["best", "last"]
 
-BY_TARGET = "by target: "  # begins the fingerprint of examples that were put into the order of their targets
+# begins the fingerprint of examples that were put into the order of their targets
+BY_TARGET = "by target: "
 
 
 @dataclass(frozen=True)

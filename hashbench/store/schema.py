@@ -58,7 +58,8 @@ run = sa.Table(
     metadata,
     _text("id", key=True),  # sha256 of the canonical spec
     _text("kind"),
-    _text("model"),  # as labelled by the experiment that planned it first; experiment_run.model is what views show
+    # as labelled by the experiment that planned it first; experiment_run.model is what views show
+    _text("model"),
     _text("task", null=True),
     _integer("seed", null=True),
     _text("encoder"),
@@ -114,7 +115,8 @@ attempt = sa.Table(
     metadata,
     _integer("id", key=True),
     _reference("run_id", "run.id"),
-    sa.Column("token", sa.Text, nullable=False, unique=True),  # fences off a worker whose lease was taken over
+    # fences off a worker whose lease was taken over
+    sa.Column("token", sa.Text, nullable=False, unique=True),
     _text("worker"),
     _reference("environment_id", "environment.id", null=True),
     _real("started_at"),
@@ -154,7 +156,8 @@ metric = sa.Table(
     _text("reason", null=True),
     # SQLite turns NaN into NULL without a word, so a missing value must say why it is missing.
     sa.CheckConstraint("value IS NOT NULL OR reason IS NOT NULL", name="missing_has_reason"),
-    sqlite_with_rowid=False,  # sorted by its key: a table and an index of the same columns would be twice as large
+    # sorted by its key: a table and an index of the same columns would be twice as large
+    sqlite_with_rowid=False,
 )
 
 predictions = sa.Table(
@@ -165,7 +168,8 @@ predictions = sa.Table(
     _text("checkpoint", key=True),
     sa.Column("outputs", sa.LargeBinary, nullable=False),  # .npy in zlib
     sa.Column("targets", sa.LargeBinary, nullable=False),
-    _text("index_fingerprint"),  # of the row ids: two arrays compare row by row only where it is equal
+    # of the row ids: two arrays compare row by row only where it is equal
+    _text("index_fingerprint"),
     _integer("n"),
     _text("condition", key=True, default=""),  # as in metric
     _one_of("checkpoint", "best", "last"),

@@ -313,14 +313,14 @@ def create(connection: Connection) -> None:
     connection.execute(sa.insert(reading), readings())
     for name, text in VIEWS.items():
         connection.exec_driver_sql(f"CREATE VIEW {name} AS{text}")
-    made = [{"key": SETTING, "value": fingerprint()}, {"key": NAMES, "value": ",".join(VIEWS)}]
-    connection.execute(sa.insert(setting), made)
+    settings = [{"key": SETTING, "value": fingerprint()}, {"key": NAMES, "value": ",".join(VIEWS)}]
+    connection.execute(sa.insert(setting), settings)
 
 
 def drop(connection: Connection) -> None:
     """Take away our views, those of another version of this program too; a user's own stay."""
-    made = connection.execute(sa.select(setting.c.value).where(setting.c.key == NAMES)).scalar()
-    known = made.split(",") if made else []
+    names = connection.execute(sa.select(setting.c.value).where(setting.c.key == NAMES)).scalar()
+    known = names.split(",") if names else []
     for name in [*reversed(known), *(name for name in reversed(VIEWS) if name not in known)]:
         connection.exec_driver_sql(f"DROP VIEW IF EXISTS {name}")
     connection.execute(sa.delete(setting).where(setting.c.key.in_((SETTING, NAMES))))
