@@ -15,15 +15,17 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from hashbench.experiment.load import load_experiment
+from hashbench.runs.base import Run
+from hashbench.runs.finetuning import KIND
 from hashbench.store.engine import open_store
 from hashbench.store.planning import RunRow, add_experiment
-from hashbench.store.queue import KINDS
 from hashbench.store.result import Metric, Result
 from hashbench.sweep import worker as worker_module
 from hashbench.sweep.assignment import Assignment
-from hashbench.sweep.plan import Run
+from hashbench.sweep.plan import plan
 
-EXPERIMENT = "name: nothing\ndata: builtin\nencoder: tiny\nmodels: [bert-mlm]\ntasks: [cola]\n"
+MODEL = "{name: raw, like: hashformer-md-proj, objective: none}"
+EXPERIMENT = f"name: nothing\ndata: builtin\nencoder: tiny\nmodels: [{MODEL}]\nbaseline: raw\ntasks: [cola]\n"
 
 
 def main() -> None:
@@ -37,7 +39,7 @@ def main() -> None:
         ended.append(time.perf_counter())
         return Result(metrics=[Metric("accuracy", 0.5, split="validation")])
 
-    worker_module.do_run = do_nothing
+    worker_module.carry_out = do_nothing
     with tempfile.TemporaryDirectory() as folder:
         made = make_worker(Path(folder), n_runs)
         began = time.perf_counter()
@@ -50,23 +52,23 @@ def main() -> None:
 def make_worker(folder: Path, n_runs: int) -> worker_module.Worker:
     """A worker in this process with that many runs to do."""
     (folder / "nothing.yaml").write_text(EXPERIMENT)
-    loaded = load_experiment(folder / "nothing.yaml")
+    planned = plan(load_experiment(folder / "nothing.yaml"))
     ids = [f"{i:064x}" for i in range(n_runs)]
-    runs: Mapping[str, Run] = {each: Run(each, "finetune", "bert-mlm", "tiny", {}, "cola", 0) for each in ids}
+    spec = {"kind": KIND.name}
+    runs: Mapping[str, Run] = {each: Run(each, KIND.name, "raw", "tiny", spec, "cola", 0) for each in ids}
     store = open_store(folder / "r.db")
     rows = [RunRow(run.id, run.kind, run.model, run.encoder, run.spec, run.task, run.seed) for run in runs.values()]
-    experiment_id = add_experiment(store, "nothing", {}, rows, baseline="bert-mlm")
+    experiment_id = add_experiment(store, "nothing", {}, rows, baseline="raw")
     assignment = Assignment(
         db=str(folder / "r.db"),
         experiment_id=experiment_id,
-        loaded=loaded,
+        resolved=planned.resolved,
         runs=runs,
-        sources=("builtin",),
         cache=folder / "cache",
         threads=1,
         max_attempts=1,
         gpus=(),
-        kinds=KINDS,
+        kinds=(KIND.name,),
     )
     context = get_context("spawn")
     return worker_module.Worker(assignment, 0, context.Event(), context.Queue(), os.getppid())

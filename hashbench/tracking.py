@@ -24,16 +24,20 @@ def wandb_id(run_id: str) -> str:
     return run_id[:32]
 
 
-def run_label(model: str, kind: str, task: str | None, seed: int | None) -> str:
-    """A run as lines of progress and W&B name it.
+def run_label(spec: Mapping[str, object], model: str, task: str | None, seed: int | None) -> str:
+    """A run as lines of progress and W&B name it: by its kind where no task is, or where another run trained the model.
 
-    >>> run_label("bert-mlm", "finetune", "cola", 1), run_label("bert-mlm", "pretrain", None, 0)
-    ('bert-mlm cola seed 1', 'bert-mlm pretrain')
-    >>> run_label("bert-mlm", "robustness", "cola", 1)
+    >>> run_label({"kind": "finetune", "model": {}}, "bert-mlm", "cola", 1)
+    'bert-mlm cola seed 1'
+    >>> run_label({"kind": "pretrain", "model": {}}, "bert-mlm", None, 0)
+    'bert-mlm pretrain'
+    >>> run_label({"kind": "robustness"}, "bert-mlm", "cola", 1)
     'bert-mlm cola robustness seed 1'
     """
-    parts = [model, task or kind, *(["robustness"] if kind == "robustness" else [])]
-    return " ".join([*parts, f"seed {seed}"] if task is not None and seed is not None else parts)
+    kind = str(spec["kind"])
+    if task is None or seed is None:
+        return f"{model} {task or kind}"
+    return f"{model} {task} {'' if 'model' in spec else f'{kind} '}seed {seed}"
 
 
 def metric_name(split: str, name: str, condition: str = "") -> str:

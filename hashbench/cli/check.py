@@ -57,7 +57,7 @@ def check_experiment(file: Path, overrides: Sequence[str], data: Sequence[str] |
     if labels:
         check_data(planned)
     print(f"{file}: valid, encoder {loaded.experiment.encoder}, {_summary(planned)}\n")
-    rows = [_model_row(model) for model in planned.models.values()]
+    rows = [_model_row(model) for model in planned.resolved.models.values()]
     print_rows(list(rows[0]), rows, Format.text)
     tasks = [
         {
@@ -66,12 +66,12 @@ def check_experiment(file: Path, overrides: Sequence[str], data: Sequence[str] |
             "metric": entry.task.select_metric,
             "data": entry.fingerprint[:8],
         }
-        for entry in planned.tasks
+        for entry in planned.resolved.tasks
     ]
     if tasks:  # pre-training alone has none
         print()
         print_rows(list(tasks[0]), tasks, Format.text)
-    for name, corpus in planned.corpora.items():
+    for name, corpus in planned.resolved.corpora.items():
         print(f"\ncorpus {name}: {corpus.origin}")
 
 

@@ -49,14 +49,14 @@ def prepare(file: File, overrides: Overrides = None, data: Data = None) -> None:
     from hashbench.cli.output import note
     from hashbench.data.fingerprints import cache_folder
     from hashbench.experiment.load import load_experiment
-    from hashbench.sweep.materials import Materials
+    from hashbench.runs.materials import Materials
     from hashbench.sweep.plan import plan
 
     loaded = load_experiment(file, overrides or [])
     planned = plan(loaded, data=data or None)
-    materials = Materials(loaded, planned.sources, cache_folder())
+    materials = Materials(planned.resolved.sources, cache_folder())
     seen: set[str] = set()
-    for model in planned.models.values():
+    for model in planned.resolved.models.values():
         note(f"preparing for {model.label} ...")
         corpus = materials.texts(model).corpus
         if corpus is not None and str(corpus.folder) not in seen:

@@ -126,7 +126,7 @@ def _finished(measured: Measured, run: MeasuredRun, metrics: Sequence[Metric], e
         "packages": dict(run.origin.packages),
         "notes": dict(run.origin.notes),
     }
-    label = run_label(run.model, run.kind, run.task, run.seed)
+    label = run_label(run.spec, run.model, run.task, run.seed)
     tags = tuple(map(tag, experiments)) + ((task_tag(run.task),) if run.task else ())
     return ShownRun(wandb_id(run.run_id), label, run.kind, name, tags, config, _curves(metrics), summary)
 

@@ -51,9 +51,6 @@ class Candidate:
         return build_model(self.spec, size, seed=0, vocabulary_rows=self.vocabulary_rows).to(device)
 
 
-Contender = Candidate
-
-
 @dataclass(frozen=True)
 class Setting:
     """How a pair of candidates is measured."""

@@ -8,18 +8,13 @@ user's own code. Not in it: labels, paths, hosts, worker counts, devices of trai
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
 import os
 import platform
 import subprocess
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
-
-from hashbench.embeddings.base import Embedding, ModelSpec
-from hashbench.embeddings.registry import embedding_arguments
 
 # Values that mean "as if the key did not exist". A key that joins a block later enters here with the value that equals
 # the behaviour before it; the ids of finished runs then stay what they are. Never change or remove an entry.
@@ -76,45 +71,6 @@ def _strip(key: str, value: Any) -> Any:
     name = BLOCK_OF[key] if key in BLOCK_OF else key
     neutral = AS_BEFORE[name] if name in AS_BEFORE else {}
     return {k: _strip(k, v) for k, v in value.items() if not (k in neutral and neutral[k] == v)}
-
-
-def model_block(
-    spec: ModelSpec,
-    *,
-    size: str,
-    tokenizer: Mapping[str, Any],
-    coder: Mapping[str, Any],
-    weights: Mapping[str, str] | str | None = None,
-) -> dict[str, Any]:
-    """What a model is, as plain values: its tokenizer and coder by their recipes, published weights by their content.
-    Its name is not part of it, so that two labels of one thing share their runs."""
-    objective = None if spec.training.objective is None else {"kind": spec.training.objective, **spec.training.args}
-    block = {
-        "embedding": spec.embedding.family.stored_name(),
-        "embedding_args": embedding_arguments(spec),
-        "tokenizer": dict(tokenizer),
-        "coder": dict(coder),
-        "encoder": {"kind": spec.encoder.kind, "size": size, **spec.encoder.args},
-        "objective": objective,
-        "pooling": spec.head.pooling,
-        "dense_head": spec.head.dense,
-        "dense_dropout": spec.head.dense_dropout,
-        "weights": weights,
-        "template": asdict(spec.text.template),
-        "version": spec.version,
-        "code": own_code(spec.embedding.family),
-    }
-    plain: dict[str, Any] = json.loads(json.dumps(block))  # tuples become lists, as they come back from the database
-    return plain
-
-
-def own_code(embedding: type[Embedding]) -> str | None:
-    """SHA-256 of the file of a user's own embedding; None for one of the suite, whose `version` speaks for it."""
-    source = Path(inspect.getfile(embedding)).resolve()
-    package = Path(__file__).resolve().parents[1]
-    if source.is_relative_to(package):
-        return None
-    return hashlib.sha256(source.read_bytes()).hexdigest()
 
 
 def device_block(device: str) -> dict[str, Any]:

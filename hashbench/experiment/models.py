@@ -39,6 +39,10 @@ class ResolvedModel:
         """How it is fine-tuned on a task."""
         return self.per_task[task] if task in self.per_task else self.finetune
 
+    def for_task(self, task: str) -> ResolvedModel:
+        """The same model with the task's recipe as its only one."""
+        return replace(self, finetune=self.recipe(task), per_task={})
+
 
 def resolve_models(loaded: Loaded) -> dict[str, ResolvedModel]:
     """The models of an experiment by label, in the order of the file. Raises InputError with file and line."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashbench.errors import InputError, located
 from hashbench.experiment.load import Loaded
 from hashbench.tasks.base import Task
-from hashbench.tasks.catalogue import expand_tasks, under_protocol
+from hashbench.tasks.catalogue import expand_tasks, find_task, own_task, under_protocol
 
 
 def find_tasks(loaded: Loaded) -> list[Task]:
@@ -25,3 +25,10 @@ def find_tasks(loaded: Loaded) -> list[Task]:
                 found.append(task)
     with located(loaded.where("phrases")):
         return under_protocol(found, loaded.experiment.task_blocks, loaded.folder)
+
+
+def task_of(loaded: Loaded, name: str) -> Task:
+    """A task of the experiment by its name."""
+    entry = loaded.task_entry(name)
+    task = find_task(name) if entry is None else own_task(entry, loaded.folder)
+    return under_protocol([task], loaded.experiment.task_blocks, loaded.folder)[0]

@@ -65,10 +65,9 @@ def read_config(folder: Path) -> Config:
 
 def spec_values(spec: ModelSpec, size: str, vocabulary_rows: int | None) -> dict[str, Any]:
     """A spec as plain values, nothing of which depends on the defaults of a later version."""
-    family = spec.embedding.family
-    place = OWN if family.__module__.startswith(OWN_MODULE) else family.__module__
+    own = spec.embedding.family.__module__.startswith(OWN_MODULE)
     return {
-        "embedding": f"{place}:{family.stored_name()}",
+        "embedding": f"{OWN if own else spec.embedding.family.__module__}:{spec.embedding.family.__qualname__}",
         "embedding_args": embedding_arguments(spec, vocabulary_rows=vocabulary_rows),
         "tokenizer": spec.text.tokenizer,
         "tokenizer_args": spec.text.args,

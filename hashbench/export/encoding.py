@@ -107,9 +107,9 @@ def fitted_reader(loaded: Loaded, model: ResolvedModel, sources: Sequence[str]) 
         return Reader(
             model, make_tokenizer(spec.text.tokenizer, **spec.text.args), make_coder(spec.code.coder, **spec.code.args)
         )
-    from hashbench.sweep.materials import Materials  # here: it brings the training packages, which take seconds
+    from hashbench.runs.materials import Materials  # here: it brings the training packages, which take seconds
 
-    texts = Materials(loaded, tuple(sources), usable_cache_folder()).texts(model)
+    texts = Materials(sources, usable_cache_folder()).texts(model)
     return Reader(model, texts.tokenizer, texts.coder)
 
 

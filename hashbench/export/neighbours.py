@@ -23,6 +23,7 @@ from hashbench.objectives.base import MASK_ID, NO_LABEL
 from hashbench.objectives.entities import EntityHead, entity_objective
 from hashbench.objectives.item_search import ItemSearch
 from hashbench.results import queries
+from hashbench.runs.items import KIND as ITEM_TRAINING
 from hashbench.store.engine import open_store
 from hashbench.store.status import find_run, run_spec
 from hashbench.tasks.item_batches import frame
@@ -64,7 +65,7 @@ def _find(db: str, run: str) -> tuple[Mapping[str, Any], Path]:
     store = open_store(db, create=False, read_only=True)
     run_id = find_run(store, run)
     spec = run_spec(store, run_id)
-    if spec["kind"] != "entities":
+    if spec["kind"] != ITEM_TRAINING.name:
         raise InputError(f"--run {run}: predicts no hidden items; name a training on a page-link set or on phrases")
     folder = cache_folder() / "artifacts" / run_id
     if not (folder / "coder.npz").is_file():

@@ -8,17 +8,21 @@ from pathlib import Path
 
 from hashbench.coders.vocabulary import Vocabulary
 from hashbench.data.fingerprints import usable_cache_folder
+from hashbench.data.sources import open_sources
 from hashbench.efficiency.parameters import count
 from hashbench.errors import InputError
 from hashbench.experiment.models import ResolvedModel, model_of
+from hashbench.experiment.tasks import task_of
 from hashbench.export.card import Facts, model_card
 from hashbench.export.config import Config, spec_values
 from hashbench.export.encoding import Reader, experiment_of, fitted_reader
 from hashbench.export.writing import Sizes, Trained, write, write_card
 from hashbench.results import queries
+from hashbench.runs.finetuning import KIND as FINETUNING
+from hashbench.runs.pretraining import KIND as PRETRAINING
 from hashbench.store.engine import Store, open_store
 from hashbench.store.status import artifacts, attempts, done_ids, find_run, run_spec
-from hashbench.sweep.materials import Materials
+from hashbench.tasks.locate import load_task
 from hashbench.tasks.text import TaskData
 
 
@@ -27,18 +31,18 @@ def export_run(db: str, prefix: str, folder: Path, data: Sequence[str] | None) -
     store = open_store(db, create=False, read_only=True)
     run_id = find_run(store, prefix)
     spec = run_spec(store, run_id)
-    if spec["kind"] not in ("pretrain", "finetune"):
+    if spec["kind"] not in (PRETRAINING.name, FINETUNING.name):
         kind = spec["kind"]
         raise InputError(f"--run {prefix}: {kind} runs have no model to export; name a pre-training or a fine-tuning")
     if not done_ids(store, [run_id]):
         raise InputError(f"--run {prefix}: is not finished; go on with its sweep first (see hashbench status)")
-    weights = _weights(store, run_id, prefix, with_head=spec["kind"] == "finetune")
+    weights = _weights(store, run_id, prefix, with_head=spec["kind"] == FINETUNING.name)
     loaded, label, had = experiment_of(store, run_id)
     model, sources = model_of(loaded, label), loaded.sources(data or had)
     reader = fitted_reader(loaded, replace(model, spec=model.spec.without_training()), sources)
     task = None
-    if spec["kind"] == "finetune":
-        task = Materials(loaded, tuple(sources), usable_cache_folder()).task_data(spec["task"]["name"])
+    if spec["kind"] == FINETUNING.name:
+        task = load_task(task_of(loaded, spec["task"]["name"]), open_sources(sources))
     size = loaded.experiment.encoder
     config = _config(run_id, size, model, reader, task)
     trained = Trained(config, reader.model.spec, reader.tokenizer, reader.coder, weights[0], weights[1])
@@ -85,7 +89,7 @@ def _sizes(trained: Trained, model: ResolvedModel, weight_bytes: int) -> Sizes:
 def _facts(store: Store, run_id: str, experiment: str) -> Facts:
     """What the card says of the run."""
     spec = run_spec(store, run_id)
-    source = spec["pretrain"] if spec["kind"] == "finetune" else run_id
+    source = spec["pretrain"] if spec["kind"] == FINETUNING.name else run_id
     notes = next((each.notes for each in reversed(attempts(store, run_id)) if each.state == "done"), {})
     return Facts(
         spec=spec,

@@ -1,13 +1,18 @@
-"""What the workers of a sweep are told."""
+"""What the workers of a sweep are told, and how it reaches other processes."""
 
 from __future__ import annotations
 
+import pickle
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from hashbench.experiment.load import Loaded
-from hashbench.sweep.plan import Run
+from hashbench.experiment.resolved import ResolvedExperiment
+from hashbench.listing import OWN_MODULE, import_file
+from hashbench.runs.artifacts import ArtifactFolder
+from hashbench.runs.base import Run, Workplace
+from hashbench.runs.materials import Materials
 
 
 @dataclass(frozen=True)
@@ -16,11 +21,36 @@ class Assignment:
 
     db: str
     experiment_id: int
-    loaded: Loaded
+    resolved: ResolvedExperiment
     runs: Mapping[str, Run]
-    sources: tuple[str, ...]
     cache: Path
     threads: int
     max_attempts: int
     gpus: tuple[str, ...]  # what each worker in turn sees as CUDA_VISIBLE_DEVICES; empty: all there are
     kinds: tuple[str, ...]  # of the runs to take
+
+    def workplace(self) -> Workplace:
+        """What the runs of one process share."""
+        materials = Materials(self.resolved.sources, self.cache, self.resolved.tasks)
+        return Workplace(self.resolved, self.runs, materials, ArtifactFolder(self.cache))
+
+
+@dataclass(frozen=True)
+class Parcel:
+    """An assignment on its way to another process, which imports the user's own files before it opens it."""
+
+    files: tuple[str, ...]
+    content: bytes
+
+    @classmethod
+    def of(cls, assignment: Assignment) -> Parcel:
+        """The assignment, with the files of all embeddings, tasks and runs of the user's own."""
+        modules = [module for name, module in sys.modules.items() if name.startswith(OWN_MODULE)]
+        return cls(tuple(str(module.__file__) for module in modules), pickle.dumps(assignment))
+
+    def open(self) -> Assignment:
+        """The assignment."""
+        for file in self.files:
+            import_file(Path(file))
+        assignment: Assignment = pickle.loads(self.content)  # noqa: S301  # of our own parent process
+        return assignment

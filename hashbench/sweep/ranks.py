@@ -15,12 +15,10 @@ from multiprocessing.synchronize import Event as StopEvent
 import torch
 
 from hashbench.errors import InputError
+from hashbench.runs.base import Run
+from hashbench.runs.registry import carry_out
 from hashbench.store.result import Result
-from hashbench.sweep.assignment import Assignment
-from hashbench.sweep.doers import do_run
-from hashbench.sweep.materials import Materials
-from hashbench.sweep.plan import Run
-from hashbench.sweep.work import Workplace
+from hashbench.sweep.assignment import Assignment, Parcel
 from hashbench.training.checkpoints import Interrupted
 from hashbench.training.machine import Machine
 
@@ -41,12 +39,12 @@ def run_on_devices(run: Run, assignment: Assignment, machine: Machine) -> Result
     """
     context = get_context("spawn")
     stop = context.Event()
-    port = free_port()
+    port, parcel = free_port(), Parcel.of(assignment)
     receivers, processes = [], []
     for rank in range(machine.devices):
         receiver, sender = context.Pipe(duplex=False)
         plain = replace(machine, rank=rank, should_stop=None, watch=None)  # neither travels to another process
-        arguments = (run, assignment, plain, port, stop, sender, os.getpid())
+        arguments = (run, parcel, plain, port, stop, sender, os.getpid())
         process = context.Process(target=rank_process, args=arguments)
         process.start()
         sender.close()
@@ -84,7 +82,7 @@ def gather(receivers: list[connection.Connection], stop: StopEvent, machine: Mac
 
 def rank_process(
     run: Run,
-    assignment: Assignment,
+    parcel: Parcel,
     machine: Machine,
     port: int,
     stop: StopEvent,
@@ -100,16 +98,13 @@ def rank_process(
         "NODE_RANK": "0",
         "LOCAL_RANK": str(machine.rank),
     }
+    assignment = parcel.open()
     torch.set_num_threads(assignment.threads)
-    materials = Materials(assignment.loaded, assignment.sources, assignment.cache)
-    place = Workplace(assignment.loaded, assignment.runs, materials, assignment.cache / "artifacts")
     outcome: Result | Failed
     watch = partial(send_point, sender) if machine.rank == 0 else None
     try:
-        outcome = do_run(run, place, replace(machine, should_stop=stop, watch=watch))
-    except Interrupted as error:
-        outcome = Failed(error)
-    except InputError as error:
+        outcome = carry_out(run, assignment.workplace(), replace(machine, should_stop=stop, watch=watch))
+    except (Interrupted, InputError) as error:
         outcome = Failed(error)
     except Exception as error:  # told to the parent, which raises it, with where it happened
         error = RuntimeError(f"{type(error).__name__}: {error}")

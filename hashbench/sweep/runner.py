@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import queue
 import shlex
 import signal
 import sys
@@ -19,6 +18,10 @@ import torch
 
 from hashbench.data.fingerprints import cache_folder
 from hashbench.experiment.load import Loaded
+from hashbench.experiment.schema import Experiment
+from hashbench.runs.artifacts import ArtifactFolder
+from hashbench.runs.base import Run
+from hashbench.runs.registry import kind_of, names
 from hashbench.store.engine import Store, open_store
 from hashbench.store.planning import RunRow, add_experiment, retry_failed
 from hashbench.store.queue import abandon, pending, running
@@ -26,13 +29,11 @@ from hashbench.store.status import counts, done_ids, runs
 from hashbench.sweep.assignment import Assignment
 from hashbench.sweep.estimate import Estimate
 from hashbench.sweep.events import RunEnded
-from hashbench.sweep.executors.local import LocalWorkers
-from hashbench.sweep.plan import Plan, Run, check_items, plan
+from hashbench.sweep.executors.registry import EXECUTORS
+from hashbench.sweep.plan import Plan, check_items, plan
 from hashbench.sweep.processes import is_dead
 from hashbench.sweep.progress import SweepProgress, spoken
 
-TRAINING = ("pretrain", "floor", "finetune", "entities", "robustness")
-MEASURING = ("efficiency",)  # by one worker, after all else, on a quiet machine
 DONE, SOME_FAILED, INTERRUPTED, TERMINATED = 0, 1, 130, 143
 MAX_CRASHES = 5  # workers that die in a row before the sweep gives up: something is wrong with the machine
 LOOK_EVERY_S = 5.0  # for runs held by processes that another sweep left dead
@@ -81,11 +82,11 @@ def sweep(
     store = open_store(db)
     ids = {run.id for run in planned.runs}  # two labels of one thing share a run
     finished = done_ids(store, ids) == ids
-    found = {} if finished else provenance(planned)
+    origins = {} if finished else data_origins(planned)
     experiment_id = add_experiment(
         store,
         loaded.experiment.name,
-        loaded.experiment.model_dump(mode="json") | ({"provenance": found} if found else {}),
+        loaded.experiment.model_dump(mode="json") | ({"provenance": origins} if origins else {}),
         [row_of(run) for run in planned.runs],
         baseline=loaded.experiment.baseline,
         command=" ".join(sys.argv[1:]),
@@ -95,33 +96,30 @@ def sweep(
         return DONE
     retry_failed(store, experiment_id)
     release_dead(store, experiment_id)
-    assignment = assign(loaded, planned, db=db, experiment_id=experiment_id, data=data, n_workers=n_workers)
-    work = Sweep(store, experiment_id, planned, assignment, n_workers, training_rows(found))
+    assignment = assign(planned, db=db, experiment_id=experiment_id, n_workers=n_workers)
+    work = Sweep(store, experiment_id, planned, assignment, n_workers, training_rows(origins))
     return carry_out(work, fail_fast=fail_fast)
 
 
-def assign(
-    loaded: Loaded, planned: Plan, *, db: str, experiment_id: int, data: Sequence[str] | None, n_workers: int
-) -> Assignment:
-    """What every worker of a sweep is told."""
-    experiment = loaded.experiment
+def assign(planned: Plan, *, db: str, experiment_id: int, n_workers: int) -> Assignment:
+    """What every worker of the first phase of a sweep is told."""
+    experiment = planned.resolved.experiment
     return Assignment(
         db=db,
         experiment_id=experiment_id,
-        loaded=loaded,
+        resolved=planned.resolved,
         runs={run.id: run for run in planned.runs},
-        sources=loaded.sources(data),
         cache=cache_folder(),
-        threads=threads_for(loaded, n_workers),
+        threads=threads_for(experiment, n_workers),
         max_attempts=experiment.retries + 1,
         gpus=gpu_groups(experiment.devices) if experiment.device in ("auto", "cuda") else (),
-        kinds=TRAINING,
+        kinds=names(measures_time=False),
     )
 
 
-def training_rows(found: Mapping[str, Any]) -> dict[str, int]:
-    """Rows to train on of each task, from the provenance."""
-    return {name: task["rows"]["train"] for name, task in found["tasks"].items()}
+def training_rows(origins: Mapping[str, Any]) -> dict[str, int]:
+    """Rows to train on of each task."""
+    return {name: task["rows"]["train"] for name, task in origins["tasks"].items()}
 
 
 def carry_out(work: Sweep, *, fail_fast: bool) -> int:
@@ -131,7 +129,8 @@ def carry_out(work: Sweep, *, fail_fast: bool) -> int:
     progress = SweepProgress(len(work.assignment.runs), n_done, estimate.left)
     try:
         with stop_signals(), progress:
-            for kinds, n_workers in ((TRAINING, work.workers), (MEASURING, 1)):
+            for measures_time, n_workers in ((False, work.workers), (True, 1)):
+                kinds = names(measures_time=measures_time)
                 if not run_phase(work, kinds, n_workers, progress, fail_fast=fail_fast):
                     break
     except Stopped as stopped:
@@ -144,16 +143,16 @@ def run_phase(
     work: Sweep, kinds: tuple[str, ...], n_workers: int, progress: SweepProgress, *, fail_fast: bool
 ) -> bool:
     """Starts workers and watches them until nothing is left; False where a failure ended it early."""
-    assignment = replace(work.assignment, kinds=kinds, threads=threads_for(work.assignment.loaded, n_workers))
+    experiment = work.plan.resolved.experiment
+    assignment = replace(work.assignment, kinds=kinds, threads=threads_for(experiment, n_workers))
     if not pending(work.store, work.experiment_id, assignment.max_attempts, kinds=kinds):
         return True
-    workers = LocalWorkers(assignment, n_workers)
+    executor = EXECUTORS[experiment.executor](assignment, n_workers)
     crashes, looked_at = 0, time.monotonic()
     try:
-        workers.start()
-        while workers.alive or not workers.events.empty():
-            with contextlib.suppress(queue.Empty):
-                event = workers.events.get(timeout=0.2)
+        executor.start()
+        while not executor.ended():
+            if event := executor.event(wait_s=0.2):
                 progress.show(event)
                 crashes = 0 if isinstance(event, RunEnded) else crashes
                 if fail_fast and isinstance(event, RunEnded) and event.state == "failed":
@@ -161,17 +160,16 @@ def run_phase(
             if time.monotonic() - looked_at > LOOK_EVERY_S:
                 looked_at = time.monotonic()
                 release_dead(work.store, work.experiment_id)
-            for process_id, code in workers.crashed():
-                progress.tell(f"worker {process_id} ended with code {code}; its run is given to another")
+            for crash in executor.replace_crashed():
+                progress.tell(f"{crash}; its run is given to another")
                 release_dead(work.store, work.experiment_id, counts_as_try=True)
                 crashes += 1
             if crashes > MAX_CRASHES:
                 progress.tell(f"{crashes} workers ended one after the other without finishing a run; giving up")
                 return False
-            workers.replace()
         return True
     finally:
-        workers.end(STOP_PATIENCE_S)
+        executor.stop(STOP_PATIENCE_S)
 
 
 def conclude(work: Sweep) -> int:
@@ -182,18 +180,19 @@ def conclude(work: Sweep) -> int:
         print(f"failed: {run.model} {run.task or run.kind}: {run.reason} ({where})", file=sys.stderr)
     total = len(work.assignment.runs)
     undone = total - counts(work.store, work.experiment_id)["done"]
-    if not undone and work.assignment.loaded.experiment.keep_weights == "none":
-        remove_weights(work.assignment)
+    if not undone and work.plan.resolved.experiment.keep_weights == "none":
+        remove_temporary_files(work.assignment)
     if undone:
         print(f"{undone} of {total} runs are not done; the same command tries them again", file=sys.stderr)
     return SOME_FAILED if undone else DONE
 
 
-def remove_weights(assignment: Assignment) -> None:
-    """Removes the pre-trained weights of a finished sweep; a run of another sweep that needs them makes them again."""
+def remove_temporary_files(assignment: Assignment) -> None:
+    """Removes what the runs of a finished sweep left for each other."""
+    artifacts = ArtifactFolder(assignment.cache)
     for run in assignment.runs.values():
-        if run.kind == "pretrain":
-            (assignment.cache / "artifacts" / run.id / "weights.safetensors").unlink(missing_ok=True)
+        for path in kind_of(run).temporary_files(run, artifacts):
+            path.unlink(missing_ok=True)
 
 
 def release_dead(store: Store, experiment_id: int, *, counts_as_try: bool = False) -> None:
@@ -203,10 +202,10 @@ def release_dead(store: Store, experiment_id: int, *, counts_as_try: bool = Fals
             abandon(store, held.attempt_id, "the worker process is gone", counts=counts_as_try)
 
 
-def threads_for(loaded: Loaded, n_workers: int) -> int:
+def threads_for(experiment: Experiment, n_workers: int) -> int:
     """CPU threads of a run: as configured, or this process's cores shared by the workers."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return loaded.experiment.threads or max(1, cores // n_workers)
+    return experiment.threads or max(1, cores // n_workers)
 
 
 def gpu_groups(devices: int) -> tuple[str, ...]:
@@ -251,22 +250,23 @@ def row_of(run: Run) -> RunRow:
     )
 
 
-def provenance(planned: Plan) -> dict[str, Any]:
+def data_origins(planned: Plan) -> dict[str, Any]:
     """Where every data set comes from and how much of it there is. Reads each once, so that a fault is found first."""
     tasks = {}
-    for located in planned.tasks:
-        data = located.load()
+    for task in planned.resolved.tasks:
+        data = task.load()
         check_items(planned, data)
         for note in data.notes:
-            print(f"{located.task.name}: {note}", file=sys.stderr)
-        tasks[located.task.name] = {
+            print(f"{task.task.name}: {note}", file=sys.stderr)
+        tasks[task.task.name] = {
             "origin": data.origin,
             "fingerprint": data.fingerprint,
             "notes": list(data.notes),
             "rows": {name: len(split) for name, split in data.splits.items()},
         }
-    corpora = {name: {"origin": corpus.origin, "kind": corpus.kind} for name, corpus in planned.corpora.items()}
-    return {"sources": list(planned.sources), "tasks": tasks, "corpora": corpora}
+    resolved = planned.resolved
+    corpora = {name: {"origin": corpus.origin, "kind": corpus.kind} for name, corpus in resolved.corpora.items()}
+    return {"sources": list(resolved.sources), "tasks": tasks, "corpora": corpora}
 
 
 def print_plan(planned: Plan, db: str, n_workers: int) -> None:
@@ -274,14 +274,8 @@ def print_plan(planned: Plan, db: str, n_workers: int) -> None:
     store = open_store(db) if Path(db).exists() or "://" in db else None
     estimate = Estimate(store, planned.runs, n_workers)
     for number, run in enumerate(planned.runs, 1):
-        state = "done" if run.id in estimate.done else spoken_or_unknown(estimate.seconds(run))
+        state = "done" if run.id in estimate.done else f"about {spoken(estimate.seconds(run))}"
         seed = "" if run.seed is None else f" seed {run.seed}"
         print(f"{number:5d}  {run.id[:12]}  {run.kind:10s} {run.model} {run.task or ''}{seed}  {state}")
-    total, unknown = estimate.total()
     print(f"{len(planned.runs)} runs, {len(estimate.done)} done, {n_workers} worker{'s' if n_workers > 1 else ''}")
-    print(f"estimated time: {spoken(total)}{f', and {unknown} runs of which nothing is known yet' if unknown else ''}")
-
-
-def spoken_or_unknown(seconds: float | None) -> str:
-    """An estimate in words."""
-    return "no estimate" if seconds is None else f"about {spoken(seconds)}"
+    print(f"estimated time: {spoken(estimate.total())}")

@@ -21,19 +21,16 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from hashbench.allocator import keep_freed_memory
 from hashbench.errors import InputError
+from hashbench.runs.base import Run
+from hashbench.runs.registry import carry_out, kind_of
 from hashbench.store.engine import Store, open_store
 from hashbench.store.finishing import finish
 from hashbench.store.queue import ClaimedRun, LeaseLost, claim, fail, heartbeat, pending, release
-from hashbench.store.result import Result
 from hashbench.sweep.assignment import Assignment
-from hashbench.sweep.doers import do_run
 from hashbench.sweep.events import Event, RunEnded, RunProgress, RunStarted
-from hashbench.sweep.materials import Materials
-from hashbench.sweep.plan import Run
 from hashbench.sweep.processes import own_name
 from hashbench.sweep.provenance import environment
 from hashbench.sweep.ranks import run_on_devices
-from hashbench.sweep.work import Workplace
 from hashbench.tracking import Tracker, final_values, run_config, run_label, wandb_id
 from hashbench.training.checkpoints import Interrupted
 from hashbench.training.machine import Machine
@@ -99,8 +96,7 @@ class Worker:
         self._assignment, self._index, self._stop, self._events, self._parent = assignment, index, stop, events, parent
         self._store = open_store(assignment.db, create=False)
         self._environment = environment()
-        materials = Materials(assignment.loaded, assignment.sources, assignment.cache)
-        self._place = Workplace(assignment.loaded, assignment.runs, materials, assignment.cache / "artifacts")
+        self._place = assignment.workplace()
         self._name = own_name()
 
     def loop(self) -> None:
@@ -147,10 +143,10 @@ class Worker:
         final: dict[str, float | None] = {}
         try:
             machine = self._machine(run, stop, tracker)
-            if machine.devices > 1:
-                result = run_on_devices(run, self._assignment, machine)
-            else:
-                result = do_run(run, self._place, machine)
+            several = machine.devices > 1
+            result = (
+                run_on_devices(run, self._assignment, machine) if several else carry_out(run, self._place, machine)
+            )
             heartbeat(self._store, held)  # a lease that ran out while the machine slept lives on if nobody took the run
             finish(self._store, held, replace(result, log=log()))
             shutil.rmtree(machine.folder, ignore_errors=True)  # not before: a checkpoint is worth keeping until then
@@ -168,12 +164,13 @@ class Worker:
             return "failed", reason
         else:
             final = final_values(result.metrics)
-            return "done", headline(run, result)
+            return "done", kind_of(run).headline(result)
         finally:
             tracker.finish(final)
 
     def _machine(self, run: Run, stop: StopSignal, tracker: Tracker) -> Machine:
-        experiment = self._assignment.loaded.experiment
+        experiment = self._assignment.resolved.experiment
+
         def watch(values: dict[str, float], step: int, total_steps: int) -> None:
             tracker.record(values, step)
             for name, value in values.items():
@@ -182,16 +179,16 @@ class Worker:
         return Machine(
             folder=self._assignment.cache / "running" / run.id,
             device=experiment.device,
-            devices=experiment.devices if run.kind in ("pretrain", "finetune", "entities") else 1,
+            devices=experiment.devices if kind_of(run).several_devices else 1,
             checkpoint_minutes=experiment.checkpoint_minutes,
             should_stop=stop,
             watch=watch,
         )
 
     def _tracker(self, run: Run) -> Tracker:
-        experiment = self._assignment.loaded.experiment
+        experiment = self._assignment.resolved.experiment
         return Tracker(
-            experiment.tracking.wandb if run.kind in ("pretrain", "finetune", "entities") else "off",
+            experiment.tracking.wandb if kind_of(run).is_tracked else "off",
             project=experiment.tracking.project,
             group=experiment.name,
             run_id=wandb_id(run.id),
@@ -225,19 +222,4 @@ def captured_log() -> Iterator[Callable[[], str]]:
 
 def label_of(run: Run) -> str:
     """A run as a line of the progress names it."""
-    return run_label(run.model, run.kind, run.task, run.seed)
-
-
-def headline(run: Run, result: Result) -> str:
-    """The number that a finished run is shown with."""
-    if run.kind == "pretrain":
-        losses = [metric.value for metric in result.metrics if (metric.split, metric.name) == ("train", "loss")]
-        return f"loss {losses[-1]:.3f}" if losses and losses[-1] is not None else ""
-    if run.kind in ("efficiency", "robustness"):
-        return ""
-    best = {metric.name: metric.value for metric in result.metrics}.get("best_step")
-    for metric in result.metrics:
-        is_score = metric.split not in ("", "train") and not metric.name.startswith("learning_rate=")
-        if metric.step == best and is_score and metric.value is not None:
-            return f"{metric.name} {100 * metric.value:.1f}"
-    return ""
+    return run_label(run.spec, run.model, run.task, run.seed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,6 @@ from typing import Protocol
 
 import numpy as np
 
-from hashbench.atomic import atomic_write
 from hashbench.errors import InputError
 from hashbench.text.unicode import pack
 
@@ -79,11 +79,15 @@ class TypeTable:
 
     def save(self, folder: Path) -> None:
         """Write the table into a folder; a table that was not written whole cannot be loaded."""
+        folder.mkdir(parents=True, exist_ok=True)
         for name, dtype in ARRAYS.items():
-            with atomic_write(folder / f"types-{name}.npy") as part, part.open("wb") as file:
+            part = folder / f"types-{name}.part"
+            with part.open("wb") as file:
                 np.save(file, np.asarray(getattr(self, name), dtype=dtype))
-        with atomic_write(folder / "types.json") as part:  # last: it says that the rest is there
-            part.write_text(json.dumps({"format": FORMAT, "types": len(self), "fingerprint": self.fingerprint}))
+            os.replace(part, folder / f"types-{name}.npy")
+        part = folder / "types-json.part"
+        part.write_text(json.dumps({"format": FORMAT, "types": len(self), "fingerprint": self.fingerprint}))
+        os.replace(part, folder / "types.json")  # last: it says that the rest is there
 
     @classmethod
     def load(cls, folder: Path) -> TypeTable:

@@ -74,7 +74,7 @@ def test_superbloom_on_text_is_the_papers_scale() -> None:
 def test_the_quickstart_plans_without_a_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HASHBENCH_CACHE", str(tmp_path))
     planned = plan(load_experiment(FOLDER / "quickstart.yaml"))
-    assert planned.task_names == GROUPS["glue"]
-    assert list(planned.models) == ["bert-mlm", "hashformer-md-proj", "hashformer-lsh-proj"]
+    assert tuple(task.task.name for task in planned.resolved.tasks) == GROUPS["glue"]
+    assert list(planned.resolved.models) == ["bert-mlm", "hashformer-md-proj", "hashformer-lsh-proj"]
     kinds = [run.kind for run in planned.runs]
     assert [kinds.count(kind) for kind in ("pretrain", "floor", "finetune", "efficiency")] == [3, 16, 24, 3]

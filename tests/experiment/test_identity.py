@@ -13,7 +13,8 @@ import torch
 
 from hashbench.embeddings.registry import find_model, load_own
 from hashbench.experiment import identity
-from hashbench.experiment.identity import canonical, own_code, run_id
+from hashbench.experiment.identity import canonical, run_id
+from hashbench.experiment.resolved import own_code
 
 SPEC = {"kind": "pretrain", "pretrain": {"steps": 3}, "seed": 0}
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import pytest
 
+from hashbench.runs import timing
+from hashbench.runs.base import Run
+from hashbench.runs.registry import kinds
 from hashbench.store.status import Duration
 from hashbench.sweep import estimate
-from hashbench.sweep.estimate import Estimate, guess
-from hashbench.sweep.plan import Run
+from hashbench.sweep.estimate import Estimate
 
 ENCODER = {"encoder": {"kind": "bert", "size": "tiny"}}
 RECIPE = {"steps": 100, "batch_size": 32, "sequence_length": 128}
 
 
 def a_run(kind: str, number: int, task: str | None = None) -> Run:
-    spec = {"model": ENCODER, "pretrain": RECIPE, "finetune": {"epochs": 3}}
+    spec = {"kind": kind, "model": ENCODER, "pretrain": RECIPE, "finetune": {"epochs": 3, "steps": None}}
     return Run(id=f"{kind}{number}{task}", kind=kind, model=f"m{number}", encoder="tiny", spec=spec, task=task)
 
 
@@ -25,22 +27,23 @@ def estimated(monkeypatch: pytest.MonkeyPatch, runs: list[Run], done: dict[str, 
         Duration(kind=run.kind, model=run.model, encoder=run.encoder, task=run.task, n=1, seconds=seconds)
         for run, seconds in ((by_id[run_id], seconds) for run_id, seconds in done.items())
     ]
-    monkeypatch.setattr(estimate, "operations_per_second", lambda: 1e11)
+    monkeypatch.setattr(timing, "operations_per_second", lambda: 1e11)
     monkeypatch.setattr(estimate, "done_ids", lambda store, ids: set(done))
     monkeypatch.setattr(estimate, "durations", lambda store: seen)
     return Estimate(object(), runs, 2, {"cola": 8_551, "sst2": 67_349})  # type: ignore[arg-type]
 
 
 def test_a_guess_is_the_arithmetic_of_training(monkeypatch):
-    monkeypatch.setattr(estimate, "operations_per_second", lambda: 1e11)
+    monkeypatch.setattr(timing, "operations_per_second", lambda: 1e11)
     weights = 2 * (4 * 128**2 + 2 * 128 * 512)
-    assert guess(a_run("pretrain", 0)) == pytest.approx(6 * weights * 100 * 32 * 128 / 2e10)
-    assert guess(a_run("finetune", 0, "cola"), 1000) == pytest.approx(6 * weights * 3 * 1000 * 40 / 2e10)
+    pretraining, finetuning = a_run("pretrain", 0), a_run("finetune", 0, "cola")
+    assert kinds()["pretrain"].seconds(pretraining, 0) == pytest.approx(6 * weights * 100 * 32 * 128 / 2e10)
+    assert kinds()["finetune"].seconds(finetuning, 1000) == pytest.approx(6 * weights * 3 * 1000 * 40 / 2e10)
 
 
 def test_a_finished_run_tells_of_its_like(monkeypatch):
     runs = [a_run("finetune", 0, "cola"), a_run("finetune", 1, "cola")]
-    assert estimated(monkeypatch, runs, {runs[0].id: 7.0}).total() == (3.5, 0)  # two workers
+    assert estimated(monkeypatch, runs, {runs[0].id: 7.0}).total() == 3.5  # two workers
 
 
 def test_what_pretraining_took_corrects_the_guess_for_fine_tuning(monkeypatch):
@@ -65,7 +68,5 @@ def test_timings_run_alone_and_nothing_is_left_when_all_is_done(monkeypatch):
 
 
 def guess_of(monkeypatch: pytest.MonkeyPatch, run: Run, rows: int | None) -> float:
-    monkeypatch.setattr(estimate, "operations_per_second", lambda: 1e11)
-    found = guess(run) if rows is None else guess(run, rows)
-    assert found is not None
-    return found
+    monkeypatch.setattr(timing, "operations_per_second", lambda: 1e11)
+    return kinds()[run.kind].seconds(run, rows or 0)

@@ -11,7 +11,7 @@ from hashbench.data.corpus import prepare
 from hashbench.data.sources import open_sources
 from hashbench.embeddings.registry import find_model
 from hashbench.experiment.schema import Finetune, TaskEntry
-from hashbench.sweep.materials import fit_once
+from hashbench.runs.materials import fit_once
 from hashbench.tasks.catalogue import own_task
 from hashbench.tasks.locate import load_task
 from hashbench.tasks.text_batches import FinetuningData

@@ -1,1 +1,1 @@
-"""Where workers run: on this machine so far."""
+"""Where workers live: on this machine so far."""

@@ -2,59 +2,54 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
+import queue
 import signal
 import time
 from multiprocessing.process import BaseProcess
 from multiprocessing.queues import Queue
 from multiprocessing.synchronize import Event as StopEvent
 
-from hashbench.sweep.assignment import Assignment
+from hashbench.sweep.assignment import Assignment, Parcel
 from hashbench.sweep.events import Event
+from hashbench.sweep.executors.base import Executor
 
 
-class LocalWorkers:
+class LocalExecutor(Executor):
     """A fixed number of worker processes. One that crashes is replaced, since its run may be another's turn."""
 
     def __init__(self, assignment: Assignment, n_workers: int) -> None:
+        super().__init__(assignment, n_workers)
         context = multiprocessing.get_context("spawn")  # a fork would carry torch's thread pools along
-        self._context, self._assignment = context, assignment
-        self.stop: StopEvent = context.Event()
-        self.events: Queue[Event] = context.Queue()
-        self._n_workers = n_workers
+        self._context, self._parcel = context, Parcel.of(assignment)
+        self._stop: StopEvent = context.Event()
+        self._events: Queue[Event] = context.Queue()
         self._processes: list[BaseProcess] = []
 
     def start(self) -> None:
-        """Starts the workers."""
-        for index in range(self._n_workers):
+        for index in range(self.n_workers):
             self._processes.append(self._started(index))
 
-    def _started(self, index: int) -> BaseProcess:
-        process = self._context.Process(
-            target=work, args=(self._assignment, index, self.stop, self.events, os.getpid()), name=f"worker-{index}"
-        )
-        process.start()
-        return process
+    def event(self, wait_s: float) -> Event | None:
+        with contextlib.suppress(queue.Empty):
+            return self._events.get(timeout=wait_s)
+        return None
 
-    @property
-    def alive(self) -> bool:
-        """Whether any worker still runs."""
-        return any(process.is_alive() for process in self._processes)
+    def ended(self) -> bool:
+        return self._events.empty() and not any(process.is_alive() for process in self._processes)
 
-    def crashed(self) -> list[tuple[int, int]]:
-        """(process id, exit code) of the workers that ended badly and were not replaced yet."""
-        return [(p.pid or 0, p.exitcode) for p in self._processes if p.exitcode not in (None, 0)]
-
-    def replace(self) -> None:
-        """Starts a worker for each that ended badly."""
+    def replace_crashed(self) -> list[str]:
+        crashes = []
         for index, process in enumerate(self._processes):
-            if process.exitcode not in (None, 0) and not self.stop.is_set():
+            if process.exitcode not in (None, 0) and not self._stop.is_set():
+                crashes.append(f"worker {process.pid or 0} ended with code {process.exitcode}")
                 self._processes[index] = self._started(index)
+        return crashes
 
-    def end(self, patience_s: float) -> None:
-        """Asks all to stop at their next step, and kills what has not stopped in time."""
-        self.stop.set()
+    def stop(self, patience_s: float) -> None:
+        self._stop.set()
         deadline = time.monotonic() + patience_s
         for process in self._processes:
             process.join(max(0.0, deadline - time.monotonic()))
@@ -62,10 +57,17 @@ class LocalWorkers:
                 process.kill()
                 process.join()
 
+    def _started(self, index: int) -> BaseProcess:
+        arguments = (self._parcel, index, self._stop, self._events, os.getpid())
+        process = self._context.Process(target=work, args=arguments, name=f"worker-{index}")
+        process.start()
+        return process
 
-def work(assignment: Assignment, index: int, stop: StopEvent, events: Queue[Event], parent: int) -> None:
+
+def work(parcel: Parcel, index: int, stop: StopEvent, events: Queue[Event], parent: int) -> None:
     """The life of a worker process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides what it means
+    assignment = parcel.open()
     if assignment.gpus:  # torch looks at this when CUDA is first used, which is later
         os.environ["CUDA_VISIBLE_DEVICES"] = assignment.gpus[index % len(assignment.gpus)]
     from hashbench.sweep.worker import Worker

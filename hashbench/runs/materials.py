@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any, TypedDict
 import numpy as np
 from filelock import FileLock
 
+from hashbench.atomic import atomic_write
 from hashbench.coders.base import Coder
 from hashbench.coders.bloom import Bloom
 from hashbench.coders.registry import make_coder
@@ -20,12 +21,9 @@ from hashbench.coders.vocabulary import Vocabulary
 from hashbench.data.corpus import Corpus, prepare
 from hashbench.data.sources import open_sources
 from hashbench.embeddings.base import Template
-from hashbench.experiment.load import Loaded
 from hashbench.experiment.models import ResolvedModel, needs_corpus
-from hashbench.tasks.base import Task
-from hashbench.tasks.catalogue import find_task, own_task, under_protocol
+from hashbench.tasks.base import LocatedTask
 from hashbench.tasks.items import LinkSet, item_kind
-from hashbench.tasks.locate import locate_task
 from hashbench.tasks.perturbed import PerturbedTask, perturb_task
 from hashbench.tasks.text import TaskData
 from hashbench.text.pieces import PieceTokenizer
@@ -65,30 +63,31 @@ class Texts:
 class Materials:
     """Makes each thing once and keeps it while the worker lives."""
 
-    def __init__(self, loaded: Loaded, sources: tuple[str, ...], cache: Path) -> None:
-        self._loaded = loaded
-        self._sources = open_sources(sources, loaded.folder)
+    def __init__(self, sources: Sequence[str], cache: Path, tasks: Iterable[LocatedTask] = ()) -> None:
+        """`sources`: "hub", "builtin" or absolute folders; `tasks`: those whose data are asked for."""
+        self._sources = open_sources(sources)
+        self._tasks = {task.task.name: task for task in tasks}
         self.cache = cache
         self._texts: dict[str, Texts] = {}
         self._data: dict[str, Any] = {}
         self._perturbed: dict[str, PerturbedTask] = {}
 
-    def task(self, name: str) -> Task:
-        """A task of the experiment by its name."""
-        entry = self._loaded.task_entry(name)
-        task = find_task(name) if entry is None else own_task(entry, self._loaded.folder)
-        return under_protocol([task], self._loaded.experiment.task_blocks, self._loaded.folder)[0]
-
     def data(self, name: str) -> Any:
         """The data of a task of any kind; only the last one is kept, since runs come task by task."""
         if name not in self._data:
-            self._data = {name: locate_task(self.task(name), self._sources).load()}
+            self._data = {name: self._tasks[name].load()}
         return self._data[name]
 
     def task_data(self, name: str) -> TaskData:
         """The data of a task of texts."""
         data = self.data(name)
-        assert isinstance(data, TaskData)  # page-link sets come from `links`
+        assert isinstance(data, TaskData)  # the plan has paired it
+        return data
+
+    def links(self, name: str) -> LinkSet:
+        """A page-link set, or a corpus as items."""
+        data = self.data(name)
+        assert isinstance(data, LinkSet)  # the plan has paired it
         return data
 
     def perturbed(self, name: str, asked: Mapping[str, Any], words: Mapping[str, Any] | None) -> PerturbedTask:
@@ -104,12 +103,6 @@ class Materials:
         names = [corpus["name"] for corpus in words["corpora"]]
         options = {key: words[key] for key in ("max_documents", "first_chunk_only")}
         return prepare(names, self._sources, WordTokenizer(), self.cache / "corpora", **options).types
-
-    def links(self, name: str) -> LinkSet:
-        """A page-link set, or a corpus as items."""
-        data = self.data(name)
-        assert isinstance(data, LinkSet)  # the plan has paired it
-        return data
 
     def bloom(self, model: ResolvedModel, links: LinkSet) -> Bloom:
         """The coder of a model of items, fitted on a page-link set."""
@@ -170,7 +163,10 @@ def fit_once(coder: Coder, identity: object, fit: Callable[[], None], folder: Pa
                 coder.restore(dict(state))
             return
         fit()
-        half = path.with_suffix(".part")
-        with half.open("wb") as file:
-            np.savez(file, **coder.state())  # type: ignore[arg-type]  # mistakes the arrays for allow_pickle
-        half.replace(path)
+        save_state(coder, path)
+
+
+def save_state(coder: Coder, path: Path) -> None:
+    """Writes what a coder was fitted to, whole or not at all."""
+    with atomic_write(path) as part, part.open("wb") as file:
+        np.savez(file, **coder.state())  # type: ignore[arg-type]  # mistakes the arrays for allow_pickle

@@ -1,0 +1,125 @@
+"""An experiment whose models are resolved and whose data are located, and the parts of a run's spec made of them.
+
+The parts are plain values, the same from the file as from the database.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hashbench.coders.registry import make_coder
+from hashbench.data.documents import CorpusSource
+from hashbench.data.weights import RANDOM, locate_weights
+from hashbench.embeddings.base import Embedding, ModelSpec
+from hashbench.embeddings.registry import embedding_arguments
+from hashbench.experiment.models import ResolvedModel, needs_corpus
+from hashbench.experiment.schema import Experiment
+from hashbench.tasks.base import LocatedTask
+from hashbench.text.pieces import PieceTokenizer
+from hashbench.text.tokenizers import make_tokenizer
+
+
+@dataclass(frozen=True)
+class ResolvedExperiment:
+    """All that the runs of an experiment are made of."""
+
+    experiment: Experiment
+    models: Mapping[str, ResolvedModel]  # by label, in the order of the file
+    baseline: ResolvedModel  # need not be among the models
+    tasks: tuple[LocatedTask, ...]
+    corpora: Mapping[str, CorpusSource]  # by name
+    sources: tuple[str, ...]  # "hub", "builtin" or folders, in order
+    _blocks: dict[str, dict[str, Any]] = field(default_factory=dict, repr=False)  # a BPE file is read for one
+
+    def model(self, label: str) -> ResolvedModel:
+        """The model of a label; any other than those of the models is the baseline's."""
+        return self.models[label] if label in self.models else self.baseline
+
+    def model_block(self, model: ResolvedModel) -> dict[str, Any]:
+        """What a model is: its tokenizer and coder by their recipes, published weights by their content.
+
+        Its name is not part of it, so that two labels of one thing share their runs.
+        """
+        if model.label not in self._blocks:
+            self._blocks[model.label] = _model_block(model, self.experiment.encoder)
+        return self._blocks[model.label]
+
+    def corpus_block(self, model: ResolvedModel) -> dict[str, Any] | None:
+        """The text that a model is made from; None for one that learns nothing from corpora."""
+        if not needs_corpus(model.spec):
+            return None
+        return {
+            "corpora": self.fingerprints(model.pretrain.corpora),
+            "max_documents": model.pretrain.max_documents,
+            "first_chunk_only": model.pretrain.first_chunk_only,
+        }
+
+    def fingerprints(self, names: tuple[str, ...]) -> list[dict[str, str]]:
+        """Corpora by name and fingerprint."""
+        return [{"name": name, "fingerprint": self.corpora[name].fingerprint} for name in dict.fromkeys(names)]
+
+
+def task_block(task: LocatedTask) -> dict[str, Any]:
+    """A task of the suite by its name; an own data set by its columns and metric too, but never by its path."""
+    if not task.task.is_own:
+        return {"name": task.task.name}
+    return {
+        "name": task.task.name,
+        "text": list(task.task.text),
+        "label": task.task.label,
+        "metric": task.task.select_metric,
+    }
+
+
+def weights_setting(spec: ModelSpec) -> dict[str, Any]:
+    """The name of published weights, for tables: the identity has their content."""
+    if spec.training.weights is None or spec.training.weights == RANDOM:
+        return {}
+    return {"settings": {"weights": locate_weights(spec.training.weights).shown}}
+
+
+def _model_block(model: ResolvedModel, size: str) -> dict[str, Any]:
+    spec, objective = model.spec, model.spec.training.objective
+    tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
+    if isinstance(tokenizer, PieceTokenizer) and tokenizer.needs_training:
+        tokenizer.vocabulary_size = model.pretrain.vocabulary_size  # what is derived has its recipe in the identity
+    weights: object = spec.training.weights
+    if spec.training.weights is not None and spec.training.weights != RANDOM:
+        weights = {"sha256": locate_weights(spec.training.weights).fingerprint()}
+    block = {
+        "embedding": spec.embedding.family.__qualname__,
+        "embedding_args": embedding_arguments(spec),
+        "tokenizer": tokenizer.recipe(),
+        "coder": make_coder(spec.code.coder, **spec.code.args).recipe(),
+        "encoder": {"kind": spec.encoder.kind, "size": size, **spec.encoder.args},
+        "objective": None if objective is None else {"kind": objective, **spec.training.args},
+        "pooling": spec.head.pooling,
+        "dense_head": spec.head.dense,
+        "dense_dropout": spec.head.dense_dropout,
+        "weights": weights,
+        "template": asdict(spec.text.template),
+        "version": spec.version,
+        "code": own_code(spec.embedding.family),
+    }
+    return plain(block)
+
+
+def plain(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Tuples as lists, as they come back from the database."""
+    copied: dict[str, Any] = json.loads(json.dumps(values))
+    return copied
+
+
+def own_code(embedding: type[Embedding]) -> str | None:
+    """SHA-256 of the file of a user's own embedding; None for one of the suite, whose `version` speaks for it."""
+    source = Path(inspect.getfile(embedding)).resolve()
+    package = Path(__file__).resolve().parents[1]
+    if source.is_relative_to(package):
+        return None
+    return hashlib.sha256(source.read_bytes()).hexdigest()

@@ -1,0 +1,1 @@
+"""Kinds of run, one file each."""

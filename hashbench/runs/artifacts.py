@@ -1,0 +1,57 @@
+"""Where runs leave the files that other runs, exports and people read."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from hashbench.store.result import Artifact
+
+
+@dataclass(frozen=True)
+class ModelFiles:
+    """The files of one trained model."""
+
+    folder: Path
+
+    @property
+    def weights(self) -> Path:
+        """Weights of embedding and encoder."""
+        return self.folder / "weights.safetensors"
+
+    @property
+    def head(self) -> Path:
+        """Weights of the head."""
+        return self.folder / "head.safetensors"
+
+    @property
+    def coder(self) -> Path:
+        """The items and maps of a coder that was fitted on items."""
+        return self.folder / "coder.npz"
+
+
+@dataclass(frozen=True)
+class ArtifactFolder:
+    """The files of all runs below one cache folder."""
+
+    cache: Path
+
+    @property
+    def root(self) -> Path:
+        """The folder to which the store's artifact URLs are relative."""
+        return self.cache / "artifacts"
+
+    def files(self, run_id: str) -> ModelFiles:
+        """The files that a run leaves for good."""
+        return ModelFiles(self.root / run_id)
+
+    def waiting(self, run_id: str) -> ModelFiles:
+        """The files that a run leaves until the runs that wait for it are done."""
+        return ModelFiles(self.cache / "finetuned" / run_id)
+
+    def stored(self, kind: str, path: Path) -> Artifact:
+        """A file under the root as the store names it."""
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return Artifact(kind, path.relative_to(self.root).as_posix(), path.stat().st_size, digest)

@@ -1,0 +1,136 @@
+"""What a run is, and what a kind of run says about itself.
+
+A kind is a file of this folder that ends in `KIND`, an object of a class derived from `RunKind`. Nothing else in the
+program knows the kinds by name.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from hashbench.experiment.identity import run_id
+from hashbench.experiment.models import ResolvedModel
+from hashbench.experiment.resolved import ResolvedExperiment, plain, task_block
+from hashbench.runs.artifacts import ArtifactFolder
+from hashbench.runs.materials import Materials
+from hashbench.runs.timing import training_seconds
+from hashbench.store.result import Result
+from hashbench.tasks.base import LocatedTask
+from hashbench.training.machine import Machine
+
+
+@dataclass(frozen=True)
+class Run:
+    """The smallest unit of work with a result."""
+
+    id: str  # sha256 of the canonical spec
+    kind: str  # stored name of its kind
+    model: str  # label in the experiment; the name of a trivial baseline in its runs
+    encoder: str  # size
+    spec: dict[str, Any]  # everything a worker needs but paths
+    task: str | None = None
+    seed: int | None = None
+    needs: tuple[str, ...] = ()  # ids of the runs that must be done before
+    data_fingerprint: str | None = None  # of the task's data
+    metric: str | None = None  # what the experiment's own table reads from this run
+    split: str | None = None
+
+
+@dataclass(frozen=True)
+class Workplace:
+    """What the runs of one worker share."""
+
+    resolved: ResolvedExperiment
+    runs: Mapping[str, Run]  # of the experiment, by id
+    materials: Materials
+    artifacts: ArtifactFolder
+
+    def model(self, run: Run) -> ResolvedModel:
+        """The model of a run, under the recipe of its task where it has one."""
+        model = self.resolved.model(run.model)
+        return model if run.task is None else model.for_task(run.task)
+
+    def is_needed(self, run: Run) -> bool:
+        """Whether another run of the experiment waits for this one."""
+        return any(run.id in other.needs for other in self.runs.values())
+
+
+class RunKind(ABC):
+    """One kind of run: which runs an experiment has of it, and how they are carried out, shown and estimated."""
+
+    name: ClassVar[str]  # as it is stored
+    order: ClassVar[int]  # place in the plan; the kinds of the suite stand at 10, 20 ... 60
+    measures_time: ClassVar[bool] = False  # then runs come after all others, by one worker, on a quiet machine
+    several_devices: ClassVar[bool] = False  # whether a run may use as many devices as the experiment gives it
+    is_tracked: ClassVar[bool] = False  # whether Weights & Biases shows it while it runs
+    is_training: ClassVar[bool] = False  # then the error of one kind's estimates tells of the others
+
+    @abstractmethod
+    def planned(self, resolved: ResolvedExperiment) -> Iterable[Run]:
+        """The runs of an experiment, in their order."""
+
+    @abstractmethod
+    def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
+        """The result of a run; an empty one from all devices but the first.
+
+        Raises `Interrupted` when asked to stop; any other error is the run's failure.
+        """
+
+    @abstractmethod
+    def seconds(self, run: Run, rows: int) -> float:
+        """A rough estimate of its time from its spec and the training rows of its task."""
+
+    def headline(self, result: Result) -> str:
+        """The number that a finished run is shown with: its first score at the best evaluation, if it has one."""
+        best = {metric.name: metric.value for metric in result.metrics}.get("best_step")
+        for metric in result.metrics:
+            is_score = metric.split not in ("", "train") and not metric.name.startswith("learning_rate=")
+            if metric.step == best and is_score and metric.value is not None:
+                return f"{metric.name} {100 * metric.value:.1f}"
+        return ""
+
+    def temporary_files(self, run: Run, artifacts: ArtifactFolder) -> list[Path]:
+        """Files that only other runs of the sweep need; with `keep_weights: none` they go when it is done."""
+        return []
+
+    def make(
+        self,
+        resolved: ResolvedExperiment,
+        label: str,
+        spec: Mapping[str, Any],
+        *,
+        task: LocatedTask | None = None,
+        seed: int | None = None,
+        needs: tuple[str, ...] = (),
+    ) -> Run:
+        """A run of this kind; the spec gets the kind and the task."""
+        whole: dict[str, Any] = {"kind": self.name, **spec}
+        about: dict[str, str] = {}
+        if task is not None:
+            whole |= {"task": task_block(task), "data": task.fingerprint}
+            about = {
+                "task": task.task.name,
+                "data_fingerprint": task.fingerprint,
+                "metric": task.task.select_metric,
+                "split": task.task.report_splits[0],
+            }
+        whole = plain(whole)
+        size = resolved.experiment.encoder
+        return Run(run_id(whole), self.name, label, size, whole, seed=seed, needs=needs, **about)
+
+
+class TrainingKind(RunKind):
+    """A kind of run that trains a model."""
+
+    several_devices = is_tracked = is_training = True
+
+    @abstractmethod
+    def tokens(self, run: Run, rows: int) -> float:
+        """Tokens that the training reads."""
+
+    def seconds(self, run: Run, rows: int) -> float:
+        return training_seconds(run.spec["model"]["encoder"], self.tokens(run, rows))

@@ -1,0 +1,100 @@
+"""Measurement of a model's size, time and memory, in turn with the baseline on one device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from filelock import FileLock
+
+from hashbench.efficiency.measure import Candidate, Setting, device_of, measure
+from hashbench.experiment.identity import device_block
+from hashbench.experiment.models import ResolvedModel
+from hashbench.experiment.resolved import ResolvedExperiment, task_block
+from hashbench.experiment.schema import Efficiency as Asked
+from hashbench.runs.base import Run, RunKind, Workplace
+from hashbench.runs.materials import Materials
+from hashbench.store.result import Result
+from hashbench.training.machine import Machine
+
+# What of the recipes a measurement depends on.
+OF_PRETRAINING, OF_FINETUNING = {"logits", "precision"}, {"max_length", "pad_to_max", "precision"}
+TYPICAL_S = 60.0  # of a run of the example database
+
+
+class Efficiency(RunKind):
+    """Each model of an experiment that asks for it, beside the baseline."""
+
+    name = "efficiency"
+    order = 60
+    measures_time = True
+
+    def planned(self, resolved: ResolvedExperiment) -> Iterable[Run]:
+        experiment, baseline = resolved.experiment, resolved.baseline
+        chosen = experiment.efficiency_block
+        if chosen is None:
+            return []
+        common = {
+            "baseline": resolved.model_block(baseline),
+            "baseline_corpus": resolved.corpus_block(baseline),
+            "tasks": [{**task_block(task), "data": task.fingerprint} for task in resolved.tasks],
+            "efficiency": chosen.model_dump(),
+            "device": device_block(experiment.device),
+            "threads": experiment.threads,
+            "settings": {"baseline": baseline.label},
+        }
+        return [
+            self.make(resolved, model.label, {**common, **_of_model(resolved, model)})
+            for model in resolved.models.values()
+        ]
+
+    def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
+        """Parameters, bytes, times and memory."""
+        models = (place.model(run), place.resolved.baseline)
+        model, baseline = (candidate(each, place.materials) for each in models)
+        tasks = [place.materials.task_data(str(task["name"])) for task in run.spec["tasks"]]
+        cache = place.materials.cache
+        setting = Setting(run.encoder, Asked.model_validate(run.spec["efficiency"]), device_of(machine.device), cache)
+        cache.mkdir(parents=True, exist_ok=True)
+        with FileLock(cache / "measuring.lock"):  # two measurements at once would time each other
+            return Result(metrics=measure(model, baseline, tasks, setting))
+
+    def seconds(self, run: Run, rows: int) -> float:
+        return TYPICAL_S
+
+
+def _of_model(resolved: ResolvedExperiment, model: ResolvedModel) -> dict[str, Any]:
+    """The model's own part of a spec; the baseline's recipes stand in it where they differ from the model's."""
+    recipes, others = _recipes(model), _recipes(resolved.baseline)
+    return {
+        "model": resolved.model_block(model),
+        "corpus": resolved.corpus_block(model),
+        **recipes,
+        **{f"baseline_{block}": values for block, values in others.items() if values != recipes[block]},
+    }
+
+
+def _recipes(model: ResolvedModel) -> dict[str, dict[str, Any]]:
+    """The parts of a model's recipes that a measurement depends on, by block."""
+    return {
+        "pretrain": model.pretrain.model_dump(include=OF_PRETRAINING),
+        "finetune": model.finetune.model_dump(include=OF_FINETUNING),
+    }
+
+
+def candidate(model: ResolvedModel, materials: Materials) -> Candidate:
+    """A model of the experiment as it is measured."""
+    texts = materials.texts(model)
+    return Candidate(
+        model.spec,
+        texts.tokenizer,
+        texts.coder,
+        texts.corpus,
+        texts.vocabulary_rows,
+        model.pretrain,
+        model.finetune,
+        texts.outputs,
+    )
+
+
+KIND = Efficiency()

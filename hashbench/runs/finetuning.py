@@ -1,0 +1,196 @@
+"""Fine-tuning of a model on a task of texts, from its pre-training, from published weights or from scratch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from hashbench.data.weights import RANDOM, locate_weights
+from hashbench.efficiency.parameters import count
+from hashbench.experiment.models import ResolvedModel
+from hashbench.experiment.resolved import ResolvedExperiment, weights_setting
+from hashbench.runs.artifacts import ModelFiles
+from hashbench.runs.base import Run, TrainingKind, Workplace
+from hashbench.runs.pretraining import KIND as PRETRAINING
+from hashbench.runs.pretraining import restore
+from hashbench.runs.results import notes_on, stored_points, stored_predictions
+from hashbench.store.result import Checkpoint, Metric, Predictions, Result
+from hashbench.tasks.base import LocatedTask
+from hashbench.tasks.text import TaskData
+from hashbench.tasks.text_batches import FinetuningData
+from hashbench.training.curves import Point
+from hashbench.training.evaluation import Outputs
+from hashbench.training.finetuning import Finetuned, Job, finetune, report_once, restore_best
+from hashbench.training.grid import best_learning_rate
+from hashbench.training.machine import Machine
+from hashbench.training.model import Model, build_model, load_published, save_weights
+from hashbench.training.recipe import precision_found
+
+TOKENS_PER_ROW = 40  # of an input, about GLUE's mean over its tasks; for estimates
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """A fine-tuning that was carried out: what it left, on which data, at which rate out of which that were tried."""
+
+    done: Finetuned
+    data: FinetuningData
+    rate: float
+    tried: list[Point]
+
+
+class Finetuning(TrainingKind):
+    """Each model on each task of texts with each seed."""
+
+    name = "finetune"
+    order = 30
+
+    def planned(self, resolved: ResolvedExperiment) -> Iterable[Run]:
+        """Seed by seed and task by task, so that a table fills for all models alike."""
+        return [
+            self.of(resolved, model, task, seed)
+            for seed in resolved.experiment.seeds
+            for task in resolved.tasks
+            if not task.task.kind.reads_items
+            for model in resolved.models.values()
+        ]
+
+    def of(self, resolved: ResolvedExperiment, model: ResolvedModel, task: LocatedTask, seed: int) -> Run:
+        """One fine-tuning, which waits for its model's pre-training."""
+        source = PRETRAINING.of(resolved, model)
+        spec = {
+            "model": resolved.model_block(model),
+            "corpus": resolved.corpus_block(model),
+            "pretrain": source.id if source else None,
+            "finetune": model.recipe(task.task.name).model_dump(),
+            "seed": seed,
+            "threads": resolved.experiment.threads,
+            **weights_setting(model.spec),
+        }
+        needs = (source.id,) if source else ()
+        return self.make(resolved, model.label, spec, task=task, seed=seed, needs=needs)
+
+    def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
+        """Stores every evaluation and the predictions of the best and the last."""
+        keeps, waits = place.resolved.experiment.keep_weights == "best", place.is_needed(run)
+        tuned = tune(run, place, machine, keep_best=keeps or waits)
+        points = [*tuned.tried, *tuned.done.points]
+        model = place.model(run)
+        predictions = final_predictions(tuned, points, model, machine)
+        if machine.rank > 0:
+            return Result()
+        artifacts = []
+        if keeps or waits:
+            files = place.artifacts.files(run.id) if keeps else place.artifacts.waiting(run.id)
+            save_best(tuned.done, files)
+            kinds = {"weights": files.weights, "head": files.head} if keeps else {}
+            artifacts = [place.artifacts.stored(kind, path) for kind, path in kinds.items()]
+        data = place.materials.task_data(str(run.task))
+        precision = precision_found(model.finetune.precision, machine.device)
+        return Result(
+            metrics=[*facts_of(run, tuned, data, place), *stored_points(points)],
+            predictions=predictions,
+            artifacts=artifacts,
+            notes={**notes_on(data), "precision_found": precision},
+        )
+
+    def tokens(self, run: Run, rows: int) -> float:
+        return float(rows_shown(run, rows) * TOKENS_PER_ROW)
+
+
+def rows_shown(run: Run, rows: int) -> int:
+    """Rows that a training on a task of `rows` training rows reads, repetitions counted."""
+    recipe = run.spec["finetune"]
+    return int(recipe["steps"] * recipe["batch_size"] if recipe["steps"] else recipe["epochs"] * rows)
+
+
+def tune(run: Run, place: Workplace, machine: Machine, *, keep_best: bool) -> Tuned:
+    """Fine-tunes a model on a task; `keep_best`: so that its best weights can be put back."""
+    model, task_data = place.model(run), place.materials.task_data(str(run.task))
+    job = Job(model.spec, model.finetune, int(run.seed or 0), keep_best)
+
+    def prepared(data: TaskData) -> tuple[Model, FinetuningData]:
+        return starting_model(run, place, machine), batches(data, run, place, machine)
+
+    rate, tried = best_learning_rate(job, lambda: prepared(task_data.held_out(seed=0)), machine)
+    built, data = prepared(task_data)
+    return Tuned(finetune(built, data, job, learning_rate=rate, machine=machine), data, rate, tried)
+
+
+def starting_model(run: Run, place: Workplace, machine: Machine) -> Model:
+    """The model a fine-tuning starts from: weights pre-trained here, published ones, or fresh ones without either."""
+    model, source = place.model(run), run.spec["pretrain"]
+    spec, seed = model.spec, run.seed if source is None else model.pretrain.seed
+    words = place.materials.texts(model).of_the_vocabulary(spec.text.template)
+    built = build_model(spec, run.encoder, seed=seed or 0, **words)
+    if source is not None:
+        return restore(built, place.runs[source], place, machine)
+    if spec.training.weights is not None and spec.training.weights != RANDOM:
+        load_published(built, locate_weights(spec.training.weights).read())
+    return built
+
+
+def batches(data: TaskData, run: Run, place: Workplace, machine: Machine) -> FinetuningData:
+    """A task's rows as the model of a run reads them."""
+    model = place.model(run)
+    texts, recipe = place.materials.texts(model), model.finetune
+    return FinetuningData(
+        data,
+        texts.tokenizer,
+        texts.coder,
+        template=model.spec.text.template,
+        batch_size=recipe.batch_size,
+        max_length=recipe.max_length,
+        pad_to_max=recipe.pad_to_max,
+        seed=int(run.seed or 0),
+        world_size=machine.devices,
+        rank=machine.rank,
+        folder=place.materials.cache,
+    )
+
+
+def facts_of(run: Run, tuned: Tuned, data: TaskData, place: Workplace) -> list[Metric]:
+    """What a table says beside the scores."""
+    done, model = tuned.done, place.model(run)
+    facts = [
+        Metric("best_step", done.best.step),
+        Metric("last_step", done.last.step),
+        Metric("steps_done", done.steps),
+        Metric("train_rows", len(data.splits["train"])),
+    ]
+    if run.spec["pretrain"] is None:  # else the pre-training has noted them
+        rows = place.materials.texts(model).vocabulary_rows
+        counts = count(model.spec, run.encoder, n_classes=data.n_outputs, vocabulary_rows=rows)
+        facts += [Metric("total_params", counts.total), Metric("emb_params", counts.embedding)]
+    return facts + ([Metric("learning_rate", tuned.rate)] if tuned.tried else [])
+
+
+def save_best(done: Finetuned, files: ModelFiles) -> None:
+    """Writes model and head as they were at the best evaluation."""
+    restore_best(done)
+    done.model.embedding.widen()
+    save_weights(done.model, files.weights)
+    save_weights(done.head, files.head)
+
+
+def final_predictions(
+    tuned: Tuned, points: list[Point], model: ResolvedModel, machine: Machine
+) -> list[Predictions]:
+    """Predictions of the best and the last evaluation; splits that are only reported are read once, with the best.
+
+    Their scores are added to the points.
+    """
+    done, data = tuned.done, tuned.data
+    best = dict(done.best.outputs)
+    if data.test_splits:
+        restore_best(done)
+        best |= report_once(done, data, points, machine, model.finetune.precision)
+    evaluated: dict[Checkpoint, Outputs] = {"best": best, "last": done.last.outputs}
+    return [
+        stored_predictions(split, checkpoint, values, data.targets(split))
+        for checkpoint, outputs in evaluated.items()
+        for split, values in outputs.items()
+    ]
+
+
+KIND = Finetuning()

@@ -1,0 +1,178 @@
+"""Training on hidden items, of page-link sets or of corpora, from scratch; and the scores of its test cases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from hashbench.atomic import atomic_write
+from hashbench.coders.bloom import Bloom, twins
+from hashbench.efficiency.parameters import count
+from hashbench.experiment.models import ResolvedModel
+from hashbench.experiment.resolved import ResolvedExperiment
+from hashbench.metrics.rankings import RECALLS, recall_at
+from hashbench.objectives.entities import EntityHead, entity_objective
+from hashbench.objectives.item_search import ItemSearch
+from hashbench.runs.artifacts import ArtifactFolder
+from hashbench.runs.base import Run, TrainingKind, Workplace
+from hashbench.runs.finetuning import rows_shown
+from hashbench.runs.results import notes_on, scored_metrics, stored_points, stored_predictions
+from hashbench.store.result import Artifact, Metric, Result
+from hashbench.tasks.base import Outputs
+from hashbench.tasks.catalogue import known_kinds
+from hashbench.tasks.item_batches import ItemData
+from hashbench.tasks.items import ItemKind, LinkSet, item_kind
+from hashbench.training.entities import Trained, output_matrix, test_entities, train_entities
+from hashbench.training.machine import Machine
+from hashbench.training.model import Model, build_model, save_weights
+from hashbench.training.recipe import pick_device, precision_found
+
+
+class ItemTraining(TrainingKind):
+    """Each model on each task of items with each seed."""
+
+    name = "entities"
+    order = 40
+
+    def planned(self, resolved: ResolvedExperiment) -> Iterable[Run]:
+        """Seed by seed and task by task, so that a table fills for all models alike."""
+        return [
+            self.make(
+                resolved,
+                model.label,
+                {
+                    "model": resolved.model_block(model),
+                    "pretrain": None,
+                    **task.task.kind.protocol_spec(task.task),
+                    "finetune": model.finetune.model_dump(),
+                    "seed": seed,
+                    "threads": resolved.experiment.threads,
+                },
+                task=task,
+                seed=seed,
+            )
+            for seed in resolved.experiment.seeds
+            for task in resolved.tasks
+            if task.task.kind.reads_items
+            for model in resolved.models.values()
+        ]
+
+    def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
+        """Tests the best weights, and stores ranks and right tokens of every case."""
+        model, links = place.resolved.model(run.model), place.materials.links(str(run.task))
+        coder = place.materials.bloom(model, links)
+        seed = int(run.seed or 0)
+        built, head = build_parts(model, run.encoder, coder, links, seed)
+        data = item_data(links, coder, head, model, seed, machine)
+        search = ItemSearch(coder.maps, coder.alpha, device=pick_device(machine.device))
+        trained = train_entities(built, head, data, model.finetune, seed=seed, search=search, machine=machine)
+        if machine.rank > 0:
+            return Result()
+        outputs, under = test_entities(trained, data, search, run.spec[links.task.kind.name]["beams"], machine)
+        targets, step = data.cases["test"].targets, trained.best.step
+        counts = count(model.spec, run.encoder, vocabulary_rows=coder.num_rows)
+        metrics = [
+            *scored_metrics(links.task, Outputs(outputs, targets), "test", step),
+            *beam_metrics(under, step),
+            *facts_of(trained, coder, targets, data.n_train),
+            Metric("total_params", counts.total),
+            Metric("emb_params", counts.embedding),
+            *stored_points(trained.points),
+        ]
+        validation = data.cases["validation"].targets
+        predictions = [
+            stored_predictions("test", "best", outputs, targets),
+            stored_predictions("validation", "best", trained.best.outputs["validation"], validation),
+            stored_predictions("validation", "last", trained.last.outputs["validation"], validation),
+        ]
+        keeps = place.resolved.experiment.keep_weights != "none"
+        return Result(
+            metrics=metrics,
+            predictions=predictions,
+            artifacts=saved(trained, coder, run, place.artifacts) if keeps else [],
+            notes={
+                **notes_on(links),
+                "precision_found": precision_found(model.finetune.precision, machine.device),
+            },
+        )
+
+    def tokens(self, run: Run, rows: int) -> float:
+        (items,) = [
+            kind.row_length(kind.block(**run.spec[kind.name])).items
+            for kind in known_kinds().values()
+            if isinstance(kind, ItemKind) and kind.block is not None and kind.name in run.spec
+        ]
+        return float(rows_shown(run, rows) * items * run.spec["model"]["coder"]["maps"])
+
+
+def build_parts(
+    model: ResolvedModel, size: str, coder: Bloom, links: LinkSet, seed: int
+) -> tuple[Model, EntityHead]:
+    """A fresh model and head for the items of a page-link set."""
+    built = build_model(model.spec, size, seed=seed, vocabulary_rows=coder.num_rows)
+    config = built.config
+    head = EntityHead(
+        config.dim,
+        output_matrix(built).shape[0],
+        coder.n_maps,
+        entity_objective(model.spec.training.args),
+        eps=config.eps,
+        special_items=coder.special_items,
+        next_sentence=item_kind(links.task).next_sentence(links.task),
+        row_counts=coder.token_counts(links.items.counts),
+    )
+    return built, head
+
+
+def item_data(
+    links: LinkSet, coder: Bloom, head: EntityHead, model: ResolvedModel, seed: int, machine: Machine
+) -> ItemData:
+    """Batches of a page-link set, or of a corpus as items."""
+    return item_kind(links.task).batches(
+        links,
+        coder.codes(),
+        objective=head.objective,
+        template=model.spec.text.template,
+        batch_size=model.finetune.batch_size,
+        seed=seed,
+        rank=machine.rank,
+        world_size=machine.devices,
+    )
+
+
+def beam_metrics(under: Mapping[int, np.ndarray], step: int) -> list[Metric]:
+    """Recall of the approximate search at each beam width, from the ranks (n,) under it."""
+    return [
+        Metric(f"rec@{k}", float(recall_at(k, ranks).mean()), split="test", step=step, condition=f"beam={beam}")
+        for beam, ranks in under.items()
+        for k in RECALLS
+    ]
+
+
+def facts_of(trained: Trained, coder: Bloom, targets: np.ndarray, train_pages: int) -> list[Metric]:
+    """What a table says beside the scores: steps, and the ceiling that shared buckets put on recall."""
+    hidden = twins(coder.maps)  # (N,): never ranked before another item
+    return [
+        Metric("best_step", trained.best.step),
+        Metric("last_step", trained.last.step),
+        Metric("steps_done", trained.steps),
+        Metric("train_rows", train_pages),
+        Metric("rec@1_ceiling", float(1 - hidden[targets].mean())),
+        Metric("inseparable_items", float(hidden.mean())),
+        Metric("coherence_violations", coder.violations),
+    ]
+
+
+def saved(trained: Trained, coder: Bloom, run: Run, artifacts: ArtifactFolder) -> list[Artifact]:
+    """Weights of model and head, and the coder's items and maps: all that a prediction needs."""
+    files = artifacts.files(run.id)
+    save_weights(trained.model, files.weights)
+    save_weights(trained.head, files.head)
+    with atomic_write(files.coder) as part, part.open("wb") as file:
+        np.savez_compressed(file, **coder.state())  # type: ignore[arg-type]  # mistakes the arrays for allow_pickle
+    paths = {"weights": files.weights, "head": files.head, "coder": files.coder}
+    return [artifacts.stored(kind, path) for kind, path in paths.items()]
+
+
+KIND = ItemTraining()
