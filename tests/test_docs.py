@@ -6,6 +6,7 @@ import itertools
 import re
 import shlex
 import shutil
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -19,7 +20,9 @@ from hashbench.data.sources import open_sources
 from hashbench.experiment.load import load_experiment
 from hashbench.experiment.models import resolve_models
 from hashbench.store.engine import open_store
+from hashbench.store.schema import metadata
 from hashbench.store.status import find_experiment, runs
+from hashbench.store.views import VIEWS
 from hashbench.tasks.catalogue import expand_tasks
 from hashbench.tasks.locate import load_task
 from tests.databases import compared
@@ -231,3 +234,24 @@ def test_the_packages_are_named() -> None:
 def test_a_page_fetches_nothing_from_elsewhere() -> None:
     for page in pages():
         assert not re.search(r"!\[[^]]*\]\(https?://", page.read_text()), page.name
+
+
+def queries() -> list[str]:
+    """The SQL of database.md."""
+    fences = re.findall(r"```sql\n(.*?)```", (DOCS / "database.md").read_text(), re.DOTALL) if DOCS.is_dir() else []
+    return [query.strip() for fence in fences for query in fence.split(";") if query.strip()]
+
+
+@pytest.mark.parametrize("query", queries())
+def test_a_query_of_the_docs_finds_rows(query: str) -> None:
+    rows = sqlite3.connect(f"file:{EXAMPLE}?mode=ro&immutable=1", uri=True).execute(query).fetchall()
+    assert rows or "hashformers_table_6" in query  # no experiment there has its models on word pieces
+
+
+def test_every_view_has_a_query_and_every_table_a_line() -> None:
+    text, asked = (DOCS / "database.md").read_text(), " ".join(queries())
+    for name in VIEWS:
+        assert f"`{name}`" in text, name
+        assert re.search(rf"FROM {name}\b", asked) or name in ("glue_scores", "provenance"), name
+    for name in set(metadata.tables) - {"setting", "alembic_version"}:
+        assert f"| `{name}` |" in text, name
