@@ -12,16 +12,18 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from hashbench.cli import dashboards, data, database, drawing
+from hashbench.cli import data, db
 from hashbench.cli.check import check
 from hashbench.cli.claims import report_claims
 from hashbench.cli.compare import compare
 from hashbench.cli.costs import costs
+from hashbench.cli.dashboard import dashboard
 from hashbench.cli.encode import encode
 from hashbench.cli.export import export
 from hashbench.cli.models import models
 from hashbench.cli.neighbours import neighbours
 from hashbench.cli.params import params
+from hashbench.cli.plot import plot
 from hashbench.cli.predict import predict
 from hashbench.cli.report import report
 from hashbench.cli.robustness import report_robustness
@@ -74,14 +76,14 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (
-    sweep, status, check, report, compare, schema, drawing.plot, params,
-    costs, encode, models, neighbours, export, predict, dashboards.dashboard,
+    sweep, status, check, report, compare, schema, plot, params,
+    costs, encode, models, neighbours, export, predict, dashboard,
 ):  # fmt: skip
     app.command()(command)
 app.command("report claims")(report_claims)
 app.command("report robustness")(report_robustness)
 app.add_typer(data.app, name="data")
-app.add_typer(database.app, name="db")
+app.add_typer(db.app, name="db")
 
 
 def _print_version(wanted: bool) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from hashbench.cli.options import EncoderSize, Format, TableFormat
+from hashbench.cli.options import Format, SizeOption, TableFormat
 
 
 def costs(
@@ -15,8 +15,8 @@ def costs(
     ] = None,
     words: Annotated[int, typer.Option(help="Words of the input whose multiply-adds are counted.", min=1)] = 128,
     encoder: Annotated[
-        EncoderSize, typer.Option(help="Size of the encoder of models that fix none.")
-    ] = EncoderSize.base,
+        SizeOption, typer.Option(help="Size of the encoder of models that fix none.")
+    ] = SizeOption.base,
     style: TableFormat = Format.text,
 ) -> None:
     """Memory of the token part and multiply-adds of a forward pass, from the models' shapes: ProFormer's table 1.

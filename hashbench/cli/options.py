@@ -59,7 +59,7 @@ class TextOrJson(StrEnum):
     json = "json"
 
 
-class EncoderSize(StrEnum):
+class SizeOption(StrEnum):
     """Sizes of the encoder."""
 
     tiny = "tiny"

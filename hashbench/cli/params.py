@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from hashbench.cli.options import EncoderSize, Format, TableFormat
+from hashbench.cli.options import Format, SizeOption, TableFormat
 from hashbench.cli.output import print_rows
 
 
@@ -15,8 +15,8 @@ def params(
         list[str] | None, typer.Argument(metavar="[MODEL]...", help="Models or groups; all if not given.")
     ] = None,
     encoder: Annotated[
-        EncoderSize, typer.Option(help="Size of the encoder of models that have none of their own.")
-    ] = EncoderSize.base,
+        SizeOption, typer.Option(help="Size of the encoder of models that have none of their own.")
+    ] = SizeOption.base,
     paper: Annotated[
         str | None, typer.Option(help="Only the models of this paper, counted in its frame; else each in its own.")
     ] = None,

@@ -12,7 +12,7 @@ from hashbench.export.writing import Sizes
 
 
 @dataclass(frozen=True)
-class Facts:
+class CardFacts:
     """What the store knows of a run."""
 
     spec: Mapping[str, Any]  # the run's
@@ -22,7 +22,7 @@ class Facts:
     origin: str  # experiment and database
 
 
-def model_card(config: Config, spec: ModelSpec, facts: Facts, sizes: Sizes) -> str:
+def model_card(config: Config, spec: ModelSpec, facts: CardFacts, sizes: Sizes) -> str:
     """The card as markdown."""
     parts = [
         f"# {config.name}" + (f" on {config.task}" if config.task else ""),
@@ -55,7 +55,7 @@ def _sizes(config: Config, spec: ModelSpec, sizes: Sizes) -> str:
     return "\n".join(rows) + f"\n\nWeights: {sizes.weight_bytes:,} bytes."
 
 
-def _training(config: Config, facts: Facts) -> list[str]:
+def _training(config: Config, facts: CardFacts) -> list[str]:
     lines = []
     if facts.pretrain is not None:
         recipe, corpora = facts.pretrain["pretrain"], facts.pretrain["corpus"]["corpora"]
@@ -76,7 +76,7 @@ def _training(config: Config, facts: Facts) -> list[str]:
     return lines
 
 
-def _scores(facts: Facts) -> str:
+def _scores(facts: CardFacts) -> str:
     rows = ["| split | metric | score |", "|---|---|---:|"]
     for row in facts.scores:
         value = row["reason"] if row["value"] is None else f"{row['value']:.4f}"

@@ -13,10 +13,10 @@ from hashbench.efficiency.parameters import count
 from hashbench.errors import InputError
 from hashbench.experiment.models import ResolvedModel, model_of
 from hashbench.experiment.tasks import task_of
-from hashbench.export.card import Facts, model_card
+from hashbench.export.card import CardFacts, model_card
 from hashbench.export.config import Config, spec_values
 from hashbench.export.encoding import Reader, experiment_of, fitted_reader
-from hashbench.export.writing import Sizes, Trained, write, write_card
+from hashbench.export.writing import Sizes, TrainedModel, write, write_card
 from hashbench.results import queries
 from hashbench.runs.finetuning import KIND as FINETUNING
 from hashbench.runs.pretraining import KIND as PRETRAINING
@@ -45,7 +45,7 @@ def export_run(db: str, prefix: str, folder: Path, data: Sequence[str] | None) -
         task = load_task(task_of(loaded, spec["task"]["name"]), open_sources(sources))
     size = loaded.experiment.encoder
     config = _config(run_id, size, model, reader, task)
-    trained = Trained(config, reader.model.spec, reader.tokenizer, reader.coder, weights[0], weights[1])
+    trained = TrainedModel(config, reader.model.spec, reader.tokenizer, reader.coder, weights[0], weights[1])
     sizes = _sizes(trained, model, write(trained, folder))
     write_card(folder, model_card(config, model.spec, _facts(store, run_id, loaded.experiment.name), sizes))
     return sizes
@@ -78,7 +78,7 @@ def _rows(reader: Reader) -> int | None:
     return reader.coder.num_rows if isinstance(reader.coder, Vocabulary) else None
 
 
-def _sizes(trained: Trained, model: ResolvedModel, weight_bytes: int) -> Sizes:
+def _sizes(trained: TrainedModel, model: ResolvedModel, weight_bytes: int) -> Sizes:
     rows = trained.coder.num_rows if isinstance(trained.coder, Vocabulary) else None
     size, n_outputs = trained.config.size, trained.config.n_outputs
     in_paper = count(model.spec, size, vocabulary_rows=rows)
@@ -86,12 +86,12 @@ def _sizes(trained: Trained, model: ResolvedModel, weight_bytes: int) -> Sizes:
     return Sizes(in_paper, deployed, weight_bytes)
 
 
-def _facts(store: Store, run_id: str, experiment: str) -> Facts:
+def _facts(store: Store, run_id: str, experiment: str) -> CardFacts:
     """What the card says of the run."""
     spec = run_spec(store, run_id)
     source = spec["pretrain"] if spec["kind"] == FINETUNING.name else run_id
     notes = next((each.notes for each in reversed(attempts(store, run_id)) if each.state == "done"), {})
-    return Facts(
+    return CardFacts(
         spec=spec,
         pretrain=None if source is None else run_spec(store, source),
         scores=[dict(row) for row in store.query(queries.BEST_SCORES_OF_RUN, id=run_id)],

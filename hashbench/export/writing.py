@@ -19,7 +19,7 @@ from hashbench.text.tokenizers import Tokenizer
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainedModel:
     """What a run left behind: the model, how it reads text, and its weights."""
 
     config: Config
@@ -39,7 +39,7 @@ class Sizes:
     weight_bytes: int
 
 
-def write(trained: Trained, folder: Path) -> int:
+def write(trained: TrainedModel, folder: Path) -> int:
     """Writes all but the card into an empty or new folder, whole or not at all; bytes of the weights.
 
     Raises:

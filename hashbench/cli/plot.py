@@ -61,6 +61,3 @@ def plot(
         note(f"not drawn: {name}: {reason}")
     for path in drawn.files:
         print(path)
-
-
-COMMANDS = [plot]

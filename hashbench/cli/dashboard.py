@@ -44,6 +44,3 @@ def dashboard(
             f"send the runs:          wandb sync {result.folder / 'wandb'}\n"
             "send everything:        the same command without --offline"
         )
-
-
-COMMANDS = [dashboard]
