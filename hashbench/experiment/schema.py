@@ -145,7 +145,7 @@ class ModelEntry(Strict):
 
 
 class ClaimEntry(Strict):
-    """A comparison of the user's own that `hashbench report --claims` decides; the grammar is that of the papers' claims (claims.md)."""
+    """A comparison of the user's own that `hashbench report claims` decides; the grammar is that of the papers' claims (claims.md)."""
 
     id: str = Field(min_length=1, description="unique among the claims; claims that differ in a last letter are folded")
     kind: str = Field(description="greater, difference_at_least, ratio_at_least, equal_within, interaction, ordering or count")
