@@ -16,7 +16,7 @@ STAMP := $(VENV)/.installed-$(INSTALL)
 # torch goes first and pinned, so that no other requirement can pull another build of it.
 TORCH := $(shell sed -n 's/^torch==/torch==/p' constraints.txt)
 
-.PHONY: quickstart test test-slow coverage mutants lint docs clean
+.PHONY: quickstart test test-slow test-services coverage mutants lint docs clean
 
 $(STAMP): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -42,6 +42,10 @@ test: $(STAMP)
 
 test-slow: $(STAMP)
 	$(BIN)/pytest -m slow
+
+# Tests against PostgreSQL and in Chromium; each is skipped, with the reason, where the program is not installed.
+test-services: $(STAMP)
+	$(BIN)/pytest -m services -rs
 
 # Lines that the tests run, subprocesses included; fails below 90 %.
 coverage: $(STAMP)

@@ -94,7 +94,8 @@ class Browser:
         return found
 
     def open(self, file: Path) -> None:
-        """Opens a file and waits until it is loaded."""
+        """Opens a file and waits until it is loaded; forgets what earlier pages said."""
+        self.events.clear()
         self.call("Page.navigate", url=file.resolve().as_uri())
         until = time.monotonic() + PATIENCE_S
         while not any(event["method"] == "Page.loadEventFired" for event in self.events):

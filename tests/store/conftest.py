@@ -79,7 +79,7 @@ def _wait(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
             time.sleep(0.05)
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.services)])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where a new database of either kind can be made: a path, or the URL of an empty database."""
     if request.param == "sqlite":

@@ -14,7 +14,10 @@ from tests.browser import Browser, find_chromium
 from tests.databases.made_up import World, build
 
 CHROMIUM = find_chromium()
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine (apt-get install chromium)")
+pytestmark = [
+    pytest.mark.services,
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine (apt-get install chromium)"),
+]
 EVIL = '</script><script>window.harmed=1</script><img src=x onerror="window.harmed=2">'
 MODELS = "[...document.querySelectorAll('#own-0 tbody:first-of-type tr[data-row] th')]"
 NAMES = f"{MODELS}.map(one => one.textContent.trim())"
