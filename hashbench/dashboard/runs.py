@@ -44,7 +44,7 @@ SIZES_OF_A_MODEL = {
 }
 
 Cells = tuple[str | float | None, ...]
-Grid = tuple[tuple[str, ...], tuple[Cells, ...]]  # a table as W&B shows it: names of columns, rows
+WandbGrid = tuple[tuple[str, ...], tuple[Cells, ...]]  # a table as W&B shows it: names of columns, rows
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class ShownRun:
     # (optimizer step, values by name), steps rising.
     history: tuple[tuple[int, Mapping[str, float]], ...] = ()
     summary: Mapping[str, str | float] = field(default_factory=dict)
-    tables: Mapping[str, Grid] = field(default_factory=dict)
+    tables: Mapping[str, WandbGrid] = field(default_factory=dict)
 
     def fingerprint(self) -> str:
         """Equal for runs that show the same, sha256."""
@@ -181,7 +181,7 @@ def _experiment(measured: Measured, table: Table, facts: Sequence[str]) -> Shown
     return ShownRun(_derived(EXPERIMENT, name), name, EXPERIMENT, name, (tag(name),), config, tables=grids)
 
 
-def _scores_grid(table: Table) -> Grid:
+def _scores_grid(table: Table) -> WandbGrid:
     """The experiment's own table in numbers, as printed: percent, counts whole, ms a sample, minutes."""
     columns = [" ".join(filter(None, (column.title, column.subtitle))) for column in table.columns]
     rows = []
@@ -195,7 +195,7 @@ def _scores_grid(table: Table) -> Grid:
     return ("model", "kind", "encoder", "settings", *columns), tuple(rows)
 
 
-def _sizes_grid(measured: Measured) -> Grid:
+def _sizes_grid(measured: Measured) -> WandbGrid:
     """Parameters, bytes, times and ratios of each model in their natural range; empty where not measured."""
     models = [(entry, _sizes(measured, entry)) for entry in measured.entries if entry.kind == "model"]
     names = [name for name in SIZES_OF_A_MODEL if any(name in sizes for _, sizes in models)]
