@@ -1,4 +1,4 @@
-"""Commands that show results elsewhere: dashboard."""
+"""`hashbench dashboard`: an experiment at Weights & Biases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command that draws figures."""
+"""`hashbench plot`: figures of an experiment as files."""
 
 from __future__ import annotations
 
@@ -52,12 +52,14 @@ def plot(
     Example: hashbench plot pareto tasks --experiment glue_tiny --format pdf --width single
     """
     from hashbench.cli.output import note
-    from hashbench.plots.main import plot as draw
+    from hashbench.plots.main import plot as draw_figures
     from hashbench.store.engine import open_store
 
     store = open_store(db, create=False, read_only=True)
-    drawn = draw(store, names or [], experiment=experiment, folder=folder, format=style.value, width=width.value)
-    for name, reason in drawn.left_out.items():
+    figures = draw_figures(
+        store, names or [], experiment=experiment, folder=folder, format=style.value, width=width.value
+    )
+    for name, reason in figures.left_out.items():
         note(f"not drawn: {name}: {reason}")
-    for path in drawn.files:
+    for path in figures.files:
         print(path)

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from matplotlib.figure import Figure
 
-from hashbench.cli.app import main
 from hashbench.errors import InputError
 from hashbench.plots.base import FigureData
 from hashbench.plots.main import plot
@@ -19,7 +18,7 @@ from hashbench.tables.request import ReportRequest
 from tests.databases.made_up import World, build
 
 EXAMPLE = Path(__file__).parents[2] / "results.db.example"
-TENTH = """
+DECILE = """
 SELECT AVG(value) AS value FROM scores_by_condition
 WHERE model = 'a5-l2' AND metric = 'rec@1' AND condition = 'tenth=2'
 """
@@ -104,28 +103,17 @@ def test_robustness_is_drawn_from_scores_under_rates() -> None:
     assert len(line.get_xdata()) == 4  # rates 0, 5, 10 and 20 %
 
 
-def test_tenths_are_drawn_by_frequency() -> None:
+def test_deciles_are_drawn_by_frequency() -> None:
     store = open_store(EXAMPLE, create=False, read_only=True)
     axes = plots()["deciles"].draw(FigureData(store, ReportRequest("superbloom_entities_tiny")))[0].figure.axes[0]
     line = next(line for line in axes.lines if line.get_marker() == handle_of("a5-l2").get_marker())
-    row = store.query(TENTH)[0]
+    row = store.query(DECILE)[0]
     assert line.get_ydata()[1] == pytest.approx(100 * row["value"])
 
 
 def test_shares_are_those_of_the_embedding(store: Store) -> None:
     texts = [text.get_text() for text in drawn(store, "shares").axes[0].texts]
     assert texts[0] == "31.0 %  of 124.6M"  # 38,603,520 of 124,645,632: bert-mlm at base
-
-
-def test_an_unknown_name_is_one_line_and_exit_code_2(
-    store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as left:
-        main(["plot", "paretto", "--db", store.name, "-o", str(tmp_path)])
-    assert left.value.code == 2
-    said = capsys.readouterr()
-    assert said.out == "" and said.err.count("\n") == 1
-    assert "no figure 'paretto'; did you mean 'pareto'?" in said.err
 
 
 def test_a_named_figure_without_data_is_wrong_input(store: Store, tmp_path: Path) -> None:
