@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -34,9 +35,9 @@ class Coder(ABC):
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Packed strings (bytes, offsets (n + 1,)) -> codes (n, c). Must be safe to call from several threads."""
 
-    @abstractmethod
     def recipe(self) -> dict[str, object]:
-        """Name and arguments as plain values."""
+        """Name and arguments as plain values: the attributes that are called like the constructor's parameters."""
+        return {"name": self.name} | {key: getattr(self, key) for key in inspect.signature(type(self)).parameters}
 
     def encode(self, strings: Sequence[str]) -> np.ndarray:
         """Strings -> codes (n, c)."""
@@ -53,7 +54,7 @@ class Coder(ABC):
         return codes
 
     def state(self) -> dict[str, np.ndarray]:
-        """What `fit` learned, as arrays."""
+        """What `fit` learned, as arrays by name, of any shape (n, ...)."""
         return {}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:  # noqa: B027

@@ -156,7 +156,7 @@ class Bloom(Coder):
         }
 
     def state(self) -> dict[str, np.ndarray]:
-        """Items as packed strings, and their maps."""
+        """Items as packed strings, and their maps (m, N)."""
         return {"blob": self._blob, "offsets": self._offsets, "maps": self.maps} if self.n_items else {}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
@@ -168,6 +168,7 @@ class Bloom(Coder):
         return np.arange(self.n_maps, dtype=np.int64) * self.n_buckets  # (m,): where each map's range begins
 
     def _of_stranger(self, item: bytes) -> np.ndarray:
+        """The bucket (m,) in each map of an item outside the vocabulary."""
         digest = int.from_bytes(hashlib.md5(item, usedforsecurity=False).digest()[:8], "little")
         keys = np.array([(digest + (j + 1) * GAMMA) % 2**64 for j in range(self.n_maps)], np.uint64)
         return (mix(keys) % np.uint64(self.n_buckets)).astype(np.int64)
@@ -208,7 +209,7 @@ def twins(maps: np.ndarray) -> np.ndarray:
 
 
 def separate(maps: np.ndarray, seed: int) -> int:
-    """Swaps in the last map, in place, until no two items share all buckets; the sizes of buckets stay.
+    """Swaps in the last of the maps (m, N), in place, until no two items share all buckets; the sizes of buckets stay.
 
     Gives back how many items still do after the last round: on a vocabulary hardly larger than alpha^2 some must.
     """

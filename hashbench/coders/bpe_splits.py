@@ -35,7 +35,7 @@ class SplitFeatures:
         return self._tokenizer.recipe()
 
     def features(self, blob: np.ndarray, offsets: np.ndarray) -> Features:
-        """Packed strings -> their features, ids ascending within a type."""
+        """Packed strings -> their features (m,), ids ascending within a type."""
         words = [blob[a:b].tobytes().decode() for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
         per_type: list[dict[int, float]] = []
         for start in range(0, len(words), BATCH):

@@ -27,7 +27,3 @@ class CodePoints(Coder):
         strings = [string.decode() for string in split(blob, offsets)]
         points = [ord(string) if len(string) == 1 else NO_CHARACTER for string in strings]
         return np.array(points, dtype=np.int64).reshape(-1, 1)
-
-    def recipe(self) -> dict[str, object]:
-        """The name: there is nothing to choose."""
-        return {"name": self.name}

@@ -78,7 +78,10 @@ def coherent_map(vectors: np.ndarray, alpha: int, before: np.ndarray | None = No
 def _nearest(
     nearness: np.ndarray, rest: np.ndarray, wanted: int, opener: int, before: np.ndarray | None
 ) -> tuple[np.ndarray, int]:
-    """The nearest items (`wanted` at most) that the constraint admits, filled up with others; how many others."""
+    """The nearest items (k,), `wanted` at most, that the constraint admits, filled up with others; how many others.
+
+    `nearness` (r,) and the items `rest` (r,) it speaks of; `before` (N,) as in `coherent_map`.
+    """
     wanted = min(wanted, int(np.isfinite(nearness).sum()))
     if wanted == 0:
         return np.zeros(0, np.int64), 0

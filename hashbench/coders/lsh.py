@@ -48,13 +48,13 @@ class _LshCoder(Coder):
         return {} if self.ngrams.ngrams is None else {"ngrams": self.ngrams.ngrams}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Take a dictionary that `state` gave."""
+        """Take a dictionary (features, 4) that `state` gave."""
         if self.needs_fit:
             self.ngrams.restore(state["ngrams"])
         self._draw()
 
     def features(self, blob: np.ndarray, offsets: np.ndarray) -> Features:
-        """Packed strings -> sparse features."""
+        """Packed strings -> sparse features (m,)."""
         if self.splits is not None:
             return self.splits.features(blob, offsets)
         if self.ngrams.ngrams is None:
@@ -128,7 +128,7 @@ class LshRows(_LshCoder):
 
     @cached_property
     def _eta(self) -> tuple[np.ndarray, np.ndarray]:
-        """eta laid out twice, so that no index wraps, in float64 and float32."""
+        """eta (D + N,), laid out so that no index wraps, in float64 and float32."""
         eta = np.random.RandomState(ROW_SEED).standard_normal(self._dimension)
         wrapped = np.concatenate([eta, eta[: self.num_buckets]])
         return wrapped, wrapped.astype(np.float32)

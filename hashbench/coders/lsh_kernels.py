@@ -11,12 +11,13 @@ import numpy as np
 from hashbench.text.compiled import compiled, compiled_fast
 
 BLOCK = 1024  # offsets scored at a time: 4 KB of float32 stay in the nearest cache
-ROUNDING = 2.0**-23  # twice float32's unit roundoff: covers rounded inputs, products and sums
+# Twice float32's unit roundoff: covers rounded inputs, products and sums.
+ROUNDING = 2.0**-23
 
 
 @compiled
 def exact_rolled(eta: np.ndarray, ids: np.ndarray, weights: np.ndarray, start: int, stop: int, offset: int) -> float:
-    """sum_f x[f] eta[f + offset] of the features start..stop."""
+    """sum_f x[f] eta[f + offset] of the features start..stop of (m,)."""
     score = 0.0
     for k in range(start, stop):
         score += weights[k] * eta[ids[k] + offset]
@@ -70,7 +71,7 @@ def first_best(
     maxima: np.ndarray,
     margin: float,
 ) -> int:
-    """The first offset of the largest exact score, among the blocks whose screened maximum comes within the margin."""
+    """The first offset of the largest exact score, of the blocks (b, 3) whose maximum (b,) comes within the margin."""
     threshold = maxima.max() - margin
     best, best_score = 0, -np.inf
     for b in range(len(blocks)):
@@ -113,7 +114,7 @@ def best_offsets(
 
 @compiled
 def exact_plane(planes: np.ndarray, ids: np.ndarray, weights: np.ndarray, start: int, stop: int, j: int) -> float:
-    """x . r^j of the features start..stop."""
+    """x . r^j of the features start..stop of (m,)."""
     score = 0.0
     for k in range(start, stop):
         score += weights[k] * planes[ids[k], j]

@@ -34,7 +34,7 @@ def digests(blob: np.ndarray, offsets: np.ndarray, key: bytes) -> np.ndarray:
 
 
 def _by_hashlib(strings: list[bytes], inner: bytes, outer: bytes) -> np.ndarray:
-    """The same without a compiler."""
+    """The same (n, 16) without a compiler."""
     first, second = (hashlib.md5(pad, usedforsecurity=False) for pad in (inner, outer))
     out = bytearray()
     for string in strings:
@@ -60,10 +60,6 @@ class Md5Bits(Coder):
         """Packed strings -> packed bits (n, 16)."""
         return digests(blob, offsets, self.md_key.encode())
 
-    def recipe(self) -> dict[str, object]:
-        """Name and key."""
-        return {"name": self.name, "md_key": self.md_key}
-
 
 class Md5Rows(Coder):
     """Row `first_row` + (HMAC-MD5 as a big-endian number) mod `num_buckets`."""
@@ -85,10 +81,6 @@ class Md5Rows(Coder):
         base = np.uint64(2**64 % self.num_buckets)  # a product of two remainders stays below 2^62
         bucket = (halves[:, 0] % n * base + halves[:, 1] % n) % n
         return (bucket.astype(np.int64) + self.first_row)[:, None]
-
-    def recipe(self) -> dict[str, object]:
-        """Name and arguments."""
-        return {"name": self.name, "num_buckets": self.num_buckets, "md_key": self.md_key, "first_row": self.first_row}
 
 
 def checked_key(key: str) -> str:

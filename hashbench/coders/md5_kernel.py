@@ -15,7 +15,7 @@ START = np.array([0x67452301, 0xEFCDAB89, 0x98BADCFE, 0x10325476], dtype=np.uint
 
 @compiled
 def compress(state: np.ndarray, words: np.ndarray) -> None:
-    """One block of 16 little-endian words into the state (4,) uint32, in place."""
+    """One block of little-endian words (n,), n = 16, into the state (4,) uint32, in place."""
     a, b, c, d = state[0], state[1], state[2], state[3]
     for i in range(64):
         turn = i >> 4
@@ -39,7 +39,7 @@ def compress(state: np.ndarray, words: np.ndarray) -> None:
 
 @compiled
 def load_block(data: np.ndarray, start: int, stop: int, words: np.ndarray) -> None:
-    """Bytes data[start:stop], at most 64, into 16 little-endian words; the rest is zero."""
+    """Bytes start..stop, at most 64, of `data` (n,) into 16 little-endian words; the rest is zero."""
     words[:] = 0
     for i in range(stop - start):
         words[i >> 2] |= np.uint32(data[start + i]) << np.uint32(8 * (i & 3))
@@ -47,7 +47,7 @@ def load_block(data: np.ndarray, start: int, stop: int, words: np.ndarray) -> No
 
 @compiled
 def finish_message(data: np.ndarray, start: int, stop: int, before: int, state: np.ndarray, words: np.ndarray) -> None:
-    """The message data[start:stop] behind `before` bytes already hashed, with MD5's padding."""
+    """The message start..stop of `data` (n,) behind `before` bytes already hashed, with MD5's padding."""
     while stop - start >= 64:
         load_block(data, start, start + 64, words)
         compress(state, words)
@@ -67,7 +67,7 @@ def finish_message(data: np.ndarray, start: int, stop: int, before: int, state: 
 
 @compiled
 def hmac_md5(blob: np.ndarray, offsets: np.ndarray, inner: np.ndarray, outer: np.ndarray) -> np.ndarray:
-    """Packed strings and the two padded keys (64,) -> uint8 (n, 16)."""
+    """Packed strings and the two padded keys of 64 bytes -> uint8 (n, 16)."""
     words = np.zeros(16, dtype=np.uint32)
     keyed = np.zeros((2, 4), dtype=np.uint32)  # the states behind the two padded keys
     keyed[:] = START

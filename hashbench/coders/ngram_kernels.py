@@ -27,7 +27,7 @@ def place(low: np.uint64, high: np.uint64, shift: np.uint64) -> int:
 
 @compiled
 def decode(blob: np.ndarray, start: int, stop: int, points: np.ndarray) -> int:
-    """Code points + 1 of a UTF-8 string into `points`; their number."""
+    """Code points + 1 of a UTF-8 string in `blob` (b,) into `points` (n,); their number."""
     n = 0
     while start < stop:
         point, width = code_point(blob, start)
@@ -49,7 +49,10 @@ def key_from(low: np.uint64, high: np.uint64, point: np.uint64, length: int) -> 
 def count_into(
     blob: np.ndarray, offsets: np.ndarray, counts: np.ndarray, first: int, keys: np.ndarray, sums: np.ndarray, used: int
 ) -> tuple[int, int]:
-    """Count the n-grams of types from `first` on -> (the type to go on with, slots used). Stops when half full."""
+    """Count the n-grams of types from `first` on -> (the type to go on with, slots used). Stops when half full.
+
+    `keys` (s, 2) and `sums` (s,) are the table.
+    """
     n_slots = len(sums)
     mask = n_slots - 1
     shift = np.uint64(64 - int(np.round(np.log2(n_slots))))
@@ -77,7 +80,7 @@ def count_into(
 
 @compiled
 def reinsert(keys: np.ndarray, sums: np.ndarray, new_keys: np.ndarray, new_sums: np.ndarray) -> None:
-    """Move a table into a larger one."""
+    """Move a table, keys (s, 2) and sums (s,), into a larger one."""
     mask = len(new_sums) - 1
     shift = np.uint64(64 - int(np.round(np.log2(len(new_sums)))))
     for old in range(len(sums)):
@@ -135,7 +138,7 @@ def fill_lookup(ngrams: np.ndarray, lookup: np.ndarray) -> None:
 
 @compiled
 def find_in(points: np.ndarray, n: int, lookup: np.ndarray, shift: np.uint64, found: np.ndarray) -> int:
-    """Ranks of the known n-grams of a decoded string into `found`, with repeats; their number."""
+    """Ranks of the known n-grams of a decoded string (n,) into `found` (m,), with repeats; their number."""
     mask, m = len(lookup) - 1, 0
     for i in range(n):
         low, high = np.uint64(0), np.uint64(0)
@@ -153,7 +156,7 @@ def find_in(points: np.ndarray, n: int, lookup: np.ndarray, shift: np.uint64, fo
 
 @compiled
 def sort_short(values: np.ndarray) -> None:
-    """Sort in place; insertion sort, since most words have few n-grams."""
+    """Sort (n,) in place; insertion sort, since most words have few n-grams."""
     if len(values) > 64:
         values.sort()
         return

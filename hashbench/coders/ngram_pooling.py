@@ -19,6 +19,7 @@ from hashbench.coders.md5 import checked_count
 from hashbench.coders.ngram_pooling_kernels import pooled
 from hashbench.coders.vocabulary import split
 from hashbench.errors import InputError
+from hashbench.splitmix import GAMMA, mix
 from hashbench.text.compiled import use_numba
 from hashbench.text.unicode import pack
 
@@ -26,8 +27,6 @@ ORDERS, MODULUS = 3, 1_000_000_007  # N and B (section 3.2)
 BASE = 257  # of the rolling hash: no two n-grams of bytes collide, since 257^3 < B
 SEED = 42  # the random state
 MARKER = "##"  # of a word piece that goes on
-GOLDEN, MIX_A, MIX_B = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB  # SplitMix64
-WORD = 2**64
 CELLS = 1 << 20  # products that the fallback holds at a time
 
 
@@ -54,7 +53,7 @@ class NgramPooling(Coder):
         self.orders = checked_count(self.name, "orders", orders, most=16)
         self.dim = self.width = checked_count(self.name, "dim", dim, least=1)
         self.modulus = checked_count(self.name, "modulus", modulus, least=3)
-        self.seed = checked_count(self.name, "seed", seed, least=0, most=WORD - 1)
+        self.seed = checked_count(self.name, "seed", seed, least=0, most=2**64 - 1)
         if not isinstance(scale, int | float) or isinstance(scale, bool) or not 0 < scale < float("inf"):
             raise InputError(f"coder {self.name}: scale {scale!r} is no number above 0; correct it")
         if not isinstance(strip, bool):
@@ -72,19 +71,6 @@ class NgramPooling(Coder):
         """The integers behind the vectors: column sums S (n, d) int64 of the folded products, e = 2 S / (k B)."""
         return self._computed(*pack(strings), with_sums=True)[1]
 
-    def recipe(self) -> dict[str, object]:
-        """Name and arguments."""
-        return {
-            "name": self.name,
-            "dim": self.dim,
-            "orders": self.orders,
-            "modulus": self.modulus,
-            "seed": self.seed,
-            "partition": list(self.partition),
-            "scale": self.scale,
-            "strip": self.strip,
-        }
-
     def _computed(self, blob: np.ndarray, offsets: np.ndarray, *, with_sums: bool) -> tuple[np.ndarray, np.ndarray]:
         """Codes (n, d), and sums (n, d) where asked for, else none."""
         n = len(offsets) - 1
@@ -100,7 +86,7 @@ class NgramPooling(Coder):
         return codes, sums
 
     def _compute_plainly(self, strings: list[bytes], sums: np.ndarray, codes: np.ndarray) -> None:
-        """The same without a compiler."""
+        """The same without a compiler, into `codes` (n, d)."""
         for row, string in enumerate(strings):
             text = string.decode()
             text = text[len(MARKER) :] if self.strip and text.startswith(MARKER) and text != MARKER else text
@@ -144,15 +130,8 @@ def seed_vector(state: int, dim: int, modulus: int) -> np.ndarray:
     >>> seed_vector(42, 3, 1_000_000_007).tolist()
     [678530714, 427935848, 627061557]
     """
-    values = [1 + mix((state + (j + 1) * GOLDEN) % WORD) % (modulus - 1) for j in range(dim)]
-    return np.array(values, dtype=np.int32)
-
-
-def mix(z: int) -> int:
-    """The finaliser of SplitMix64, 64 bits to 64 bits."""
-    z = (z ^ (z >> 30)) * MIX_A % WORD
-    z = (z ^ (z >> 27)) * MIX_B % WORD
-    return z ^ (z >> 31)
+    values = mix(np.uint64(state) + np.arange(1, dim + 1, dtype=np.uint64) * np.uint64(GAMMA))  # (d,)
+    return (1 + values % np.uint64(modulus - 1)).astype(np.int32)
 
 
 def rolling_hashes(points: np.ndarray, order: int, modulus: int) -> np.ndarray:

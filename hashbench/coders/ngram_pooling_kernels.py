@@ -15,7 +15,7 @@ from hashbench.text.scan import code_point
 
 @inlined
 def signatures(points: np.ndarray, n: int, order: int, base: int, modulus: int, found: np.ndarray) -> int:
-    """Rolling hashes of the i-grams, i = `order`, of n code points into `found`; their number."""
+    """Rolling hashes of the i-grams, i = `order`, of n code points (l,) into `found` (l,); their number."""
     highest = np.int64(1)  # base^(order - 1) mod B: the weight of the character that leaves
     for _ in range(order - 1):
         highest = highest * base % modulus

@@ -13,6 +13,7 @@ import numpy as np
 from hashbench.coders.ngram_kernels import build_lookup, count_ngrams, find_features, key_columns
 from hashbench.text.compiled import use_numba
 from hashbench.text.types import TypeTable
+from hashbench.text.unicode import offsets_from
 
 LONGEST = 4  # characters of an n-gram
 Features = tuple[np.ndarray, np.ndarray, np.ndarray]  # ids (m,) int32, weights (m,) float64, bounds (n + 1,) int64
@@ -44,7 +45,7 @@ class NgramFeatures:
             self._ranks = {spelled(row): rank for rank, row in enumerate(self.ngrams)}
 
     def features(self, blob: np.ndarray, offsets: np.ndarray) -> Features:
-        """Packed strings -> their features, ids ascending within a type."""
+        """Packed strings -> their features (m,), ids ascending within a type."""
         if self._lookup is not None:
             ids, weights, bounds = find_features(blob, np.asarray(offsets, dtype=np.int64), self._lookup)
             return ids[: bounds[-1]], weights[: bounds[-1]], bounds
@@ -66,17 +67,16 @@ def ngrams_of(string: str) -> list[str]:
 
 
 def spelled(row: np.ndarray) -> str:
-    """A row of the dictionary as a string."""
+    """A row (n,) of the dictionary as a string."""
     return "".join(chr(point - 1) for point in row.tolist() if point)
 
 
 def laid_out(per_type: list[dict[int, float]]) -> Features:
     """Features of each type -> the three arrays, ids ascending within a type."""
-    bounds = np.zeros(len(per_type) + 1, dtype=np.int64)
-    np.cumsum([len(found) for found in per_type], out=bounds[1:])
-    pairs = [pair for found in per_type for pair in sorted(found.items())]
+    pairs = [pair for features in per_type for pair in sorted(features.items())]
     ids = np.array([i for i, _ in pairs], dtype=np.int32)
-    return ids, np.array([weight for _, weight in pairs], dtype=np.float64), bounds
+    weights = np.array([weight for _, weight in pairs], dtype=np.float64)
+    return ids, weights, offsets_from([len(features) for features in per_type])
 
 
 def _most_frequent(columns: np.ndarray, counts: np.ndarray, most: int) -> np.ndarray:
@@ -97,7 +97,7 @@ def _counted(types: TypeTable) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _counted_plainly(types: TypeTable) -> tuple[np.ndarray, np.ndarray]:
-    """The same without a compiler."""
+    """The same (n, 4) without a compiler."""
     sums: Counter[str] = Counter()
     for string, count in zip(types.strings(), types.counts.tolist(), strict=True):
         for ngram in ngrams_of(string):

@@ -17,8 +17,9 @@ import numpy as np
 
 from hashbench.coders.base import Coder
 from hashbench.coders.md5 import checked_count
-from hashbench.coders.projection_kernels import GOLDEN, LONGEST, MIX_A, MIX_B, project
+from hashbench.coders.projection_kernels import LONGEST, project
 from hashbench.coders.vocabulary import split
+from hashbench.splitmix import GAMMA, mix
 from hashbench.text.compiled import use_numba
 from hashbench.text.unicode import pack
 
@@ -26,7 +27,6 @@ BITS = 420  # T of the paper, section 3
 MOST_CHARACTERS = 256  # of a word, ours: |s| <= 1,534 features fits an int16
 BEGIN, END = "^", "$"
 N_GRAM, SKIP_GRAM = "n:", "s:"  # what kind a feature is, part of its hash
-U64 = 2**64 - 1
 
 
 class Projection(Coder):
@@ -57,12 +57,12 @@ class Projection(Coder):
     def _plainly(self, words: list[str]) -> np.ndarray:
         """The same without a compiler, a word at a time."""
         blocks = -(-self.n_bits // 64)
-        steps = np.arange(1, self.places * blocks + 1, dtype=np.uint64) * GOLDEN
+        steps = np.arange(1, self.places * blocks + 1, dtype=np.uint64) * np.uint64(GAMMA)
         sums = np.empty((len(words), self.places, self.n_bits), dtype=np.int16)
         for row, word in zip(sums, words, strict=True):
             found = [fingerprint(feature) for feature in features(word)]
             hashes = np.array(found, dtype=np.uint64) ^ np.uint64(seed_mask(self.seed))
-            sides = mixed(hashes[:, None] + steps)  # (features, places * blocks), 64 sides in each
+            sides = mix(hashes[:, None] + steps)  # (features, places * blocks), 64 sides in each
             octets = sides.astype("<u8").view(np.uint8)  # (features, places * blocks * 8), lowest first
             ones = np.unpackbits(octets, axis=1, bitorder="little").sum(axis=0, dtype=np.int64)
             row[:] = (2 * ones - len(hashes)).reshape(self.places, -1)[:, : self.n_bits]
@@ -95,11 +95,4 @@ def fingerprint(feature: str) -> int:
 
 def seed_mask(seed: int) -> int:
     """What fingerprints are xor-ed with; nothing for seed 0."""
-    return int(mixed(np.array([seed * int(GOLDEN) & U64], dtype=np.uint64))[0])
-
-
-def mixed(values: np.ndarray) -> np.ndarray:
-    """The finaliser of SplitMix64 (Steele et al. 2014) on uint64."""
-    values = (values ^ (values >> np.uint64(30))) * MIX_A
-    values = (values ^ (values >> np.uint64(27))) * MIX_B
-    return np.asarray(values ^ (values >> np.uint64(31)))
+    return int(mix(np.array([seed * GAMMA % 2**64], dtype=np.uint64))[0])

@@ -9,27 +9,20 @@ from __future__ import annotations
 import numpy as np
 
 from hashbench.coders.md5_kernel import START, finish_message
+from hashbench.splitmix import GAMMA, mix
 from hashbench.text.compiled import compiled, inlined
 
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: the step of SplitMix64
-MIX_A, MIX_B = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)  # its finaliser
+STEP = np.uint64(GAMMA)
+mix_one = inlined(mix)  # one number
 LONGEST = 5  # characters of an n-gram: the paper, section 3
 PLANES = 12  # of counters below 4,096; a word of 256 characters has 1,534 features
 KIND_N, KIND_S, COLON = np.uint8(ord("n")), np.uint8(ord("s")), np.uint8(ord(":"))
 MESSAGE_BYTES = 2 + 4 * LONGEST  # the longest feature: MD5 sees one block
 
 
-@inlined
-def mix(value: np.uint64) -> np.uint64:
-    """The finaliser of SplitMix64."""
-    value = (value ^ (value >> np.uint64(30))) * MIX_A
-    value = (value ^ (value >> np.uint64(27))) * MIX_B
-    return value ^ (value >> np.uint64(31))
-
-
 @compiled
 def fingerprint_of(message: np.ndarray, n: int, state: np.ndarray, words: np.ndarray) -> np.uint64:
-    """The first eight bytes of the MD5 of message[:n], little-endian; `state` (4,) and `words` (16,) are scratch."""
+    """The first eight bytes of the MD5 of the first n of `message` (m,), little-endian; the other two are scratch."""
     state[:] = START
     finish_message(message, 0, n, 0, state, words)
     return np.uint64(state[0]) | (np.uint64(state[1]) << np.uint64(32))
@@ -40,8 +33,8 @@ def count_sides(fingerprint: np.uint64, planes: np.ndarray) -> None:
     """Add the sides of one feature to the counters (PLANES, numbers)."""
     value = fingerprint
     for block in range(planes.shape[1]):
-        value += GOLDEN
-        carry, plane = mix(value), 0
+        value += STEP
+        carry, plane = mix_one(value), 0  # type: ignore[arg-type]  # numba takes a number for the array
         while carry != 0:
             both = planes[plane, block] & carry
             planes[plane, block] ^= carry
@@ -68,7 +61,7 @@ def read_counters(planes: np.ndarray, n_features: int, sums: np.ndarray) -> None
 
 @compiled
 def characters(blob: np.ndarray, start: int, stop: int, starts: np.ndarray) -> int:
-    """Where each character of a UTF-8 string begins, and its end, into `starts`; their number."""
+    """Where each character of a UTF-8 string in `blob` (b,) begins, and its end, into `starts` (n,); their number."""
     n = 0
     for at in range(start, stop):
         if blob[at] & np.uint8(0xC0) != 0x80:  # no byte within a character

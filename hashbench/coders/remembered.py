@@ -58,7 +58,7 @@ class RememberedCodes(Coder):
             return self._learn(strings)
 
     def _learn(self, strings: Sequence[str]) -> np.ndarray:
-        """Codes of strings of which some are new; these are computed together."""
+        """Codes (n, c) of strings of which some are new; these are computed together."""
         codes = np.empty((len(strings), self.width), dtype=self.dtype)
         with self._lock:
             new = [string for string in dict.fromkeys(strings) if string not in self._rows]

@@ -48,10 +48,6 @@ class Vocabulary(Coder):
         rows = [self._rows[string] if string in self._rows else UNKNOWN_ROW for string in split(blob, offsets)]
         return np.array(rows, dtype=np.int64).reshape(-1, 1)
 
-    def recipe(self) -> dict[str, object]:
-        """The name: the vocabulary itself is state."""
-        return {"name": self.name}
-
     def state(self) -> dict[str, np.ndarray]:
         """The vocabulary as packed strings."""
         if self._blob is None:
@@ -68,7 +64,7 @@ class Vocabulary(Coder):
 
 
 def split(blob: np.ndarray, offsets: np.ndarray) -> list[bytes]:
-    """Packed strings -> a list of byte strings."""
+    """Bytes laid end to end and their offsets (n + 1,) -> a list of n byte strings."""
     first = int(offsets[0])
     data, ends = blob[first : int(offsets[-1])].tobytes(), (offsets - first).tolist()
     return [data[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]

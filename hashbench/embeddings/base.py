@@ -54,14 +54,32 @@ class Published:
     where: str  # the files, for messages
 
     def tensor(self, name: str) -> Tensor:
-        """The tensor of a name. Raises InputError where the files have none."""
+        """The tensor of a name, of any shape (n, ...). Raises InputError where the files have none."""
         if name not in self.tensors:
             found = f"no tensor {name!r} among {len(self.tensors)}"
             raise InputError(f"{self.where}: {found}; these are no weights of this model, name others")
         return self.tensors[name]
 
 
-class Embedding(nn.Module):
+class ModelPart(nn.Module):
+    """An embedding or an encoder. One that may start from published weights overrides both functions."""
+
+    @classmethod
+    def stored_name(cls) -> str:
+        """What run ids and exported models call the class: its name, or an older one that they hold."""
+        return cls.__qualname__
+
+    def from_published(self, model: Published) -> dict[str, Tensor]:
+        """This part's state from a published model, tensors (n, ...) by name. Raises InputError for another's."""
+        self.check_published(model.config, model.where)
+        return {}
+
+    def check_published(self, config: Mapping[str, Any], where: str) -> None:
+        """Raises InputError where a published model of this config is not one of this part's shape."""
+        raise InputError(f"{where}: {self.stored_name()} reads no published weights; write weights: random")
+
+
+class Embedding(ModelPart):
     """From codes to vectors. A family implements `embed_types` and `special_rows`; some override `forward`."""
 
     tokens_per_item = 1  # m: Superbloom makes several tokens of an item
@@ -100,14 +118,6 @@ class Embedding(nn.Module):
 
     def widen(self) -> None:
         """Called after such a training: makes the embedding whole again, with what was learned."""
-
-    def from_published(self, model: Published) -> dict[str, Tensor]:
-        """This embedding's state, taken from a published model. Raises InputError where it is another model's."""
-        raise InputError(f"{model.where}: {type(self).__name__} reads no published weights; write weights: random")
-
-    def check_published(self, config: Mapping[str, Any], where: str) -> None:
-        """Raises InputError where a published model of this config is not one of this embedding's shape."""
-        raise InputError(f"{where}: {type(self).__name__} reads no published weights; write weights: random")
 
     def embedding_parameters(self) -> int:
         """Parameters of the token part in the frame of the embedding's paper."""

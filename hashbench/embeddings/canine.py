@@ -87,7 +87,7 @@ class CharacterHashes(RowTable):
         return self.look_up(self.rows(codes)).flatten(1)  # (n, K, d / K) -> (n, d)
 
     def special_rows(self) -> Tensor:
-        """The vectors of the special tokens' code points: (5, d)."""
+        """The vectors of the special tokens' code points (s, d), s = 5."""
         return self.embed_types(self.special_points)
 
     def forward(self, batch: Batch) -> Tensor:
@@ -109,7 +109,7 @@ class CharacterHashes(RowTable):
                 )
 
     def from_published(self, model: Published) -> dict[str, Tensor]:
-        """The K tables of `transformers`' CanineModel, below one another."""
+        """The K tables of `transformers`' CanineModel below one another: (n, d / K)."""
         self.check_published(model.config, model.where)
         tables = [f"char_embeddings.HashBucketCodepointEmbedder_{k}.weight" for k in range(len(self.primes))]
         return {"weight": torch.cat([model.tensor(name) for name in tables])}  # (K buckets, d / K)

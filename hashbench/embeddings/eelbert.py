@@ -71,7 +71,7 @@ class NgramHash(Embedding):
         return codes.to(self.specials.dtype)
 
     def special_rows(self) -> Tensor:
-        """Frozen: (5, d)."""
+        """Frozen (s, d), s = 5."""
         return self.specials
 
     def embedding_parameters(self) -> int:
@@ -101,7 +101,7 @@ class RandomHash(Embedding):
         return nn.functional.embedding(codes[:, 0], self.table)
 
     def special_rows(self) -> Tensor:
-        """The first five rows: (5, d)."""
+        """The first rows (s, d), s = 5."""
         return self.table[: len(BERT.specials)]
 
     def embedding_parameters(self) -> int:

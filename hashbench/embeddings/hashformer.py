@@ -49,7 +49,7 @@ class BitEmbedding(Embedding):
         raise NotImplementedError
 
     def special_base(self) -> Tensor | float:
-        """What the equation gives for special tokens, whose bits are all 0: (1, d) or 0."""
+        """What the equation gives for special tokens, whose bits are all 0: (n, d), n = 1, or 0."""
         return 0.0
 
     def embed_types(self, codes: Tensor) -> Tensor:
@@ -58,7 +58,7 @@ class BitEmbedding(Embedding):
         return vectors + self.specials[len(SPECIALS)] if self.generic_row else vectors
 
     def special_rows(self) -> Tensor:
-        """Own row plus the equation at bits 0: (5, d)."""
+        """Own row plus the equation at bits 0: (s, d), s = 5."""
         return self.specials[: len(SPECIALS)] + self.special_base()
 
     def formula_rows(self) -> int:
@@ -151,7 +151,7 @@ class Add(BitEmbedding):
         return self.from_weight(bits, self.dropout(self.weight))
 
     def special_base(self) -> Tensor:
-        """All bits 0: the sum of the first vectors, scaled. (1, d)."""
+        """All bits 0: the sum of the first vectors, scaled (n, d), n = 1."""
         return self.from_bits(self.weight.new_zeros(1, self.bits))
 
     def forward(self, batch: Batch) -> Tensor:

@@ -63,7 +63,7 @@ class RowTable(Embedding):
         self.weight, self.whole, self.places = nn.Parameter(whole), None, None
 
     def look_up(self, rows: Tensor) -> Tensor:
-        """Row numbers of the whole table (...) -> rows (..., w)."""
+        """Row numbers of the whole table (n, ...) -> rows (n, ..., w)."""
         return nn.functional.embedding(rows if self.places is None else self.places[rows], self.weight)
 
 
@@ -81,7 +81,7 @@ class Table(RowTable):
                 self.weight[PAD].zero_()
 
     def reached(self, codes: Tensor) -> Tensor:
-        """The five special rows, and the codes themselves."""
+        """The five special rows, and the codes (n, c) themselves: (r,)."""
         return torch.cat([torch.arange(len(SPECIALS)), codes[:, 0]]).unique()  # sorted: specials first
 
     def embed_types(self, codes: Tensor) -> Tensor:
@@ -89,7 +89,7 @@ class Table(RowTable):
         return self.look_up(codes[:, 0])
 
     def special_rows(self) -> Tensor:
-        """The first five rows: (5, d)."""
+        """The first rows (s, d), s = 5."""
         return self.weight[: len(SPECIALS)]
 
     def forward(self, batch: Batch) -> Tensor:

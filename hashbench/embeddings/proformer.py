@@ -100,7 +100,7 @@ class Proformer(_Projected):
         self.weight = nn.Parameter(draw_weights(torch.empty(dim, self.bits)))  # W (d, T)
 
     def projected(self, sums: Tensor) -> Tensor:
-        """S (..., T) -> bits (..., T) as floats; a tie gives 1."""
+        """S (n, ..., T) -> bits (n, ..., T) as floats; a tie gives 1."""
         ones = (sums >= 0).to(self.weight.dtype)
         return 2 * ones - 1 if self.signed else ones
 
@@ -109,7 +109,7 @@ class Proformer(_Projected):
         return nn.functional.linear(self.projected(codes[:, : self.bits]), self.weight)
 
     def special_rows(self) -> Tensor:
-        """Vectors of the special tokens as words alone (5, d); padding is 0."""
+        """Vectors of the special tokens as words alone (s, d), s = 5; padding is 0."""
         rows = self.embed_types(self.special_sums)
         padding = torch.arange(len(rows), device=rows.device) == PAD
         return rows.masked_fill(padding[:, None], 0.0)
@@ -145,7 +145,7 @@ class SentenceProjection(_Projected):
         return vectors
 
     def special_rows(self) -> Tensor:
-        """Special tokens as inputs of one word (5, d)."""
+        """Special tokens as inputs of one word (s, d), s = 5."""
         return self.embed_types(self.special_sums)
 
     def forward(self, batch: Batch) -> Tensor:

@@ -68,7 +68,7 @@ class Superbloom(Embedding):
         return self.weight.shape[0] // self.tokens_per_item - self.special_items
 
     def special_codes(self) -> Tensor:
-        """Rows of the special tokens (5, m), in the order of the template's `specials`."""
+        """Rows of the special tokens (s, m), s = 5, in the order of the template's `specials`."""
         m = self.tokens_per_item
         kinds = torch.tensor(ROWS_OF_SPECIALS, device=self.weight.device)
         if self.special_items > UNKNOWN:
@@ -80,11 +80,11 @@ class Superbloom(Embedding):
         return nn.functional.embedding(codes, self.weight)
 
     def special_rows(self) -> Tensor:
-        """Vectors (5, m, d)."""
+        """Vectors (s, m, d), s = 5."""
         return self.embed_types(self.special_codes())
 
     def forward(self, batch: Batch) -> Tensor:
-        """A batch -> token vectors (B, L m, d): the tokens of an item stand side by side."""
+        """A batch -> token vectors (B, n, d), n = L m: the tokens of an item stand side by side."""
         codes = torch.cat([self.special_codes(), batch.codes])  # (s + n, m)
         return nn.functional.embedding(codes[batch.positions].flatten(1), self.weight)  # (B, L m, d)
 

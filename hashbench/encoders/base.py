@@ -80,7 +80,7 @@ class Encoder(nn.Module):
         raise InputError(f"{where}: {type(self).__name__} reads no published weights; write weights: random")
 
     def dense_from_published(self, model: Published) -> dict[str, Tensor] | None:
-        """The state of the head's dense layer, where a published model has one."""
+        """The state of the head's dense layer, (d, d) and (d,), where a published model has one."""
         return None
 
     def forward(self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None = None) -> Tensor:

@@ -146,7 +146,7 @@ class CanineEncoder(TransformerEncoder):
         return found
 
     def dense_from_published(self, model: Published) -> dict[str, Tensor]:
-        """The pooler of CanineModel."""
+        """The pooler of CanineModel, (d, d) and (d,)."""
         return {kind: model.tensor(f"pooler.dense.{kind}") for kind in ("weight", "bias")}
 
     def check_published(self, config: Mapping[str, Any], where: str) -> None:
@@ -182,7 +182,7 @@ LAYER_NAMES = {
 
 
 def _layer(model: Published, ours: str, theirs: str) -> dict[str, Tensor]:
-    """The tensors of one BERT layer: query, key and value become one map."""
+    """The tensors of one BERT layer: query, key and value (d, d) become one map."""
     found = _renamed(model, f"{ours}.", f"{theirs}.", LAYER_NAMES)
     for kind in ("weight", "bias"):
         parts = [model.tensor(f"{theirs}.attention.self.{part}.{kind}") for part in ("query", "key", "value")]
@@ -191,7 +191,7 @@ def _layer(model: Published, ours: str, theirs: str) -> dict[str, Tensor]:
 
 
 def _renamed(model: Published, ours: str, theirs: str, names: dict[str, str]) -> dict[str, Tensor]:
-    """Weights and biases of modules under our names for them."""
+    """Weights (n, d) and biases (n,) of modules under our names for them."""
     return {
         f"{ours}{own}.{kind}": model.tensor(f"{theirs}{their}.{kind}")
         for own, their in names.items()

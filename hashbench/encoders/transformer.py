@@ -107,7 +107,7 @@ class TransformerLayer(SelfAttention):
         return self.feed(asking[valid], attended[valid])
 
     def feed(self, states: Tensor, attended: Tensor) -> Tensor:
-        """All behind the attention, token by token: two tensors (..., d) -> (..., d)."""
+        """All behind the attention, token by token: two tensors (n, ..., d) -> (n, ..., d)."""
         states = self.attention_norm(states + self.dropout(attended))
         return self.norm(states + self.dropout(self.down(self.activation(self.up(states)))))
 
@@ -170,7 +170,7 @@ class TransformerEncoder(Encoder):
     def before_layers(
         self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None
     ) -> tuple[Tensor, Tensor | None]:
-        """What enters the first layer: states (B, L', d), and their mask (B, L'), None where nothing is padded."""
+        """What enters the first layer: states (B, n, d), and their mask (B, n), None where nothing is padded."""
         return self.enter(vectors, segments), without_padding(mask)
 
     def enter(self, vectors: Tensor, segments: Tensor | None) -> Tensor:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from hashbench.text.base import Tokenizer
-from hashbench.text.types import TokenizedTexts, TypeTable
-from hashbench.text.unicode import CODE_POINTS, pack, well_formed
+from hashbench.text.types import TokenizedTexts, TypeTable, counted_table
+from hashbench.text.unicode import CODE_POINTS, well_formed
 
 
 class CharacterTokenizer(Tokenizer):
@@ -50,9 +50,5 @@ class CharacterInterner:
         return TokenizedTexts(ids, offsets)
 
     def finish(self) -> tuple[TypeTable, np.ndarray]:
-        """-> (table of the characters that occur, remap int32 with -1 for the others)."""
-        seen = np.flatnonzero(self._counts)
-        table, rank = TypeTable.sorted(*pack([chr(point) for point in seen]), self._counts[seen])
-        remap = np.full(CODE_POINTS, -1, dtype=np.int32)
-        remap[seen] = rank
-        return table, remap
+        """-> (table of the characters that occur, remap (n,) int32 with -1 for the others)."""
+        return counted_table(self._counts, chr)

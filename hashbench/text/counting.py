@@ -14,7 +14,7 @@ from hashbench.text.unicode import fold_table, join, lower_utf8, utf8
 
 CHUNK_CHARACTERS = 1 << 20  # of text a thread reads in one go
 FIRST_SLOTS = 1 << 12
-Found = tuple[np.ndarray, np.ndarray]
+IdsAndEnds = tuple[np.ndarray, np.ndarray]
 
 
 class _Types:
@@ -44,8 +44,8 @@ class _Types:
             larger[: self.n_bytes] = self.blob[: self.n_bytes]
             self.blob = larger
 
-    def read(self, data: np.ndarray, ends: np.ndarray, words_apart: bool, fold: np.ndarray) -> Found:
-        """Texts laid end to end -> (ids of this table, int32; where each text's ids end, int64)."""
+    def read(self, data: np.ndarray, ends: np.ndarray, words_apart: bool, fold: np.ndarray) -> IdsAndEnds:
+        """Bytes (n,) of texts, where each ends (m,) -> ids of this table (t,) int32, where each text's ids end (m,)."""
         ids = np.empty(len(data), dtype=np.int32)  # a token has at least one byte; untouched memory costs nothing
         text_ends = np.empty(len(ends), dtype=np.int64)
         cursor = np.array([0, 0, self.n, self.n_short, 0], dtype=np.int64)
@@ -59,7 +59,7 @@ class _Types:
 
 
 def _with_room(slots: np.ndarray, types: int) -> np.ndarray:
-    """The same table with room for so many types, at most half full."""
+    """Slots (s, 2) -> the same table with room for so many types, at most half full: (t, 2)."""
     if 2 * types < len(slots):
         return slots
     larger = np.zeros((1 << (2 * types + 1).bit_length(), 2), dtype=np.uint64)
@@ -99,32 +99,32 @@ class ScanInterner:
     def add(self, texts: Sequence[str]) -> TokenizedTexts:
         """Texts -> provisional ids: those of the common table, by discovery."""
         chunks = _chunks(texts)
-        found: list[Found] = [(np.empty(0), np.empty(0))] * len(chunks)
+        chunk_ids: list[IdsAndEnds] = [(np.empty(0), np.empty(0))] * len(chunks)
         in_use = self._readers[: max(min(len(self._readers), len(chunks)), 1)]
 
         def read(r: int, _: int) -> None:
             for c in range(r, len(chunks), len(in_use)):  # fixed shares: ids do not depend on who is faster
                 encoded = [self._encode(text) for text in texts[chunks[c][0] : chunks[c][1]]]
                 data, offsets = join(encoded, padding=PADDING)
-                found[c] = in_use[r].types.read(data, offsets[1:], self._words_apart, self._fold)
+                chunk_ids[c] = in_use[r].types.read(data, offsets[1:], self._words_apart, self._fold)
 
         shares = [(r, r + 1) for r in range(len(in_use))]
         in_threads(read, shares)
         for reader in in_use:
             reader.publish(self._common)
-        starts = np.cumsum([0, *(len(ids) for ids, _ in found)])
+        starts = np.cumsum([0, *(len(ids) for ids, _ in chunk_ids)])
         out = np.empty(starts[-1], dtype=np.int32)
 
         def rename(r: int, _: int) -> None:
             for c in range(r, len(chunks), len(in_use)):
-                translate(found[c][0], in_use[r].meaning, in_use[r].counts, out[starts[c] : starts[c + 1]])
+                translate(chunk_ids[c][0], in_use[r].meaning, in_use[r].counts, out[starts[c] : starts[c + 1]])
 
         in_threads(rename, shares)
-        ends = [text_ends + start for (_, text_ends), start in zip(found, starts[:-1], strict=True)]
+        ends = [text_ends + start for (_, text_ends), start in zip(chunk_ids, starts[:-1], strict=True)]
         return TokenizedTexts(out, np.concatenate([np.zeros(1, dtype=np.int64), *ends]))
 
     def finish(self) -> tuple[TypeTable, np.ndarray]:
-        """-> (type table, remap int32)."""
+        """-> (type table, remap (n,) int32)."""
         common = self._common
         counts = np.zeros(common.n, dtype=np.int64)
         for reader in self._readers:

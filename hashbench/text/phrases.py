@@ -19,7 +19,7 @@ from tokenizers import normalizers
 
 from hashbench.text.pieces import PieceTokenizer
 from hashbench.text.types import TypeTable
-from hashbench.text.unicode import pack, well_formed
+from hashbench.text.unicode import offsets_from, pack, well_formed
 
 JOINT = "_"  # between the words of a pair; no word holds one, since BERT splits at it
 UNKNOWN_ID = -1 - 3  # a word of unknown characters: special token <unk>, never hidden, never predicted
@@ -101,8 +101,7 @@ class Phrases:
         taken = np.append(listed & ((columns - run) % 2 == 0), np.zeros(min(len(ids), 1), bool))  # (n,)
         covered = np.roll(taken, 1)  # the last word begins no pair
         lengths = np.where(taken, 1, np.diff(self.word_offsets)[ids] * ~covered)
-        offsets = np.zeros(len(ids) + 1, np.int64)
-        np.cumsum(lengths, out=offsets[1:])
+        offsets = offsets_from(lengths)
         sources = self.word_offsets[:-1][ids]
         items = self.word_items[np.repeat(sources - offsets[:-1], lengths) + np.arange(offsets[-1])]
         items[offsets[:-1][taken]] = self.pair_items[place[taken[:-1]]]
@@ -158,7 +157,7 @@ def choose(
 def _items_of_words(
     words: TypeTable, own: np.ndarray, pieces: PieceTokenizer, spelled: list[str]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Each word's one item where it has one (`own`, else -1), else its pieces: items laid end to end, and offsets."""
+    """Each word's own item (`own` (n,), or -1), else its pieces -> items laid end to end (total,), offsets (n + 1,)."""
     item_of_piece = {piece: i for i, piece in enumerate(spelled)}
     meaning = np.array(
         [item_of_piece[piece] if piece in item_of_piece else UNKNOWN_ID for piece in pieces.spellings()], np.int32
@@ -167,8 +166,7 @@ def _items_of_words(
     cut = [meaning[ids] for ids in pieces.piece_ids(words.strings(others))]
     lengths = np.ones(len(words), np.int64)
     lengths[others] = [len(ids) for ids in cut]
-    offsets = np.zeros(len(words) + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
+    offsets = offsets_from(lengths)
     items = np.empty(offsets[-1], np.int32)
     items[offsets[:-1][own >= 0]] = own[own >= 0]
     cut_places = np.repeat(own < 0, lengths)

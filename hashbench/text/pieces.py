@@ -12,8 +12,8 @@ from tokenizers import Tokenizer as LibraryTokenizer
 
 from hashbench.errors import InputError
 from hashbench.text.base import Tokenizer
-from hashbench.text.types import Interner, TokenizedTexts, TypeTable
-from hashbench.text.unicode import pack, well_formed
+from hashbench.text.types import Interner, TokenizedTexts, TypeTable, counted_table, lay_end_to_end
+from hashbench.text.unicode import well_formed
 
 FILE = "tokenizer.json"
 TRAIN = "train"  # where a file or a hub name may stand: learn the vocabulary from the corpora
@@ -108,20 +108,13 @@ class PieceInterner:
 
     def add(self, texts: Sequence[str]) -> TokenizedTexts:
         """Texts -> ids of the file."""
-        per_text = [np.asarray(ids, dtype=np.int32) for ids in self._tokenizer.piece_ids(texts)]
-        offsets = np.zeros(len(per_text) + 1, dtype=np.int64)
-        np.cumsum([len(ids) for ids in per_text], out=offsets[1:])
-        ids = np.concatenate([np.zeros(0, dtype=np.int32), *per_text])
-        self._counts += np.bincount(ids, minlength=len(self._counts))
-        return TokenizedTexts(ids, offsets)
+        texts_as_ids = lay_end_to_end(self._tokenizer.piece_ids(texts))
+        self._counts += np.bincount(texts_as_ids.ids, minlength=len(self._counts))
+        return texts_as_ids
 
     def finish(self) -> tuple[TypeTable, np.ndarray]:
-        """-> (table of the pieces that occur, remap int32 with -1 for the others)."""
-        seen = np.flatnonzero(self._counts)
-        table, rank = TypeTable.sorted(*pack([self._spellings[i] for i in seen]), self._counts[seen])
-        remap = np.full(len(self._counts), -1, dtype=np.int32)
-        remap[seen] = rank
-        return table, remap
+        """-> (table of the pieces that occur, remap (n,) int32 with -1 for the others)."""
+        return counted_table(self._counts, self._spellings.__getitem__)
 
 
 def from_hub(name: str, file: str, where: str) -> Path:

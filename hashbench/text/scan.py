@@ -2,6 +2,9 @@
 
 Most tokens are ASCII words of at most eight bytes: these are classified and lower-cased as one 64-bit number. All
 others are read character by character, by a table that holds class and lower case of every code point.
+
+`data` (n,) uint8 are the texts, `fold` (0x110000,) int32 is that table (`unicode.fold_table`); table.py says what
+`words`, `blob`, `offsets`, `short` and `long` are.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ CASE_BIT = np.uint64(0x2020202020202020)
 
 @inlined
 def code_point(data: np.ndarray, at: int) -> tuple[int, int]:
-    """The code point that begins at a byte of valid UTF-8, and its width in bytes."""
+    """The code point that begins at a byte of valid UTF-8 `data` (n,), and its width in bytes."""
     first = np.int64(data[at])
     if first < 0x80:
         return int(first), 1
@@ -34,7 +37,7 @@ def code_point(data: np.ndarray, at: int) -> tuple[int, int]:
 
 @compiled
 def put(point: int, blob: np.ndarray, at: int) -> int:
-    """Write a code point as UTF-8; its width."""
+    """Write a code point into `blob` (n,) as UTF-8; its width."""
     if point < 0x80:
         blob[at] = point
         return 1
@@ -56,7 +59,10 @@ def put(point: int, blob: np.ndarray, at: int) -> int:
 
 @inlined
 def read_token(data: np.ndarray, at: int, end: int, fold: np.ndarray, blob: np.ndarray, tail: int) -> tuple[int, int]:
-    """Write the next token of data[at:end], lower-cased, to blob[tail:] -> (where reading goes on, bytes written)."""
+    """Write the next token of data[at:end] of `data` (n,), lower-cased, to blob[tail:].
+
+    -> (where reading goes on, bytes written).
+    """
     while at < end:  # white space before it
         point, width = code_point(data, at)
         if fold[point] & 3:
@@ -105,7 +111,7 @@ def word_marks(eight: np.uint64, lowercase: bool) -> tuple[np.uint64, np.uint64]
 
 @inlined
 def short_token(words: np.ndarray, data: np.ndarray, at: int, lowercase: bool) -> tuple[np.uint64, int]:
-    """An ASCII token of at most eight bytes before an ASCII byte -> (its key, its bytes); else (0, 0).
+    """An ASCII token of at most eight bytes of `data` (n,), before an ASCII byte -> (its key, its bytes); else (0, 0).
 
     A token is a word, or one character that is no word character with a word or a space behind it.
     """
@@ -138,7 +144,9 @@ def next_token(
     long: np.ndarray,
     n_types: int,
 ) -> tuple[int, int, int, bool]:
-    """Read and look up one token -> (where reading goes on, its bytes, its id, whether it is its own key).
+    """Read and look up one token of `data` (n,).
+
+    -> (where reading goes on, its bytes, its id, whether it is its own key).
 
     A new token's bytes stand behind those of the known ones; 0 bytes: there was only white space.
     """
@@ -174,10 +182,10 @@ def scan(
     ids: np.ndarray,
     text_ends: np.ndarray,
 ) -> bool:
-    """Tokens of the texts laid end to end in `data` -> ids; False where the tables must grow first.
+    """Tokens of the texts laid end to end in `data` (n,) -> `ids` (t,); False where the tables must grow first.
 
-    `data` ends in PADDING zero bytes. `cursor` = (text, byte, types, short types, tokens) says where to go on and is
-    brought up to date.
+    `data` ends in PADDING zero bytes, `ends` (m,) says where each text does. `cursor` (5,) = (text, byte, types, short
+    types, tokens) says where to go on and is brought up to date; `text_ends` (m,): where each text's ids end.
     """
     text, at, n_types, n_short, n_ids = cursor[0], cursor[1], cursor[2], cursor[3], cursor[4]
     words, full = data.view(np.uint64), False

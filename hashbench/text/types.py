@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 
+from hashbench.atomic import atomic_write
 from hashbench.errors import InputError
-from hashbench.text.unicode import pack
+from hashbench.text.unicode import offsets_from, pack
 
 FORMAT = 1  # of the files that TypeTable.save writes
 ARRAYS = {"blob": np.uint8, "offsets": np.int64, "counts": np.int64}
@@ -60,7 +60,7 @@ class TypeTable:
         return self.blob[self.offsets[i] : self.offsets[i + 1]].tobytes().decode()
 
     def strings(self, ids: Sequence[int] | np.ndarray | None = None) -> list[str]:
-        """The strings of these types, or of all."""
+        """The strings of these types (n,), or of all."""
         if ids is not None:
             return [self.string(i) for i in ids]
         data, ends = self.blob.tobytes(), self.offsets.tolist()
@@ -79,15 +79,11 @@ class TypeTable:
 
     def save(self, folder: Path) -> None:
         """Write the table into a folder; a table that was not written whole cannot be loaded."""
-        folder.mkdir(parents=True, exist_ok=True)
         for name, dtype in ARRAYS.items():
-            part = folder / f"types-{name}.part"
-            with part.open("wb") as file:
+            with atomic_write(folder / f"types-{name}.npy") as part, part.open("wb") as file:
                 np.save(file, np.asarray(getattr(self, name), dtype=dtype))
-            os.replace(part, folder / f"types-{name}.npy")
-        part = folder / "types-json.part"
-        part.write_text(json.dumps({"format": FORMAT, "types": len(self), "fingerprint": self.fingerprint}))
-        os.replace(part, folder / "types.json")  # last: it says that the rest is there
+        with atomic_write(folder / "types.json") as part:  # last: it says that the rest is there
+            part.write_text(json.dumps({"format": FORMAT, "types": len(self), "fingerprint": self.fingerprint}))
 
     @classmethod
     def load(cls, folder: Path) -> TypeTable:
@@ -122,7 +118,7 @@ class TokenizedTexts:
         return self.ids[self.offsets[i] : self.offsets[i + 1]]
 
     def remapped(self, remap: np.ndarray) -> TokenizedTexts:
-        """The same texts after `Interner.finish`: provisional ids -> final ids."""
+        """The same texts after `Interner.finish`: `remap` (n,) takes provisional ids to final ids."""
         return TokenizedTexts(remap[self.ids], self.offsets)
 
 
@@ -138,7 +134,7 @@ class Interner(Protocol):
         ...
 
     def finish(self) -> tuple[TypeTable, np.ndarray]:
-        """-> (type table, remap int32: provisional id -> final id, or -1 where the type never occurred)."""
+        """-> (type table, remap (n,) int32: provisional id -> final id, or -1 where the type never occurred)."""
         ...
 
 
@@ -161,7 +157,7 @@ class DictInterner:
         return texts_as_ids
 
     def finish(self) -> tuple[TypeTable, np.ndarray]:
-        """-> (type table, remap int32)."""
+        """-> (type table, remap (n,) int32)."""
         return TypeTable.sorted(*pack(list(self._ids)), self._counts)
 
 
@@ -169,10 +165,18 @@ class _Tokenize(Protocol):
     def __call__(self, text: str, /) -> list[str]: ...
 
 
+def counted_table(counts: np.ndarray, spell: Callable[[int], str]) -> tuple[TypeTable, np.ndarray]:
+    """Occurrences (n,) of provisional ids -> (table of those that occur, remap (n,) int32 with -1 for the others)."""
+    seen = np.flatnonzero(counts)
+    table, rank = TypeTable.sorted(*pack([spell(i) for i in seen.tolist()]), counts[seen])
+    remap = np.full(len(counts), -1, dtype=np.int32)
+    remap[seen] = rank
+    return table, remap
+
+
 def lay_end_to_end(per_text: Sequence[Sequence[int]]) -> TokenizedTexts:
     """Ids of each text -> one array and its offsets."""
-    offsets = np.zeros(len(per_text) + 1, dtype=np.int64)
-    np.cumsum([len(ids) for ids in per_text], out=offsets[1:])
+    offsets = offsets_from([len(ids) for ids in per_text])
     flat: Iterable[int] = (i for ids in per_text for i in ids)
     return TokenizedTexts(np.fromiter(flat, dtype=np.int32, count=int(offsets[-1])), offsets)
 
@@ -180,8 +184,7 @@ def lay_end_to_end(per_text: Sequence[Sequence[int]]) -> TokenizedTexts:
 def take_strings(blob: np.ndarray, offsets: np.ndarray, order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The strings `order` (m,) of a packed list, as a packed list."""
     lengths = np.diff(offsets)[order]
-    new_offsets = np.zeros(len(order) + 1, dtype=np.int64)
-    np.cumsum(lengths, out=new_offsets[1:])
+    new_offsets = offsets_from(lengths)
     places = np.repeat(offsets[:-1][order] - new_offsets[:-1], lengths)  # (bytes,)
     places += np.arange(len(places))
     return blob[places], new_offsets

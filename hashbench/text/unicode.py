@@ -53,15 +53,25 @@ def join(encoded: Sequence[bytes], padding: int = 0) -> tuple[np.ndarray, np.nda
 
     With `padding`, at least so many zero bytes follow, up to a multiple of eight.
     """
-    offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
-    np.cumsum(np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded)), out=offsets[1:])
+    offsets = offsets_from(np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded)))
     filling = bytes(padding + -(int(offsets[-1]) + padding) % 8) if padding else b""
     return np.frombuffer(b"".join([*encoded, filling]), dtype=np.uint8), offsets
 
 
+def offsets_from(lengths: np.ndarray | Sequence[int]) -> np.ndarray:
+    """Lengths (n,) of what lies end to end -> where each begins, and the end of the last: (n + 1,) int64.
+
+    >>> offsets_from([2, 0, 3]).tolist()
+    [0, 2, 2, 5]
+    """
+    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets
+
+
 @lru_cache(maxsize=4)
 def fold_table(words_apart: bool, lowercase: bool) -> np.ndarray:
-    """Code point -> (its lower case << 2) | class, int32 (0x110000,).
+    """Code point -> (its lower case << 2) | class: (n,) int32, n = 0x110000.
 
     `words_apart` tells word characters (`\\w`) from the rest, as `\\w+|[^\\w\\s]+` does; without it a run is all that
     is not white space. The class is that of the lower-cased character, since `re` reads the lower-cased text.
