@@ -22,7 +22,7 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).resolve().parents[1]))  # for tests.oracles, behind an installed hashbench
 
 from benchmarks.text_to_codes import read_texts  # noqa: E402
-from hashbench.coders.projection import Projection  # noqa: E402
+from hashbench.coders.projection import ProjectionCoder  # noqa: E402
 from hashbench.text.compiled import thread_count  # noqa: E402
 from hashbench.text.types import TypeTable  # noqa: E402
 from hashbench.text.words import WordTokenizer  # noqa: E402
@@ -42,7 +42,7 @@ def types_of(texts: list[str]) -> TypeTable:
 
 def ours_per_second(types: TypeTable) -> float:
     """Types a second of the coder over the whole table."""
-    coder = Projection()
+    coder = ProjectionCoder()
     start = time.perf_counter()
     coder.encode_types(types)
     return len(types) / (time.perf_counter() - start)
@@ -69,7 +69,7 @@ def main() -> None:
     os.environ.setdefault("HASHBENCH_THREADS", "1")
     types = types_of(read_texts(options.data, int(options.megabytes * 1e6)))
     strings = types.strings()
-    Projection().encode(strings[:10])  # compiles
+    ProjectionCoder().encode(strings[:10])  # compiles
     draw = random.Random(0)
     rounds = []
     for _ in range(options.rounds):

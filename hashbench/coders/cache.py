@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
 from filelock import FileLock
 
+from hashbench.atomic import atomic_write
 from hashbench.coders.base import Coder
 from hashbench.text.types import TypeTable
 
@@ -17,13 +17,11 @@ def type_codes(coder: Coder, types: TypeTable, folder: Path) -> np.ndarray:
 
     Several processes may ask at once: one computes, the others wait. A file that is there is whole.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"codes-{coder.name}-{coder.fingerprint()[:16]}-{types.fingerprint[:16]}.npy"
     if not path.exists():
+        folder.mkdir(parents=True, exist_ok=True)
         with FileLock(f"{path}.lock"):
             if not path.exists():
-                part = path.with_suffix(f".{os.getpid()}.part")
-                with part.open("wb") as file:
+                with atomic_write(path) as part, part.open("wb") as file:
                     np.save(file, coder.encode_types(types))
-                os.replace(part, path)
     return np.load(path, mmap_mode="r")

@@ -29,7 +29,7 @@ BEGIN, END = "^", "$"
 N_GRAM, SKIP_GRAM = "n:", "s:"  # what kind a feature is, part of its hash
 
 
-class Projection(Coder):
+class ProjectionCoder(Coder):
     """Sums over the features of a type, int16 (n, places * T): those of place 0 first, hyperplane 0 first."""
 
     name = "projection"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hashbench.coders.projection import Projection
+from hashbench.coders.projection import ProjectionCoder
 from hashbench.coders.registry import make_coder
 from hashbench.embeddings.base import ModelSpec
 from hashbench.embeddings.registry import embedding_arguments, find_model, groups, models
@@ -109,7 +109,7 @@ def shape_of(spec: ModelSpec, size: str) -> Shape:
     """The shape of a named model. Raises InputError for models that are neither BERT over a table nor ProFormer."""
     config = encoder_config(spec.encoder.kind, size, **spec.encoder.args)
     coder, arguments = make_coder(spec.code.coder, **spec.code.args), embedding_arguments(spec)
-    if spec.encoder.kind == "proformer" and isinstance(coder, Projection):
+    if spec.encoder.kind == "proformer" and isinstance(coder, ProjectionCoder):
         return Shape(config.layers, config.dim, config.feed_forward, bits=coder.n_bits, group=config.group)
     rows = arguments["num_rows"] if "num_rows" in arguments else None
     if spec.encoder.kind == "bert" and isinstance(rows, int):

@@ -35,7 +35,7 @@ from hashbench.embeddings.base import (
     TextSpec,
     TrainingSpec,
 )
-from hashbench.embeddings.lookup import Table
+from hashbench.embeddings.lookup import LookupTable
 from hashbench.layers import INIT_STD
 
 VOCABULARY_ROWS = 30_522  # bert-base-uncased, special tokens included (section 4.1)
@@ -109,7 +109,7 @@ class RandomHash(Embedding):
         return 0
 
 
-class HashInitTable(Table):
+class HashInitTable(LookupTable):
     """Table 4: a trained table, tied to the output, that begins as the n-gram pooling hash of its vocabulary.
 
     The paper says nothing of scale, and a hash is 10 to 25 times as large as what BERT begins with: None leaves it as
@@ -156,23 +156,23 @@ def in_mlm_frame(parts: Parts) -> Counts:
     return Counts(sum(p.numel() for p in parts.encoder.parameters()) + table + head, table)
 
 
-Size = Literal["base", "mini", "tiny"]
-SIZES: dict[Size, dict[str, int]] = {  # layers and d: section 3.1; heads and the intermediate size: BERT's
+BertSize = Literal["base", "mini", "tiny"]
+SIZES: dict[BertSize, dict[str, int]] = {  # layers and d: section 3.1; heads and the intermediate size: BERT's
     "base": {"layers": 12, "heads": 12, "dim": 768, "feed_forward": 3072},
     "mini": {"layers": 4, "heads": 4, "dim": 256, "feed_forward": 1024},
     "tiny": {"layers": 2, "heads": 2, "dim": 128, "feed_forward": 512},
 }
-FRAME: dict[str, Any] = {"max_positions": 512, "type_rows": 2, "eps": 1e-12, "first_position": 0}  # BERT's
+BERT_POSITIONS: dict[str, Any] = {"max_positions": 512, "type_rows": 2, "eps": 1e-12, "first_position": 0}
 # The paper names none. Those of the suite for these sizes, so that a model of a fixed size keeps its own elsewhere.
-PRETRAIN_RATES: dict[Size, float] = {"base": 1e-4, "mini": 5e-4, "tiny": 1e-3}
-FINETUNE_RATES: dict[Size, float] = {"base": 3e-5, "mini": 3e-4, "tiny": 5e-4}
+PRETRAIN_RATES: dict[BertSize, float] = {"base": 1e-4, "mini": 5e-4, "tiny": 1e-3}
+FINETUNE_RATES: dict[BertSize, float] = {"base": 3e-5, "mini": 3e-4, "tiny": 5e-4}
 UNO_FEED_FORWARD = 128  # section 5.2
 
 
 MLM_FRAME = "masked language model; its output matrix is the token table, or is dropped and not counted"
 
 
-def _spec(name: str, size: Size, embedding: type[Embedding], group: str, summary: str) -> ModelSpec:
+def _spec(name: str, size: BertSize, embedding: type[Embedding], group: str, summary: str) -> ModelSpec:
     """One named model: how its tokens become vectors, and its size."""
     hashed = embedding is NgramHash
     return ModelSpec(
@@ -180,7 +180,7 @@ def _spec(name: str, size: Size, embedding: type[Embedding], group: str, summary
         text=TextSpec("wordpieces", template=BERT),
         code=CodeSpec("ngram-pooling", small={"dim": 16}) if hashed else CodeSpec("vocabulary"),
         embedding=EmbeddingSpec(embedding, {"num_rows": VOCABULARY_ROWS}, small={"num_rows": 64}),
-        encoder=EncoderSpec(args={**SIZES[size], **FRAME}),
+        encoder=EncoderSpec(args={**SIZES[size], **BERT_POSITIONS}),
         training=TrainingSpec(
             "mlm",
             pretrain={"learning_rate": PRETRAIN_RATES[size], "vocabulary_size": VOCABULARY_ROWS},
@@ -198,7 +198,7 @@ def _named() -> list[ModelSpec]:
     for size in SIZES:
         bert = f"bert-{size}"
         tables_1_2 += [
-            _spec(bert, size, Table, "eelbert", f"BERT-{size} over word pieces, MLM"),
+            _spec(bert, size, LookupTable, "eelbert", f"BERT-{size} over word pieces, MLM"),
             _spec(f"eel{bert}", size, NgramHash, "eelbert", f"BERT-{size} without a table: n-gram hash, MLM"),
         ]
         table_3.append(_spec(f"{bert}-random-hash", size, RandomHash, "eelbert-table-3", f"{bert}, table frozen"))

@@ -25,7 +25,7 @@ from hashbench.embeddings.base import (
     OriginSpec,
     TextSpec,
 )
-from hashbench.embeddings.lookup import Table
+from hashbench.embeddings.lookup import LookupTable
 from hashbench.layers import Dropout, draw_weights
 
 BITS = 128  # T, the length of both the MD5 and the LSH code
@@ -236,7 +236,7 @@ def _spec(hashing: Hashing, form: str, tokenizer: Literal["words", "bpe"]) -> Mo
     else:
         rows = BUCKETS[form] + len(SPECIALS)
         code = CodeSpec(CODERS[hashing]["rows"], {"num_buckets": BUCKETS[form]}, {**small, "num_buckets": 59})
-        embedding = EmbeddingSpec(Table, {"num_rows": rows}, {"num_rows": 64})
+        embedding = EmbeddingSpec(LookupTable, {"num_rows": rows}, {"num_rows": 64})
     return ModelSpec(
         name=f"hashformer-{hashing}-{form}" + ("-bpe" if tokenizer == "bpe" else ""),
         text=TextSpec(tokenizer),

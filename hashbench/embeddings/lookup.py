@@ -67,7 +67,7 @@ class RowTable(Embedding):
         return nn.functional.embedding(rows if self.places is None else self.places[rows], self.weight)
 
 
-class Table(RowTable):
+class LookupTable(RowTable):
     """e = T[row]: the first five rows are the special tokens, the code of a type is its row.
 
     Differs from the released code: the padding row starts at zero instead of random; `zero_pad_rows=False` restores it.
@@ -79,6 +79,11 @@ class Table(RowTable):
         if zero_pad_rows:
             with torch.no_grad():
                 self.weight[PAD].zero_()
+
+    @classmethod
+    def stored_name(cls) -> str:
+        """Table, as this class was called when the first runs were stored."""
+        return "Table" if cls is LookupTable else super().stored_name()
 
     def reached(self, codes: Tensor) -> Tensor:
         """The five special rows, and the codes (n, c) themselves: (r,)."""
@@ -114,7 +119,7 @@ def _baseline(name: str, objective: Literal["mlm", "shuffle_random"], summary: s
     return ModelSpec(
         name=name,
         text=TextSpec("bpe"),
-        embedding=EmbeddingSpec(Table, {"num_rows": VOCABULARY_ROWS}, small={"num_rows": 64}),
+        embedding=EmbeddingSpec(LookupTable, {"num_rows": VOCABULARY_ROWS}, small={"num_rows": 64}),
         training=TrainingSpec(objective),
         origin=OriginSpec("hashformers", "2-class fine-tuning model without pre-training heads"),
         groups=("baselines",),

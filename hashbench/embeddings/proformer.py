@@ -20,7 +20,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from hashbench.coders.projection import Projection as ProjectionCoder
+from hashbench.coders.projection import ProjectionCoder
 from hashbench.embeddings.base import (
     END,
     PAD,
@@ -40,7 +40,7 @@ from hashbench.embeddings.base import (
     TrainingSpec,
 )
 from hashbench.embeddings.eelbert import BERT
-from hashbench.embeddings.lookup import Table
+from hashbench.embeddings.lookup import LookupTable
 from hashbench.errors import InputError
 from hashbench.layers import draw_weights
 
@@ -169,7 +169,7 @@ def without_head(parts: Parts) -> Counts:
     return Counts(sum(each.numel() for each in counted), parts.embedding.embedding_parameters())
 
 
-# Words follow each other without a frame, since the maximum over all needs no token that stands for the whole.
+# Words follow each other without special tokens, since the maximum over all needs no token that stands for the whole.
 WORDS_ONLY = Template(single=("A",), pair=("A", "</s>", "B"), truncation="longest_first")
 # Section 3 of the paper: Adam, 1e-4, weight decay 0.01, linear decay, batch 256. It names no number of steps: ours.
 FROM_SCRATCH = {
@@ -210,7 +210,7 @@ def _two_layer_bert(name: str, dim: int, heads: int, *, classes: int = 6) -> Mod
     return ModelSpec(
         name=name,
         text=TextSpec("wordpieces", template=BERT),
-        embedding=EmbeddingSpec(Table, {"num_rows": VOCABULARY_ROWS}, small={"num_rows": 64}),
+        embedding=EmbeddingSpec(LookupTable, {"num_rows": VOCABULARY_ROWS}, small={"num_rows": 64}),
         encoder=EncoderSpec(
             args={**shape, "max_positions": 512, "first_position": 0, "type_rows": 2, "eps": 1e-12},
         ),

@@ -20,7 +20,6 @@ from hashbench.errors import InputError, first_line, near_match
 from hashbench.listing import by_name, import_file, modules_in
 
 EXTRA_FOLDER = "HASHBENCH_EMBEDDINGS"
-OF_THE_CODER = ("bits", "alpha", "maps", "special_items")  # arguments of an embedding that its coder has too
 
 
 def models() -> dict[str, ModelSpec]:
@@ -82,7 +81,7 @@ def build_embedding(spec: ModelSpec, dim: int, *, vocabulary_rows: int | None = 
 
 
 def embedding_arguments(spec: ModelSpec, *, vocabulary_rows: int | None = None) -> dict[str, object]:
-    """The arguments of a spec's embedding. The size of a code follows the coder, so that it is set in one place:
+    """The arguments of a spec's embedding. What the coder has too follows the coder, so that it is set in one place:
     `num_buckets` decides the rows of a table, `bits` the length of the bit vectors, `alpha` and `maps` the tokens of an
     item and their number. An embedding with an argument `hashing` gets all arguments of the coder, to hash special
     tokens as types are.
@@ -94,9 +93,7 @@ def embedding_arguments(spec: ModelSpec, *, vocabulary_rows: int | None = None) 
         arguments["num_rows"] = spec.code.args["num_buckets"] + first
     if "num_rows" in known and vocabulary_rows is not None:
         arguments["num_rows"] = vocabulary_rows
-    for size in OF_THE_CODER:
-        if size in known and size in spec.code.args:
-            arguments[size] = spec.code.args[size]
+    arguments |= {key: value for key, value in spec.code.args.items() if key in known and key != "dim"}
     if "hashing" in known:
         arguments["hashing"] = dict(spec.code.args)
     return arguments
@@ -115,12 +112,16 @@ def load_own(reference: str) -> type[Embedding]:
     if not place or not name:
         raise InputError(f"{reference!r}: no embedding; write FILE.py:Class or package.module:Class")
     module = import_file(Path(place)) if place.endswith(".py") else _import_module(place)
-    found = getattr(module, name, None)
-    if not (isinstance(found, type) and issubclass(found, Embedding) and found is not Embedding):
-        known = [key for key, value in vars(module).items() if isinstance(value, type) and issubclass(value, Embedding)]
+    known = {
+        key: value
+        for attribute, value in vars(module).items()
+        if isinstance(value, type) and issubclass(value, Embedding) and value is not Embedding
+        for key in (attribute, value.stored_name())
+    }
+    if name not in known:
         remedy = "derive it from hashbench.embeddings.base.Embedding"
-        raise InputError(f"{place}: no embedding class {name!r}{near_match(name, known)}; {remedy}")
-    return found
+        raise InputError(f"{place}: no embedding class {name!r}{near_match(name, list(known))}; {remedy}")
+    return known[name]
 
 
 def _import_module(name: str) -> ModuleType:

@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from torch import Tensor, nn
+from torch import Tensor
 
-from hashbench.embeddings.base import Published
-from hashbench.errors import InputError
+from hashbench.embeddings.base import ModelPart, Published
 
 
 class EncoderConfig(Protocol):
@@ -46,7 +45,7 @@ class EncoderConfig(Protocol):
         ...
 
 
-class Encoder(nn.Module):
+class Encoder(ModelPart):
     """Token vectors to states. A family implements `forward` and `max_length`; `states_mask` where lengths change."""
 
     config: Any  # an EncoderConfig; each family narrows the type
@@ -70,14 +69,6 @@ class Encoder(nn.Module):
     def states_mask(self, mask: Tensor) -> Tensor:
         """Mask (B, L) of the vectors -> mask (B, L') of the states, for an encoder that shortens the sequence."""
         return mask
-
-    def from_published(self, model: Published) -> dict[str, Tensor]:
-        """This encoder's state, taken from a published model. Raises InputError where it is another model's."""
-        raise InputError(f"{model.where}: {type(self).__name__} reads no published weights; write weights: random")
-
-    def check_published(self, config: Mapping[str, Any], where: str) -> None:
-        """Raises InputError where a published model of this config is not one of this encoder's shape."""
-        raise InputError(f"{where}: {type(self).__name__} reads no published weights; write weights: random")
 
     def dense_from_published(self, model: Published) -> dict[str, Tensor] | None:
         """The state of the head's dense layer, (d, d) and (d,), where a published model has one."""

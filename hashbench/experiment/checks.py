@@ -50,7 +50,7 @@ def check_model(loaded: Loaded, model: ResolvedModel) -> None:
     if objective and objective.needs_matrix and embedding.output_matrix() is None and not untied:
         raise InputError(
             f"{loaded.where(*place, 'objective')}: model '{model.label}': objective {spec.training.objective} "
-            f"needs an embedding with an output matrix, which {spec.embedding.family.__name__} has not; "
+            f"needs an embedding with an output matrix, which {spec.embedding.family.stored_name()} has not; "
             "write objective: shuffle_random"
         )
 
@@ -204,7 +204,7 @@ def _build(full: ModelSpec, dim: int) -> Embedding:
     except (TypeError, ValueError, RuntimeError, IndexError) as error:
         reason = first_line(error)
         raise InputError(
-            f"{spec.embedding.family.__name__} does not work with coder {spec.code.coder}, "
+            f"{spec.embedding.family.stored_name()} does not work with coder {spec.code.coder}, "
             f"which gives {coder.width} values of {np.dtype(coder.dtype)} a type: {reason}; "
             "choose another coder or other arguments"
         ) from error

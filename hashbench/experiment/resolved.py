@@ -93,7 +93,7 @@ def _model_block(model: ResolvedModel, size: str) -> dict[str, Any]:
     if spec.training.weights is not None and spec.training.weights != RANDOM:
         weights = {"sha256": locate_weights(spec.training.weights).fingerprint()}
     block = {
-        "embedding": spec.embedding.family.__qualname__,
+        "embedding": spec.embedding.family.stored_name(),
         "embedding_args": embedding_arguments(spec),
         "tokenizer": tokenizer.recipe(),
         "coder": make_coder(spec.code.coder, **spec.code.args).recipe(),

@@ -65,9 +65,10 @@ def read_config(folder: Path) -> Config:
 
 def spec_values(spec: ModelSpec, size: str, vocabulary_rows: int | None) -> dict[str, Any]:
     """A spec as plain values, nothing of which depends on the defaults of a later version."""
-    own = spec.embedding.family.__module__.startswith(OWN_MODULE)
+    family = spec.embedding.family
+    place = OWN if family.__module__.startswith(OWN_MODULE) else family.__module__
     return {
-        "embedding": f"{OWN if own else spec.embedding.family.__module__}:{spec.embedding.family.__qualname__}",
+        "embedding": f"{place}:{family.stored_name()}",
         "embedding_args": embedding_arguments(spec, vocabulary_rows=vocabulary_rows),
         "tokenizer": spec.text.tokenizer,
         "tokenizer_args": spec.text.args,

@@ -101,7 +101,7 @@ def load_published(model: Model, published: Published) -> None:
             if found[name].shape != tensor.shape:
                 theirs, ours = tuple(found[name].shape), tuple(tensor.shape)
                 raise InputError(
-                    f"{published.where}: {type(part).__name__} {name} has shape {theirs} there, {ours} here; "
+                    f"{published.where}: {part.stored_name()} {name} has shape {theirs} there, {ours} here; "
                     "take the encoder size and the embedding's arguments of the weights, or other weights"
                 )
         part.load_state_dict({name: tensor.to(own[name].dtype) for name, tensor in found.items()})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hashbench.coders.projection import Projection, features, fingerprint
+from hashbench.coders.projection import ProjectionCoder, features, fingerprint
 from hashbench.coders.registry import make_coder
 from hashbench.errors import InputError
 from tests.oracles import proformer as oracle
@@ -47,7 +47,7 @@ def test_fingerprints() -> None:
 @pytest.mark.parametrize("word", WORKED)
 def test_worked_examples(word: str, kernel: None) -> None:
     n_features, first, total, ones, zeros, bits = WORKED[word]
-    sums = Projection().encode([word])[0, :420]
+    sums = ProjectionCoder().encode([word])[0, :420]
     assert len(features(word)) == n_features
     assert sums[:8].tolist() == first and sums.sum() == total
     assert (sums >= 0).sum() == ones and (sums == 0).sum() == zeros
@@ -55,21 +55,21 @@ def test_worked_examples(word: str, kernel: None) -> None:
 
 
 def test_sums_of_each_place_equal_the_definition(kernel: None) -> None:
-    codes = Projection().encode(ODD).reshape(len(ODD), 3, 420)
+    codes = ProjectionCoder().encode(ODD).reshape(len(ODD), 3, 420)
     for word, code in zip(ODD, codes, strict=True):
         assert code.tolist() == [oracle.sums(word, place) for place in range(3)]
 
 
 @pytest.mark.parametrize(("bits", "places", "seed"), [(64, 3, 0), (1_120, 1, 0), (65, 2, 7), (1, 1, 12345)])
 def test_other_lengths_places_and_seeds(bits: int, places: int, seed: int, kernel: None) -> None:
-    coder = Projection(bits=bits, places=places, seed=seed)
+    coder = ProjectionCoder(bits=bits, places=places, seed=seed)
     codes = coder.encode(["cat", "naïve"]).reshape(2, places, bits)
     assert codes.tolist() == [[oracle.sums(w, p, bits, seed) for p in range(places)] for w in ("cat", "naïve")]
 
 
 def test_the_first_bits_of_sixty_four_do_not_depend_on_their_number() -> None:
     """Block 0 of place 0 is the same number for every T."""
-    assert np.array_equal(Projection(bits=64).encode(["cat"])[0, :64], Projection().encode(["cat"])[0, :64])
+    assert np.array_equal(ProjectionCoder(bits=64).encode(["cat"])[0, :64], ProjectionCoder().encode(["cat"])[0, :64])
 
 
 def test_similar_words_agree_in_more_bits() -> None:
@@ -77,17 +77,17 @@ def test_similar_words_agree_in_more_bits() -> None:
     expected = {("flights", "flight"): 0.80, ("flights", "flihgts"): 0.65, ("cat", "cats"): 0.74,
                 ("running", "runner"): 0.67}  # fmt: skip
     for pair, share in expected.items():
-        one, other = Projection(places=1).encode(pair) >= 0
+        one, other = ProjectionCoder(places=1).encode(pair) >= 0
         assert (one == other).mean() == pytest.approx(share, abs=0.005)
 
 
 def test_case_does_not_matter() -> None:
-    one, other = Projection().encode(["Cat", "cat"])
+    one, other = ProjectionCoder().encode(["Cat", "cat"])
     assert np.array_equal(one, other)
 
 
 def test_characters_behind_the_256th_do_not_matter() -> None:
-    one, other = Projection().encode(["x" * 256, "x" * 256 + "y"])
+    one, other = ProjectionCoder().encode(["x" * 256, "x" * 256 + "y"])
     assert np.array_equal(one, other)
 
 

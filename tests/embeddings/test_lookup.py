@@ -5,11 +5,11 @@ from __future__ import annotations
 import torch
 
 from hashbench.embeddings.base import Batch, Embedding
-from hashbench.embeddings.lookup import Table
+from hashbench.embeddings.lookup import LookupTable
 
 
 def test_a_type_has_its_row_and_special_tokens_the_first_five() -> None:
-    table = Table(4, num_rows=9)
+    table = LookupTable(4, num_rows=9)
     positions = torch.tensor([[0, 6, 5, 3, 2], [0, 5, 4, 2, 1]])
     vectors = table(Batch(torch.tensor([[8], [5]]), positions, positions != 1))
     rows = [[0, 5, 8, 3, 2], [0, 8, 4, 2, 1]]  # position 5 is the type in row 8, position 6 the one in row 5
@@ -17,17 +17,17 @@ def test_a_type_has_its_row_and_special_tokens_the_first_five() -> None:
 
 
 def test_padding_row_is_zero_unless_asked() -> None:
-    assert Table(4, num_rows=9).weight[1].abs().sum() == 0
-    assert Table(4, num_rows=9, zero_pad_rows=False).weight[1].abs().min() > 0
+    assert LookupTable(4, num_rows=9).weight[1].abs().sum() == 0
+    assert LookupTable(4, num_rows=9, zero_pad_rows=False).weight[1].abs().min() > 0
 
 
 def test_output_matrix_is_the_table_itself() -> None:
-    table = Table(4, num_rows=9)
+    table = LookupTable(4, num_rows=9)
     assert table.output_matrix() is table.weight
 
 
 def test_two_types_in_one_bucket_both_train_it() -> None:
-    table = Table(2, num_rows=9)
+    table = LookupTable(2, num_rows=9)
     positions = torch.tensor([[5, 6]])
     table(Batch(torch.tensor([[7], [7]]), positions, positions > 0)).sum().backward()
     assert table.weight.grad is not None
@@ -35,12 +35,12 @@ def test_two_types_in_one_bucket_both_train_it() -> None:
 
 
 def test_embedding_parameters_are_the_whole_table() -> None:
-    assert Table(4, num_rows=9).embedding_parameters() == 36
+    assert LookupTable(4, num_rows=9).embedding_parameters() == 36
 
 
 def test_fresh_values_are_cut_at_two_standard_deviations() -> None:
     torch.manual_seed(0)
-    weight = Table(64, num_rows=2000, zero_pad_rows=False).weight
+    weight = LookupTable(64, num_rows=2000, zero_pad_rows=False).weight
     assert weight.abs().max().item() <= 0.04
     assert abs(weight.std().item() - 0.0176) < 2e-4  # 0.02 * 0.8796, the deviation of a normal cut at two sigma
 
@@ -48,7 +48,7 @@ def test_fresh_values_are_cut_at_two_standard_deviations() -> None:
 def test_one_look_up_gives_what_the_two_give():
     """The table's own forward against the general one: the same vectors and the same gradient."""
     torch.manual_seed(0)
-    first, second = Table(8, num_rows=40), Table(8, num_rows=40)
+    first, second = LookupTable(8, num_rows=40), LookupTable(8, num_rows=40)
     second.load_state_dict(first.state_dict())
     batch = Batch(
         codes=torch.tensor([[7], [31], [5]]),
@@ -64,7 +64,7 @@ def test_one_look_up_gives_what_the_two_give():
 
 def test_a_narrowed_table_gives_the_same_vectors_and_comes_back_whole():
     torch.manual_seed(0)
-    table = Table(8, num_rows=40)
+    table = LookupTable(8, num_rows=40)
     before = table.weight.detach().clone()
     codes = torch.tensor([[31], [7], [31], [12]])
     positions = torch.tensor([[0, 5, 6, 8, 7, 2]])
@@ -81,7 +81,7 @@ def test_a_narrowed_table_gives_the_same_vectors_and_comes_back_whole():
 
 
 def test_narrowing_again_keeps_what_was_learned():
-    table = Table(2, num_rows=9)
+    table = LookupTable(2, num_rows=9)
     before = table.weight.detach().clone()
     table.narrow(torch.tensor([[8]]))
     with torch.no_grad():
@@ -96,7 +96,7 @@ def test_narrowing_again_keeps_what_was_learned():
 def test_training_a_narrowed_table_is_training_the_table():
     """Adam without decay, gradients clipped: after some steps every row is the same, to rounding of the norm."""
     torch.manual_seed(0)
-    plain, narrowed = Table(8, num_rows=40), Table(8, num_rows=40)
+    plain, narrowed = LookupTable(8, num_rows=40), LookupTable(8, num_rows=40)
     narrowed.load_state_dict(plain.state_dict())
     before = plain.weight.detach().clone()
     narrowed.narrow(torch.tensor([[9], [20], [30]]))

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from hashbench.coders.projection import Projection
+from hashbench.coders.projection import ProjectionCoder
 from hashbench.data.batching import Collator, encode_rows
 from hashbench.efficiency.parameters import Counts, count
 from hashbench.embeddings.base import PAD, SPECIALS, Batch, ModelSpec
@@ -28,7 +28,7 @@ def batch_of(*sentences: list[str], padding: int = 0, **coder: int) -> Batch:
     positions = torch.full((len(sentences), longest), PAD)
     for row, words in zip(positions, sentences, strict=True):
         row[: len(words)] = torch.tensor([len(SPECIALS) + types.index(word) for word in words])
-    return Batch(torch.from_numpy(Projection(**coder).encode(types)), positions, positions != PAD)
+    return Batch(torch.from_numpy(ProjectionCoder(**coder).encode(types)), positions, positions != PAD)
 
 
 def sums_of(embedding: Proformer, batch: Batch) -> Tensor:
@@ -107,7 +107,7 @@ def test_a_pair_has_a_separator_that_is_a_word() -> None:
     spec = find_model("proformer")
     texts = [TokenizedTexts(np.array(ids, np.int32), np.array([0, len(ids)])) for ids in ([0, 1], [2])]
     rows = encode_rows(texts, spec.text.template, max_length=64)
-    codes = Projection().encode(["show", "flights", "boston"])
+    codes = ProjectionCoder().encode(["show", "flights", "boston"])
     batch = Collator(codes, spec.text.template)(rows.padded(np.array([0]), -2), row_ids=np.array([0]))
     found = bits_of(Proformer(420), batch)[0]
     words = ["show", "flights", "[sep]", "boston"]
@@ -118,7 +118,7 @@ def test_special_tokens_are_words_and_padding_is_zero() -> None:
     embedding = Proformer(6)
     rows = embedding.special_rows()
     assert not rows[PAD].any()
-    torch.testing.assert_close(rows[2:3], embedding.embed_types(torch.from_numpy(Projection().encode(["[sep]"]))))
+    torch.testing.assert_close(rows[2:3], embedding.embed_types(torch.from_numpy(ProjectionCoder().encode(["[sep]"]))))
 
 
 def test_only_the_map_is_learned() -> None:
@@ -131,7 +131,7 @@ def test_coder_arguments_reach_the_embedding() -> None:
     spec = find_model("proformer").with_args(code={"bits": 100, "seed": 3})
     embedding = build_embedding(spec, 6)
     assert isinstance(embedding, Proformer) and embedding.weight.shape == (6, 100)
-    expected = torch.from_numpy(Projection(bits=100, seed=3).encode(["[sep]"]))
+    expected = torch.from_numpy(ProjectionCoder(bits=100, seed=3).encode(["[sep]"]))
     assert torch.equal(embedding.special_sums[2:3], expected)
 
 

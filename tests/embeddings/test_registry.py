@@ -8,7 +8,7 @@ import pytest
 
 from hashbench.embeddings.base import Embedding
 from hashbench.embeddings.hashformer import Projection
-from hashbench.embeddings.lookup import Table
+from hashbench.embeddings.lookup import LookupTable
 from hashbench.embeddings.registry import EXTRA_FOLDER, build_embedding, find_model, groups, load_own, models
 from hashbench.errors import InputError
 
@@ -90,7 +90,7 @@ def test_an_own_class_is_loaded_from_file_and_module(tmp_path: Path) -> None:
     path = toy(tmp_path, "toy.py", "toy-model")
     own = load_own(f"{path}:Toy")
     assert issubclass(own, Embedding) and own is load_own(f"{path}:Toy")
-    assert load_own("hashbench.embeddings.lookup:Table") is Table
+    assert load_own("hashbench.embeddings.lookup:Table") is LookupTable
 
 
 def test_a_changed_file_is_read_again(tmp_path: Path) -> None:
