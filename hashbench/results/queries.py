@@ -41,12 +41,6 @@ PERTURBED = """
 SELECT run_id, model, metric, split, condition, value, reason FROM scores_by_condition
 WHERE experiment_id = :experiment ORDER BY position, seed
 """
-# the same on test
-TEST_SCORES_BY_CONDITION = """
-SELECT f.run_id, m.name, m.condition, m.value
-FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id
-WHERE f.experiment_id = :experiment AND m.split = 'test' AND m.condition <> ''
-"""
 # a score of one run at its best evaluation
 BEST_SCORES_OF_RUN = """
 SELECT DISTINCT metric, split, value, reason FROM scores WHERE run_id = :id AND checkpoint = 'best'

@@ -13,7 +13,7 @@ from hashbench.results.entries import Entry
 from hashbench.results.measured import PERCENT, Measured, Ratio
 from hashbench.results.runs import SeedScore
 from hashbench.results.samples import Evidence
-from hashbench.tables.table import BINARY, BYTES, DECIMAL, Cell, scaled
+from hashbench.tables.table import BINARY, BYTES, DECIMAL, Cell, Row, scaled
 
 SCALES = {"params": DECIMAL, "binary params": BINARY, "bytes": BYTES}  # units that depend on the size
 Ratios = Mapping[tuple[str, str, str], Ratio]  # by (model, encoder, task)
@@ -21,6 +21,12 @@ Reading = Callable[[Entry, str], list[SeedScore]]  # the scores of an entry on a
 Statistic = Literal["mean", "median"]  # over seeds
 AverageMember = str | tuple[str, ...]  # of an average: a task (or column), or several that count together as one
 CENTRES: Mapping[str, Callable[[Sequence[float]], float]] = {"mean": statistics.fmean, "median": statistics.median}
+
+
+def entry_row(entry: Entry, cells: dict[str, Cell]) -> Row:
+    """The row of an experiment's own table."""
+    section = "Floors" if entry.kind == "floor" else "Models"
+    return Row(entry.model, entry.model, cells, entry.kind, entry.encoder, section, entry.settings)
 
 
 def score_cell(

@@ -11,10 +11,10 @@ from hashbench.results.entries import Entry
 from hashbench.results.measured import Measured
 from hashbench.results.runs import SeedScore
 from hashbench.results.samples import Evidence
-from hashbench.tables.cells import average_cell, fact_cell, score_cell
+from hashbench.tables.cells import average_cell, entry_row, fact_cell, score_cell
 from hashbench.tables.missing import missing_lines
 from hashbench.tables.request import TableFile
-from hashbench.tables.table import Cell, Row, Table, mark_best
+from hashbench.tables.table import Cell, Table, mark_best
 
 SIZES = (
     Column("total_params", "params", "fact", "params", better="low", subtitle="all"),
@@ -38,7 +38,11 @@ def own_table(
     tasks = known + [task for task in measured.tasks() if task not in known]
     shared = shared_tasks(measured, tasks)
     columns = _columns(measured, paper, tasks, shared, all_metrics)
-    rows = mark_best([_row(measured, entry, columns, evidence) for entry in measured.entries], columns)
+    rows = [
+        entry_row(entry, {column.name: _cell(measured, entry, column, evidence) for column in columns})
+        for entry in measured.entries
+    ]
+    rows = mark_best(rows, columns)
     notes = [_average_note(tasks, shared)] if len(shared) < len(tasks) else []
     if any(row.cells[MINUTES.name].value is not None for row in rows):
         notes.append("Training minutes: all finished runs of a model, pre-training and evaluations included.")
@@ -114,12 +118,6 @@ def _other_column(first: Column, metric: str, split: str) -> Column:
     )
 
 
-def _row(measured: Measured, entry: Entry, columns: Sequence[Column], evidence: Evidence | None) -> Row:
-    cells = {column.name: _cell(measured, entry, column, evidence) for column in columns}
-    section = "Floors" if entry.kind == "floor" else "Models"
-    return Row(entry.model, entry.model, cells, entry.kind, entry.encoder, section, entry.settings)
-
-
 def _cell(measured: Measured, entry: Entry, column: Column, evidence: Evidence | None) -> Cell:
     def read(one: Entry, task: str) -> list[SeedScore]:
         return measured.read(one, task, column.metric, column.split)
@@ -130,11 +128,11 @@ def _cell(measured: Measured, entry: Entry, column: Column, evidence: Evidence |
     if column.measure == "average":
         return average_cell(entry, column.tasks, measured.own, evidence)
     if column.measure == "minutes":
-        return _minutes(measured, entry)
+        return minutes_cell(measured, entry)
     return fact_cell(measured, entry, column)
 
 
-def _minutes(measured: Measured, entry: Entry) -> Cell:
+def minutes_cell(measured: Measured, entry: Entry) -> Cell:
     """Work of all finished runs of the row; a pre-training counts for each model that uses it."""
     pretrained = [run for run in measured.runs if run.kind == "pretrain" and run.model == entry.model]
     seconds = sum(run.origin.seconds for run in (*entry.runs, *pretrained) if run.state == "done")

@@ -8,7 +8,6 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from hashbench.metrics.rankings import DECILES
@@ -16,11 +15,10 @@ from hashbench.papers.column import Column
 from hashbench.results import queries
 from hashbench.results.entries import Entry
 from hashbench.results.measured import PERCENT, Measured
-from hashbench.results.runs import SeedScore
 from hashbench.results.samples import Evidence
 from hashbench.statistics.estimates import percentile_interval
-from hashbench.tables.cells import score_cell
-from hashbench.tables.experiment import MINUTES, SIZES
+from hashbench.tables.cells import entry_row, score_cell
+from hashbench.tables.experiment import MINUTES, SIZES, minutes_cell
 from hashbench.tables.missing import missing_lines
 from hashbench.tables.request import ReportSource, TableFile
 from hashbench.tables.table import Cell, Row, Table, mark_best, scaled
@@ -36,40 +34,46 @@ OF_TEXT = (
     "A case is one hidden item (a word piece, a word or a pair of words) of a test document; 15 % of a sequence are "
     "hidden together, all of them by [MASK], the same for every model. Pages are documents."
 )
-Values = dict[tuple[str, str, str], float]  # by (run id, metric, condition)
+BY_BEAM, BY_DECILE = "rec@20", "rec@1"  # the metrics of figures 2 and 3
 
 
 def link_tables(source: ReportSource) -> list[Table]:
     """For each set of hidden items the main table, recall by beam width and recall by frequency."""
     measured = source.measured
     evidence = Evidence(source.store, measured, as_stored=True) if source.request.examples else None
-    rows = measured.query(queries.TEST_SCORES_BY_CONDITION, experiment=measured.experiment.id)
-    values = {(row["run_id"], row["name"], row["condition"]): row["value"] for row in rows}
-    found = []
+    metrics = {score.metric for scores in measured.perturbed.values() for score in scores}
+    beams = sorted(int(metric.partition(" beam=")[2]) for metric in metrics if metric.startswith(f"{BY_BEAM} beam="))
+    tables = []
     for task in measured.tasks():
-        found.append(main_table(measured, task, evidence))
-        beams = sorted({int(c.removeprefix("beam=")) for _, _, c in values if c.startswith("beam=")})
-        found.append(_by_condition(measured, task, values, "rec@20", [f"beam={b}" for b in beams], "beam width"))
-        deciles = [f"tenth={i + 1}" for i in range(DECILES)]
-        found.append(_by_condition(measured, task, values, "rec@1", deciles, "tenth of the cases by frequency"))
-    return [table for table in found if any(row.measured() for row in table.rows)] or found[:1]
+        tables.append(main_table(measured, task, evidence))
+        tables.append(_by_condition(measured, task, BY_BEAM, [f"beam={beam}" for beam in beams], "beam width"))
+        deciles = [f"tenth={decile + 1}" for decile in range(DECILES)]
+        tables.append(_by_condition(measured, task, BY_DECILE, deciles, "tenth of the cases by frequency"))
+    return [table for table in tables if any(row.measured() for row in table.rows)] or tables[:1]
 
 
 def main_table(measured: Measured, task: str, evidence: Evidence | None) -> Table:
-    """Every model by every metric, then the floors."""
+    """Every model by every metric, then the trivial baselines."""
     columns = [
-        Column(name, "percent", "score", title, task=task, better="high", subtitle="test")
+        Column(name, "percent", "score", title, task, "" if name in SHARES else "high", subtitle="test")
         for name, title in {**METRICS, **SHARES}.items()
     ]
-    columns[-1] = replace(columns[-1], better="")
     columns += [Column("rec@1_ceiling", "percent", "fact", "ceiling", subtitle="rec@1"), *SIZES, MINUTES]
-    rows = measured.query(queries.FACTS_OF_RUNS, experiment=measured.experiment.id)
-    facts = {(row["run_id"], row["name"]): row["value"] for row in rows}
-    filled = [
-        _row(entry, {column.name: _cell(measured, entry, column, facts, evidence) for column in columns})
-        for entry in _entries(measured, task)
-    ]
-    table = _table(measured, f"Experiment {measured.experiment.name}: {task}", columns, filled)
+    stored = measured.query(queries.FACTS_OF_RUNS, experiment=measured.experiment.id)
+    facts = {(row["run_id"], row["name"]): row["value"] for row in stored}
+    rows = []
+    for entry in measured.entries:
+        if entry.of_task(task):
+            cells = {MINUTES.name: minutes_cell(measured, entry)}
+            for column in columns[:-1]:
+                if column.measure == "fact":
+                    cells[column.name] = _fact_cell(entry, column, facts)
+                else:
+                    cells[column.name] = _score_cell(
+                        measured, entry, task, metric=column.name, evidence=evidence
+                    )
+            rows.append(entry_row(entry, cells))
+    table = _table(measured, f"Experiment {measured.experiment.name}: {task}", columns, rows)
     of_text = any(run.task == task and _reads_corpora(run.spec) for run in measured.runs)
     return replace(table, notes=tuple(_notes(OF_TEXT if of_text else OF_LINKS, evidence is not None)))
 
@@ -89,74 +93,44 @@ def _notes(cases: str, intervals: bool) -> list[str]:
     return [*notes, "Intervals: 95 %, test pages drawn with replacement."] if intervals else notes
 
 
-def _entries(measured: Measured, task: str) -> list[Entry]:
-    return [entry for entry in measured.entries if entry.of_task(task)]
+def _fact_cell(entry: Entry, column: Column, facts: dict[tuple[str, str], float]) -> Cell:
+    """A share, the mean over runs; or a size, the same in all of them."""
+    runs = [run for run in entry.runs if (run.run_id, column.name) in facts]
+    values = [facts[run.run_id, column.name] for run in runs if run.state == "done"]
+    if not values:
+        return Cell(unit=column.unit, reason="none")
+    if column.unit == "percent":
+        return Cell(PERCENT * statistics.fmean(values), unit="percent")
+    value, unit = scaled(values[0])
+    return Cell(value, unit=unit)
 
 
-def _cell(
-    measured: Measured, entry: Entry, column: Column, facts: dict[tuple[str, str], float], evidence: Evidence | None
+def _score_cell(
+    measured: Measured, entry: Entry, task: str, *, metric: str, evidence: Evidence | None = None
 ) -> Cell:
-    runs = [run for run in entry.runs if run.state == "done"]
-    if column.name == MINUTES.name:
-        seconds = sum(run.origin.seconds for run in runs)
-        return Cell(value=seconds / 60 if seconds else None, unit="minutes", reason="no finished run")
-    if column.measure == "fact":
-        known = [facts[run.run_id, column.name] for run in runs if (run.run_id, column.name) in facts]
-        if not known:
-            return Cell(unit=column.unit, reason="none")
-        if column.unit == "percent":
-            return Cell(value=PERCENT * statistics.fmean(known), unit="percent")
-        value, unit = scaled(known[0])
-        return Cell(value=value, unit=unit)
-    assert column.task is not None
-    read = partial(_read, measured, column.name)
-    cell = score_cell(entry, column.task, read)
+    """A metric on test with its interval over pages, where all runs have stored their cases."""
+    cell = score_cell(entry, task, lambda entry, task: measured.read(entry, task, metric, SPLIT))
     if evidence is None or cell.value is None:
         return cell
-    return _with_interval(cell, evidence, entry, column)
-
-
-def _read(measured: Measured, metric: str, entry: Entry, task: str) -> list[SeedScore]:
-    return measured.read(entry, task, metric, SPLIT)
-
-
-def _with_interval(cell: Cell, evidence: Evidence, entry: Entry, column: Column) -> Cell:
-    """The cell with its interval over pages, where all of its runs have stored their cases."""
-    sample = evidence.of(entry, column.task or "", column.name, SPLIT)
+    sample = evidence.of(entry, task, metric, SPLIT)
     ends = None if sample.missing() else percentile_interval(PERCENT * sample.by_draw())
     return cell if ends is None else replace(cell, interval=ends, n_examples=sample.n)
 
 
-def _by_condition(
-    measured: Measured, task: str, values: Values, metric: str, conditions: Sequence[str], what: str
-) -> Table:
-    """One metric under each of some conditions, means over seeds."""
+def _by_condition(measured: Measured, task: str, metric: str, conditions: Sequence[str], what: str) -> Table:
+    """One metric under each of some conditions, means over seeds; a model that has none is left out."""
     columns = [
-        Column(condition, "percent", "score", condition.partition("=")[2], task=task, better="high", subtitle=metric)
+        Column(condition, "percent", "score", condition.partition("=")[2], task, "high", subtitle=metric)
         for condition in conditions
     ]
     rows = []
-    for entry in _entries(measured, task):
-        cells = {c.name: _mean(entry, task, [(metric, c.name)], values) for c in columns}
+    for entry in measured.entries:
+        cells = {
+            condition: _score_cell(measured, entry, task, metric=f"{metric} {condition}") for condition in conditions
+        }
         if any(cell.value is not None for cell in cells.values()):
-            rows.append(_row(entry, cells))
+            rows.append(entry_row(entry, cells))
     return _table(measured, f"{metric} on {task} by {what}", columns, rows)
-
-
-def _mean(entry: Entry, task: str, keys: Sequence[tuple[str, str]], values: Values) -> Cell:
-    runs = entry.of_task(task)
-    known = [PERCENT * values[run.run_id, *key] for run in runs for key in keys if (run.run_id, *key) in values]
-    cell = Cell(unit="percent", n=len(known) or None, planned=len(runs), group=entry.group([task]))
-    if not known:
-        return replace(cell, reason="not stored")
-    if entry.kind == "floor":
-        cell = replace(cell, n=None, planned=None)
-    return replace(cell, value=statistics.fmean(known), std=statistics.stdev(known) if len(known) > 1 else None)
-
-
-def _row(entry: Entry, cells: dict[str, Cell]) -> Row:
-    section = "Floors" if entry.kind == "floor" else "Models"
-    return Row(entry.model, entry.model, cells, entry.kind, entry.encoder, section, entry.settings)
 
 
 def _table(measured: Measured, title: str, columns: Sequence[Column], rows: Sequence[Row]) -> Table:
