@@ -93,24 +93,35 @@ def compare(
 
     Raises InputError where nothing can be compared, with the reason.
     """
-    def evidence(store: Store, name: str | None) -> Evidence:
-        new = Evidence(store, measure(store, name, checkpoint=checkpoint), draws=draws)
-        return known.setdefault((str(store.url), new.measured.experiment.id), new)  # both sides share what was read
+    known: dict[tuple[str, int], Evidence] = {}  # both sides share what was read
 
-    known: dict[tuple[str, int], Evidence] = {}
-    one, other = (
-        _find(name, experiment, partial(evidence, store))
-        for store, name in zip((stores[0], stores[-1]), (first, second), strict=True)
-    )
-    if (one.model is None) != (other.model is None):
+    def read(store: Store, name: str | None) -> Evidence:
+        evidence = Evidence(store, measure(store, name, checkpoint=checkpoint), draws=draws)
+        return known.setdefault((str(store.url), evidence.measured.experiment.id), evidence)
+
+    ours = _find(first, experiment, partial(read, stores[0]))
+    theirs = _find(second, experiment, partial(read, stores[-1]))
+    if (ours.model is None) != (theirs.model is None):
         raise InputError(f"compare: {first!r} and {second!r} are a model and an experiment; name two of one kind")
-    if one.evidence is other.evidence and one.model == other.model:
+    if ours.evidence is theirs.evidence and ours.model == theirs.model:
         raise InputError(f"compare: {first!r} on both sides; name two, or the second database with another --db")
-    lines, skipped, encoder = _lines_of_models(one, other) if one.model else _lines_of_experiments(one, other)
+    lines: list[PairedDifference] = []
+    skipped: list[str] = []
+    encoders = []
+    for model in [ours.model] if ours.model else _common_models(ours, theirs):
+        try:
+            entries = _entry(ours, model), _entry(theirs, theirs.model or model)
+            lines += _lines(ours, theirs, entries, "" if ours.model else model, skipped)
+        except InputError as error:
+            if ours.model:
+                raise
+            skipped.append(str(error).removeprefix("compare: "))  # the other models may still be comparable
+            continue
+        encoders.append(entries[0].encoder)
     if not lines:
         more = f" (and {len(skipped) - 1} more like it)" if len(skipped) > 1 else ""
         raise InputError(f"compare: {skipped[0]}{more}")
-    return Comparison(one, other, encoder, tuple(lines), tuple(skipped))
+    return Comparison(ours, theirs, ", ".join(dict.fromkeys(encoders)), tuple(lines), tuple(skipped))
 
 
 def _find(name: str, experiment: str | None, read: Callable[[str | None], Evidence]) -> Side:
@@ -120,7 +131,7 @@ def _find(name: str, experiment: str | None, read: Callable[[str | None], Eviden
     labels = list(dict.fromkeys(entry.model for entry in measured.entries))
     if name in labels:
         return Side(name, evidence, name)
-    names = [one.name for one in experiments(store)]
+    names = [known.name for known in experiments(store)]
     if experiment is None and name in names:
         return Side(name, read(name), None)
     near = near_match(name, list(dict.fromkeys([*labels, *names])))
@@ -130,59 +141,43 @@ def _find(name: str, experiment: str | None, read: Callable[[str | None], Eviden
     )
 
 
-def _lines_of_models(one: Side, other: Side) -> tuple[list[PairedDifference], list[str], str]:
-    assert one.model is not None and other.model is not None
-    a, b = _entry(one, one.model), _entry(other, other.model)
-    lines, skipped = _lines(one, other, a, b, "")
-    return lines, skipped, a.encoder
-
-
-def _lines_of_experiments(one: Side, other: Side) -> tuple[list[PairedDifference], list[str], str]:
-    """The lines of every model that both experiments have."""
-    theirs = {entry.model for entry in other.evidence.measured.entries}
-    ours = dict.fromkeys(entry.model for entry in one.evidence.measured.entries if entry.kind == "model")
-    common = [model for model in ours if model in theirs]
+def _common_models(ours: Side, theirs: Side) -> list[str]:
+    """The models that both experiments have, in the order of the first. Raises InputError where there is none."""
+    both = {entry.model for entry in theirs.evidence.measured.entries}
+    models = dict.fromkeys(entry.model for entry in ours.evidence.measured.entries if entry.kind == "model")
+    common = [model for model in models if model in both]
     if not common:
-        raise InputError(f"compare: {one.place} and {other.place} have no common model; name two models instead")
-    lines: list[PairedDifference] = []
-    skipped: list[str] = []
-    encoders = []
-    for model in common:
-        try:
-            a, b = _entry(one, model), _entry(other, model)
-            found, left_out = _lines(one, other, a, b, model)
-        except InputError as error:  # the other models may still be comparable
-            skipped.append(str(error).removeprefix("compare: "))
-            continue
-        lines.extend(found)
-        skipped.extend(left_out)
-        encoders.append(a.encoder)
-    return lines, skipped, ", ".join(dict.fromkeys(encoders))
+        raise InputError(f"compare: {ours.place} and {theirs.place} have no common model; name two models instead")
+    return common
 
 
 def _entry(side: Side, model: str) -> Entry:
-    found = [entry for entry in side.evidence.measured.entries if entry.model == model]
-    if len(found) > 1:
-        settings = "; ".join(entry.settings for entry in found)
+    """The runs of a model. Raises InputError where some of them must not share a number."""
+    entries = [entry for entry in side.evidence.measured.entries if entry.model == model]
+    if len(entries) > 1:
+        settings = "; ".join(entry.settings for entry in entries)
         raise InputError(f"compare: {model} in {side.place} was measured under several settings ({settings})")
-    return found[0]
+    return entries[0]
 
 
-def _lines(one: Side, other: Side, a: Entry, b: Entry, model: str) -> tuple[list[PairedDifference], list[str]]:
-    """A line for each task that both have, the average last; and why tasks were left out."""
-    names = f"{a.model} and {b.model}" if a.model != b.model else f"{a.model} in {one.place} and {other.place}"
+def _lines(
+    ours: Side, theirs: Side, entries: tuple[Entry, Entry], model: str, skipped: list[str]
+) -> list[PairedDifference]:
+    """A line for each task that both have, the average last. Why a task is left out joins `skipped`."""
+    a, b = entries
+    names = f"{a.model} and {b.model}" if a.model != b.model else f"{a.model} in {ours.place} and {theirs.place}"
     if a.encoder != b.encoder:
         raise InputError(f"compare: {names} have other encoders, {a.encoder} and {b.encoder}; compare at one size")
-    tasks = [task for task in one.evidence.measured.tasks() if a.of_task(task) and b.of_task(task)]
+    tasks = [task for task in ours.evidence.measured.tasks() if a.of_task(task) and b.of_task(task)]
     if not tasks:
         raise InputError(f"compare: {names} have no common task")
-    pairs, skipped = [], []
+    pairs = []
     for task in tasks:
-        samples = _samples(one.evidence, a, task)
+        samples = _samples(ours.evidence, a, task)
         if not samples:
-            skipped.append(f"{a.model} on {task} in {one.place}: no score; see hashbench status")
+            skipped.append(f"{a.model} on {task} in {ours.place}: no score; see hashbench status")
         for x in samples:
-            y = other.evidence.of(b, task, x.metric, x.split)
+            y = theirs.evidence.of(b, task, x.metric, x.split)
             if why := unlike(x, y):
                 skipped.append(why)
             else:
@@ -194,7 +189,7 @@ def _lines(one: Side, other: Side, a: Entry, b: Entry, model: str) -> tuple[list
         lines.append(_average(own, seeds, model))
     elif len(own) > 1:
         skipped.append(f"average of {names}: no seed that all tasks have")
-    return lines, skipped
+    return lines
 
 
 def _samples(evidence: Evidence, entry: Entry, task: str) -> list[Sample]:
@@ -203,7 +198,7 @@ def _samples(evidence: Evidence, entry: Entry, task: str) -> list[Sample]:
     if own is None:
         return []
     runs = {(run.model, run.run_id) for run in entry.of_task(task)}
-    splits = {one.split for run, scores in evidence.measured.scores.items() if run in runs for one in scores}
+    splits = {score.split for run, scores in evidence.measured.scores.items() if run in runs for score in scores}
     parts = sorted(split for split in splits if split.startswith(PART)) if own.split.startswith(PART) else []
     further = [split for split in parts if split != own.split]
     return [own, *(evidence.of(entry, task, own.metric, split) for split in further)]
@@ -226,7 +221,7 @@ def unlike(x: Sample, y: Sample) -> str:
     what = f"{x.entry.model} and {y.entry.model} on {x.task}"
     if not seeds:
         return f"{what}: no common seed ({_listed(x.by_seed())} and {_listed(y.by_seed())})"
-    if {one.run.run_id for one in x.scores.values()} & {one.run.run_id for one in y.scores.values()}:
+    if {score.run.run_id for score in x.scores.values()} & {score.run.run_id for score in y.scores.values()}:
         return f"{what}: the same runs stand on both sides"
     if x.entry.kind == y.entry.kind and _precisions(x) != _precisions(y):
         return f"{what}: other precisions, {_precisions(x)} and {_precisions(y)}"
@@ -238,6 +233,7 @@ def unlike(x: Sample, y: Sample) -> str:
 
 
 def _precisions(sample: Sample) -> str:
+    """The precisions that runs were measured in."""
     return ", ".join(sorted({score.run.precision for score in sample.scores.values()}))
 
 

@@ -49,14 +49,14 @@ def curves(measured: Measured, metric: str = "") -> list[LearningCurves]:
     objectives = {
         run.model: run.spec["model"]["objective"]["kind"] for run in measured.runs if run.kind == "pretrain"
     }
-    found = measured.query(queries.CURVE_OF_PRETRAINING, **key, metric=metric or "loss")
-    before = [{**row, "panel": _objective(objectives[row["model"]])} for row in found]
+    stored = measured.query(queries.CURVE_OF_PRETRAINING, **key, metric=metric or "loss")
+    before = [{**row, "panel": _objective(objectives[row["model"]])} for row in stored]
     after = measured.query(queries.CURVE_OF_TRAINING, **key, metric=metric) if metric else _scores(measured)
-    made = [
+    both = [
         _made("curves_pretraining", "pre-training", before, is_score=False),
         _made("curves_finetuning", "fine-tuning", [dict(row) for row in after], is_score=not metric),
     ]
-    return [one for one in made if one.panels]
+    return [figure for figure in both if figure.panels]
 
 
 def _scores(measured: Measured) -> list[dict[str, object]]:
@@ -67,9 +67,9 @@ def _scores(measured: Measured) -> list[dict[str, object]]:
     chosen: dict[str, list[dict[str, object]]] = {}
     for row in measured.query(queries.CURVE_OF_SCORES, experiment=measured.experiment.id, split="validation"):
         chosen.setdefault(row["panel"], []).append(dict(row))
-    for task, found in chosen.items():
-        if task not in rows or len(found) > len(rows[task]):
-            rows[task] = found
+    for task, on_validation in chosen.items():
+        if task not in rows or len(on_validation) > len(rows[task]):
+            rows[task] = on_validation
     return [row for task in measured.tasks() if task in rows for row in rows[task]]
 
 

@@ -63,6 +63,12 @@ class Measured:
     n_examples: dict[tuple[str, str, str], int]  # stored predictions by (run id, task, split)
     query: Callable[..., Sequence[Any]]
 
+    @property
+    def record(self) -> dict[str, Any]:
+        """What the sweep noted of its data: sources, and of each task origin, notes and rows; older ones noted none."""
+        config = self.experiment.config
+        return config["provenance"] if "provenance" in config else {}
+
     def tasks(self) -> list[str]:
         """The tasks of the experiment, in its order."""
         return list(dict.fromkeys(run.task for run in self.runs if run.task is not None))
@@ -74,7 +80,7 @@ class Measured:
     def read(self, entry: Entry, task: str, metric: str, split: str) -> list[SeedScore]:
         """The scores of one metric on one split, one a finished run."""
         keys = [(run.model, run.run_id) for run in entry.of_task(task)]
-        scores = [one for key in keys for kind in (self.scores, self.perturbed) if key in kind for one in kind[key]]
+        scores = [score for key in keys for kind in (self.scores, self.perturbed) if key in kind for score in kind[key]]
         return [score for score in scores if (score.metric, score.split) == (metric, split)]
 
     def _of(self, run: MeasuredRun) -> tuple[SeedScore, ...]:
@@ -105,12 +111,12 @@ class Measured:
 
     def find_entry(self, model: str) -> Entry | None:
         """The runs of a model where they may share a cell; None where there are none, or several settings."""
-        found = [entry for entry in self.entries if entry.model == model and entry.kind == "model"]
-        return found[0] if len(found) == 1 else None
+        entries = [entry for entry in self.entries if entry.model == model and entry.kind == "model"]
+        return entries[0] if len(entries) == 1 else None
 
     def tasks_with(self, metric: str, split: str) -> list[str]:
         """The tasks of which a score of this metric and split is stored, in the experiment's order."""
-        scores = [score for found in (*self.scores.values(), *self.perturbed.values()) for score in found]
+        scores = [score for by_run in (*self.scores.values(), *self.perturbed.values()) for score in by_run]
         having = {score.run.task for score in scores if (score.metric, score.split) == (metric, split)}
         return [task for task in self.tasks() if task in having]
 

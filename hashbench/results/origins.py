@@ -52,9 +52,8 @@ class TaskOrigin:
 
 def task_origins(measured: Measured, paper: FullSets) -> dict[str, TaskOrigin]:
     """By task: from the notes of its runs, the experiment's record, and the number of stored predictions."""
-    record = measured.experiment.config["provenance"] if "provenance" in measured.experiment.config else {}
-    tasks = record["tasks"] if "tasks" in record else {}
-    found: dict[str, TaskOrigin] = {}
+    tasks = measured.record["tasks"] if "tasks" in measured.record else {}
+    by_task: dict[str, TaskOrigin] = {}
     for task in measured.tasks():
         origin = TaskOrigin()
         if task in tasks:
@@ -64,19 +63,19 @@ def task_origins(measured: Measured, paper: FullSets) -> dict[str, TaskOrigin]:
             if run.task == task:
                 _add(origin, run)
         _count(origin, task, measured, paper)
-        found[task] = origin
+        by_task[task] = origin
     if _whole_experiment_built_in(measured):
-        for origin in found.values():
+        for origin in by_task.values():
             if not origin.origins:  # what the runs noted counts more: a command may have named other sources
                 origin.origins.append("builtin")
-    return found
+    return by_task
 
 
 def _whole_experiment_built_in(measured: Measured) -> bool:
     """Whether the experiment file names no other source than the generator and no run says otherwise."""
     config = measured.experiment.config
     source = config["data"] if "data" in config else ""
-    sources = config["provenance"]["sources"] if "sources" in config.get("provenance", {}) else source
+    sources = measured.record["sources"] if "sources" in measured.record else source
     names = [sources] if isinstance(sources, str) else list(sources)
     return names == ["builtin"]
 

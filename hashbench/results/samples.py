@@ -118,8 +118,8 @@ class Sample:
         wanted = list(self.by_seed()) if seeds is None else list(seeds)
         if why := self.missing(wanted):
             raise InputError(why)
-        found = self.evidence.drawn(self)
-        return np.stack([found[seed] for seed in wanted])
+        by_seed = self.evidence.drawn(self)
+        return np.stack([by_seed[seed] for seed in wanted])
 
     def missing(self, seeds: Sequence[RunSeed] | None = None) -> str:
         """Why there are no draws, or nothing."""

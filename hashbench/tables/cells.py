@@ -58,11 +58,11 @@ def average_cell(
     """
     groups = [(part,) if isinstance(part, str) else part for part in parts]
     scores = {name: read(entry, name) for group in groups for name in group}
-    tasks = {score.run.task or "" for found in scores.values() for score in found}
+    tasks = {score.run.task or "" for of_task in scores.values() for score in of_task}
     cell = Cell(unit="percent", group=entry.group(sorted(tasks)))
     centres: dict[str, float] = {}
-    for name, found in scores.items():
-        values = [score.value for score in found if score.value is not None]
+    for name, of_task in scores.items():
+        values = [score.value for score in of_task if score.value is not None]
         if not values:
             return replace(cell, reason=f"without {name}")
         centres[name] = CENTRES[statistic](values)
@@ -101,8 +101,8 @@ def _mean_of_groups(groups: Sequence[Sequence[str]], values: Mapping[str, float]
 def _seed_averages(groups: Sequence[Sequence[str]], scores: Mapping[str, Sequence[SeedScore]]) -> list[float]:
     """The average over tasks in percent of every seed that has all of them."""
     by_seed: dict[int | None, dict[str, float]] = {}
-    for name, found in scores.items():
-        for score in found:
+    for name, of_task in scores.items():
+        for score in of_task:
             if score.value is not None:
                 by_seed.setdefault(score.run.seed, {})[name] = score.value
     return [PERCENT * _mean_of_groups(groups, values) for values in by_seed.values() if len(values) == len(scores)]

@@ -32,7 +32,7 @@ def _trained_rows(tokenizer: Mapping[str, Any]) -> list[int]:
     >>> _trained_rows({"kind": "bpe", "bpe": {"train": 50265}}), _trained_rows({"kind": "words", "lowercase": True})
     ([50265], [])
     """
-    return [made["train"] for made in tokenizer.values() if isinstance(made, dict) and "train" in made]
+    return [block["train"] for block in tokenizer.values() if isinstance(block, dict) and "train" in block]
 
 
 def finetuning_deviations(measured: Measured, paper: Paper) -> list[str]:
@@ -77,12 +77,12 @@ def _wanted(run: MeasuredRun, wanted: RecipeValue) -> RecipeValue:
 
 def _line(key: str, ours: Mapping[str, RecipeValue], theirs: Mapping[str, RecipeValue]) -> list[str]:
     """'key value (paper: value)', with the models where they are not all alike; nothing where none differs."""
-    found: dict[tuple[str, str], list[str]] = {}
+    by_values: dict[tuple[str, str], list[str]] = {}
     for model, value in ours.items():
         if value != theirs[model]:
-            found.setdefault((plain(value), plain(theirs[model])), []).append(model)
+            by_values.setdefault((plain(value), plain(theirs[model])), []).append(model)
     lines = []
-    for (value, wanted), models in found.items():
+    for (value, wanted), models in by_values.items():
         lines.append(f"{key} {value}{_of(models, ours)} (paper: {wanted})")
     return lines
 

@@ -12,7 +12,7 @@ from hashbench.results.measured import Measured
 from hashbench.results.runs import SeedScore
 from hashbench.results.samples import Evidence
 from hashbench.tables.cells import average_cell, entry_row, fact_cell, score_cell
-from hashbench.tables.missing import missing_lines
+from hashbench.tables.legend import missing_lines
 from hashbench.tables.request import TableFile
 from hashbench.tables.table import Cell, Table, mark_best
 
@@ -96,13 +96,13 @@ def _columns(
 
 def _task_columns(measured: Measured, paper: Paper, task: str, all_metrics: bool) -> list[Column]:
     """The column that the experiment reads, named after the task; then `task_metric` or `task_metric_split`."""
-    scores = [score for found in measured.scores.values() for score in found if score.run.task == task]
+    scores = [score for by_run in measured.scores.values() for score in by_run if score.run.task == task]
     read = next(((score.metric, score.split) for score in scores if score.own), ("", ""))
     title = paper.titles[task] if task in paper.titles else task
     first = Column(task, "percent", "score", title, task, "high", subtitle=read[0], metric=read[0], split=read[1])
     if not all_metrics:
         return [first]
-    others = [pair for pair in dict.fromkeys((one.metric, one.split) for one in scores) if pair != read]
+    others = [pair for pair in dict.fromkeys((score.metric, score.split) for score in scores) if pair != read]
     return [first, *(_other_column(first, metric, split) for metric, split in others)]
 
 

@@ -65,12 +65,12 @@ def points_of(table: Table, cost: str) -> list[CostPoint]:
     score_name = score_column(table)
     if not {cost, score_name} <= {column.name for column in table.columns}:
         return []
-    found = []
+    points = []
     for row in table.rows:
         price, score = comparable(row.cells[cost]), row.cells[score_name]
         if row.kind == "model" and price is not None and score.value is not None:
-            found.append(CostPoint(label_of(row), price, score.value, score.std or 0.0, row.model))
-    return found
+            points.append(CostPoint(label_of(row), price, score.value, score.std or 0.0, row.model))
+    return points
 
 
 def label_of(row: Row) -> str:

@@ -19,7 +19,7 @@ from hashbench.results.samples import Evidence
 from hashbench.statistics.estimates import percentile_interval
 from hashbench.tables.cells import entry_row, score_cell
 from hashbench.tables.experiment import MINUTES, SIZES, minutes_cell
-from hashbench.tables.missing import missing_lines
+from hashbench.tables.legend import missing_lines
 from hashbench.tables.request import ReportSource, TableFile
 from hashbench.tables.table import Cell, Row, Table, mark_best, scaled
 

@@ -17,7 +17,7 @@ from hashbench.tables.table import Cell
 
 
 @dataclass(frozen=True)
-class Filling:
+class CellMaker:
     """What the cells of a paper's table are made from."""
 
     measured: Measured
@@ -47,42 +47,42 @@ class Filling:
         return other, "" if other else f"no {name} to compare with"
 
 
-def _score(filling: Filling, entry: Entry, column: Column) -> Cell:
+def _score(maker: CellMaker, entry: Entry, column: Column) -> Cell:
     if not column.task:  # a table over all tasks that have the metric, and the experiment has none
         return Cell(reason=f"no task with {column.metric}")
     return score_cell(
-        entry, column.task, lambda one, _: filling.read(one, column.name), filling.evidence, filling.paper.statistic
+        entry, column.task, lambda one, _: maker.read(one, column.name), maker.evidence, maker.paper.statistic
     )
 
 
-def _average(filling: Filling, entry: Entry, column: Column) -> Cell:
-    return average_cell(entry, column.tasks, filling.read, filling.evidence, filling.paper.statistic)
+def _average(maker: CellMaker, entry: Entry, column: Column) -> Cell:
+    return average_cell(entry, column.tasks, maker.read, maker.evidence, maker.paper.statistic)
 
 
-def _ratio(filling: Filling, entry: Entry, column: Column) -> Cell:
-    return ratio_cell(filling.measured, entry, column.task or "average", filling.paper, filling.ratios)
+def _ratio(maker: CellMaker, entry: Entry, column: Column) -> Cell:
+    return ratio_cell(maker.measured, entry, column.task or "average", maker.paper, maker.ratios)
 
 
-def _fact(filling: Filling, entry: Entry, column: Column) -> Cell:
-    return fact_cell(filling.measured, entry, column)
+def _fact(maker: CellMaker, entry: Entry, column: Column) -> Cell:
+    return fact_cell(maker.measured, entry, column)
 
 
-def _drop(filling: Filling, entry: Entry, column: Column) -> Cell:
+def _drop(maker: CellMaker, entry: Entry, column: Column) -> Cell:
     """The other model's value of another column minus this one's, in points."""
-    return _difference(filling, entry, column, sign=-1.0)
+    return _difference(maker, entry, column, sign=-1.0)
 
 
-def _gain(filling: Filling, entry: Entry, column: Column) -> Cell:
+def _gain(maker: CellMaker, entry: Entry, column: Column) -> Cell:
     """This model's value of another column minus the other's, in points."""
-    return _difference(filling, entry, column, sign=1.0)
+    return _difference(maker, entry, column, sign=1.0)
 
 
-def _difference(filling: Filling, entry: Entry, column: Column, *, sign: float) -> Cell:
-    other, reason = filling.partner(entry, column)
+def _difference(maker: CellMaker, entry: Entry, column: Column, *, sign: float) -> Cell:
+    other, reason = maker.partner(entry, column)
     if other is None:
         return Cell(reason=reason)
-    name = filling.layout.of[entry.model] if entry.model in filling.layout.of else column.of
-    ours, theirs = (filling.cell(one, filling.columns[name]) for one in (entry, other))
+    name = maker.layout.of[entry.model] if entry.model in maker.layout.of else column.of
+    ours, theirs = (maker.cell(one, maker.columns[name]) for one in (entry, other))
     if ours.value is None or theirs.value is None:
         return Cell(reason=f"no {name} of both models")
     if not entry.shares_data(other):
@@ -90,43 +90,43 @@ def _difference(filling: Filling, entry: Entry, column: Column, *, sign: float) 
     return Cell(value=sign * (ours.value - theirs.value), unit="points", group=column.against)
 
 
-def _smaller(filling: Filling, entry: Entry, column: Column) -> Cell:
+def _smaller(maker: CellMaker, entry: Entry, column: Column) -> Cell:
     """How many times larger the other model's fact is."""
-    return _fact_ratio(filling, entry, column, lambda ours, theirs: theirs / ours)
+    return _fact_ratio(maker, entry, column, lambda ours, theirs: theirs / ours)
 
 
-def _larger(filling: Filling, entry: Entry, column: Column) -> Cell:
+def _larger(maker: CellMaker, entry: Entry, column: Column) -> Cell:
     """How many times larger this model's fact is."""
-    return _fact_ratio(filling, entry, column, lambda ours, theirs: ours / theirs)
+    return _fact_ratio(maker, entry, column, lambda ours, theirs: ours / theirs)
 
 
-def _reduction(filling: Filling, entry: Entry, column: Column) -> Cell:
+def _reduction(maker: CellMaker, entry: Entry, column: Column) -> Cell:
     """1 - fact / the other model's fact, in percent."""
-    return _fact_ratio(filling, entry, column, lambda ours, theirs: PERCENT * (1 - ours / theirs))
+    return _fact_ratio(maker, entry, column, lambda ours, theirs: PERCENT * (1 - ours / theirs))
 
 
-def _fact_ratio(filling: Filling, entry: Entry, column: Column, formula: Callable[[float, float], float]) -> Cell:
-    other, reason = filling.partner(entry, column)
+def _fact_ratio(maker: CellMaker, entry: Entry, column: Column, formula: Callable[[float, float], float]) -> Cell:
+    other, reason = maker.partner(entry, column)
     if other is None:
         return Cell(reason=reason)
-    ours, theirs = (filling.measured.fact(one, column.fact) for one in (entry, other))
+    ours, theirs = (maker.measured.fact(one, column.fact) for one in (entry, other))
     if ours is None or theirs is None or not ours.value or not theirs.value:
         return Cell(reason=f"no {column.fact} of both models")
     return Cell(value=formula(ours.value, theirs.value), unit=column.unit, group=column.against)
 
 
-def _setting(filling: Filling, entry: Entry, column: Column) -> Cell:
+def _setting(maker: CellMaker, entry: Entry, column: Column) -> Cell:
     """A number that was asked for, where it stands in the spec of the model's runs."""
-    runs = entry.runs or tuple(run for run in filling.measured.runs if run.model == entry.model)
-    found = _at(runs[0].spec, column.path) if runs and entry.kind == "model" else None
-    if isinstance(found, bool) or not isinstance(found, int | float):
+    runs = entry.runs or tuple(run for run in maker.measured.runs if run.model == entry.model)
+    value = _at(runs[0].spec, column.path) if runs and entry.kind == "model" else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return Cell(reason="")  # a size's own value, or a model without it
-    return Cell(value=float(found), unit=column.unit)
+    return Cell(value=float(value), unit=column.unit)
 
 
-def _square(filling: Filling, entry: Entry, column: Column) -> Cell:
+def _square(maker: CellMaker, entry: Entry, column: Column) -> Cell:
     """The square of a setting: groups of K words make K^2 times fewer attention scores."""
-    cell = _setting(filling, entry, column)
+    cell = _setting(maker, entry, column)
     return cell if cell.value is None else replace(cell, value=cell.value**2)
 
 
@@ -143,12 +143,12 @@ def _at(spec: Any, path: str) -> Any:
     return spec
 
 
-def _printed(filling: Filling, entry: Entry, column: Column) -> Cell:
+def _printed(maker: CellMaker, entry: Entry, column: Column) -> Cell:
     """Nothing: the paper alone speaks."""
     return Cell(reason="")
 
 
-MEASURES: dict[str, Callable[[Filling, Entry, Column], Cell]] = {
+MEASURES: dict[str, Callable[[CellMaker, Entry, Column], Cell]] = {
     "score": _score,
     "average": _average,
     "prr": _ratio,
@@ -167,9 +167,8 @@ MEASURES: dict[str, Callable[[Filling, Entry, Column], Cell]] = {
 
 def data_cell(measured: Measured, task: str, column: Column) -> Cell:
     """A fact of a data set: rows of the split that the column is named after, as the sweep found them."""
-    config = measured.experiment.config
-    tasks = config["provenance"]["tasks"] if "tasks" in config.get("provenance", {}) else {}
+    tasks = measured.record["tasks"] if "tasks" in measured.record else {}
     rows = tasks[task]["rows"] if task in tasks and "rows" in tasks[task] else {}
     if column.measure != "rows" or column.name not in rows:
-        return replace(Cell(unit="count"), reason="")
+        return Cell(unit="count")
     return Cell(value=float(rows[column.name]), unit="count")

@@ -33,8 +33,8 @@ def warnings(measured: Measured, paper: Paper, table: Table) -> list[str]:
         lines.append(f"NOT THE PAPER'S SCALE: {'; '.join(scale + steps)}: published values are no target here.")
     other = list(dict.fromkeys(task for task, _, _ in table.readings if task not in paper.tasks))
     if paper.data and other:
-        found = f"measured on {', '.join(other)} (paper: {paper.data})"
-        lines.append(f"NOT THE PAPER'S DATA: {found}: published values are no target here.")
+        on_what = f"measured on {', '.join(other)} (paper: {paper.data})"
+        lines.append(f"NOT THE PAPER'S DATA: {on_what}: published values are no target here.")
     return lines
 
 
@@ -86,17 +86,17 @@ def _experiment(measured: Measured) -> str:
 
 def _data(origins: dict[str, TaskOrigin]) -> str:
     """Origin, notes, reported examples and fingerprint of every task; what all tasks share stands once, in front."""
-    said = {
+    texts_of = {
         task: [
             *(place for place in dict.fromkeys(origin.origins) if not any(n.startswith(place) for n in origin.notes)),
             *dict.fromkeys(origin.notes),
         ]
         for task, origin in origins.items()
     }
-    shared = [text for text in next(iter(said.values()), []) if all(text in texts for texts in said.values())]
+    shared = [text for text in next(iter(texts_of.values()), []) if all(text in texts for texts in texts_of.values())]
     parts = []
     for task, origin in origins.items():
-        words = [text for text in said[task] if text and text not in shared]
+        words = [text for text in texts_of[task] if text and text not in shared]
         if origin.n_reported:
             words.append(f"{origin.n_reported:,} examples")
         if origin.fingerprints:
@@ -116,23 +116,23 @@ def _metrics(measured: Measured, table: Table) -> str:
 
 def _readings(measured: Measured, table: Table) -> list[tuple[str, str, str]]:
     """(task, metric, split) of all scores that a table stands on."""
-    found = list(table.readings)
-    if table.paper and not found:  # a table of ratios
-        found = [(task, *reading) for task, reading in measured.readings(table.paper).items()]
+    readings = list(table.readings)
+    if table.paper and not readings:  # a table of ratios
+        readings = [(task, *reading) for task, reading in measured.readings(table.paper).items()]
     order = measured.tasks()
-    return sorted((reading for reading in found if reading[0] in order), key=lambda reading: order.index(reading[0]))
+    return sorted((reading for reading in readings if reading[0] in order), key=lambda reading: order.index(reading[0]))
 
 
 def _pretraining(measured: Measured) -> str:
     recipes = []
     for run in _of(measured, "pretrain"):
-        asked = run.spec["pretrain"]
+        recipe = run.spec["pretrain"]
         corpora = " and ".join(corpus["name"] for corpus in _corpora(run)) or "no corpus"
         documents = run.spec["corpus"]["max_documents"] if run.spec["corpus"] else None
         first = f" (first {documents:,} documents)" if documents else ""
         recipes.append(
-            f"{asked['steps']:,} steps of {asked['batch_size']} x {asked['sequence_length']} tokens "
-            f"on {corpora}{first}, seed {run.seed}, precision {asked['precision']}"
+            f"{recipe['steps']:,} steps of {recipe['batch_size']} x {recipe['sequence_length']} tokens "
+            f"on {corpora}{first}, seed {run.seed}, precision {recipe['precision']}"
         )
     recipes += starts([run for run in _scored(measured) if not run.spec.get("pretrain")])
     return "; ".join(dict.fromkeys(recipes))
@@ -142,29 +142,29 @@ def _finetuning(measured: Measured) -> str:
     runs = [run for run in _scored(measured) if "finetune" in run.spec]
     if not runs:
         return ""
-    asked = [run.spec["finetune"] for run in runs]
+    recipes = [run.spec["finetune"] for run in runs]
     seeds = _distinct(sorted({run.seed for run in runs if run.seed is not None}))
     precision = _distinct(run.precision for run in runs)
     return (
-        f"{_length(asked)}, batch {_distinct(one['batch_size'] for one in asked)}, "
-        f"{_distinct(one['max_length'] for one in asked)} tokens at most, {_rates(measured, asked)}, "
+        f"{_length(recipes)}, batch {_distinct(recipe['batch_size'] for recipe in recipes)}, "
+        f"{_distinct(recipe['max_length'] for recipe in recipes)} tokens at most, {_rates(measured, recipes)}, "
         f"seeds {seeds}, precision {precision}"
     )
 
 
-def _length(asked: Sequence[dict[str, Any]]) -> str:
+def _length(recipes: Sequence[dict[str, Any]]) -> str:
     """Epochs, or steps where these were asked for; runs stored before there was such a key have epochs."""
-    steps = [one["steps"] for one in asked if "steps" in one and one["steps"] is not None]
-    if len(steps) == len(asked):
+    steps = [recipe["steps"] for recipe in recipes if "steps" in recipe and recipe["steps"] is not None]
+    if len(steps) == len(recipes):
         return f"steps {_distinct(steps)} at most"
-    return f"epochs {_distinct(one['epochs'] for one in asked)}"
+    return f"epochs {_distinct(recipe['epochs'] for recipe in recipes)}"
 
 
-def _rates(measured: Measured, asked: Sequence[dict[str, Any]]) -> str:
+def _rates(measured: Measured, recipes: Sequence[dict[str, Any]]) -> str:
     """The learning rates, and whether they came from a grid."""
-    grids = [tuple(one["learning_rate"]) for one in asked if isinstance(one["learning_rate"], list)]
+    grids = [tuple(recipe["learning_rate"]) for recipe in recipes if isinstance(recipe["learning_rate"], list)]
     if not grids:
-        return f"learning rate {_distinct(one['learning_rate'] for one in asked)} (set, not searched)"
+        return f"learning rate {_distinct(recipe['learning_rate'] for recipe in recipes)} (set, not searched)"
     chosen = Counter(measured.chosen_rates())
     counts = ", ".join(f"{plain(rate)} in {n}" for rate, n in sorted(chosen.items()))
     grid = "; ".join(plain(list(grid)) for grid in dict.fromkeys(grids))
@@ -200,14 +200,14 @@ def _timing(measured: Measured) -> str:
         return ""
     devices = [run.spec["device"] for run in runs]
     names = _distinct(device["name"] + (f" ({device['cores']} cores)" if device["cores"] else "") for device in devices)
-    asked = _distinct(
+    sizes = _distinct(
         f"pre-training {how['pretrain_batch_size']} x {how['pretrain_length']}, "
         f"inference batches of {how['infer_batch_size']}, {how['pairs']} pairs"
         for how in (run.spec["efficiency"] for run in runs if "efficiency" in run.spec)
     )
     threads = _distinct(run.spec["threads"] or "as many as cores" for run in runs)
     how = "model and baseline in turn in one process, medians"
-    return f"on {names}, threads {threads}; {how}; {asked}".removesuffix("; ")
+    return f"on {names}, threads {threads}; {how}; {sizes}".removesuffix("; ")
 
 
 def _commits(measured: Measured) -> str:
@@ -223,10 +223,10 @@ def _commit(name: str) -> str:
 
 
 def _software(measured: Measured) -> str:
-    found = [dict(run.origin.packages) for run in measured.runs if run.state == "done"]
+    by_run = [dict(run.origin.packages) for run in measured.runs if run.state == "done"]
     parts = []
     for name in PACKAGES:
-        versions = list(dict.fromkeys(packages[name] for packages in found if name in packages))
+        versions = list(dict.fromkeys(packages[name] for packages in by_run if name in packages))
         if versions:
             parts.append(f"{name} {' and '.join(versions)}")
     return ", ".join(parts)

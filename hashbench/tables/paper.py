@@ -10,8 +10,8 @@ from hashbench.papers.paper import Layout, Paper, Section, Variant, find_layout
 from hashbench.results.entries import Entry
 from hashbench.results.measured import Measured
 from hashbench.results.samples import Evidence
-from hashbench.tables.measures import Filling, data_cell
-from hashbench.tables.missing import missing_lines
+from hashbench.tables.legend import missing_lines
+from hashbench.tables.measures import CellMaker, data_cell
 from hashbench.tables.request import ReportSource, TableFile
 from hashbench.tables.table import Cell, Row, Table, mark_best
 
@@ -22,17 +22,17 @@ ALONE = Variant(title="", metric="", key="")  # where each model has one row
 
 
 @dataclass(frozen=True)
-class View:
+class RowView:
     """One of the ways in which a model is read: a task and a variant of the metrics, a row each."""
 
-    filling: Filling
+    maker: CellMaker
     columns: tuple[Column, ...]
     variant: Variant = ALONE
     settings: str = ""
 
 
 @dataclass(frozen=True)
-class Printed:
+class PrintedTable:
     """What the paper prints in one table."""
 
     paper: Paper
@@ -60,7 +60,7 @@ def paper_table(source: ReportSource, number: str) -> Table:
     layout = find_layout(paper, number)
     views = _views(measured, paper, layout, source.evidence)
     columns = views[0].columns
-    rows = mark_best(_rows(Printed(paper, number, layout), views), columns)
+    rows = mark_best(_rows(PrintedTable(paper, number, layout), views), columns)
     rows, footnotes, remarks = _footnoted(rows, number, paper, published)
     if not published:
         rows = [row for row in rows if row.encoder or row.measured()]
@@ -80,7 +80,7 @@ def paper_table(source: ReportSource, number: str) -> Table:
     )
 
 
-def _views(measured: Measured, paper: Paper, layout: Layout, evidence: Evidence | None) -> list[View]:
+def _views(measured: Measured, paper: Paper, layout: Layout, evidence: Evidence | None) -> list[RowView]:
     """All ways to read a model: one, unless the table has variants or speaks of any task with a metric."""
     readings, ratios = measured.readings(paper.name), measured.ratios(paper.name)
     columns = tuple(_with_reading(column, readings) for column in layout.columns)
@@ -93,8 +93,8 @@ def _views(measured: Measured, paper: Paper, layout: Layout, evidence: Evidence 
         for task in tasks or [""]:
             placed = tuple(replace(one, task=task) if one.task == ANY_TASK else one for one in own)
             by_name = {column.name: column for column in placed}
-            filling = Filling(measured, paper, by_name, layout, ratios, evidence)
-            views.append(View(filling, placed, variant, task if len(tasks) > 1 else ""))
+            maker = CellMaker(measured, paper, by_name, layout, ratios, evidence)
+            views.append(RowView(maker, placed, variant, task if len(tasks) > 1 else ""))
     return views
 
 
@@ -110,19 +110,20 @@ def _with_reading(column: Column, readings: Mapping[str, tuple[str, str]]) -> Co
 
 def _tasks_with(columns: Sequence[Column], measured: Measured) -> list[str]:
     """The tasks that columns of any task speak of."""
-    found = [measured.tasks_with(one.metric, one.split) for one in columns if one.task == ANY_TASK]
-    return list(dict.fromkeys(task for tasks in found for task in tasks))
+    by_column = [measured.tasks_with(column.metric, column.split) for column in columns if column.task == ANY_TASK]
+    return list(dict.fromkeys(task for tasks in by_column for task in tasks))
 
 
 def _readings(columns: Sequence[Column]) -> list[tuple[str, str, str]]:
-    return [(one.task, one.metric, one.split) for one in columns if one.measure == "score" and one.task]
+    scores = [column for column in columns if column.measure == "score"]
+    return [(column.task, column.metric, column.split) for column in scores if column.task]
 
 
-def _rows(printed: Printed, views: Sequence[View]) -> list[Row]:
+def _rows(printed: PrintedTable, views: Sequence[RowView]) -> list[Row]:
     """All rows in the paper's order, then models that the paper has not, then the floors."""
     rows: list[Row] = []
     placed: set[str] = set()
-    layout, measured = printed.layout, views[0].filling.measured
+    layout, measured = printed.layout, views[0].maker.measured
     for section in layout.sections:
         for model in section.models:
             rows.extend(_model_rows(model, section, printed, views))
@@ -130,8 +131,8 @@ def _rows(printed: Printed, views: Sequence[View]) -> list[Row]:
         for family, members in section.families.items():
             rows.append(_family_row(family, members, section, printed, views[0]))
             for member in members:
-                found = _model_rows(member, section, printed, views)
-                rows.extend(replace(row, title=f"  {row.title}") for row in found if row.encoder)
+                member_rows = _model_rows(member, section, printed, views)
+                rows.extend(replace(row, title=f"  {row.title}") for row in member_rows if row.encoder)
             placed.update(members)
         for name in section.quoted:
             rows.append(Row(name, name, printed.row(name, views[0].columns, section), "quoted", section=section.title))
@@ -145,15 +146,15 @@ def _rows(printed: Printed, views: Sequence[View]) -> list[Row]:
     return rows
 
 
-def _is_asked(entry: Entry, views: Sequence[View]) -> bool:
+def _is_asked(entry: Entry, views: Sequence[RowView]) -> bool:
     """Whether a model that the paper has not belongs in the table: it has runs of the scored tasks, if any are."""
     tasks = {column.task for view in views for column in view.columns if column.measure == "score"}
     return not tasks or any(run.task in tasks for run in entry.runs)
 
 
-def _model_rows(model: str, section: Section, printed: Printed, views: Sequence[View]) -> list[Row]:
+def _model_rows(model: str, section: Section, printed: PrintedTable, views: Sequence[RowView]) -> list[Row]:
     """The rows of a model of the paper: one an entry and view, or an empty one where the experiment has none."""
-    measured = views[0].filling.measured
+    measured = views[0].maker.measured
     entries = [entry for entry in measured.entries if entry.model == model and entry.kind == "model"]
     if entries:
         return [row for view in views for entry in entries for row in _entry_row(entry, section, printed, view)]
@@ -169,14 +170,14 @@ def _model_rows(model: str, section: Section, printed: Printed, views: Sequence[
     return rows
 
 
-def _entry_row(entry: Entry, section: Section, printed: Printed, view: View) -> list[Row]:
+def _entry_row(entry: Entry, section: Section, printed: PrintedTable, view: RowView) -> list[Row]:
     """The row of an entry in one view. A floor has rows only where a metric of the view was stored for it."""
     key = entry.model + view.variant.key
     listed = section.printed and not section.ours and section.title not in (OTHERS, FLOORS)
     cells: dict[str, Cell] = {}
     for column in view.columns:
         beside = printed.cell(key, column, listed=listed)
-        cell = view.filling.cell(entry, column)
+        cell = view.maker.cell(entry, column)
         cells[column.name] = replace(cell, published=beside.published, unavailable=beside.unavailable)
     row = Row(
         entry.model,
@@ -195,24 +196,24 @@ def _title(model: str, variant: Variant) -> str:
     return f"{model}, {variant.title}" if variant.title else model
 
 
-def _data_row(name: str, task: str, section: Section, printed: Printed, view: View) -> Row:
+def _data_row(name: str, task: str, section: Section, printed: PrintedTable, view: RowView) -> Row:
     """One data set: what the paper says of it, and the rows that the sweep found."""
     cells: dict[str, Cell] = {}
     for column in view.columns:
         beside = printed.cell(name, column)
-        cells[column.name] = replace(data_cell(view.filling.measured, task, column), published=beside.published)
+        cells[column.name] = replace(data_cell(view.maker.measured, task, column), published=beside.published)
     return Row(name, task, cells, "task", section=section.title)
 
 
-def _family_row(family: str, members: Sequence[str], section: Section, printed: Printed, view: View) -> Row:
+def _family_row(family: str, members: Sequence[str], section: Section, printed: PrintedTable, view: RowView) -> Row:
     """One row of the paper for several models: the mean of theirs; of a range, the mean of each end."""
-    measured = view.filling.measured
+    measured = view.maker.measured
     entries = [entry for entry in measured.entries if entry.model in members and entry.kind == "model"]
     alike = len({entry.encoder for entry in entries}) == 1
     cells: dict[str, Cell] = {}
     for column in view.columns:
-        found = [view.filling.cell(entry, column) for entry in entries] if alike else []
-        cells[column.name] = replace(_mean_cell(found), published=printed.cell(family, column).published)
+        members_cells = [view.maker.cell(entry, column) for entry in entries] if alike else []
+        cells[column.name] = replace(_mean_cell(members_cells), published=printed.cell(family, column).published)
     return Row(family, family, cells, "family", entries[0].encoder if alike else "", section.title)
 
 
@@ -254,8 +255,8 @@ def _footnoted(
 
 def printed_number(paper: Paper, key: str, column: str) -> PublishedNumber | None:
     """The first number of that name in any of the paper's tables."""
-    found = [number for (_, model, name), number in paper.numbers.items() if (model, name) == (key, column)]
-    return found[0] if found else None
+    numbers = [number for (_, model, name), number in paper.numbers.items() if (model, name) == (key, column)]
+    return numbers[0] if numbers else None
 
 
 TABLE = TableFile(

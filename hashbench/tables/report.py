@@ -25,18 +25,18 @@ def tables(store: Store, request: ReportRequest = ReportRequest()) -> list[Table
     for name in request.numbers():
         if name not in files:
             find_layout(source.paper, name)
-    found: list[Table] = []
+    printed: list[Table] = []
     for name in request.numbers() or [next((name for name in files if files[name].shows(source.measured)), OWN)]:
         if name in files:
-            found += noted(source, files[name].make(source), warns_once=files[name].warns_once)
+            printed += noted(source, files[name].make(source), warns_once=files[name].warns_once)
         else:
-            found += noted(source, [paper_table(source, name)])
-    return found
+            printed += noted(source, [paper_table(source, name)])
+    return printed
 
 
-def noted(source: ReportSource, made: Sequence[Table], *, warns_once: bool = False) -> Iterator[Table]:
+def noted(source: ReportSource, tables: Sequence[Table], *, warns_once: bool = False) -> Iterator[Table]:
     """Tables of one name with their warnings; what they stand on is said under a paper's and the first of others."""
-    for place, table in enumerate(made):
+    for place, table in enumerate(tables):
         said = () if place and warns_once else warnings(source.measured, source.paper, table)
         facts = () if place and not table.paper else provenance(source.measured, source.paper, table)
         yield replace(table, warnings=tuple(said), provenance=tuple(facts))
