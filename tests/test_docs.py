@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import re
 import shlex
 import shutil
@@ -255,3 +256,23 @@ def test_every_view_has_a_query_and_every_table_a_line() -> None:
         assert re.search(rf"FROM {name}\b", asked) or name in ("glue_scores", "provenance"), name
     for name in set(metadata.tables) - {"setting", "alembic_version"}:
         assert f"| `{name}` |" in text, name
+
+
+PYTHON = re.compile(r"```python\n# (\w+)/(\w+\.py)\n(.*?)```", re.DOTALL)
+LISTED = {  # variable -> what the registry lists when the examples of extend.md lie in the folders that it names
+    "HASHBENCH_CODERS": "from hashbench.coders.registry import coders; print(*coders())",
+    "HASHBENCH_TASKS": "from hashbench.tasks.catalogue import known_tasks; print(*known_tasks())",
+    "HASHBENCH_METRICS": "from hashbench.metrics.registry import metrics; print(*metrics())",
+    "HASHBENCH_TABLES": "from hashbench.tables.registry import table_files; print(*table_files())",
+    "HASHBENCH_PLOTS": "from hashbench.plots.registry import plots; print(*plots())",
+}
+
+
+@pytest.mark.parametrize(("variable", "code"), LISTED.items())
+def test_the_example_of_an_extension_joins_its_registry(variable: str, code: str, tmp_path: Path) -> None:
+    examples = {room: (file, text) for room, file, text in PYTHON.findall((DOCS / "extend.md").read_text())}
+    file, text = examples[variable.removeprefix("HASHBENCH_").lower()]
+    (tmp_path / file).write_text(text)
+    environment = os.environ | {variable: str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+    assert file.removesuffix(".py") in done.stdout.split(), done.stderr

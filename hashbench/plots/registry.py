@@ -1,23 +1,22 @@
-"""The figures by name, found by listing this folder: a figure is a file that ends in `PLOT`."""
+"""The figures by name: files that end in `PLOT`, in this folder and the one named by HASHBENCH_PLOTS."""
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from functools import cache
 
-import hashbench.plots
 from hashbench.errors import InputError, near_match
+from hashbench.listing import by_name, modules_in
 from hashbench.plots.base import Plot
+
+EXTRA_FOLDER = "HASHBENCH_PLOTS"
 
 
 @cache
 def plots() -> dict[str, Plot]:
-    """All figures, by name in alphabetical order."""
-    files = pkgutil.iter_modules(hashbench.plots.__path__, "hashbench.plots.")
-    contents = [vars(importlib.import_module(file.name)) for file in files]
-    figures: list[Plot] = [content["PLOT"] for content in contents if "PLOT" in content]
-    return {plot.name: plot for plot in sorted(figures, key=lambda plot: plot.name)}
+    """All figures, by name in alphabetical order. Raises InputError that names both files of a double name."""
+    modules = [module for module in modules_in("hashbench.plots", EXTRA_FOLDER, "figures") if hasattr(module, "PLOT")]
+    figures: dict[str, Plot] = by_name(modules, "figure", lambda module: [(module.PLOT.name, module.PLOT)])
+    return dict(sorted(figures.items()))
 
 
 def find_plot(name: str) -> Plot:

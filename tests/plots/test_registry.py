@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-import hashbench.plots
 from hashbench.errors import InputError
 from hashbench.plots.main import page_figures, plot
-from hashbench.plots.registry import find_plot, plots
+from hashbench.plots.registry import EXTRA_FOLDER, find_plot, plots
 from hashbench.store.engine import Store
 from hashbench.tables.request import ReportRequest
 from tests.databases.made_up import World, build
@@ -44,11 +42,10 @@ def store(tmp_path: Path) -> Store:
 def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     (tmp_path / "toys").mkdir()
     (tmp_path / "toys" / "toy.py").write_text(TOY)
-    monkeypatch.setattr(hashbench.plots, "__path__", [*hashbench.plots.__path__, str(tmp_path / "toys")])
+    monkeypatch.setenv(EXTRA_FOLDER, str(tmp_path / "toys"))
     plots.cache_clear()
     yield
     plots.cache_clear()
-    del sys.modules["hashbench.plots.toy"]
 
 
 @pytest.mark.usefixtures("toy")
