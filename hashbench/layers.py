@@ -13,7 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-INIT_STD = 0.02  # released code of HashFormers: a normal distribution cut at two standard deviations
+# Released code of HashFormers: a normal distribution cut at two standard deviations.
+INIT_STD = 0.02
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": nn.functional.relu, "gelu": nn.functional.gelu}
 LEVELS = 1 << 16  # a probability is rounded to a multiple of 1/65536: 0.1 becomes 0.100006
 
@@ -48,10 +49,12 @@ def keep_mask(shape: torch.Size, probability: float, dtype: torch.dtype = torch.
     dropped = round(probability * LEVELS)
     if dropped >= LEVELS:  # everything, or so nearly that the 16 bits cannot tell
         return torch.zeros(shape, dtype=dtype)
-    seed = int(torch.empty((), dtype=torch.int64).random_())  # torch's generator: a reseed repeats the mask
+    # torch's generator: a reseed repeats the mask.
+    seed = int(torch.empty((), dtype=torch.int64).random_())
     size = shape.numel()
     words = np.random.SFC64(seed).random_raw(-(-size // 4))  # 64 bits serve four elements
-    kept = words.view(np.uint16)[:size] >= dropped  # in numpy, whose one-pass loops need no thread barrier
+    # In numpy, whose one-pass loops need no thread barrier.
+    kept = words.view(np.uint16)[:size] >= dropped
     mask = np.multiply(kept, np.float32(LEVELS / (LEVELS - dropped)), dtype=np.float32)
     return torch.from_numpy(mask).view(shape).to(dtype)
 
@@ -61,7 +64,8 @@ def dropout(values: Tensor, probability: float, training: bool = True) -> Tensor
     if not training or probability == 0.0:
         return values
     if values.device.type != "cpu":
-        return nn.functional.dropout(values, probability)  # an accelerator draws its own numbers in parallel
+        # An accelerator draws its own numbers in parallel.
+        return nn.functional.dropout(values, probability)
     return values * keep_mask(values.shape, probability, values.dtype)
 
 

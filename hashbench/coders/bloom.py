@@ -18,7 +18,8 @@ from hashbench.errors import InputError
 from hashbench.splitmix import GAMMA, mix
 from hashbench.text.types import TokenizedTexts, TypeTable
 
-SPECIAL_ITEMS = 3  # [CLS], [MASK], [SEP], each with m tokens of its own; more are reserved, the first of them for [UNK]
+# [CLS], [MASK], [SEP], each with m tokens of its own; more are reserved, the first of them for [UNK].
+SPECIAL_ITEMS = 3
 ROUNDS = 100  # of `separate`; where two buckets must share an item, no number of rounds helps
 
 
@@ -220,6 +221,7 @@ def separate(maps: np.ndarray, seed: int) -> int:
             return 0
         keys = np.uint64(seed + 1) * np.uint64(GAMMA) + np.arange(len(offenders), dtype=np.uint64)
         partners = (mix(keys ^ mix(np.full(1, round_, np.uint64))) % np.uint64(n)).astype(np.int64)
-        for one, other in zip(offenders, partners, strict=True):  # one by one: a partner may come twice
+        # One by one: a partner may come twice.
+        for one, other in zip(offenders, partners, strict=True):
             maps[-1, one], maps[-1, other] = maps[-1, other], maps[-1, one]
     return int(twins(maps).sum())

@@ -45,7 +45,8 @@ def item_vectors(links: TokenizedTexts, n_items: int, dim: int = DIMENSIONS) -> 
         start = np.random.RandomState(START_SEED).uniform(size=n_items)
         left, values, _ = svds(information, k=dim, v0=start)
     vectors = left[:, : len(values)] * np.sqrt(values)  # (N, dim)
-    vectors[np.diff(information.indptr) == 0] = 0.0  # else the rounding of an item without neighbours would count
+    # Else the rounding of an item without neighbours would count.
+    vectors[np.diff(information.indptr) == 0] = 0.0
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     return (vectors / np.where(norms > 0, norms, 1.0)).astype(np.float32)
 
@@ -58,7 +59,8 @@ def coherent_map(vectors: np.ndarray, alpha: int, before: np.ndarray | None = No
     """
     n = len(vectors)
     buckets, violations, bucket = np.full(n, -1, np.int64), 0, 0
-    rest, open_vectors = np.arange(n), vectors  # items that may still be without a place, and their vectors
+    # Items that may still be without a place, and their vectors.
+    rest, open_vectors = np.arange(n), vectors
     for opener in range(n):
         if buckets[opener] >= 0:
             continue

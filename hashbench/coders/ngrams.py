@@ -16,7 +16,8 @@ from hashbench.text.types import TypeTable
 from hashbench.text.unicode import offsets_from
 
 LONGEST = 4  # characters of an n-gram
-Features = tuple[np.ndarray, np.ndarray, np.ndarray]  # ids (m,) int32, weights (m,) float64, bounds (n + 1,) int64
+# Ids (m,) int32, weights (m,) float64, bounds (n + 1,) int64.
+Features = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 class NgramFeatures:

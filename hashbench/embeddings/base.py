@@ -30,7 +30,8 @@ class Batch:
     labels: Tensor | None = None  # objective's own: (B, L) with -100 = no label, or (B,)
     row_ids: Tensor | None = None  # (B,) int64: rows of the data set, to put predictions back in order
     follows: Tensor | None = None  # (B,) int64, 1 where segment 1 followed segment 0 in its text, else 0
-    padded: bool = True  # False: `mask` is True everywhere, known without looking into it on a device
+    # False: `mask` is True everywhere, known without looking into it on a device.
+    padded: bool = True
 
     def to(self, device: torch.device | str, non_blocking: bool = False) -> Batch:
         """The same batch on another device."""
@@ -83,8 +84,10 @@ class Embedding(ModelPart):
     """From codes to vectors. A family implements `embed_types` and `special_rows`; some override `forward`."""
 
     tokens_per_item = 1  # m: Superbloom makes several tokens of an item
-    max_items: int | None = None  # the longest sequence (B, L), where the embedding itself has positions
-    untied_rows: int | None = None  # rows of an output matrix that the head of a vocabulary objective has for its own
+    # The longest sequence (B, L), where the embedding itself has positions.
+    max_items: int | None = None
+    # Rows of an output matrix that the head of a vocabulary objective has for its own.
+    untied_rows: int | None = None
 
     def embed_types(self, codes: Tensor) -> Tensor:
         """Codes of distinct types (n, c) -> vectors (n, d)."""
@@ -139,7 +142,8 @@ class Template:
     single: tuple[str, ...] = ("<s>", "A", "</s>")
     pair: tuple[str, ...] = ("<s>", "A", "</s>", "</s>", "B", "</s>")  # RoBERTa's form
     segments: bool = False  # True: segment 1 for B and the tokens behind it
-    truncation: Literal["balanced", "longest_first"] = "balanced"  # balanced: the released HashFormers code
+    # balanced: the released HashFormers code.
+    truncation: Literal["balanced", "longest_first"] = "balanced"
     pad_multiple: int = 1  # batches are padded to a multiple of it
 
 
@@ -184,7 +188,8 @@ class CodeSpec:
 
     coder: str = "vocabulary"  # a name of coders/
     args: dict[str, Any] = field(default_factory=dict)
-    small: dict[str, Any] = field(default_factory=dict)  # arguments of the small model that tests use
+    # Arguments of the small model that tests use.
+    small: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -193,7 +198,8 @@ class EmbeddingSpec:
 
     family: type[Embedding]
     args: dict[str, Any] = field(default_factory=dict)
-    small: dict[str, Any] = field(default_factory=dict)  # arguments of the small model that tests use
+    # Arguments of the small model that tests use.
+    small: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -219,8 +225,10 @@ class TrainingSpec:
 
     objective: str | None = "shuffle_random"  # a name of objectives/; see `ModelSpec.pretrains`
     args: dict[str, Any] = field(default_factory=dict)  # of the objective
-    weights: str | None = None  # published ones to start from: a folder or a hub name; "random": none in their place
-    pretrain: dict[str, Any] = field(default_factory=dict)  # differences from the experiment's `pretrain`
+    # Published ones to start from: a folder or a hub name; "random": none in their place.
+    weights: str | None = None
+    # Differences from the experiment's `pretrain`.
+    pretrain: dict[str, Any] = field(default_factory=dict)
     finetune: dict[str, Any] = field(default_factory=dict)
     needs: str = ""  # what it is trained on, where its objective does not say that
 
@@ -231,7 +239,8 @@ class OriginSpec:
 
     paper: str = ""  # "" for a user's own
     frame: str = ""  # what is counted in that paper's parameter columns
-    counted: Callable[[Parts], Counts] | None = None  # counts in that frame; None: encoder, embedding and head
+    # Counts in that frame; None: encoder, embedding and head.
+    counted: Callable[[Parts], Counts] | None = None
     classes: int = 2  # outputs of the head in that frame
     other_frames: tuple[Frame, ...] = ()  # printed beside it by `hashbench params`
 

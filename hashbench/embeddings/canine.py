@@ -143,7 +143,8 @@ CHARACTERS = Template(
     specials=tuple(SPECIAL_POINTS),
     single=("[CLS]", "A", "[SEP]"),
     pair=("[CLS]", "A", "[SEP]", "B", "[SEP]"),
-    segments=True,  # as it was pre-trained; the tokenizer of transformers 5 gives zeros for both parts
+    # As it was pre-trained; the tokenizer of transformers 5 gives zeros for both parts.
+    segments=True,
     truncation="longest_first",
     pad_multiple=4,  # then no result depends on the padding
 )

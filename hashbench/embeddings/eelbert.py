@@ -90,7 +90,8 @@ class RandomHash(Embedding):
         self.untied_rows = num_rows
         table = torch.empty(num_rows, dim)
         if not table.is_meta:
-            drawn = np.random.RandomState(seed).standard_normal((num_rows, dim))  # a stream that stays what it is
+            # A stream that stays what it is.
+            drawn = np.random.RandomState(seed).standard_normal((num_rows, dim))
             table.copy_(torch.from_numpy(INIT_STD * drawn))
             table[PAD] = 0.0
         self.table: Tensor
@@ -157,7 +158,8 @@ def in_mlm_frame(parts: Parts) -> Counts:
 
 
 BertSize = Literal["base", "mini", "tiny"]
-SIZES: dict[BertSize, dict[str, int]] = {  # layers and d: section 3.1; heads and the intermediate size: BERT's
+# Layers and d: section 3.1; heads and the intermediate size: BERT's.
+SIZES: dict[BertSize, dict[str, int]] = {
     "base": {"layers": 12, "heads": 12, "dim": 768, "feed_forward": 3072},
     "mini": {"layers": 4, "heads": 4, "dim": 256, "feed_forward": 1024},
     "tiny": {"layers": 2, "heads": 2, "dim": 128, "feed_forward": 512},

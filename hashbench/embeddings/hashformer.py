@@ -30,7 +30,8 @@ from hashbench.layers import Dropout, draw_weights
 
 BITS = 128  # T, the length of both the MD5 and the LSH code
 CHUNK_BITS = 10  # k: Pool's codewords are numbers below 2^10
-BUCKETS_50K, BUCKETS_1K = 50_260, 1_033  # "50K" is RoBERTa's vocabulary without specials; "1K" follows from table 2
+# "50K" is RoBERTa's vocabulary without specials; "1K" follows from table 2.
+BUCKETS_50K, BUCKETS_1K = 50_260, 1_033
 
 
 class BitEmbedding(Embedding):
@@ -137,7 +138,8 @@ class Add(BitEmbedding):
         add_scale: float | None = None,
     ) -> None:
         super().__init__(dim, bits, generic_row)
-        self.weight = nn.Parameter(draw_weights(torch.empty(2, bits, dim)))  # [0]: vectors of bit 0, [1]: of bit 1
+        # [0]: vectors of bit 0, [1]: of bit 1.
+        self.weight = nn.Parameter(draw_weights(torch.empty(2, bits, dim)))
         self.dropout = Dropout(weight_dropout)
         self.scale = math.sqrt(bits) if add_scale is None else add_scale
 

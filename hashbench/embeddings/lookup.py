@@ -24,7 +24,8 @@ from hashbench.embeddings.base import (
 )
 from hashbench.layers import draw_weights
 
-VOCABULARY_ROWS = 50_265  # RoBERTa's vocabulary, five special tokens included: 38.6 M parameters at d = 768
+# RoBERTa's vocabulary, five special tokens included: 38.6 M parameters at d = 768.
+VOCABULARY_ROWS = 50_265
 
 
 class RowTable(Embedding):
@@ -87,7 +88,8 @@ class LookupTable(RowTable):
 
     def reached(self, codes: Tensor) -> Tensor:
         """The five special rows, and the codes (n, c) themselves: (r,)."""
-        return torch.cat([torch.arange(len(SPECIALS)), codes[:, 0]]).unique()  # sorted: specials first
+        # sorted: specials first.
+        return torch.cat([torch.arange(len(SPECIALS)), codes[:, 0]]).unique()
 
     def embed_types(self, codes: Tensor) -> Tensor:
         """Row numbers (n, 1) -> vectors (n, d)."""

@@ -46,7 +46,8 @@ from hashbench.layers import draw_weights
 
 PLACES = 3  # the word itself, its left and its right neighbour
 SEPARATOR = "[sep]"  # stands as a word between the texts of a pair
-SENTENCE_BITS = 1_120  # SGNN: 80 functions of 14 bits each, as in a public re-implementation (G. Chevalier)
+# SGNN: 80 functions of 14 bits each, as in a public re-implementation (G. Chevalier).
+SENTENCE_BITS = 1_120
 VOCABULARY_ROWS = 30_522  # of BERT's word pieces
 # What neighbours flip makes another word in each context: in AG News 21 % of a word's bits with 2, 8 % with 8. Held-out
 # accuracy after three epochs of 10,497 articles, one seed: 88.0 with 2 (in float32), 90.2 with 8, 89.6 with 16 (bf16).
@@ -182,7 +183,8 @@ FROM_SCRATCH = {
 }
 # Table 5 of HashFormers, whose row this is.
 HASHFORMERS_RECIPE = {"learning_rate": 3e-5, "batch_size": 32, "epochs": 5}
-SGNN_RECIPE = {**FROM_SCRATCH, "learning_rate": 1e-3, "weight_decay": 0.0}  # ours; plain Adam on a small perceptron
+# ours; plain Adam on a small perceptron.
+SGNN_RECIPE = {**FROM_SCRATCH, "learning_rate": 1e-3, "weight_decay": 0.0}
 
 # Section 3: base-width whatever the experiment's encoder, so that the counts are the paper's.
 SHAPE = {"layers": 2, "heads": 12, "dim": 768, "feed_forward": 3072, "group": 1}
@@ -250,8 +252,10 @@ MODELS = [
     replace(
         PROFORMER,
         name="proformer-glue",
-        encoder=EncoderSpec("proformer"),  # two layers of the experiment's width, as its neighbours in the table
-        head=HeadSpec("max", dense_dropout=False),  # BERT's pooler: dropout stands before the classifier alone
+        # Two layers of the experiment's width, as its neighbours in the table.
+        encoder=EncoderSpec("proformer"),
+        # BERT's pooler: dropout stands before the classifier alone.
+        head=HeadSpec("max", dense_dropout=False),
         training=TrainingSpec(objective=None, finetune=HASHFORMERS_RECIPE),
         origin=OriginSpec("hashformers", "2-class fine-tuning model: as proformer with a pooler"),
         groups=(),

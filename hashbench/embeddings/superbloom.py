@@ -34,8 +34,10 @@ from hashbench.layers import draw_weights
 
 SPECIAL_ITEMS = 3  # [CLS], [MASK], [SEP], behind the hashed rows
 CLS, MASK, SEP = range(SPECIAL_ITEMS)
-ROWS_OF_SPECIALS = (CLS, SEP, SEP, MASK, MASK)  # of <s>, <pad>, </s>, <unk>, <mask>: no row of its own for padding
-UNKNOWN, SPELLED = 3, 3  # <unk> is item 3 of the special ones where there are more than three, and name 3 of the five
+# Of <s>, <pad>, </s>, <unk>, <mask>: no row of its own for padding.
+ROWS_OF_SPECIALS = (CLS, SEP, SEP, MASK, MASK)
+# <unk> is item 3 of the special ones where there are more than three, and name 3 of the five.
+UNKNOWN, SPELLED = 3, 3
 POSITIONS, SEGMENTS = 512, 2  # BERT's; their rows are needed for the counts of table 4
 WIKIPEDIA, TOP_PAGES = 5_281_889, 500_000  # entities of tables 1 and 3
 PHRASES = 1_000_000  # unigrams, bigrams and word pieces of table 4
@@ -147,7 +149,8 @@ RECIPE: dict[str, Any] = {
 }
 LARGE = {**RECIPE, "batch_size": 1024, "learning_rate": 1e-4}  # all of Wikipedia
 SMALL = {**RECIPE, "batch_size": 4096, "learning_rate": 2e-4}  # its 500,000 most linked pages
-TEXT = {**RECIPE, "batch_size": 1024, "learning_rate": 1e-4}  # not stated for text; ours: that of the million-row set
+# Not stated for text; ours: that of the million-row set.
+TEXT = {**RECIPE, "batch_size": 1024, "learning_rate": 1e-4}
 
 
 def _model(

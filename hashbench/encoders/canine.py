@@ -64,7 +64,8 @@ class LocalLayer(TransformerLayer):
             if start < stop:
                 blocks = qkv[:, start:stop].reshape(-1, size, qkv.shape[2])  # (B blocks, size, 3 d)
                 allowed = None if mask is None else mask[:, start:stop].reshape(-1, size)  # (B blocks, size)
-                if allowed is not None:  # a block of padding attends to itself, lest there be nothing to average
+                # A block of padding attends to itself, lest there be nothing to average.
+                if allowed is not None:
                     allowed = allowed | ~allowed.any(1, keepdim=True)
                 parts.append(super().mix(blocks, allowed).reshape(len(qkv), stop - start, -1))  # (B, part, d)
         return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)

@@ -22,7 +22,8 @@ class PerceptronConfig:
     layers: int = 2
     dim: int = 256  # units of every hidden layer
     dropout: float = 0.25
-    heads: int = 1  # there is no attention, no feed-forward and no LayerNorm: these three have no effect
+    # There is no attention, no feed-forward and no LayerNorm: these three have no effect.
+    heads: int = 1
     feed_forward: int = 256
     eps: float = 1e-12
 
@@ -59,5 +60,6 @@ class PerceptronEncoder(Encoder):
         return states
 
 
-SIZES = dict.fromkeys(("tiny", "mini", "small", "medium", "base"), PerceptronConfig())  # one size for all
+# One size for all.
+SIZES = dict.fromkeys(("tiny", "mini", "small", "medium", "base"), PerceptronConfig())
 ARCHITECTURES = {"perceptron": Architecture(PerceptronEncoder, SIZES)}

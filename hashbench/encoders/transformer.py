@@ -61,7 +61,8 @@ class SelfAttention(nn.Module):
     def mix(self, qkv: Tensor, mask: Tensor | None) -> Tensor:
         """Queries, keys and values side by side (B, L, 3 d), mask (B, L) or None -> attended values (B, L, d)."""
         batch, length, width = qkv.shape
-        query, key, value = qkv.view(batch, length, 3, self.heads, -1).permute(2, 0, 3, 1, 4)  # each (B, H, L, h)
+        # each (B, H, L, h)
+        query, key, value = qkv.view(batch, length, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
         out = attention(query, key, value, mask, self.attention_dropout if self.training else 0.0)
         return out.transpose(1, 2).reshape(batch, length, width // 3)  # (B, L, d)
 

@@ -39,7 +39,8 @@ class CharacterInterner:
         """Texts -> code points."""
         try:
             joined = "".join(texts).encode("utf-32-le")
-        except UnicodeEncodeError:  # an unpaired surrogate somewhere; pairs across two texts must not join either
+        # An unpaired surrogate somewhere; pairs across two texts must not join either.
+        except UnicodeEncodeError:
             texts = [well_formed(text) for text in texts]
             joined = "".join(texts).encode("utf-32-le")
         ids = np.frombuffer(joined, dtype="<u4").astype(np.int32)  # (total,)

@@ -23,7 +23,8 @@ class _Types:
     def __init__(self) -> None:
         self.blob = np.empty(16 * FIRST_SLOTS, dtype=np.uint8)
         self.offsets = np.zeros(FIRST_SLOTS // 2 + 1, dtype=np.int64)
-        self.short = np.zeros((FIRST_SLOTS, 2), dtype=np.uint64)  # key, id + 1; scan.py says which token goes where
+        # key, id + 1; scan.py says which token goes where.
+        self.short = np.zeros((FIRST_SLOTS, 2), dtype=np.uint64)
         self.long = np.zeros((FIRST_SLOTS, 2), dtype=np.uint64)
         self.n = self.n_short = 0
 
@@ -46,7 +47,8 @@ class _Types:
 
     def read(self, data: np.ndarray, ends: np.ndarray, words_apart: bool, fold: np.ndarray) -> IdsAndEnds:
         """Bytes (n,) of texts, where each ends (m,) -> ids of this table (t,) int32, where each text's ids end (m,)."""
-        ids = np.empty(len(data), dtype=np.int32)  # a token has at least one byte; untouched memory costs nothing
+        # A token has at least one byte; untouched memory costs nothing.
+        ids = np.empty(len(data), dtype=np.int32)
         text_ends = np.empty(len(ends), dtype=np.int64)
         cursor = np.array([0, 0, self.n, self.n_short, 0], dtype=np.int64)
         while True:
@@ -103,7 +105,8 @@ class ScanInterner:
         in_use = self._readers[: max(min(len(self._readers), len(chunks)), 1)]
 
         def read(r: int, _: int) -> None:
-            for c in range(r, len(chunks), len(in_use)):  # fixed shares: ids do not depend on who is faster
+            # Fixed shares: ids do not depend on who is faster.
+            for c in range(r, len(chunks), len(in_use)):
                 encoded = [self._encode(text) for text in texts[chunks[c][0] : chunks[c][1]]]
                 data, offsets = join(encoded, padding=PADDING)
                 chunk_ids[c] = in_use[r].types.read(data, offsets[1:], self._words_apart, self._fold)

@@ -26,7 +26,8 @@ from hashbench.text.inflections import unseen_form
 
 Kind = Literal["swap", "delete", "insert", "keyboard", "case", "misspelling", "unseen"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-VERSION = 1  # of what the kinds do and of the list of misspellings; a change makes all robustness runs anew
+# Of what the kinds do and of the list of misspellings; a change makes all robustness runs anew.
+VERSION = 1
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 KEYBOARD = {  # letter -> the letters beside it on a QWERTY keyboard
@@ -34,7 +35,8 @@ KEYBOARD = {  # letter -> the letters beside it on a QWERTY keyboard
     "p": "ol", "a": "qwsz", "s": "weadzx", "d": "ersfxc", "f": "rtdgcv", "g": "tyfhvb", "h": "yugjbn", "j": "uihknm",
     "k": "iojlm", "l": "opk", "z": "asx", "x": "sdzc", "c": "dfxv", "v": "fgcb", "b": "ghvn", "n": "hjbm", "m": "jkn",
 }  # fmt: skip
-Change = Callable[[str, int], str | None]  # a word and a random number -> the changed word, None where it has none
+# A word and a random number -> the changed word, None where it has none.
+Change = Callable[[str, int], str | None]
 
 
 def perturbed(
@@ -56,7 +58,8 @@ def perturbed(
     draws = _draws(f"{seed} {kind}\0{text}", 2 * len(words) + 1)
     fraction = (int(draws[0]) >> 11) * 2.0**-53
     budgets = [math.floor(rate * len(words) + fraction) for rate in rates]
-    changed: list[tuple[int, int, str]] = []  # of the words in random order: begin, end, what stands there now
+    # Of the words in random order: begin, end, what stands there now.
+    changed: list[tuple[int, int, str]] = []
     for i in np.argsort(draws[1 : len(words) + 1], kind="stable").tolist():
         if len(changed) == max(budgets):
             break

@@ -22,7 +22,8 @@ from hashbench.text.types import TypeTable
 from hashbench.text.unicode import offsets_from, pack, well_formed
 
 JOINT = "_"  # between the words of a pair; no word holds one, since BERT splits at it
-UNKNOWN_ID = -1 - 3  # a word of unknown characters: special token <unk>, never hidden, never predicted
+# A word of unknown characters: special token <unk>, never hidden, never predicted.
+UNKNOWN_ID = -1 - 3
 RESERVED = re.compile(r"\[[^\[\]]+\]")  # pieces that no text is cut into: [PAD], [unused17]
 BLANK_LINE = re.compile(r"\n\s*\n")
 

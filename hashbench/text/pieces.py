@@ -119,7 +119,8 @@ class PieceInterner:
 
 def from_hub(name: str, file: str, where: str) -> Path:
     """A file of a model of the hub, in its cache. Raises InputError where the hub gives none."""
-    from huggingface_hub import hf_hub_download  # here: a network client, which most uses never need
+    # here: a network client, which most uses never need.
+    from huggingface_hub import hf_hub_download
 
     try:
         return Path(hf_hub_download(name, file))

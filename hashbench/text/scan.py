@@ -100,9 +100,11 @@ def word_marks(eight: np.uint64, lowercase: bool) -> tuple[np.uint64, np.uint64]
     """
     low = eight & SEVEN_BITS
     either = low | CASE_BIT
-    letter = (either + np.uint64(0x1F1F1F1F1F1F1F1F)) & ~(either + np.uint64(0x0505050505050505))  # a .. z
+    # a .. z
+    letter = (either + np.uint64(0x1F1F1F1F1F1F1F1F)) & ~(either + np.uint64(0x0505050505050505))
     digit = (low + np.uint64(0x5050505050505050)) & ~(low + np.uint64(0x4646464646464646))  # 0 .. 9
-    underscore = ~((low ^ np.uint64(0x5F5F5F5F5F5F5F5F)) + SEVEN_BITS)  # zero only where the byte is _
+    # Zero only where the byte is _.
+    underscore = ~((low ^ np.uint64(0x5F5F5F5F5F5F5F5F)) + SEVEN_BITS)
     if lowercase:
         upper = letter & ~(eight << np.uint64(2)) & ~eight & TOP_BITS  # the case bit is not set
         return (letter | digit | underscore) & ~eight & TOP_BITS, eight | (upper >> np.uint64(2))
@@ -120,7 +122,8 @@ def short_token(words: np.ndarray, data: np.ndarray, at: int, lowercase: bool) -
     if others == 0:
         after = word_marks(np.uint64(data[at + 8]), False)[0]
         return (lowered, 8) if data[at + 8] < 0x80 and after == 0 else (np.uint64(0), 0)
-    below = ((others & (~others + np.uint64(1))) - np.uint64(1)) >> np.uint64(7)  # all bits of the bytes before it
+    # All bits of the bytes before it.
+    below = ((others & (~others + np.uint64(1))) - np.uint64(1)) >> np.uint64(7)
     n = int(np.int64(((below & ONES) * ONES) >> np.uint64(56)))
     if n == 0:  # a comma, mostly
         alone = 32 < data[at] < 0x7F and (data[at + 1] == 32 or (marks >> np.uint64(15)) & np.uint64(1) != 0)

@@ -59,7 +59,8 @@ class SubwordTokenizer(PieceTokenizer):
         trainer = trainers.BpeTrainer(
             vocab_size=vocabulary_size - len(SPECIALS),
             min_frequency=MIN_FREQUENCY,
-            initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),  # all bytes: no text is unknown
+            # All bytes: no text is unknown.
+            initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
             show_progress=False,
         )
         tokenizer.train_from_iterator(map(well_formed, texts), trainer)

@@ -54,7 +54,8 @@ def long_key(words: np.ndarray, at: int, n: int) -> np.uint64:
 @inlined
 def slot_of(key: np.uint64, slots: np.ndarray) -> int:
     """The first place to look for a key in slots (s, 2), s = 2^k."""
-    mixed = (key ^ (key >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)  # golden ratio: Fibonacci hashing
+    # Golden ratio: Fibonacci hashing.
+    mixed = (key ^ (key >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
     return int(np.int64(mixed ^ (mixed >> np.uint64(29)))) & (len(slots) - 1)
 
 

@@ -9,7 +9,8 @@ from functools import lru_cache
 import numpy as np
 
 CODE_POINTS = 0x110000
-SPACE, WORD, OTHER = 0, 1, 2  # classes of a code point; a token is a run of one class other than SPACE
+# Classes of a code point; a token is a run of one class other than SPACE.
+SPACE, WORD, OTHER = 0, 1, 2
 # str.lower() works character by character but for these two: U+0130 becomes two characters, and capital sigma
 # becomes a final sigma at the end of a word. A text that holds one of them is lower-cased by Python beforehand.
 NOT_BY_CHARACTER = ("\u0130", "\u03a3")
@@ -79,7 +80,8 @@ def fold_table(words_apart: bool, lowercase: bool) -> np.ndarray:
     points = np.arange(CODE_POINTS, dtype="<u4")
     lowered = points.copy()
     if lowercase:
-        points[[ord(odd) for odd in NOT_BY_CHARACTER]] = ord("x")  # any character that lower() leaves alone
+        # Any character that lower() leaves alone.
+        points[[ord(odd) for odd in NOT_BY_CHARACTER]] = ord("x")
         lowered = np.frombuffer(_string(points).lower().encode("utf-32-le", "surrogatepass"), dtype="<u4")
         if len(lowered) != CODE_POINTS:
             raise RuntimeError("this Python lower-cases a further character into several; extend NOT_BY_CHARACTER")
@@ -87,7 +89,8 @@ def fold_table(words_apart: bool, lowercase: bool) -> np.ndarray:
     everything = _string(np.arange(CODE_POINTS, dtype="<u4"))
     for pattern, value in ((r"\s+", SPACE), (r"\w+", WORD if words_apart else OTHER)):
         for match in re.finditer(pattern, everything):
-            classes[match.start() : match.end()] = value  # the index in `everything` is the code point
+            # The index in `everything` is the code point.
+            classes[match.start() : match.end()] = value
     table = (lowered.astype(np.int32) << 2) | classes[lowered]
     table.setflags(write=False)
     return table

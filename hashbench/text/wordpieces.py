@@ -19,12 +19,14 @@ from hashbench.errors import InputError
 from hashbench.text.pieces import FILE, TRAIN, PieceTokenizer, from_hub
 from hashbench.text.unicode import well_formed
 
-SPECIALS = frozenset(("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"))  # BERT's: never pieces, but for [UNK]
+# BERT's: never pieces, but for [UNK].
+SPECIALS = frozenset(("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"))
 UNKNOWN = "[UNK]"
 MARKER = "##"  # before a piece that goes on with a word
 LIST = "vocab.txt"  # one piece a line
 LONGEST_WORD = 100  # characters; longer words are [UNK], as in BERT
-ALPHABET = 1_000  # characters that a trained vocabulary can spell, the most frequent ones; the library's BERT recipe
+# Characters that a trained vocabulary can spell, the most frequent ones; the library's BERT recipe.
+ALPHABET = 1_000
 MIN_FREQUENCY = 2  # of a merged pair; as above
 BLOCK_CHARACTERS = 1_000_000  # normalised at a time to count characters
 

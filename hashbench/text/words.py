@@ -12,7 +12,8 @@ from hashbench.text.types import DictInterner, Interner
 from hashbench.text.unicode import well_formed
 
 PATTERNS = {
-    "default": r"\w+|[^\w\s]+",  # the released HashFormers code; `don't` -> don ' t, `!!!` is one token
+    # The released HashFormers code; `don't` -> don ' t, `!!!` is one token.
+    "default": r"\w+|[^\w\s]+",
     "whitespace": r"\S+",
 }
 
