@@ -51,7 +51,7 @@ class Rows:
 
 
 def encode_rows(columns: Sequence[TokenizedTexts], template: Template, max_length: int) -> Rows:
-    """Rows of one text column, or of two as pairs, truncated to `max_length` tokens and framed by the template."""
+    """Rows of one text column, or of two as pairs, truncated to `max_length` tokens, with the template's specials."""
     form = template.pair if len(columns) == 2 else template.single
     texts = {name: column for name, column in zip("AB", columns, strict=False) if name in form}
     budget = max_length - sum(part not in texts for part in form)

@@ -111,14 +111,15 @@ class PretrainingData(SharedData):
         collate, output_rows = Collator(self.codes, self._template), np.asarray(self._output_rows)
 
         def make(rows: np.ndarray, epoch: int) -> Batch:
+            whole = self.with_specials(rows)  # (B, L)
             ids, labels = self._objective.corrupt(
-                self.framed(rows), rows, seed=self.seed, epoch=epoch, n_types=len(self.corpus.types), **self._arguments
+                whole, rows, seed=self.seed, epoch=epoch, n_types=len(self.corpus.types), **self._arguments
             )
             return collate(ids, row_ids=rows, labels=self._label_rows(output_rows, labels))
 
         return make
 
-    def framed(self, rows: np.ndarray) -> np.ndarray:
+    def with_specials(self, rows: np.ndarray) -> np.ndarray:
         """Sequences with their special tokens, padded, before any corruption: ids (B, L) int32."""
         before, after = self._frame
         lengths = self.ends[rows] - self.starts[rows]

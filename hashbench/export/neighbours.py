@@ -26,7 +26,7 @@ from hashbench.results import queries
 from hashbench.runs.items import KIND as ITEM_TRAINING
 from hashbench.store.engine import open_store
 from hashbench.store.status import find_run, run_spec
-from hashbench.tasks.item_batches import frame
+from hashbench.tasks.item_batches import with_specials
 from hashbench.training.entities import case_distributions
 from hashbench.training.model import Model, load_weights
 
@@ -116,7 +116,7 @@ def _item(coder: Bloom, name: str) -> int:
 def _distribution(coder: Bloom, model: Model, head: EntityHead, items: list[int]) -> torch.Tensor:
     """Log-probabilities (1, m, NB) at the hidden one of some items."""
     template = Template()
-    ids = frame(np.array([items], np.int32), template)  # (1, L)
+    ids = with_specials(np.array([items], np.int32), template)  # (1, L)
     given = [item for item in items if item != MASK_ID]
     positions = np.where(ids < 0, -1 - ids, 0)
     positions[ids >= 0] = len(template.specials) + np.arange(len(given))

@@ -110,18 +110,18 @@ class ItemData(LightningDataModule):
         return share(batches, rank, self._world_size)
 
 
-def frame(ids: np.ndarray, template: Template) -> np.ndarray:
+def with_specials(ids: np.ndarray, template: Template) -> np.ndarray:
     """[CLS] before the items and [SEP] behind the last of each row: (B, L) with -2 at the end -> (B, L + 2) int32."""
     lengths = (ids != PADDING).sum(axis=1)
-    framed = np.full((len(ids), int(lengths.max()) + 2), PADDING, np.int32)
-    framed[:, 0] = special_id(template, template.single[0])
-    framed[:, 1:-1] = ids[:, : framed.shape[1] - 2]
-    framed[np.arange(len(ids)), lengths + 1] = special_id(template, template.single[-1])
-    return framed
+    complete = np.full((len(ids), int(lengths.max()) + 2), PADDING, np.int32)
+    complete[:, 0] = special_id(template, template.single[0])
+    complete[:, 1:-1] = ids[:, : complete.shape[1] - 2]
+    complete[np.arange(len(ids)), lengths + 1] = special_id(template, template.single[-1])
+    return complete
 
 
 def aligned(labels: np.ndarray, width: int) -> np.ndarray:
-    """Labels (B, L) moved behind [CLS] and cut or filled up to the framed width."""
-    framed = np.full((len(labels), width), NO_LABEL, labels.dtype)
-    framed[:, 1:-1] = labels[:, : width - 2]
-    return framed
+    """Labels (B, L) moved behind [CLS] and cut or filled up to the width of the rows."""
+    complete = np.full((len(labels), width), NO_LABEL, labels.dtype)
+    complete[:, 1:-1] = labels[:, : width - 2]
+    return complete

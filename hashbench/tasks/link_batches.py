@@ -15,7 +15,7 @@ from hashbench.embeddings.base import Batch
 from hashbench.objectives.entities import MASK_ID, NO_LABEL, corrupt
 from hashbench.objectives.randomness import random_bits
 from hashbench.tasks.blocks import EntitiesBlock
-from hashbench.tasks.item_batches import CASES_AT_ONCE, PADDING, ItemData, Settings, aligned, frame
+from hashbench.tasks.item_batches import CASES_AT_ONCE, PADDING, ItemData, Settings, aligned, with_specials
 from hashbench.tasks.items import LinkSet
 from hashbench.tasks.links import links_protocol
 from hashbench.text.types import TokenizedTexts
@@ -95,8 +95,8 @@ class EntityData(ItemData):
             ids, labels = corrupt(
                 ids, rows, seed=self.seed, epoch=epoch, n_items=n_items, objective=self.objective
             )
-            framed = frame(ids, self.template)
-            return collate(framed, row_ids=rows, labels=self.tokens(aligned(labels, framed.shape[1])))
+            complete = with_specials(ids, self.template)
+            return collate(complete, row_ids=rows, labels=self.tokens(aligned(labels, complete.shape[1])))
 
         return make
 
@@ -108,8 +108,8 @@ class EntityData(ItemData):
             ids = cases.contexts(rows)
             labels = np.full(ids.shape, NO_LABEL, np.int32)
             labels[:, 0] = cases.targets[rows]
-            framed = frame(ids, self.template)
-            return collate(framed, row_ids=rows, labels=self.tokens(aligned(labels, framed.shape[1])))
+            complete = with_specials(ids, self.template)
+            return collate(complete, row_ids=rows, labels=self.tokens(aligned(labels, complete.shape[1])))
 
         return make
 

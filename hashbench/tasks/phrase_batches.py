@@ -19,7 +19,7 @@ from hashbench.embeddings.base import Batch, Template
 from hashbench.objectives.entities import NO_LABEL, EntityObjective, corrupt
 from hashbench.objectives.randomness import integers, uniforms
 from hashbench.tasks.blocks import PhrasesBlock
-from hashbench.tasks.item_batches import CASES_AT_ONCE, PADDING, ItemData, Settings, aligned, frame
+from hashbench.tasks.item_batches import CASES_AT_ONCE, PADDING, ItemData, Settings, aligned, with_specials
 from hashbench.tasks.items import LinkSet
 
 LEAST = 2  # items of a sequence: one hidden, one beside it
@@ -165,12 +165,12 @@ class PhraseData(ItemData):
         follows: np.ndarray | None = None,
     ) -> Batch:
         if cuts is None:
-            framed = frame(ids, self.template)
-            return collate(framed, row_ids=row_ids, labels=self.tokens(aligned(labels, framed.shape[1])))
-        framed, places = frame_pairs(ids, cuts, self.template)
-        placed = np.full(framed.shape, NO_LABEL, labels.dtype)
+            complete = with_specials(ids, self.template)
+            return collate(complete, row_ids=row_ids, labels=self.tokens(aligned(labels, complete.shape[1])))
+        complete, places = pairs_with_specials(ids, cuts, self.template)
+        placed = np.full(complete.shape, NO_LABEL, labels.dtype)
         np.put_along_axis(placed, places, labels[:, : places.shape[1]], axis=1)
-        batch = collate(framed, row_ids=row_ids, labels=self.tokens(placed), second=cuts + 2)
+        batch = collate(complete, row_ids=row_ids, labels=self.tokens(placed), second=cuts + 2)
         batch.follows = None if follows is None else torch.from_numpy(follows)
         return batch
 
@@ -201,7 +201,7 @@ class PhraseData(ItemData):
         return np.where(inside, source, ids), (~replaced).astype(np.int64)
 
 
-def frame_pairs(ids: np.ndarray, cuts: np.ndarray, template: Template) -> tuple[np.ndarray, np.ndarray]:
+def pairs_with_specials(ids: np.ndarray, cuts: np.ndarray, template: Template) -> tuple[np.ndarray, np.ndarray]:
     """[CLS] A [SEP] B [SEP] of rows (B, L) with -2 at the end, of which the first `cuts` (B,) items are A.
 
     -> (B, L + 3) int32, and the column (B, L) in it of each item.
@@ -210,10 +210,10 @@ def frame_pairs(ids: np.ndarray, cuts: np.ndarray, template: Template) -> tuple[
     ids = ids[:, : int(lengths.max())]
     columns = np.arange(ids.shape[1])
     places = columns + 1 + (columns >= cuts[:, None])
-    framed = np.full((len(ids), ids.shape[1] + 3), PADDING, np.int32)
-    np.put_along_axis(framed, places, ids, axis=1)
-    framed[:, 0] = special_id(template, template.single[0])
+    complete = np.full((len(ids), ids.shape[1] + 3), PADDING, np.int32)
+    np.put_along_axis(complete, places, ids, axis=1)
+    complete[:, 0] = special_id(template, template.single[0])
     rows, end = np.arange(len(ids)), special_id(template, template.single[-1])
-    framed[rows, cuts + 1] = end
-    framed[rows, lengths + 2] = end
-    return framed, places
+    complete[rows, cuts + 1] = end
+    complete[rows, lengths + 2] = end
+    return complete, places

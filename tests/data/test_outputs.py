@@ -21,7 +21,7 @@ def test_labels_are_rows_of_the_vocabulary(prepared) -> None:
     batch = next(iter(data.train_dataloader()))
     assert batch.codes.shape[1] == 16 and batch.codes.is_floating_point()
     row_of = {piece: 5 + i for i, piece in enumerate(made.corpus.tokenizer.pieces)}  # five rows are special tokens
-    true_ids, strings = data.framed(batch.row_ids.numpy()), made.corpus.types.strings()
+    true_ids, strings = data.with_specials(batch.row_ids.numpy()), made.corpus.types.strings()
     labelled = np.argwhere(batch.labels.numpy() != -100)
     assert len(labelled) > 3
     for row, column in labelled:

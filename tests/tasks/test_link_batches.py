@@ -13,7 +13,7 @@ from hashbench.coders.bloom import Bloom
 from hashbench.embeddings.base import Template
 from hashbench.objectives.entities import MASK_ID, EntityObjective
 from hashbench.tasks.blocks import EntitiesBlock
-from hashbench.tasks.item_batches import PADDING, frame
+from hashbench.tasks.item_batches import PADDING, with_specials
 from hashbench.tasks.items import LinkSet
 from hashbench.tasks.kinds.entities import ENTITIES
 from hashbench.tasks.link_batches import Cases, EntityData, segments
@@ -74,7 +74,7 @@ def test_a_segment_depends_on_seed_epoch_and_page_alone() -> None:
 
 def test_the_frame_closes_each_row_behind_its_last_item() -> None:
     ids = np.array([[7, 8, 9], [7, PADDING, PADDING]], np.int32)
-    assert frame(ids, Template()).tolist() == [[-1, 7, 8, 9, -3], [-1, 7, -3, -2, -2]]
+    assert with_specials(ids, Template()).tolist() == [[-1, 7, 8, 9, -3], [-1, 7, -3, -2, -2]]
 
 
 def test_every_link_of_a_page_is_hidden_once_and_never_in_its_context() -> None:

@@ -14,7 +14,7 @@ from hashbench.tasks.blocks import PhrasesBlock
 from hashbench.tasks.item_batches import PADDING
 from hashbench.tasks.items import LinkSet
 from hashbench.tasks.kinds.phrases import KIND, PHRASES
-from hashbench.tasks.phrase_batches import HiddenPhrases, PhraseData, frame_pairs, sequences
+from hashbench.tasks.phrase_batches import HiddenPhrases, PhraseData, pairs_with_specials, sequences
 from hashbench.text.types import TokenizedTexts, TypeTable
 from tests.oracles.superbloom import predicted
 
@@ -73,8 +73,8 @@ def test_a_sequence_belongs_to_one_document() -> None:
 
 def test_pairs_are_framed_in_order() -> None:
     ids = np.array([[7, 8, 9, 5], [4, 6, PADDING, PADDING]], np.int32)
-    framed, places = frame_pairs(ids, np.array([1, 1]), Template())
-    assert framed.tolist() == [[-1, 7, -3, 8, 9, 5, -3], [-1, 4, -3, 6, -3, -2, -2]]
+    complete, places = pairs_with_specials(ids, np.array([1, 1]), Template())
+    assert complete.tolist() == [[-1, 7, -3, 8, 9, 5, -3], [-1, 4, -3, 6, -3, -2, -2]]
     assert places[0].tolist() == [1, 3, 4, 5] and places[1, :2].tolist() == [1, 3]
 
 
@@ -87,11 +87,11 @@ def test_training_rows_are_parted_at_sentences_and_half_go_on_elsewhere() -> Non
         made.seed += 1
         for row, (number, answer) in enumerate(zip(batch.row_ids.tolist(), batch.follows.tolist(), strict=True)):
             own = data.pages.ids[made.train.starts[number] : made.train.ends[number]].tolist()
-            framed = items_of(batch, row)
-            cut = framed.index(-3)
-            first, second = framed[1:cut], framed[cut + 1 : -1]
-            assert framed[0] == -1 and framed[-1] == -3 and first == own[: len(first)]
-            assert batch.segments[row, : len(framed)].tolist() == [0] * (cut + 1) + [1] * (len(second) + 1)
+            complete = items_of(batch, row)
+            cut = complete.index(-3)
+            first, second = complete[1:cut], complete[cut + 1 : -1]
+            assert complete[0] == -1 and complete[-1] == -3 and first == own[: len(first)]
+            assert batch.segments[row, : len(complete)].tolist() == [0] * (cut + 1) + [1] * (len(second) + 1)
             if answer:
                 assert second == own[len(first) :]
             else:
@@ -109,9 +109,9 @@ def test_without_next_sentence_there_is_one_segment() -> None:
     made = data_of(documents(next_sentence=False), objective=NOTHING)
     batch = next(iter(made.train_dataloader()))
     assert batch.segments is None and batch.follows is None
-    framed = items_of(batch, 0)
+    complete = items_of(batch, 0)
     number = int(batch.row_ids[0])
-    assert framed[1:-1] == made.ids[made.train.starts[number] : made.train.ends[number]].tolist()
+    assert complete[1:-1] == made.ids[made.train.starts[number] : made.train.ends[number]].tolist()
 
 
 def test_labels_stand_at_their_items() -> None:
@@ -119,12 +119,12 @@ def test_labels_stand_at_their_items() -> None:
     made = data_of(documents(), objective=NOTHING)
     batch = next(iter(made.train_dataloader()))
     for row in range(len(batch)):
-        framed = items_of(batch, row)
+        complete = items_of(batch, row)
         labels = batch.labels[row].numpy()
         places = np.flatnonzero(labels[:, 0] != NO_LABEL)
-        assert len(places) == predicted(len(framed) - 3)
+        assert len(places) == predicted(len(complete) - 3)
         for place in places:
-            assert labels[place].tolist() == [2 * framed[place], 2 * framed[place] + 1]
+            assert labels[place].tolist() == [2 * complete[place], 2 * complete[place] + 1]
 
 
 @pytest.mark.parametrize("next_sentence", [True, False])
