@@ -19,7 +19,7 @@ from hashbench.runs.base import Run
 from hashbench.runs.finetuning import KIND
 from hashbench.store.engine import open_store
 from hashbench.store.planning import RunRow, add_experiment
-from hashbench.store.result import Metric, Result
+from hashbench.store.result import MetricRow, Result
 from hashbench.sweep import worker as worker_module
 from hashbench.sweep.assignment import Assignment
 from hashbench.sweep.plan import plan
@@ -37,7 +37,7 @@ def main() -> None:
 
     def do_nothing(run: Run, *_: object) -> Result:
         ended.append(time.perf_counter())
-        return Result(metrics=[Metric("accuracy", 0.5, split="validation")])
+        return Result(metrics=[MetricRow("accuracy", 0.5, split="validation")])
 
     worker_module.carry_out = do_nothing
     with tempfile.TemporaryDirectory() as folder:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from hashbench.store.result import Metric
+from hashbench.store.result import MetricRow
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ def metric_name(split: str, name: str, condition: str = "") -> str:
     return (f"{split}/{name}" if split else name) + (f" {condition}" if condition else "")
 
 
-def final_values(metrics: Sequence[Metric]) -> dict[str, float | None]:
+def final_values(metrics: Sequence[MetricRow]) -> dict[str, float | None]:
     """The summary of a run: every metric at the evaluation that is reported (`best_step`), else at its last one.
 
     Losses of training are curves alone. None: undefined there.

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from hashbench import tracking
-from hashbench.store.result import Metric
+from hashbench.store.result import MetricRow
 from hashbench.tracking import Tracker
 
 
@@ -91,9 +91,10 @@ def test_a_hanging_end_is_given_up(tmp_path, monkeypatch, caplog):
 
 def test_the_summary_is_of_the_reported_evaluation():
     metrics = [
-        Metric("accuracy", 0.9, "validation", 200), Metric("accuracy", 0.8, "validation", 300),
-        Metric("accuracy", 0.1, "validation", 100), Metric("loss", 2.0, "train", 100), Metric("best_step", 200),
-        Metric("f1", None, "validation", 200, reason="nan"), Metric("accuracy", 0.5, "validation", 200, "swap 0.1"),
+        MetricRow("accuracy", 0.9, "validation", 200), MetricRow("accuracy", 0.8, "validation", 300),
+        MetricRow("accuracy", 0.1, "validation", 100), MetricRow("loss", 2.0, "train", 100),
+        MetricRow("best_step", 200), MetricRow("f1", None, "validation", 200, reason="nan"),
+        MetricRow("accuracy", 0.5, "validation", 200, "swap 0.1"),
     ]  # fmt: skip
     assert tracking.final_values(metrics) == {
         "validation/accuracy": 0.9, "validation/accuracy swap 0.1": 0.5, "validation/f1": None, "best_step": 200,

@@ -17,7 +17,7 @@ from hashbench.results.entries import Entry
 from hashbench.results.measured import PERCENT, Measured, Ratio, measure
 from hashbench.results.runs import MeasuredRun
 from hashbench.store.engine import Store
-from hashbench.store.result import Metric
+from hashbench.store.result import MetricRow
 from hashbench.tables.experiment import own_table
 from hashbench.tables.notes import provenance, warnings
 from hashbench.tables.request import paper_of
@@ -83,9 +83,9 @@ def shown(store: Store, experiment: str | None = None) -> Shown:
     measured = measure(store, experiment)
     paper = paper_of(measured)
     table = own_table(measured, paper)
-    metrics: dict[str, list[Metric]] = defaultdict(list)
+    metrics: dict[str, list[MetricRow]] = defaultdict(list)
     for point in measured.query(queries.METRICS, experiment=measured.experiment.id):
-        value = Metric(*(point[name] for name in ("name", "value", "split", "step", "condition", "reason")))
+        value = MetricRow(*(point[name] for name in ("name", "value", "split", "step", "condition", "reason")))
         metrics[point["run_id"]].append(value)
     experiments: dict[str, list[str]] = defaultdict(list)
     for member in measured.query(queries.EXPERIMENTS_OF_RUNS, experiment=measured.experiment.id):
@@ -105,7 +105,9 @@ def shown(store: Store, experiment: str | None = None) -> Shown:
     return Shown(measured, table, tuple(runs), len(by_id) - len(done))
 
 
-def _finished(measured: Measured, run: MeasuredRun, metrics: Sequence[Metric], experiments: Sequence[str]) -> ShownRun:
+def _finished(
+    measured: Measured, run: MeasuredRun, metrics: Sequence[MetricRow], experiments: Sequence[str]
+) -> ShownRun:
     """A finished run: curves, final metrics, and `score`, the one number that the experiment reads of it."""
     summary: dict[str, Any] = {name: value for name, value in final_values(metrics).items() if value is not None}
     key = (run.model, run.run_id)
@@ -131,7 +133,7 @@ def _finished(measured: Measured, run: MeasuredRun, metrics: Sequence[Metric], e
     return ShownRun(wandb_id(run.run_id), label, run.kind, name, tags, config, _curves(metrics), summary)
 
 
-def _curves(metrics: Sequence[Metric]) -> tuple[tuple[int, Mapping[str, float]], ...]:
+def _curves(metrics: Sequence[MetricRow]) -> tuple[tuple[int, Mapping[str, float]], ...]:
     """Points by step. What has no step, and what was measured in another way than the curve, is no point of one."""
     steps: dict[int, dict[str, float]] = {}
     for metric in metrics:

@@ -25,7 +25,7 @@ from hashbench.efficiency.timing import Pairs, in_turn
 from hashbench.embeddings.base import Batch, ModelSpec
 from hashbench.experiment.schema import Efficiency, Finetune, Precision, Pretrain
 from hashbench.objectives.classification import ClassificationHead
-from hashbench.store.result import Metric
+from hashbench.store.result import MetricRow
 from hashbench.tasks.text import TaskData
 from hashbench.text.tokenizers import Tokenizer
 from hashbench.training.heads import make_head, objective_loss
@@ -61,14 +61,14 @@ class Setting:
     cache: Path
 
 
-def measure(model: Candidate, baseline: Candidate, tasks: Sequence[TaskData], setting: Setting) -> list[Metric]:
+def measure(model: Candidate, baseline: Candidate, tasks: Sequence[TaskData], setting: Setting) -> list[MetricRow]:
     """Parameters, bytes, times and memory of `model` in turn with `baseline`."""
     counts = count(model.spec, setting.size, vocabulary_rows=model.vocabulary_rows)
     weights = model.build(setting.size, torch.device("cpu"))
     facts = [
-        Metric("total_params", counts.total),
-        Metric("emb_params", counts.embedding),
-        Metric("weight_bytes", sum(tensor.numel() * tensor.element_size() for tensor in weights.state_dict().values())),
+        MetricRow("total_params", counts.total),
+        MetricRow("emb_params", counts.embedding),
+        MetricRow("weight_bytes", sum(tensor.nbytes for tensor in weights.state_dict().values())),
     ]
     if model.spec.training.objective is not None and baseline.spec.training.objective is not None:
         facts += pretraining_facts(model, baseline, setting)
@@ -77,15 +77,15 @@ def measure(model: Candidate, baseline: Candidate, tasks: Sequence[TaskData], se
     return facts
 
 
-def timed(name: str, pairs: Pairs, samples: int, baseline_samples: int, split: str = "") -> list[Metric]:
+def timed(name: str, pairs: Pairs, samples: int, baseline_samples: int, split: str = "") -> list[MetricRow]:
     """A pair of times as facts, per sample."""
     return [
-        Metric(name, pairs.model / samples, split=split),
-        Metric(f"baseline_{name}", pairs.baseline / baseline_samples, split=split),
+        MetricRow(name, pairs.model / samples, split=split),
+        MetricRow(f"baseline_{name}", pairs.baseline / baseline_samples, split=split),
     ]
 
 
-def pretraining_facts(model: Candidate, baseline: Candidate, setting: Setting) -> list[Metric]:
+def pretraining_facts(model: Candidate, baseline: Candidate, setting: Setting) -> list[MetricRow]:
     """Time of a pre-training sample, without and with the optimizer step, and the memory of a step."""
     steps = [PretrainingStep(candidate, setting) for candidate in (model, baseline)]
     plain = in_turn(*(step.run for step in steps), pairs=setting.asked.pairs, device=setting.device)
@@ -103,7 +103,7 @@ def pretraining_facts(model: Candidate, baseline: Candidate, setting: Setting) -
     return [
         *timed("pretrain_ms", plain, len(steps[0].batch), len(steps[1].batch)),
         *timed("pretrain_optimizer_ms", whole, len(steps[0].batch), len(steps[1].batch)),
-        Metric("peak_bytes", peak),
+        MetricRow("peak_bytes", peak),
     ]
 
 
@@ -144,12 +144,12 @@ class PretrainingStep:
         self._optimizer.step()
 
 
-def inference_facts(model: Candidate, baseline: Candidate, task: TaskData, setting: Setting) -> list[Metric]:
+def inference_facts(model: Candidate, baseline: Candidate, task: TaskData, setting: Setting) -> list[MetricRow]:
     """Time of an input of a task: from ready codes, and from its text with a cold and a warm cache of codes."""
     split = task.splits[task.task.select_splits[0]]
     texts = tuple(column[: setting.asked.infer_samples] for column in split.texts)
     works = [Inference(candidate, texts, task.n_outputs, setting) for candidate in (model, baseline)]
-    facts: list[Metric] = []
+    facts: list[MetricRow] = []
     for name, kind in (("infer_ms", "run"), ("infer_text_ms", "run_from_text"), ("infer_text_warm_ms", "run_warm")):
         pairs = in_turn(*(getattr(work, kind) for work in works), pairs=setting.asked.pairs, device=setting.device)
         facts += timed(name, pairs, len(texts[0]), len(texts[0]), task.task.name)

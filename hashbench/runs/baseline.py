@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from hashbench.experiment.resolved import ResolvedExperiment
 from hashbench.runs.base import Run, RunKind, Workplace
 from hashbench.runs.results import notes_on, scored_metrics, stored_predictions
-from hashbench.store.result import Checkpoint, Metric, Result
+from hashbench.store.result import Checkpoint, MetricRow, Result
 from hashbench.tasks.base import LocatedTask
 from hashbench.tasks.own_data import reports_elsewhere
 from hashbench.training.machine import Machine
@@ -39,7 +39,7 @@ class TrivialBaseline(RunKind):
 
     def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
         data = place.materials.data(str(run.task))
-        metrics, predictions = [Metric("best_step", 0), Metric("last_step", 0)], []
+        metrics, predictions = [MetricRow("best_step", 0), MetricRow("last_step", 0)], []
         for split, result in data.task.kind.predictions(run.model, data).items():
             metrics += scored_metrics(data.task, result, split)
             predictions += [stored_predictions(split, checkpoint, *result) for checkpoint in CHECKPOINTS]

@@ -14,7 +14,7 @@ from hashbench.runs.base import Run, TrainingKind, Workplace
 from hashbench.runs.pretraining import KIND as PRETRAINING
 from hashbench.runs.pretraining import restore
 from hashbench.runs.results import notes_on, stored_points, stored_predictions
-from hashbench.store.result import Checkpoint, Metric, Predictions, Result
+from hashbench.store.result import Checkpoint, MetricRow, Predictions, Result
 from hashbench.tasks.base import LocatedTask
 from hashbench.tasks.text import TaskData
 from hashbench.tasks.text_batches import FinetuningData
@@ -149,20 +149,20 @@ def batches(data: TaskData, run: Run, place: Workplace, machine: Machine) -> Fin
     )
 
 
-def facts_of(run: Run, tuned: Tuned, data: TaskData, place: Workplace) -> list[Metric]:
+def facts_of(run: Run, tuned: Tuned, data: TaskData, place: Workplace) -> list[MetricRow]:
     """What a table says beside the scores."""
     done, model = tuned.done, place.model(run)
     facts = [
-        Metric("best_step", done.best.step),
-        Metric("last_step", done.last.step),
-        Metric("steps_done", done.steps),
-        Metric("train_rows", len(data.splits["train"])),
+        MetricRow("best_step", done.best.step),
+        MetricRow("last_step", done.last.step),
+        MetricRow("steps_done", done.steps),
+        MetricRow("train_rows", len(data.splits["train"])),
     ]
     if run.spec["pretrain"] is None:  # else the pre-training has noted them
         rows = place.materials.texts(model).vocabulary_rows
         counts = count(model.spec, run.encoder, n_classes=data.n_outputs, vocabulary_rows=rows)
-        facts += [Metric("total_params", counts.total), Metric("emb_params", counts.embedding)]
-    return facts + ([Metric("learning_rate", tuned.rate)] if tuned.tried else [])
+        facts += [MetricRow("total_params", counts.total), MetricRow("emb_params", counts.embedding)]
+    return facts + ([MetricRow("learning_rate", tuned.rate)] if tuned.tried else [])
 
 
 def save_best(done: Finetuned, files: ModelFiles) -> None:

@@ -18,7 +18,7 @@ from hashbench.runs.artifacts import ArtifactFolder
 from hashbench.runs.base import Run, TrainingKind, Workplace
 from hashbench.runs.finetuning import rows_shown
 from hashbench.runs.results import notes_on, scored_metrics, stored_points, stored_predictions
-from hashbench.store.result import Artifact, Metric, Result
+from hashbench.store.result import Artifact, MetricRow, Result
 from hashbench.tasks.base import Outputs
 from hashbench.tasks.catalogue import known_kinds
 from hashbench.tasks.item_batches import ItemData
@@ -76,8 +76,8 @@ class ItemTraining(TrainingKind):
             *scored_metrics(links.task, Outputs(outputs, targets), "test", step),
             *beam_metrics(under, step),
             *facts_of(trained, coder, targets, data.n_train),
-            Metric("total_params", counts.total),
-            Metric("emb_params", counts.embedding),
+            MetricRow("total_params", counts.total),
+            MetricRow("emb_params", counts.embedding),
             *stored_points(trained.points),
         ]
         validation = data.cases["validation"].targets
@@ -141,26 +141,26 @@ def item_data(
     )
 
 
-def beam_metrics(under: Mapping[int, np.ndarray], step: int) -> list[Metric]:
+def beam_metrics(under: Mapping[int, np.ndarray], step: int) -> list[MetricRow]:
     """Recall of the approximate search at each beam width, from the ranks (n,) under it."""
     return [
-        Metric(f"rec@{k}", float(recall_at(k, ranks).mean()), split="test", step=step, condition=f"beam={beam}")
+        MetricRow(f"rec@{k}", float(recall_at(k, ranks).mean()), split="test", step=step, condition=f"beam={beam}")
         for beam, ranks in under.items()
         for k in RECALLS
     ]
 
 
-def facts_of(trained: Trained, coder: Bloom, targets: np.ndarray, train_pages: int) -> list[Metric]:
+def facts_of(trained: Trained, coder: Bloom, targets: np.ndarray, train_pages: int) -> list[MetricRow]:
     """What a table says beside the scores: steps, and the ceiling that shared buckets put on recall."""
     hidden = twins(coder.maps)  # (N,): never ranked before another item
     return [
-        Metric("best_step", trained.best.step),
-        Metric("last_step", trained.last.step),
-        Metric("steps_done", trained.steps),
-        Metric("train_rows", train_pages),
-        Metric("rec@1_ceiling", float(1 - hidden[targets].mean())),
-        Metric("inseparable_items", float(hidden.mean())),
-        Metric("coherence_violations", coder.violations),
+        MetricRow("best_step", trained.best.step),
+        MetricRow("last_step", trained.last.step),
+        MetricRow("steps_done", trained.steps),
+        MetricRow("train_rows", train_pages),
+        MetricRow("rec@1_ceiling", float(1 - hidden[targets].mean())),
+        MetricRow("inseparable_items", float(hidden.mean())),
+        MetricRow("coherence_violations", coder.violations),
     ]
 
 

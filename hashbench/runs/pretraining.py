@@ -17,7 +17,7 @@ from hashbench.experiment.resolved import ResolvedExperiment
 from hashbench.runs.artifacts import ArtifactFolder
 from hashbench.runs.base import Run, TrainingKind, Workplace
 from hashbench.runs.results import stored_points
-from hashbench.store.result import Metric, Result
+from hashbench.store.result import MetricRow, Result
 from hashbench.training.heads import make_head
 from hashbench.training.machine import Machine
 from hashbench.training.model import Model, build_model, load_weights, save_weights
@@ -64,11 +64,11 @@ class Pretraining(TrainingKind):
         rows = place.materials.texts(model).vocabulary_rows
         counts = count(model.spec, run.encoder, vocabulary_rows=rows)
         facts = [
-            Metric("total_params", counts.total),
-            Metric("emb_params", counts.embedding),
-            Metric("weight_bytes", path.stat().st_size),
-            Metric("steps_done", done.steps),
-            Metric("tokens_per_second", done.tokens_per_second),
+            MetricRow("total_params", counts.total),
+            MetricRow("emb_params", counts.embedding),
+            MetricRow("weight_bytes", path.stat().st_size),
+            MetricRow("steps_done", done.steps),
+            MetricRow("tokens_per_second", done.tokens_per_second),
         ]
         return Result(
             metrics=[*facts, *stored_points(done.points)],

@@ -7,16 +7,16 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from hashbench.store.result import Checkpoint, Metric, Predictions
+from hashbench.store.result import Checkpoint, MetricRow, Predictions
 from hashbench.tasks.base import Outputs, Task
 from hashbench.tasks.items import LinkSet
 from hashbench.tasks.text import TaskData
 from hashbench.training.curves import Point
 
 
-def stored_points(points: Iterable[Point]) -> list[Metric]:
+def stored_points(points: Iterable[Point]) -> list[MetricRow]:
     """Points of curves."""
-    return [Metric(p.name, p.value, split=p.split, step=p.step, reason=p.reason) for p in points]
+    return [MetricRow(p.name, p.value, split=p.split, step=p.step, reason=p.reason) for p in points]
 
 
 def stored_predictions(split: str, checkpoint: Checkpoint, outputs: np.ndarray, targets: np.ndarray) -> Predictions:
@@ -25,10 +25,10 @@ def stored_predictions(split: str, checkpoint: Checkpoint, outputs: np.ndarray, 
     return Predictions(split, checkpoint, outputs, targets, fingerprint)
 
 
-def scored_metrics(task: Task, result: Outputs, split: str, step: int = 0) -> list[Metric]:
+def scored_metrics(task: Task, result: Outputs, split: str, step: int = 0) -> list[MetricRow]:
     """Every score of the outputs on a split."""
     return [
-        Metric(score.metric, score.value, split=split, step=step, reason=score.reason, condition=score.condition)
+        MetricRow(score.metric, score.value, split=split, step=step, reason=score.reason, condition=score.condition)
         for score in task.kind.scores(task, result)
     ]
 

@@ -18,7 +18,7 @@ from hashbench.runs.finetuning import KIND as FINETUNING
 from hashbench.runs.finetuning import batches, tune
 from hashbench.runs.materials import Texts
 from hashbench.runs.results import notes_on, scored_metrics, stored_predictions
-from hashbench.store.result import Metric, Predictions, Result
+from hashbench.store.result import MetricRow, Predictions, Result
 from hashbench.tasks.base import Outputs
 from hashbench.tasks.encoding import encode_task
 from hashbench.tasks.perturbed import UNPERTURBED, PerturbedTask
@@ -84,7 +84,7 @@ class Robustness(RunKind):
         data = batches(perturbed.data, run, place, machine)
         outputs = outputs_on(trained, head, data, machine, model.finetune.precision)
         metrics, predictions = scored(perturbed, outputs, data)
-        facts = [Metric(name, value, condition=label) for (name, label), value in perturbed.facts.items()]
+        facts = [MetricRow(name, value, condition=label) for (name, label), value in perturbed.facts.items()]
         facts += coder_facts(perturbed, place, texts)
         shutil.rmtree(place.artifacts.waiting(tuned.id).folder, ignore_errors=True)
         notes = notes_on(place.materials.task_data(str(run.task)))
@@ -126,9 +126,9 @@ def tuned_model(
 
 def scored(
     perturbed: PerturbedTask, outputs: dict[str, np.ndarray], data: FinetuningData
-) -> tuple[list[Metric], list[Predictions]]:
+) -> tuple[list[MetricRow], list[Predictions]]:
     """Every metric of the task and the predictions, under the name of the reporting set and of the perturbation."""
-    metrics: list[Metric] = []
+    metrics: list[MetricRow] = []
     predictions = []
     for name, values in outputs.items():
         split, label = perturbed.parts[name]
@@ -139,7 +139,7 @@ def scored(
     return metrics, predictions
 
 
-def coder_facts(perturbed: PerturbedTask, place: Workplace, texts: Texts) -> list[Metric]:
+def coder_facts(perturbed: PerturbedTask, place: Workplace, texts: Texts) -> list[MetricRow]:
     """How the model's coder keeps the types of the unperturbed reporting sets apart, and words beside misspellings."""
     cache = place.materials.cache
     encoded = encode_task(perturbed.data, texts.tokenizer, cache / "tasks")
@@ -148,9 +148,9 @@ def coder_facts(perturbed: PerturbedTask, place: Workplace, texts: Texts) -> lis
     ids, counts = np.unique(np.concatenate(columns), return_counts=True)
     used = np.asarray(codes[ids])  # (n, c)
     facts = [
-        Metric("coder_types", len(ids)),
-        Metric("types_per_bucket", types_per_bucket(used), reason="no token"),
-        Metric("shared_tokens", shared_tokens(used, counts), reason="no token"),
+        MetricRow("coder_types", len(ids)),
+        MetricRow("types_per_bucket", types_per_bucket(used), reason="no token"),
+        MetricRow("shared_tokens", shared_tokens(used, counts), reason="no token"),
     ]
     pairs = misspelled_pairs(perturbed, texts)
     single = [(right[0], wrong[0]) for right, wrong in pairs if len(right) == len(wrong) == 1]
@@ -160,11 +160,11 @@ def coder_facts(perturbed: PerturbedTask, place: Workplace, texts: Texts) -> lis
     chance = agreement(texts.coder, first, np.roll(second, 1, axis=0))
     return [
         *facts,
-        Metric("misspelling_pairs", len(pairs)),
-        Metric("misspelling_pairs_one_token", len(single)),
-        Metric("misspelling_tokens_kept", tokens_retained(pairs), reason="no word with a misspelling"),
-        Metric("misspelling_agreement", agreement(texts.coder, first, second), reason=none),
-        Metric("chance_agreement", chance if len(words) > 1 else None, reason=none),
+        MetricRow("misspelling_pairs", len(pairs)),
+        MetricRow("misspelling_pairs_one_token", len(single)),
+        MetricRow("misspelling_tokens_kept", tokens_retained(pairs), reason="no word with a misspelling"),
+        MetricRow("misspelling_agreement", agreement(texts.coder, first, second), reason=none),
+        MetricRow("chance_agreement", chance if len(words) > 1 else None, reason=none),
     ]
 
 

@@ -18,7 +18,7 @@ BY_TARGET = "by target: "
 
 
 @dataclass(frozen=True)
-class Metric:
+class MetricRow:
     """One number, in its natural range (scores 0 to 1 or -1 to 1, times in ms). None is missing and needs a reason."""
 
     name: str
@@ -31,7 +31,7 @@ class Metric:
     def stored(self) -> tuple[float | None, str | None]:
         """Value and reason as they are stored: what is not finite becomes missing, with its name as reason.
 
-        >>> Metric("pearson", float("nan")).stored()
+        >>> MetricRow("pearson", float("nan")).stored()
         (None, 'nan')
         """
         if self.value is None:
@@ -85,7 +85,7 @@ class Artifact:
 class Result:
     """Everything that a finished run leaves in the database. `notes`: what a table must say about it, by topic."""
 
-    metrics: Sequence[Metric] = ()
+    metrics: Sequence[MetricRow] = ()
     predictions: Sequence[Predictions] = ()
     artifacts: Sequence[Artifact] = ()
     log: str = ""

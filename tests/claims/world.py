@@ -12,7 +12,7 @@ from hashbench.store.engine import Store, open_store
 from hashbench.store.finishing import finish
 from hashbench.store.planning import add_experiment
 from hashbench.store.queue import Environment, claim
-from hashbench.store.result import Metric, Predictions, Result
+from hashbench.store.result import MetricRow, Predictions, Result
 from tests.databases.hand_made import STEP, HandRun
 
 N = 400
@@ -42,10 +42,11 @@ class Answers:
         right[: round(self.right * self.n)] = True
         number = sum(map(ord, self.model)) + (self.seed or 0)
         right = np.random.default_rng(number).permutation(right)
-        score = Metric("accuracy", float(right.mean()), split=self.split, step=STEP)
+        score = MetricRow("accuracy", float(right.mean()), split=self.split, step=STEP)
         outputs = np.where(right, targets, 1 - targets)
         kept = [Predictions(self.split, "best", outputs, targets, f"rows-{self.n}")] if self.stored else []
-        return Result([score, Metric("best_step", STEP), Metric("last_step", STEP)], predictions=kept, seconds=1.0)
+        metrics = [score, MetricRow("best_step", STEP), MetricRow("last_step", STEP)]
+        return Result(metrics, predictions=kept, seconds=1.0)
 
 
 def build(path: Path, runs: Sequence[Answers | HandRun], **config: object) -> Store:

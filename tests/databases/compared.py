@@ -15,7 +15,7 @@ from hashbench.store.engine import Store, open_store
 from hashbench.store.finishing import finish
 from hashbench.store.planning import RunRow, add_experiment
 from hashbench.store.queue import Environment, claim
-from hashbench.store.result import Metric, Predictions, Result
+from hashbench.store.result import MetricRow, Predictions, Result
 
 N = 40
 TARGETS = np.arange(N) % 2
@@ -60,10 +60,10 @@ class Trained:
 
     def result(self) -> Result:
         """Its scores, and its predictions if they are kept."""
-        metrics, stored = [Metric("best_step", 1), Metric("last_step", 1)], []
+        metrics, stored = [MetricRow("best_step", 1), MetricRow("last_step", 1)], []
         for split, outputs in self.splits().items():
             score = evaluate([self.metric], self.targets, outputs)[self.metric]
-            metrics.append(Metric(self.metric, score.value, split=split, step=1))
+            metrics.append(MetricRow(self.metric, score.value, split=split, step=1))
             stored.append(Predictions(split, "best", outputs, self.targets, f"{self.rows}-{split}"))
         return Result(metrics, predictions=stored if self.kept else [])
 

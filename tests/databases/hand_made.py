@@ -13,7 +13,7 @@ from hashbench.store.engine import Store, open_store
 from hashbench.store.finishing import finish
 from hashbench.store.planning import RunRow, add_experiment
 from hashbench.store.queue import Environment, claim
-from hashbench.store.result import Metric, Result
+from hashbench.store.result import MetricRow, Result
 
 STEP = 100  # of the one evaluation
 
@@ -49,11 +49,11 @@ class HandRun:
 
     def result(self) -> Result:
         """What it measured."""
-        metrics = [Metric(name, value) for name, value in self.facts.items()]
+        metrics = [MetricRow(name, value) for name, value in self.facts.items()]
         if self.task:
-            metrics += [Metric("best_step", STEP), Metric("last_step", STEP)]
+            metrics += [MetricRow("best_step", STEP), MetricRow("last_step", STEP)]
         for (name, split, condition), value in self.scores.items():
-            metrics.append(Metric(name, value, split=split, step=STEP, condition=condition))
+            metrics.append(MetricRow(name, value, split=split, step=STEP, condition=condition))
         return Result(metrics, seconds=1.0)
 
 

@@ -19,7 +19,7 @@ from hashbench.store.engine import Store, open_store
 from hashbench.store.finishing import finish
 from hashbench.store.planning import RunRow, add_experiment
 from hashbench.store.queue import Environment, claim, fail
-from hashbench.store.result import Metric, Predictions, Result
+from hashbench.store.result import MetricRow, Predictions, Result
 
 PAPER = load_paper("hashformers")
 READINGS = {
@@ -166,28 +166,29 @@ def build(path: Path, world: World) -> Store:
 
 def _result(held: Any, world: World) -> Result:
     if held.kind == "pretrain":
-        curve = [Metric("loss", 3 / (1 + step / 100), split="train", step=step) for step in (0, 250, 500, 750, 1000)]
+        curve = [MetricRow("loss", 3 / (1 + step / 100), split="train", step=step) for step in (0, 250, 500, 750, 1000)]
         return Result([*curve], seconds=600.0)
     if held.kind == "efficiency":
         return Result(_efficiency(held.model), seconds=30.0)
     metric, split = READINGS[held.task]
     notes = world.notes[held.task] if held.task in world.notes else {}
     if held.kind == "floor":
-        metrics = [Metric(metric, FLOORS[held.model], split=split), Metric("best_step", 0), Metric("last_step", 0)]
+        metrics = [MetricRow(metric, FLOORS[held.model], split=split)]
+        metrics += [MetricRow("best_step", 0), MetricRow("last_step", 0)]
         return Result(metrics, predictions=_predictions(held, world, 0.6, split), seconds=1.0, notes=notes)
     value = world.score(held.model, held.task) + SHIFT * (held.seed - 1)
     undefined = (held.model, held.task) in world.undefined
     metrics = [
-        Metric(metric, None, split, 200, reason="constant predictions")
+        MetricRow(metric, None, split, 200, reason="constant predictions")
         if undefined
-        else Metric(metric, value, split, 200),
-        Metric(metric, value - 0.05, split=split, step=100),
-        Metric(metric, value - 0.01, split=split, step=300),
-        *(Metric("loss", 2.0 / (1 + step / 50), split="train", step=step) for step in (10, 100, 200, 300)),
-        Metric("best_step", 200), Metric("last_step", 300),
+        else MetricRow(metric, value, split, 200),
+        MetricRow(metric, value - 0.05, split=split, step=100),
+        MetricRow(metric, value - 0.01, split=split, step=300),
+        *(MetricRow("loss", 2.0 / (1 + step / 50), split="train", step=step) for step in (10, 100, 200, 300)),
+        MetricRow("best_step", 200), MetricRow("last_step", 300),
     ]  # fmt: skip
     if isinstance(world.learning_rate, list):
-        metrics.append(Metric("learning_rate", world.learning_rate[-1]))
+        metrics.append(MetricRow("learning_rate", world.learning_rate[-1]))
     return Result(metrics, predictions=_predictions(held, world, value, split), seconds=60.0, notes=notes)
 
 
@@ -202,7 +203,7 @@ def _predictions(held: Any, world: World, value: float, split: str) -> list[Pred
     return [Predictions(split, "best", outputs, targets, index_fingerprint=f"rows-{n}")]
 
 
-def _efficiency(model: str) -> list[Metric]:
+def _efficiency(model: str) -> list[MetricRow]:
     """Exact counts of the paper's frame; times of the paper's size."""
     exact = [
         PAPER.numbers[key].value
@@ -212,8 +213,8 @@ def _efficiency(model: str) -> list[Metric]:
     total, embedding = exact or [1e6, 1e5]
     fast = model != "bert-mlm"
     times = [
-        Metric("pretrain_ms", 11.6 if fast else 24.9), Metric("baseline_pretrain_ms", 24.9),
-        Metric("infer_ms", 2.0 if fast else 4.6, split="sst2"), Metric("baseline_infer_ms", 4.6, split="sst2"),
-        Metric("infer_ms", 4.6, split="rte"), Metric("baseline_infer_ms", 4.6, split="rte"),
+        MetricRow("pretrain_ms", 11.6 if fast else 24.9), MetricRow("baseline_pretrain_ms", 24.9),
+        MetricRow("infer_ms", 2.0 if fast else 4.6, split="sst2"), MetricRow("baseline_infer_ms", 4.6, split="sst2"),
+        MetricRow("infer_ms", 4.6, split="rte"), MetricRow("baseline_infer_ms", 4.6, split="rte"),
     ]  # fmt: skip
-    return [Metric("total_params", total), Metric("emb_params", embedding), *times]
+    return [MetricRow("total_params", total), MetricRow("emb_params", embedding), *times]

@@ -26,7 +26,7 @@ from hashbench.store.export import export_example
 from hashbench.store.finishing import finish
 from hashbench.store.planning import RunRow, add_experiment
 from hashbench.store.queue import claim
-from hashbench.store.result import Metric, Predictions, Result
+from hashbench.store.result import MetricRow, Predictions, Result
 from hashbench.tables.request import ReportSource
 from hashbench.tables.robustness import robustness_tables
 
@@ -47,11 +47,11 @@ def arrays(share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
 def result(model: str, seed: int, *, keep: bool, nothing: bool = False) -> Result:
     """A robustness run whose scores are those of its predictions."""
     shares = dict(zip(("", *(f"swap={rate:g}" for rate in RATES)), RIGHT[model], strict=True))
-    metrics = [Metric("accuracy", share, split="validation", condition=label) for label, share in shares.items()]
-    metrics += [Metric("unseen_tokens", 0.25), Metric("unseen_tokens", 0.5, condition="swap=0.2")]
-    metrics += [Metric("types_per_bucket", 1.5), Metric("misspelling_agreement", None, reason="no word")]
+    metrics = [MetricRow("accuracy", share, split="validation", condition=label) for label, share in shares.items()]
+    metrics += [MetricRow("unseen_tokens", 0.25), MetricRow("unseen_tokens", 0.5, condition="swap=0.2")]
+    metrics += [MetricRow("types_per_bucket", 1.5), MetricRow("misspelling_agreement", None, reason="no word")]
     if nothing:
-        metrics = [Metric(m.name, 0.0 if m.split else m.value, m.split, 0, m.condition, m.reason) for m in metrics]
+        metrics = [MetricRow(m.name, 0.0 if m.split else m.value, m.split, 0, m.condition, m.reason) for m in metrics]
     kept = [Predictions("validation", "best", *arrays(share, seed), "x", label) for label, share in shares.items()]
     return Result(metrics, predictions=kept if keep else ())
 
@@ -79,7 +79,8 @@ def build(path: Path, *, seeds: tuple[int, ...] = (0,), keep: bool = True, tasks
         else:
             share = RIGHT[held.model][0]
             own = Predictions("validation", "best", *arrays(share, int(held.seed or 0)), "x")
-            steps = [Metric("best_step", 1), Metric("last_step", 1), Metric("accuracy", share, "validation", 1)]
+            steps = [MetricRow("best_step", 1), MetricRow("last_step", 1)]
+            steps += [MetricRow("accuracy", share, "validation", 1)]
             finish(store, held, Result(steps, predictions=[own]))
     return store
 

@@ -18,7 +18,7 @@ KIND = '''
 
 from hashbench.runs.base import RunKind
 from hashbench.runs.finetuning import KIND as FINETUNING
-from hashbench.store.result import Metric, Result
+from hashbench.store.result import MetricRow, Result
 
 
 class Size(RunKind):
@@ -34,8 +34,9 @@ class Size(RunKind):
 
     def carry_out(self, run, place, machine):
         sizes = [place.artifacts.waiting(tuned).weights.stat().st_size for tuned in run.needs]
-        score = Metric(run.metric, 0.25, split=run.split, step=1)
-        return Result(metrics=[Metric("best_step", 1), Metric("last_step", 1), Metric("bytes", sum(sizes)), score])
+        score = MetricRow(run.metric, 0.25, split=run.split, step=1)
+        steps = [MetricRow("best_step", 1), MetricRow("last_step", 1)]
+        return Result(metrics=[*steps, MetricRow("bytes", sum(sizes)), score])
 
     def seconds(self, run, rows):
         return 120.0

@@ -8,7 +8,7 @@ import time
 from hashbench.store.engine import open_store
 from hashbench.store.finishing import finish
 from hashbench.store.queue import claim, pending
-from hashbench.store.result import Metric, Result
+from hashbench.store.result import MetricRow, Result
 
 
 def main(place: str, experiment_id: int, worker: str, mode: str, lease_s: float) -> None:
@@ -24,7 +24,7 @@ def main(place: str, experiment_id: int, worker: str, mode: str, lease_s: float)
         print(held.run_id, flush=True)
         if mode == "hold":
             time.sleep(3600)
-        finish(store, held, Result([Metric("accuracy", 0.5, "validation")]))
+        finish(store, held, Result([MetricRow("accuracy", 0.5, "validation")]))
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from hashbench.store.engine import Store, open_store
 from hashbench.store.finishing import finish
 from hashbench.store.planning import RunRow, add_experiment
 from hashbench.store.queue import ClaimedRun, claim
-from hashbench.store.result import Metric, Result
+from hashbench.store.result import MetricRow, Result
 from hashbench.store.schema import attempt
 
 STARTED_WITHIN_S = 30
@@ -156,10 +156,10 @@ class Lab:
             ended = sa.update(attempt).where(attempt.c.id == claim.attempt_id)
             connection.execute(ended.values(lease_until=store.now - 0.001))
 
-    def score(self, name: str, value: float | None, split: str = "validation", **more: object) -> list[Metric]:
+    def score(self, name: str, value: float | None, split: str = "validation", **more: object) -> list[MetricRow]:
         """A score at step 3, which is both the best and the last evaluation."""
-        at = [Metric("best_step", 3), Metric("last_step", 3)]
-        return [Metric(name, value, split, step=3, **more), *at]
+        at = [MetricRow("best_step", 3), MetricRow("last_step", 3)]
+        return [MetricRow(name, value, split, step=3, **more), *at]
 
     def finish_all(self, store: Store, experiment_id: int, results: dict[str, Result] | None = None) -> int:
         """Finish every run that can be claimed, with the result given for its id."""

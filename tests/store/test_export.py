@@ -18,7 +18,7 @@ from hashbench.store.finishing import finish
 from hashbench.store.merge import merge
 from hashbench.store.planning import add_experiment
 from hashbench.store.queue import Environment, claim, fail
-from hashbench.store.result import Artifact, Metric, Predictions, Result
+from hashbench.store.result import Artifact, MetricRow, Predictions, Result
 from hashbench.store.status import counts, find_experiment, predictions, run_spec
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def fill(store: Store, lab: Lab) -> None:
     experiment_id = add_experiment(store, "glue", config, runs, baseline="bert-mlm", command="sweep --data /home/anna")
     place = Environment("box7.lab", "abc123", "secret diff", {"torch": "2.13.0"}, {"root": "/home/anna"}, "EPYC")
     result = Result(
-        metrics=[*lab.score("matthews", 0.5), Metric("pearson", None, reason="see /home/anna/x.txt")],
+        metrics=[*lab.score("matthews", 0.5), MetricRow("pearson", None, reason="see /home/anna/x.txt")],
         predictions=[Predictions("validation", "best", np.zeros(3), np.zeros(3), "x")],
         artifacts=[Artifact("weights", "mysecretfolder/a", 1, "ab")],
         log="secret log: a sentence",

@@ -12,7 +12,7 @@ from hashbench.errors import InputError
 from hashbench.store.engine import Store
 from hashbench.store.finishing import finish, void
 from hashbench.store.queue import LeaseLost
-from hashbench.store.result import Artifact, Metric, Predictions, Result
+from hashbench.store.result import Artifact, MetricRow, Predictions, Result
 from hashbench.store.status import artifacts, attempts, counts, predictions
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def test_everything_of_a_result_is_stored(store: Store, lab: Lab) -> None:
     held = lab.claim(store, experiment_id)
     outputs = np.array([[0.25, 0.75], [1.0, 0.0]], dtype=np.float32)
     result = Result(
-        metrics=[Metric("accuracy", 0.5, "validation", step=7), Metric("total_params", 2_700_000_000)],
+        metrics=[MetricRow("accuracy", 0.5, "validation", step=7), MetricRow("total_params", 2_700_000_000)],
         predictions=[Predictions("validation", "best", outputs, np.array([1, 0]), "rows 0 to 1")],
         artifacts=[Artifact("weights", "pretrained/a.safetensors", 5_000_000_000, "ab" * 32)],
         log="epoch 1",
@@ -70,7 +70,7 @@ def test_seconds_of_earlier_attempts_count(store: Store, lab: Lab) -> None:
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), None])
 def test_what_is_no_number_is_missing_with_a_reason(store: Store, lab: Lab, value: float | None) -> None:
     held = lab.claim(store, lab.plan(store, lab.run("a")))
-    finish(store, held, Result([Metric("pearson", value, "validation")]))
+    finish(store, held, Result([MetricRow("pearson", value, "validation")]))
     row = store.query("SELECT value, reason FROM metric")[0]
     assert (row["value"], row["reason"]) == (None, "not given" if value is None else str(value))
 
@@ -89,19 +89,19 @@ def test_a_result_that_cannot_be_stored_whole_leaves_nothing(store: Store, lab: 
     twice = [Predictions("validation", "best", array, array, "x")] * 2
     files = [Artifact("weights", "a", 1, "ab")]
     with pytest.raises(sa.exc.IntegrityError):
-        finish(store, held, Result([Metric("accuracy", 0.5)], twice, files))
+        finish(store, held, Result([MetricRow("accuracy", 0.5)], twice, files))
     assert sizes(store) == {"metric": 0, "predictions": 0, "artifact": 0}
     assert attempts(store, held.run_id)[0].state == "running"
-    finish(store, held, Result([Metric("accuracy", 0.5)], twice[:1], files))  # the lease is still ours
+    finish(store, held, Result([MetricRow("accuracy", 0.5)], twice[:1], files))  # the lease is still ours
     assert sizes(store) == {"metric": 1, "predictions": 1, "artifact": 1}
 
 
 def test_a_finished_run_is_never_written_again(store: Store, lab: Lab) -> None:
     experiment_id = lab.plan(store, lab.run("a"))
     held = lab.claim(store, experiment_id)
-    finish(store, held, Result([Metric("accuracy", 0.5)]))
+    finish(store, held, Result([MetricRow("accuracy", 0.5)]))
     with pytest.raises(LeaseLost):
-        finish(store, held, Result([Metric("accuracy", 0.6)]))
+        finish(store, held, Result([MetricRow("accuracy", 0.6)]))
     assert lab.claim(store, experiment_id) is None
     assert [row["value"] for row in store.query("SELECT value FROM metric")] == [0.5]
 

@@ -19,7 +19,7 @@ import sqlalchemy as sa
 from hashbench.store.engine import Store, open_store
 from hashbench.store.finishing import finish
 from hashbench.store.queue import ClaimedRun, LeaseLost, abandon, claim, fail, heartbeat, pending, release, running
-from hashbench.store.result import Metric, Result
+from hashbench.store.result import MetricRow, Result
 from hashbench.store.schema import run
 from hashbench.store.status import attempts, counts
 
@@ -96,7 +96,7 @@ class Life:
             self.held.append(Held(taken))
 
     def finish(self, item: Held) -> None:
-        result = Result([Metric("f1", self.random.random(), "validation")])
+        result = Result([MetricRow("f1", self.random.random(), "validation")])
         if item.owns and not item.expired:
             finish(self.store, item.claim, result)
             self._ended(item, "done")
@@ -192,7 +192,7 @@ def test_processes_killed_at_random_moments(place: str, lab: Lab) -> None:
 
 def test_a_reader_never_sees_half_a_result(store: Store, lab: Lab) -> None:
     experiment_id = lab.plan(store, *(lab.run(f"{number:04}") for number in range(30)))
-    metrics = [Metric("f1", 0.5, "validation", step) for step in range(50)]
+    metrics = [MetricRow("f1", 0.5, "validation", step) for step in range(50)]
     over = threading.Event()
     seen: list[set[int]] = []
 
@@ -238,7 +238,7 @@ def test_what_the_store_costs_a_run(tmp_path: Path, lab: Lab) -> None:
     """Claim, heartbeat and finish of a run with a usual number of metrics: milliseconds of the 0.2 s a run may cost."""
     store = open_store(tmp_path / "results.db")
     experiment_id = lab.plan(store, *(lab.run(f"{number:04}") for number in range(30)))
-    metrics = [Metric("f1", 0.5, "validation", step) for step in range(40)]
+    metrics = [MetricRow("f1", 0.5, "validation", step) for step in range(40)]
     times = []
     while True:
         start = time.perf_counter()

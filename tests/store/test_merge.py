@@ -15,7 +15,7 @@ from hashbench.store.engine import Store
 from hashbench.store.finishing import finish, void
 from hashbench.store.merge import Difference, merge
 from hashbench.store.queue import Environment, LeaseLost, claim, fail, running
-from hashbench.store.result import Artifact, Metric, Predictions, Result
+from hashbench.store.result import Artifact, MetricRow, Predictions, Result
 from hashbench.store.schema import attempt, metadata, run
 from hashbench.store.status import artifacts, attempts, counts, find_experiment, predictions
 
@@ -122,7 +122,7 @@ def test_equal_copies_differ_in_nothing_and_times_are_no_difference(
     other = new_store("other.db")
     for place, seconds in ((store, 1.0), (other, 2.0)):
         experiment_id = lab.plan(place, lab.run("a"))
-        metrics = [*lab.score("matthews", 0.5), Metric("step_ms", seconds), Metric("loss", seconds, "train", 1)]
+        metrics = [*lab.score("matthews", 0.5), MetricRow("step_ms", seconds), MetricRow("loss", seconds, "train", 1)]
         lab.finish_all(place, experiment_id, {lab.id("a"): Result(metrics)})
     assert merge(store, place_of(other)).differences == []
 

@@ -28,7 +28,7 @@ from hashbench.store.queue import (
     release,
     running,
 )
-from hashbench.store.result import Metric, Result
+from hashbench.store.result import MetricRow, Result
 from hashbench.store.schema import attempt, run
 from hashbench.store.status import attempts, counts
 
@@ -149,10 +149,10 @@ def test_a_worker_that_lost_its_lease_can_write_nothing(store: Store, lab: Lab) 
     assert not fail(store, slow, "too late")
     assert not release(store, slow)
     with pytest.raises(LeaseLost, match="lease of attempt"):
-        finish(store, slow, Result([Metric("accuracy", 0.1)]))
-    finish(store, quick, Result([Metric("accuracy", 0.9)]))
+        finish(store, slow, Result([MetricRow("accuracy", 0.1)]))
+    finish(store, quick, Result([MetricRow("accuracy", 0.9)]))
     with pytest.raises(LeaseLost):
-        finish(store, slow, Result([Metric("accuracy", 0.1)]))
+        finish(store, slow, Result([MetricRow("accuracy", 0.1)]))
     assert [row["value"] for row in store.query("SELECT value FROM metric")] == [0.9]
     assert state(store, quick.run_id) == ("done", 0)
 
@@ -162,7 +162,7 @@ def test_an_expired_lease_writes_nothing_even_where_nobody_took_over(store: Stor
     held = lab.claim(store, experiment_id)
     lab.expire(store, held)
     with pytest.raises(LeaseLost):
-        finish(store, held, Result([Metric("accuracy", 0.1)]))
+        finish(store, held, Result([MetricRow("accuracy", 0.1)]))
     assert not store.query("SELECT 1 FROM metric")
 
 

@@ -8,7 +8,7 @@ import zlib
 import numpy as np
 import pytest
 
-from hashbench.store.result import Metric, pack, unpack
+from hashbench.store.result import MetricRow, pack, unpack
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int64, np.uint8])
@@ -37,13 +37,13 @@ def test_repeated_labels_take_little_room() -> None:
 @pytest.mark.parametrize(
     ("metric", "stored"),
     [
-        (Metric("f1", 0.5), (0.5, None)),
-        (Metric("f1", np.float32(0.5)), (0.5, None)),
-        (Metric("f1", 0), (0.0, None)),
-        (Metric("f1", None, reason="constant"), (None, "constant")),
-        (Metric("f1", float("-inf")), (None, "-inf")),
-        (Metric("f1", float("nan"), reason="constant"), (None, "constant")),
+        (MetricRow("f1", 0.5), (0.5, None)),
+        (MetricRow("f1", np.float32(0.5)), (0.5, None)),
+        (MetricRow("f1", 0), (0.0, None)),
+        (MetricRow("f1", None, reason="constant"), (None, "constant")),
+        (MetricRow("f1", float("-inf")), (None, "-inf")),
+        (MetricRow("f1", float("nan"), reason="constant"), (None, "constant")),
     ],
 )
-def test_what_is_stored_of_a_metric(metric: Metric, stored: tuple[float | None, str | None]) -> None:
+def test_what_is_stored_of_a_metric(metric: MetricRow, stored: tuple[float | None, str | None]) -> None:
     assert metric.stored() == stored

@@ -16,7 +16,7 @@ from hashbench.store.engine import Store
 from hashbench.store.finishing import finish
 from hashbench.store.planning import RunRow
 from hashbench.store.queue import Environment, claim
-from hashbench.store.result import Metric, Result
+from hashbench.store.result import MetricRow, Result
 
 if TYPE_CHECKING:
     from tests.store.conftest import Lab
@@ -59,7 +59,7 @@ def measure(store: Store, lab: Lab, scores: dict[tuple[str, str], float], name: 
         run = lab.run(f"{model}-{task}", model=model, task=task, metric=metric, split=split, data_fingerprint=task)
         runs.append(run)
         metrics = lab.score(metric, score / 100, split) + lab.score("precision", 0.1, split)[:1]
-        results[run.id] = Result([*metrics, Metric(metric, 0.01, split, step=1)])  # step 1 was neither best nor last
+        results[run.id] = Result([*metrics, MetricRow(metric, 0.01, split, step=1)])  # step 1 was neither best nor last
     experiment_id = lab.plan(store, *runs, name=name)
     assert lab.finish_all(store, experiment_id, results) == len(scores)
     return experiment_id
@@ -164,9 +164,9 @@ def test_means_over_seeds_and_what_is_missing(store: Store, lab: Lab) -> None:
 
 
 def test_best_and_last_are_read_at_their_own_step(store: Store, lab: Lab) -> None:
-    curve = [Metric("matthews", value, "validation", step) for step, value in ((10, 0.3), (20, 0.6), (30, 0.4))]
-    steps = [Metric("best_step", 20), Metric("last_step", 30)]
-    noise = [Metric("loss", 1.0, "train", 20), Metric("matthews", 0.9, "validation", 20, condition="typos")]
+    curve = [MetricRow("matthews", value, "validation", step) for step, value in ((10, 0.3), (20, 0.6), (30, 0.4))]
+    steps = [MetricRow("best_step", 20), MetricRow("last_step", 30)]
+    noise = [MetricRow("loss", 1.0, "train", 20), MetricRow("matthews", 0.9, "validation", 20, condition="typos")]
     run = lab.run("a")
     lab.finish_all(store, lab.plan(store, run), {run.id: Result([*curve, *steps, *noise])})
     rows = store.query("SELECT checkpoint, step, value FROM scores")
@@ -215,9 +215,9 @@ def efficiency(store: Store, lab: Lab, **more: float) -> int:
     runs, results = [], {}
     for model, sizes in SIZES.items():
         run = lab.run(f"eff-{model}", kind="efficiency", model=model, task=None, seed=None, metric=None, split=None)
-        metrics = [Metric(name, value) for name, value in (sizes | TIMES | more).items()]
+        metrics = [MetricRow(name, value) for name, value in (sizes | TIMES | more).items()]
         for task, (ours, baseline) in INFER.items():
-            metrics += [Metric("infer_ms", ours, task), Metric("baseline_infer_ms", baseline, task)]
+            metrics += [MetricRow("infer_ms", ours, task), MetricRow("baseline_infer_ms", baseline, task)]
         runs.append(run)
         results[run.id] = Result(metrics)
     experiment_id = lab.plan(store, *runs)
@@ -246,7 +246,7 @@ def test_every_printed_compression_ratio_follows_from_the_exact_counts(store: St
     models |= {"bert-mlm"}
     names = ("total_params", "emb_params")
     runs = {model: lab.run(model, kind="efficiency", model=model, task=None, metric=None) for model in models}
-    counted = {m: [Metric(name, printed[m, f"{name}_exact"]) for name in names] for m in models}
+    counted = {m: [MetricRow(name, printed[m, f"{name}_exact"]) for name in names] for m in models}
     experiment_id = lab.plan(store, *runs.values())
     lab.finish_all(store, experiment_id, {runs[model].id: Result(counted[model]) for model in models})
     found = by(store.query("SELECT * FROM hashformers_table_2 WHERE checkpoint = ''"), "model", "column_name")
@@ -274,7 +274,7 @@ def test_speed_up_is_formed_within_one_run_and_ranges_over_tasks(store: Store, l
 
 def test_parameters_of_a_pre_training_stand_in_where_no_efficiency_run_is(store: Store, lab: Lab) -> None:
     pretrain = lab.run("p", kind="pretrain", model="mine", task=None, metric=None)
-    metrics = [Metric("total_params", 5.0), Metric("emb_params", 2.0)]
+    metrics = [MetricRow("total_params", 5.0), MetricRow("emb_params", 2.0)]
     lab.finish_all(store, lab.plan(store, pretrain), {pretrain.id: Result(metrics)})
     row = store.query("SELECT * FROM efficiency")[0]
     assert (row["total_params"], row["emb_params"], row["pretrain_ms"]) == (5.0, 2.0, None)
@@ -289,20 +289,20 @@ def test_sizes_are_measured_else_noted_by_pre_training_else_by_a_training(store:
         "measured": lab.run("m", kind="toy", model="mine", task=None, seed=None, metric=None),
     }
     experiment_id = lab.plan(store, *sources.values())
-    best = [Metric("best_step", 0)]
+    best = [MetricRow("best_step", 0)]
     seen = []
     for size, name in enumerate(sources):
         held = lab.claim(store, experiment_id)
         assert held is not None and held.run_id == sources[name].id
-        finish(store, held, Result([Metric("total_params", float(size)), *(best if name == "tuned" else [])]))
+        finish(store, held, Result([MetricRow("total_params", float(size)), *(best if name == "tuned" else [])]))
         seen.append(store.query("SELECT total_params FROM efficiency")[0]["total_params"])
     assert seen == [0.0, 1.0, 2.0]
 
 
 def test_a_run_of_any_kind_that_names_its_best_step_has_scores(store: Store, lab: Lab) -> None:
     toy, noisy = lab.run("t", kind="toy"), lab.run("n", kind="robustness")
-    noise = [Metric("matthews", 0.5, "validation"), Metric("matthews", 0.25, "validation", condition="swap=0.1")]
-    results = {toy.id: Result(lab.score("matthews", 0.75)), noisy.id: Result([*noise, Metric("words", 7.0)])}
+    noise = [MetricRow("matthews", 0.5, "validation"), MetricRow("matthews", 0.25, "validation", condition="swap=0.1")]
+    results = {toy.id: Result(lab.score("matthews", 0.75)), noisy.id: Result([*noise, MetricRow("words", 7.0)])}
     lab.finish_all(store, lab.plan(store, toy, noisy), results)
     rows = store.query("SELECT kind, checkpoint, value, own FROM scores ORDER BY checkpoint")
     assert [tuple(row.values()) for row in rows] == [("toy", "best", 0.75, 1), ("toy", "last", 0.75, 1)]
