@@ -43,8 +43,8 @@ SIZES_OF_A_MODEL = {
     "ms/infer_high": "infer_ms",
 }
 
-Cells = tuple[str | float | None, ...]
-WandbGrid = tuple[tuple[str, ...], tuple[Cells, ...]]  # a table as W&B shows it: names of columns, rows
+# A table as W&B shows it: names of columns, rows.
+WandbGrid = tuple[tuple[str, ...], tuple[tuple[str | float | None, ...], ...]]
 
 
 @dataclass(frozen=True)
@@ -94,19 +94,19 @@ def shown(store: Store, experiment: str | None = None) -> Shown:
     for run in measured.runs:  # a run under two labels is shown once, under the first
         by_id.setdefault(run.run_id, run)
     done = [run for run in by_id.values() if run.state == "done"]
-    runs = [_finished(measured, run, metrics[run.run_id], experiments[run.run_id]) for run in done]
+    runs = [_finished(measured, run, metrics[run.run_id], experiments=experiments[run.run_id]) for run in done]
     ratios = measured.ratios("own")
     for entry, row in zip(measured.entries, table.rows, strict=True):
         key = (entry.model, entry.encoder, "average")
         ratio = ratios[key] if key in ratios and measured.has_one_entry(entry.model) else None
-        runs.append(_model(measured, entry, row, table, ratio))
+        runs.append(_model(measured, entry, row, table=table, ratio=ratio))
     origins = [f"{what}: {value}" for what, value in provenance(measured, paper, table)]
     runs.append(_experiment(measured, table, [*warnings(measured, paper, table), *origins]))
     return Shown(measured, table, tuple(runs), len(by_id) - len(done))
 
 
 def _finished(
-    measured: Measured, run: MeasuredRun, metrics: Sequence[MetricRow], experiments: Sequence[str]
+    measured: Measured, run: MeasuredRun, metrics: Sequence[MetricRow], *, experiments: Sequence[str]
 ) -> ShownRun:
     """A finished run: curves, final metrics, and `score`, the one number that the experiment reads of it."""
     summary: dict[str, Any] = {name: value for name, value in final_values(metrics).items() if value is not None}
@@ -142,7 +142,7 @@ def _curves(metrics: Sequence[MetricRow]) -> tuple[tuple[int, Mapping[str, float
     return tuple(sorted(steps.items()))
 
 
-def _model(measured: Measured, entry: Entry, row: Row, table: Table, ratio: Ratio | None) -> ShownRun:
+def _model(measured: Measured, entry: Entry, row: Row, *, table: Table, ratio: Ratio | None) -> ShownRun:
     """What only all runs of a model say together: means over seeds, the average, sizes, ratios to the baseline."""
     name = measured.experiment.name
     summary: dict[str, Any] = _sizes(measured, entry)

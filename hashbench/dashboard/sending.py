@@ -92,7 +92,7 @@ def send(shown: Shown, folder: RunFolder, server: str, *, project: str, entity: 
     again = f"the files are in {folder.path}; the same command goes on"
     try:
         return (
-            _within(VIEW_S, lambda: _save_workspace(shown, server, project, entity)),
+            _within(VIEW_S, lambda: _save_workspace(shown, server, project=project, entity=entity)),
             _within(VIEW_S, lambda: _save_report(shown, project, entity)),
         )
     except Exception as error:  # whatever a foreign service throws is one line
@@ -155,7 +155,7 @@ def _wait(process: subprocess.Popen[bytes], log: Path, waiting: list[Path]) -> N
         time.sleep(POLL_S)
 
 
-def _save_workspace(shown: Shown, server: str, project: str, entity: str) -> str:
+def _save_workspace(shown: Shown, server: str, *, project: str, entity: str) -> str:
     """One view of that name stands in the project: it is written over if it is there already."""
     import wandb_workspaces.workspaces as ws
 

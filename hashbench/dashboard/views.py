@@ -70,11 +70,11 @@ def blocks(shown: Shown) -> list[PanelBlock]:
             MODEL,
             [_bars(title, name) for name, title in SPEED_UPS.items() if name in names],
         ),
-        _curves(shown, "pretrain", None, "pre-training"),
+        _curves(shown, "pretrain", None, words="pre-training"),
     ]
     for task in shown.measured.tasks():
         kinds = dict.fromkeys(run.kind for run in shown.runs if run.history and run.config["task_name"] == task)
-        every += [_curves(shown, kind, task, task) for kind in kinds]
+        every += [_curves(shown, kind, task, words=task) for kind in kinds]
     return [block for block in every if block.panels]
 
 
@@ -92,7 +92,7 @@ def _bars(title: str, metric: str) -> wr.BarPlot:
     )
 
 
-def _curves(shown: Shown, kind: str, task: str | None, words: str) -> PanelBlock:
+def _curves(shown: Shown, kind: str, task: str | None, *, words: str) -> PanelBlock:
     """The loss of training first, then each metric that was evaluated."""
     runs = [run for run in shown.runs if run.kind == kind and run.config["task_name"] == task]
     names = {name for run in runs for _, values in run.history for name in values}

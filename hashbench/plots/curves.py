@@ -40,7 +40,7 @@ def _picture(data: FigureData, stored: LearningCurves) -> Drawn:
     )
     for axes, (title, panel) in zip(drawn.panels, stored.panels.items(), strict=True):
         for model, curve in panel.items():
-            _line(axes, model, curve, stored.scale)
+            _line(axes, model, curve, scale=stored.scale)
         widen(axes, LEAST * stored.scale)
         axes.xaxis.set_major_locator(MaxNLocator(nbins=3, integer=True))
         axes.set_title(title, fontweight="bold")
@@ -50,7 +50,7 @@ def _picture(data: FigureData, stored: LearningCurves) -> Drawn:
     return drawn
 
 
-def _line(axes: Axes, model: str, curve: LearningCurve, scale: float) -> None:
+def _line(axes: Axes, model: str, curve: LearningCurve, *, scale: float) -> None:
     """The mean over seeds, with a band of one standard deviation where there are several."""
     steps = sorted(curve)
     means = np.array([scale * statistics.fmean(curve[step]) for step in steps])

@@ -46,11 +46,11 @@ def draw(data: FigureData) -> list[Drawn]:
         share_y=beside,
     )
     for axes, name in zip(drawn.panels, names, strict=True):
-        _panel(axes, models, timed[name], PANELS[name])
+        _panel(axes, models, timed[name], title=PANELS[name])
     return [drawn]
 
 
-def _panel(axes: Axes, models: Sequence[str], timed: Timed, title: str) -> None:
+def _panel(axes: Axes, models: Sequence[str], timed: Timed, *, title: str) -> None:
     for place, model in enumerate(models):
         if model not in timed:
             continue

@@ -54,7 +54,7 @@ def _figure(data: FigureData, cost: Cost, points: Sequence[CostPoint]) -> Drawn:
     )
     axes = drawn.panels[0]
     score = "average score" if tasks else column.name
-    _points(axes, points, score, cost.title)
+    _points(axes, points, score=score, cost=cost.title)
     axes.set_xlabel(cost.label)
     axes.set_ylabel(f"{score}, percent")
     _scale(axes, cost, [point.cost for point in points])
@@ -95,7 +95,7 @@ def _count(value: float) -> str:
     return f"{count:.3g}{unit}" if value else "0"
 
 
-def _points(axes: Axes, points: Sequence[CostPoint], score: str, cost: str) -> None:
+def _points(axes: Axes, points: Sequence[CostPoint], *, score: str, cost: str) -> None:
     """All models, and the front: the best score that a budget buys. `score` and `cost` name the axes."""
     best = front(points)
     costs = [point.cost for point in best] + [max(point.cost for point in points)]

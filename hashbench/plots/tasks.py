@@ -57,8 +57,8 @@ def draw(data: FigureData) -> list[Drawn]:
         share_y=True,
     )
     for axes, column in zip(drawn.panels, columns, strict=True):
-        _bars(axes, column, rows, published[column.name])
-        _baselines(axes, column, baselines, looks)
+        _bars(axes, column, rows, published=published[column.name])
+        _baselines(axes, column, baselines, looks=looks)
     return [drawn]
 
 
@@ -74,7 +74,7 @@ def _whiskers_words(cells: Sequence[Cell]) -> str:
     return "whiskers: sd over seeds" if any(cell.std is not None for cell in cells) else "one seed, no interval stored"
 
 
-def _bars(axes: Axes, column: Column, rows: Sequence[Row], published: Sequence[float | None]) -> None:
+def _bars(axes: Axes, column: Column, rows: Sequence[Row], *, published: Sequence[float | None]) -> None:
     for place, (row, mark) in enumerate(zip(rows, published, strict=True)):
         cell = row.cells[column.name]
         if cell.value is None:
@@ -95,7 +95,7 @@ def _bars(axes: Axes, column: Column, rows: Sequence[Row], published: Sequence[f
     axes.xaxis.set_major_locator(MaxNLocator(nbins=4))
 
 
-def _baselines(axes: Axes, column: Column, rows: Sequence[Row], looks: Mapping[str, dict[str, Any]]) -> None:
+def _baselines(axes: Axes, column: Column, rows: Sequence[Row], *, looks: Mapping[str, dict[str, Any]]) -> None:
     for row in rows:
         value = row.cells[column.name].value
         if value is not None and row.model in looks:

@@ -115,7 +115,7 @@ def test_workspace_and_report_are_renewed_where_they_stand_already(store, folder
 
 
 def test_a_view_that_is_refused_is_one_line(store, folder, monkeypatch) -> None:
-    def refuse(*_):
+    def refuse(*_, **__):
         raise RuntimeError("no\nrights")
 
     monkeypatch.setattr(sending, "_sync", lambda *_, **__: None)
