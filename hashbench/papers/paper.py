@@ -15,7 +15,8 @@ from hashbench.errors import InputError, near_match
 from hashbench.papers.column import Column, PublishedNumber
 
 PUBLISHED = files("hashbench.papers") / "published"
-FIRST = "hashformers"  # whose recipe and order of tasks hold where an experiment has no paper's models
+# Whose recipe and order of tasks hold where an experiment has no paper's models
+FIRST = "hashformers"
 RecipeValue = str | int | float | bool | None | list[str] | list[float] | dict[str, float]
 
 
@@ -34,7 +35,8 @@ class Section(PaperBlock):
     quoted: tuple[str, ...] = ()  # systems that the paper quotes and that nothing here trains
     tasks: dict[str, str] = {}  # of a table of data sets: the paper's name -> ours
     printed: bool = True  # whether the paper's table has these rows
-    ours: bool = False  # further sizes and variations of the suite's: rows only where the experiment has them
+    # Further sizes and variations of the suite's: rows only where the experiment has them
+    ours: bool = False
 
 
 class Variant(PaperBlock):
@@ -61,9 +63,11 @@ class Layout(PaperBlock):
     sections: tuple[Section, ...]
     floors: bool = False
     others: bool = False  # whether the experiment's models without a row in the paper follow
-    also: tuple[str, ...] = ()  # further tables of the reference data that are looked up (what the text states)
+    # Further tables of the reference data that are looked up (what the text states)
+    also: tuple[str, ...] = ()
     pairs: dict[str, str] = {}  # the partner that a model is compared with
-    of: dict[str, str] = {}  # the column of which a model's difference is taken, where not the usual one
+    # The column of which a model's difference is taken, where not the usual one
+    of: dict[str, str] = {}
     variants: tuple[Variant, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -88,7 +92,8 @@ class PaperFile(PaperBlock):
     tasks: tuple[str, ...]
     titles: dict[str, str]
     reported_rows: dict[str, int]  # examples of the full reported set of a task
-    data: str = ""  # what a table over all tasks with a metric was measured on, where no task here is that
+    # What a table over all tasks with a metric was measured on, where no task here is that
+    data: str = ""
     statistic: Literal["mean", "median"] = "mean"  # over seeds
     recipe: Recipe
     tables: dict[str, Layout]

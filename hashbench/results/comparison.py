@@ -24,7 +24,8 @@ from hashbench.store.engine import Store
 from hashbench.store.result import Checkpoint
 from hashbench.store.status import experiments
 
-PART = "validation_"  # how the splits begin that a task has several of (mnli's matched and mismatched)
+# How the splits begin that a task has several of (mnli's matched and mismatched)
+PART = "validation_"
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,8 @@ class PairedDifference:
     second: float
     difference: Estimate  # first - second
     seeds: tuple[RunSeed, ...]  # matched ones
-    only_first: float | None = None  # share of examples that only the first side has right, mean over seeds
+    # Share of examples that only the first side has right, mean over seeds
+    only_first: float | None = None
     only_second: float | None = None
 
 
@@ -115,7 +117,8 @@ def compare(
         except InputError as error:
             if ours.model:
                 raise
-            skipped.append(str(error).removeprefix("compare: "))  # the other models may still be comparable
+            # The other models may still be comparable
+            skipped.append(str(error).removeprefix("compare: "))
             continue
         encoders.append(entries[0].encoder)
     if not lines:
@@ -266,7 +269,10 @@ def _paired(x: Sample, y: Sample, model: str, *, own: bool) -> Paired:
 
 
 def _estimate(by_seed: Sequence[float], by_seed_and_draw: np.ndarray, n_examples: int) -> Estimate:
-    """The mean difference with an interval that counts once what seeds and examples vary only together."""
+    """The mean difference with an interval that counts once what seeds and examples vary only together.
+
+    By seed (seeds,), by seed and draw (seeds, draws).
+    """
     return combine(
         float(np.mean(by_seed)), by_seed, by_seed_and_draw.mean(axis=0), n_examples=n_examples,
         example_share=example_share(by_seed_and_draw),

@@ -16,7 +16,8 @@ class Entry:
     model: str
     kind: Literal["model", "floor"]
     encoder: str
-    settings: str  # what tells it from other entries of the model, and whether it is from scratch; '' for neither
+    # What tells it from other entries of the model, and whether it is from scratch; '' for neither
+    settings: str
     runs: tuple[MeasuredRun, ...]  # fine-tunings or floors
 
     def of_task(self, task: str) -> list[MeasuredRun]:
@@ -64,7 +65,8 @@ def _entries_of(name: str, kind: Literal["model", "floor"], runs: Sequence[Measu
         if run.fingerprint not in known:
             known.append(run.fingerprint)
         parts.setdefault((run.encoder, run.precision, known.index(run.fingerprint)), []).append(run)
-    if done and len(done) < len(runs):  # how an open run will be made is not known yet: the first part misses it
+    # How an open run will be made is not known yet: the first part misses it
+    if done and len(done) < len(runs):
         next(iter(parts.values())).extend(run for run in runs if run.state != "done")
     return [Entry(name, kind, key[0], _settings(key, parts), tuple(members)) for key, members in parts.items()]
 

@@ -58,7 +58,8 @@ class Measured:
     runs: tuple[MeasuredRun, ...]
     entries: tuple[Entry, ...]  # in the experiment's order, floors last
     scores: dict[tuple[str, str], tuple[SeedScore, ...]]  # by (label, run id)
-    perturbed: dict[tuple[str, str], tuple[SeedScore, ...]]  # the same, metrics named 'rec@1 beam=10'
+    # The same, metrics named 'rec@1 beam=10'
+    perturbed: dict[tuple[str, str], tuple[SeedScore, ...]]
     facts: dict[tuple[str, str, str], ModelFact]  # by (model, encoder, column or stored name)
     n_examples: dict[tuple[str, str, str], int]  # stored predictions by (run id, task, split)
     query: Callable[..., Sequence[Any]]
@@ -144,7 +145,8 @@ def measure(store: Store, name: str | None = None, *, checkpoint: str = "best") 
         _add(perturbed, by_key, row, f"{row['metric']} {row['condition']}", own=False)
     facts = {
         (row["model"], row["encoder"], row["column_name"]): ModelFact(row["value"], row["value_high"])
-        for query in (queries.FACTS, queries.COSTS)  # what the views form of facts stands for a fact of its name
+        # What the views form of facts stands for a fact of its name
+        for query in (queries.FACTS, queries.COSTS)
         for row in store.query(query, **key)
     }
     return Measured(

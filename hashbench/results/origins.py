@@ -66,7 +66,8 @@ def task_origins(measured: Measured, paper: FullSets) -> dict[str, TaskOrigin]:
         by_task[task] = origin
     if _whole_experiment_built_in(measured):
         for origin in by_task.values():
-            if not origin.origins:  # what the runs noted counts more: a command may have named other sources
+            # What the runs noted counts more: a command may have named other sources
+            if not origin.origins:
                 origin.origins.append("builtin")
     return by_task
 

@@ -167,7 +167,8 @@ def _curves(rows: Sequence[Row], outputs: Mapping[int, AttemptOutputs], draws: i
         rates, names = (0.0, *(rate for rate, _ in at)), ["", *(condition for _, condition in at)]
         if any(scores.get((seed, name)) is None for seed in attempts for name in names):
             continue
-        by_seed = np.array([[scores[seed, name] for name in names] for seed in attempts], float)  # (seeds, rates)
+        # (seeds, rates)
+        by_seed = np.array([[scores[seed, name] for name in names] for seed in attempts], float)
         by_draw = None if by_condition is None else np.stack([by_condition[name] for name in names], axis=1)
         retained = (_over_first(by_seed), None if by_draw is None else _over_first(by_draw))
         n_examples = len(whole.targets) if whole else 0
@@ -226,7 +227,7 @@ def _averages(curves: Sequence[RobustnessCurve]) -> list[RobustnessCurve]:
 
 
 def _mean(parts: Sequence[CurveValues]) -> CurveValues:
-    """The mean over tasks; without draws where one task has none."""
+    """The mean over tasks of (seeds, rates) and of (draws, rates); without draws where one task has none."""
     draws = [by_draw for _, by_draw in parts if by_draw is not None]
     by_seed = np.sum([by_seed for by_seed, _ in parts], axis=0) / len(parts)
     return by_seed, np.sum(draws, axis=0) / len(draws) if len(draws) == len(parts) else None

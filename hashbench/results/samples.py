@@ -166,7 +166,7 @@ class Sample:
         return next(iter(self.stored.values())).outputs[:, PAGE] if ranked else None
 
     def outputs(self, seed: RunSeed) -> np.ndarray:
-        """The stored outputs of one seed, row by row of `targets`."""
+        """The stored outputs of one seed, row by row of `targets`: (n,), (n, C), or the columns of rankings."""
         return self.stored[seed].outputs
 
 

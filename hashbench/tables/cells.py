@@ -15,11 +15,14 @@ from hashbench.results.runs import SeedScore
 from hashbench.results.samples import Evidence
 from hashbench.tables.table import BINARY, BYTES, DECIMAL, Cell, Row, scaled
 
-SCALES = {"params": DECIMAL, "binary params": BINARY, "bytes": BYTES}  # units that depend on the size
+# Units that depend on the size
+SCALES = {"params": DECIMAL, "binary params": BINARY, "bytes": BYTES}
 Ratios = Mapping[tuple[str, str, str], Ratio]  # by (model, encoder, task)
-Reading = Callable[[Entry, str], list[SeedScore]]  # the scores of an entry on a task (or column) that a table reads
+# The scores of an entry on a task (or column) that a table reads
+Reading = Callable[[Entry, str], list[SeedScore]]
 Statistic = Literal["mean", "median"]  # over seeds
-AverageMember = str | tuple[str, ...]  # of an average: a task (or column), or several that count together as one
+# Of an average: a task (or column), or several that count together as one
+AverageMember = str | tuple[str, ...]
 CENTRES: Mapping[str, Callable[[Sequence[float]], float]] = {"mean": statistics.fmean, "median": statistics.median}
 
 
@@ -146,7 +149,8 @@ def fact_cell(measured: Measured, entry: Entry, column: Column) -> Cell:
     fact = measured.fact(entry, column.fact or column.name)
     cell = Cell(group=entry.encoder)
     if fact is None or fact.value is None:
-        return replace(cell, reason="" if entry.kind == "floor" else "not measured")  # a floor is not counted
+        # A floor is not counted
+        return replace(cell, reason="" if entry.kind == "floor" else "not measured")
     value, high = column.factor * fact.value, fact.value_high
     if column.unit in SCALES:
         value, unit = scaled(value, SCALES[column.unit])

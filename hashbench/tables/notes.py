@@ -14,7 +14,8 @@ from hashbench.results.runs import MeasuredRun
 from hashbench.tables.deviations import encoder_deviation, finetuning_deviations, plain, pretraining_deviations
 from hashbench.tables.table import SCORES, Table
 
-PACKAGES = ("hashbench", "python", "torch", "lightning", "numpy", "scikit-learn")  # that move numbers
+# That move numbers
+PACKAGES = ("hashbench", "python", "torch", "lightning", "numpy", "scikit-learn")
 SHORT = 8  # letters of a fingerprint or commit
 Lines = list[tuple[str, str]]  # (what, value)
 

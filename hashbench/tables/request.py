@@ -23,7 +23,8 @@ class ReportRequest:
 
     experiment: str | None = None  # None: the one that was swept last
     paper: str | None = None  # None: the one whose tables have most of the experiment's models
-    table: str | None = None  # names of tables or a paper's numbers, with commas between; None: the experiment's own
+    # Names of tables or a paper's numbers, with commas between; None: the experiment's own
+    table: str | None = None
     published: bool = True  # the paper's values beside the measured ones
     examples: bool = False  # 95 % intervals over examples
     all_metrics: bool = False  # the experiment's own table has a column for every stored metric

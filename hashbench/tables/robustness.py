@@ -86,11 +86,12 @@ def _task_table(results: RobustnessResults, task: str, versus: str | None) -> Ta
     ]
     metric = f", {curves[0].metric}" if curves[0].metric else ""
     title = f"Robustness in {results.experiment.name}: {task}{metric}"
-    return _table(results, task, title, columns, rows, _notes(results, task, versus))
+    notes = _notes(results, task, versus)
+    return _table(results, task, title, columns=columns, rows=rows, notes=notes)
 
 
 def _table(
-    results: RobustnessResults, what: str, title: str, columns: Sequence[Column], rows: Sequence[Row],
+    results: RobustnessResults, what: str, title: str, *, columns: Sequence[Column], rows: Sequence[Row],
     notes: Sequence[str],
 ) -> Table:  # fmt: skip
     return Table(
@@ -148,9 +149,8 @@ def _data_table(results: RobustnessResults) -> Table:
         for title, condition in titles.items():
             cells = _facts(results, DATA_FACTS, (task, curves[0].model), condition)
             rows.append(Row(title, title, cells, kind="task", section=task))
-    return _table(
-        results, "data", "Texts: words of the reporting sets, and words unseen before", DATA_FACTS, rows, [OF_DATA]
-    )
+    title = "Texts: words of the reporting sets, and words unseen before"
+    return _table(results, "data", title, columns=DATA_FACTS, rows=rows, notes=[OF_DATA])
 
 
 def _coder_table(results: RobustnessResults) -> Table:
@@ -161,9 +161,8 @@ def _coder_table(results: RobustnessResults) -> Table:
         if task != AVERAGE
         for model in results.models()
     ]
-    return _table(
-        results, "coders", "Coders: types that share a code, and misspelled words", CODER_FACTS, rows, [OF_CODERS]
-    )
+    title = "Coders: types that share a code, and misspelled words"
+    return _table(results, "coders", title, columns=CODER_FACTS, rows=rows, notes=[OF_CODERS])
 
 
 def _facts(
@@ -191,15 +190,16 @@ def records(results: RobustnessResults, versus: str | None) -> list[dict[str, An
     rows: list[dict[str, Any]] = []
     for curve in results.curves:
         for at, rate in enumerate(curve.rates):
-            rows.append(_record(results, curve, "score", curve.score(at), rate))
-            rows.append(_record(results, curve, "kept", curve.retention(at), rate))
-        rows.append(_record(results, curve, "area", curve.score()))
-        rows.append(_record(results, curve, "kept_area", curve.retention()))
+            rows.append(_record(results, curve, "score", estimate=curve.score(at), rate=rate))
+            rows.append(_record(results, curve, "kept", estimate=curve.retention(at), rate=rate))
+        rows.append(_record(results, curve, "area", estimate=curve.score()))
+        rows.append(_record(results, curve, "kept_area", estimate=curve.retention()))
         other = results.curve(versus, curve.task, curve.kind) if versus else None
         if other is not None and other is not curve:
-            highest = curve.less(other, len(curve.rates) - 1)
-            rows.append(_record(results, curve, "kept_difference", highest, curve.rates[-1], versus))
-            rows.append(_record(results, curve, "kept_area_difference", curve.less(other), None, versus))
+            highest, area = curve.less(other, len(curve.rates) - 1), curve.less(other)
+            rate = curve.rates[-1]
+            rows.append(_record(results, curve, "kept_difference", estimate=highest, rate=rate, versus=versus))
+            rows.append(_record(results, curve, "kept_area_difference", estimate=area, versus=versus))
     for (task, model, name, condition), value in results.facts.items():
         kind, _, at_rate = condition.partition("=")
         fact = (results.experiment.name, task, "", kind, float(at_rate) if at_rate else None, model, name, value)
@@ -208,8 +208,8 @@ def records(results: RobustnessResults, versus: str | None) -> list[dict[str, An
 
 
 def _record(
-    results: RobustnessResults, curve: RobustnessCurve, measure: str, estimate: Estimate, rate: float | None = None,
-    versus: str | None = None,
+    results: RobustnessResults, curve: RobustnessCurve, measure: str, *, estimate: Estimate,
+    rate: float | None = None, versus: str | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     ends = (estimate.value, estimate.low, estimate.high)
     values = (

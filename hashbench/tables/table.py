@@ -14,7 +14,8 @@ Scale = tuple[tuple[str, float], ...]  # units of a count with their size, large
 DECIMAL: Scale = (("M", 1e6), ("K", 1e3))
 BINARY: Scale = (("Gi", 2.0**30), ("Mi", 2.0**20), ("Ki", 2.0**10))
 BYTES: Scale = (("MB", 1e6), ("KB", 1e3), ("B", 1.0))
-SCORES = frozenset(("score", "average", "prr", "prr_average", "drop", "gain"))  # measures that predictions decide
+# Measures that predictions decide
+SCORES = frozenset(("score", "average", "prr", "prr_average", "drop", "gain"))
 SIZES = dict((*DECIMAL, *BINARY, *BYTES))
 
 
@@ -52,7 +53,8 @@ class Row:
     section: str = ""
     settings: str = ""  # what sets this row apart from another row of the same model
     key: str = ""  # its name in the reference data, where that is not the model's
-    details: tuple[str, ...] = ()  # of a table of words: what a terminal has below the row, in sentences
+    # Of a table of words: what a terminal has below the row, in sentences
+    details: tuple[str, ...] = ()
 
     def measured(self) -> bool:
         """Whether any cell holds a measured value."""
@@ -77,8 +79,10 @@ class Table:
     published: bool = True
     readings: tuple[tuple[str, str, str], ...] = ()  # (task, metric, split) of the scores
     statistic: str = "mean"  # over seeds
-    records: tuple[Mapping[str, Any], ...] | None = None  # its rows for programs, where they are not its cells
-    document: Mapping[str, Any] | None = None  # what stands for it in JSON, where that holds more than rows
+    # Its rows for programs, where they are not its cells
+    records: tuple[Mapping[str, Any], ...] | None = None
+    # What stands for it in JSON, where that holds more than rows
+    document: Mapping[str, Any] | None = None
 
 
 def scaled(count: float, scale: Scale = DECIMAL) -> tuple[float, str]:
