@@ -23,8 +23,11 @@ def find_tasks(loaded: Loaded) -> list[Task]:
                 if task.name in [other.name for other in found]:
                     raise InputError(f"{loaded.where('tasks', i)}: task '{task.name}' stands twice; rename one of them")
                 found.append(task)
-    with located(loaded.where("phrases")):
-        return under_protocol(found, loaded.experiment.task_blocks, loaded.folder)
+    protocols = []
+    for task in found:
+        with located(loaded.where(task.kind.name)):
+            protocols += under_protocol([task], loaded.experiment.task_blocks, loaded.folder)
+    return protocols
 
 
 def task_of(loaded: Loaded, name: str) -> Task:

@@ -26,6 +26,7 @@ from hashbench.results import queries
 from hashbench.runs.items import KIND as ITEM_TRAINING
 from hashbench.store.engine import open_store
 from hashbench.store.status import find_run, run_spec
+from hashbench.tasks.catalogue import item_kind_of
 from hashbench.tasks.item_batches import with_specials
 from hashbench.training.entities import case_distributions
 from hashbench.training.model import Model, load_weights
@@ -43,7 +44,7 @@ def neighbours(db: str, run: str, context: list[str], *, top: int, beam: int | N
     that does not hide one item.
     """
     spec, folder = _find(db, run)
-    of_text = "phrases" in spec
+    of_text = item_kind_of(spec)[0].in_order
     if context.count(HIDDEN) != of_text:
         wrong = f"write {HIDDEN} once, in the place of the item to find" if of_text else f"leave {HIDDEN} out"
         raise InputError(f"--run {run}: was trained on {'a text' if of_text else 'page links'}; {wrong}")
@@ -79,6 +80,7 @@ def _find(db: str, run: str) -> tuple[Mapping[str, Any], Path]:
 def _loaded(spec: Mapping[str, Any], folder: Path) -> tuple[Bloom, Model, EntityHead]:
     """Coder, model and head of a run, from what it stored."""
     block = spec["model"]
+    item_kind, task_block = item_kind_of(spec)
     recipe = dict(block["coder"])
     coder = make_coder(recipe.pop("name"), **recipe)
     assert isinstance(coder, Bloom)
@@ -97,7 +99,7 @@ def _loaded(spec: Mapping[str, Any], folder: Path) -> tuple[Bloom, Model, Entity
         entity_objective(arguments),
         eps=encoder.config.eps,
         special_items=special,
-        next_sentence="phrases" in spec and spec["phrases"]["next_sentence"],
+        next_sentence=item_kind.next_sentence(task_block),
     )
     load_weights(model, folder / "weights.safetensors")
     load_weights(head, folder / "head.safetensors")

@@ -19,10 +19,10 @@ from hashbench.runs.base import Run, TrainingKind, Workplace
 from hashbench.runs.finetuning import rows_shown
 from hashbench.runs.results import notes_on, scored_metrics, stored_points, stored_predictions
 from hashbench.store.result import Artifact, MetricRow, Result
-from hashbench.tasks.base import Outputs
-from hashbench.tasks.catalogue import known_kinds
+from hashbench.tasks.base import SplitOutputs
+from hashbench.tasks.catalogue import item_kind_of
 from hashbench.tasks.item_batches import ItemData
-from hashbench.tasks.items import ItemKind, LinkSet, item_kind
+from hashbench.tasks.items import LinkSet, item_kind
 from hashbench.training.entities import Trained, output_matrix, test_entities, train_entities
 from hashbench.training.machine import Machine
 from hashbench.training.model import Model, build_model, save_weights
@@ -73,7 +73,7 @@ class ItemTraining(TrainingKind):
         targets, step = data.cases["test"].targets, trained.best.step
         counts = count(model.spec, run.encoder, vocabulary_rows=coder.num_rows)
         metrics = [
-            *scored_metrics(links.task, Outputs(outputs, targets), "test", step),
+            *scored_metrics(links.task, SplitOutputs(outputs, targets), "test", step),
             *beam_metrics(under, step),
             *facts_of(trained, coder, targets, data.n_train),
             MetricRow("total_params", counts.total),
@@ -98,12 +98,8 @@ class ItemTraining(TrainingKind):
         )
 
     def tokens(self, run: Run, rows: int) -> float:
-        (items,) = [
-            kind.row_length(kind.block(**run.spec[kind.name])).items
-            for kind in known_kinds().values()
-            if isinstance(kind, ItemKind) and kind.block is not None and kind.name in run.spec
-        ]
-        return float(rows_shown(run, rows) * items * run.spec["model"]["coder"]["maps"])
+        kind, block = item_kind_of(run.spec)
+        return float(rows_shown(run, rows) * kind.row_length(block).items * run.spec["model"]["coder"]["maps"])
 
 
 def build_parts(
@@ -111,7 +107,7 @@ def build_parts(
 ) -> tuple[Model, EntityHead]:
     """A fresh model and head for the items of a page-link set."""
     built = build_model(model.spec, size, seed=seed, vocabulary_rows=coder.num_rows)
-    config = built.config
+    config, kind = built.config, item_kind(links.task)
     head = EntityHead(
         config.dim,
         output_matrix(built).shape[0],
@@ -119,7 +115,7 @@ def build_parts(
         entity_objective(model.spec.training.args),
         eps=config.eps,
         special_items=coder.special_items,
-        next_sentence=item_kind(links.task).next_sentence(links.task),
+        next_sentence=kind.next_sentence(kind.protocol(links.task)),
         row_counts=coder.token_counts(links.items.counts),
     )
     return built, head

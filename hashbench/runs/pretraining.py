@@ -95,7 +95,7 @@ def train(run: Run, place: Workplace, machine: Machine) -> Pretrained:
     model = place.model(run)
     spec, recipe, texts = model.spec, model.pretrain, place.materials.texts(model)
     objective = spec.training.objective
-    assert objective is not None and objective != "entities"  # the plan makes no pre-training of others
+    assert objective is not None and spec.pretrains  # the plan makes no pre-training of others
     assert texts.corpus is not None
     built = build_model(spec, run.encoder, seed=recipe.seed, **texts.of_the_vocabulary(spec.text.template))
     head = make_head(built, objective)

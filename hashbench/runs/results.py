@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from hashbench.store.result import Checkpoint, MetricRow, Predictions
-from hashbench.tasks.base import Outputs, Task
+from hashbench.tasks.base import SplitOutputs, Task
 from hashbench.tasks.items import LinkSet
 from hashbench.tasks.text import TaskData
 from hashbench.training.curves import Point
@@ -25,7 +25,7 @@ def stored_predictions(split: str, checkpoint: Checkpoint, outputs: np.ndarray, 
     return Predictions(split, checkpoint, outputs, targets, fingerprint)
 
 
-def scored_metrics(task: Task, result: Outputs, split: str, step: int = 0) -> list[MetricRow]:
+def scored_metrics(task: Task, result: SplitOutputs, split: str, step: int = 0) -> list[MetricRow]:
     """Every score of the outputs on a split."""
     return [
         MetricRow(score.metric, score.value, split=split, step=step, reason=score.reason, condition=score.condition)

@@ -19,7 +19,7 @@ from hashbench.runs.finetuning import batches, tune
 from hashbench.runs.materials import Texts
 from hashbench.runs.results import notes_on, scored_metrics, stored_predictions
 from hashbench.store.result import MetricRow, Predictions, Result
-from hashbench.tasks.base import Outputs
+from hashbench.tasks.base import SplitOutputs
 from hashbench.tasks.encoding import encode_task
 from hashbench.tasks.perturbed import UNPERTURBED, PerturbedTask
 from hashbench.tasks.text_batches import FinetuningData
@@ -113,7 +113,7 @@ def tuned_model(
             model = place.model(tuned)
             words = place.materials.texts(model).of_the_vocabulary(model.spec.text.template)
             built = build_model(model.spec, tuned.encoder, seed=0, **words)
-            head = make_head_of(built, perturbed.data.n_outputs, model.spec)
+            head = make_head_of(built, perturbed.data, model.spec)
             load_weights(built, files.weights)
             load_weights(head, files.head)
             return built, head, False
@@ -134,7 +134,7 @@ def scored(
         split, label = perturbed.parts[name]
         targets = data.targets(name)
         predictions.append(replace(stored_predictions(split, "best", values, targets), condition=label))
-        scores = scored_metrics(perturbed.data.task, Outputs(values, targets), split)
+        scores = scored_metrics(perturbed.data.task, SplitOutputs(values, targets), split)
         metrics += [replace(score, condition=label) for score in scores]
     return metrics, predictions
 

@@ -100,7 +100,7 @@ class LocatedTask(Protocol):
         """How many items there are, None for texts. Reads the data where only reading tells whether they are usable."""
 
 
-class Outputs(NamedTuple):
+class SplitOutputs(NamedTuple):
     """Outputs on one split, and what they are compared with."""
 
     outputs: np.ndarray  # (n,) class ids or values, (n, C) logits, or the columns of rankings (n, 3 + m)
@@ -171,9 +171,9 @@ class TaskKind(ABC):
         return {} if task.protocol is None else {self.name: task.protocol.model_dump()}
 
     @abstractmethod
-    def predictions(self, baseline: str, data: Any) -> dict[str, Outputs]:
+    def predictions(self, baseline: str, data: Any) -> dict[str, SplitOutputs]:
         """What a trivial baseline predicts of each set that is evaluated."""
 
     @abstractmethod
-    def scores(self, task: Task, result: Outputs) -> list[ConditionedScore]:
+    def scores(self, task: Task, result: SplitOutputs) -> list[ConditionedScore]:
         """Every score that is stored of the outputs on a split."""

@@ -12,12 +12,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from hashbench.errors import InputError, near_match
 from hashbench.listing import modules_in
 from hashbench.metrics.registry import find_metric
 from hashbench.tasks.base import Task, TaskKind
 from hashbench.tasks.blocks import Strict, TaskEntry
+from hashbench.tasks.items import ItemKind
 
 EXTRA_FOLDER = "HASHBENCH_TASKS"
 
@@ -32,6 +34,14 @@ def known_kinds() -> dict[str, TaskKind]:
     """Every kind of task by its name."""
     modules = [module for module in _modules(os.environ.get(EXTRA_FOLDER)) if hasattr(module, "KIND")]
     return {module.KIND.name: module.KIND for module in modules if isinstance(module.KIND, TaskKind)}
+
+
+def item_kind_of(spec: Mapping[str, Any]) -> tuple[ItemKind, Strict]:
+    """The kind of items that a run was on, by its spec, and its block. For specs of runs on items alone."""
+    for name, kind in known_kinds().items():
+        if isinstance(kind, ItemKind) and kind.block is not None and name in spec:
+            return kind, kind.block(**spec[name])
+    raise ValueError("a run on no items")
 
 
 def groups() -> dict[str, tuple[str, ...]]:

@@ -15,7 +15,7 @@ from hashbench.data.sources import SourceKind
 from hashbench.errors import InputError
 from hashbench.metrics.rankings import DECILES, PAGE, TOKENS, RankingMetric, TokenRecall, deciles, page_mean
 from hashbench.metrics.registry import find_metric
-from hashbench.tasks.base import ConditionedScore, Outputs, Task, TaskKind
+from hashbench.tasks.base import ConditionedScore, SplitOutputs, Task, TaskKind
 from hashbench.tasks.blocks import EntitiesBlock, PhrasesBlock
 from hashbench.tasks.item_batches import HiddenItems, ItemData
 from hashbench.text.types import TokenizedTexts, TypeTable
@@ -91,27 +91,33 @@ class ItemKind(TaskKind):
     baselines: ClassVar[Mapping[str, Callable[[LinkSet, Any], np.ndarray]]]  # -> ranks (n,) of the cases of a split
     batches: ClassVar[Callable[..., ItemData]]
     coherent_maps = False  # whether maps can be made of which items a page has
+    in_order = False  # whether the place of an item in its row tells something
 
     @abstractmethod
     def cases(self, data: LinkSet, split: str) -> HiddenItems:
         """The cases of a split that are tested, the same for every model."""
 
+    def protocol(self, task: Task) -> Any:
+        """How items are split and tested: the kind's block as the experiment has it, or by default."""
+        assert self.block is not None
+        return task.protocol if isinstance(task.protocol, self.block) else self.block()
+
     @abstractmethod
     def row_length(self, block: Any) -> RowLength:
         """The longest row under the kind's block."""
 
-    def next_sentence(self, task: Task) -> bool:
+    def next_sentence(self, block: Any) -> bool:
         """Whether a head tells if the second segment of a row followed its first."""
         return False
 
-    def predictions(self, baseline: str, data: LinkSet, split: str = "test") -> dict[str, Outputs]:
+    def predictions(self, baseline: str, data: LinkSet, split: str = "test") -> dict[str, SplitOutputs]:
         """Outputs (n, 3) int32 on the cases of a split: page, rank, 0 (nothing is certified)."""
         cases = self.cases(data, split)
         outputs = np.zeros((len(cases), TOKENS), np.int32)
         outputs[:, 0], outputs[:, 1] = cases.page_rows, self.baselines[baseline](data, cases)
-        return {split: Outputs(outputs, cases.targets)}
+        return {split: SplitOutputs(outputs, cases.targets)}
 
-    def scores(self, task: Task, result: Outputs) -> list[ConditionedScore]:
+    def scores(self, task: Task, result: SplitOutputs) -> list[ConditionedScore]:
         """Every metric; recalls also for each decile of the cases by frequency, and with pages alike."""
         outputs, targets = result
         n_maps = outputs.shape[1] - TOKENS

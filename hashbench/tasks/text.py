@@ -21,7 +21,7 @@ from hashbench.errors import InputError
 from hashbench.metrics.base import OutputKind
 from hashbench.metrics.registry import evaluate, metrics
 from hashbench.objectives.classification import ClassificationHead
-from hashbench.tasks.base import ConditionedScore, Outputs, Task, TaskKind
+from hashbench.tasks.base import ConditionedScore, SplitOutputs, Task, TaskKind
 from hashbench.tasks.blocks import TaskEntry
 from hashbench.tasks.own_data import (
     HOLDOUT,
@@ -199,7 +199,7 @@ class TextKind(TaskKind):
     def linear_model(self, labels: np.ndarray, tolerance: float) -> Any:
         """An untrained linear model of scikit-learn; None where labels (n,) leave it nothing to learn."""
 
-    def head(self, dim: int, dropout: float, data: TaskData, spec: HeadSpec) -> ClassificationHead:
+    def head(self, data: TaskData, spec: HeadSpec, *, dim: int, dropout: float) -> ClassificationHead:
         """A fresh head over states of width `dim`."""
         return ClassificationHead(
             dim, data.n_outputs, dropout, spec.pooling, dense=spec.dense, dense_dropout=spec.dense_dropout
@@ -271,7 +271,9 @@ class TextKind(TaskKind):
     def files_of(self, task: Task) -> str:
         return f"{task.collection}/{task.name}/train.parquet and the evaluation splits"
 
-    def predictions(self, baseline: str, data: TaskData, splits: Sequence[str] | None = None) -> dict[str, Outputs]:
+    def predictions(
+        self, baseline: str, data: TaskData, splits: Sequence[str] | None = None
+    ) -> dict[str, SplitOutputs]:
         """Class ids int64 (n,), or values float64 (n,), of `splits` (None: those that are evaluated).
 
         A trivial baseline selects nothing, so where rows of train are held out to select on, a test set is predicted
@@ -285,9 +287,9 @@ class TextKind(TaskKind):
             predicted = predict(data, [HOLDOUT]) if HOLDOUT in wanted else {}
             others = [split for split in wanted if split != HOLDOUT]
             predicted |= predict(data.with_held_out_rows(), others, for_test=True)
-        return {split: Outputs(values, data.splits[split].labels) for split, values in predicted.items()}
+        return {split: SplitOutputs(values, data.splits[split].labels) for split, values in predicted.items()}
 
-    def scores(self, task: Task, result: Outputs) -> list[ConditionedScore]:
+    def scores(self, task: Task, result: SplitOutputs) -> list[ConditionedScore]:
         found = evaluate(task.metrics, result.targets, result.outputs)
         return [ConditionedScore(name, score.value, score.reason) for name, score in found.items()]
 

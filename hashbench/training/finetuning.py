@@ -14,6 +14,7 @@ from hashbench.embeddings.base import Batch, ModelSpec
 from hashbench.experiment.schema import Finetune, Precision
 from hashbench.metrics.registry import evaluate
 from hashbench.objectives.classification import ClassificationHead
+from hashbench.tasks.text import TaskData, text_kind
 from hashbench.tasks.text_batches import FinetuningData
 from hashbench.training.checkpoints import Resumable
 from hashbench.training.curves import Curves, Point
@@ -156,7 +157,7 @@ def _make_module(
     total_steps, _ = training_length(job.recipe, data.steps_per_epoch)
     return FinetuningModule(
         model,
-        make_head_of(model, data.data.n_outputs, job.spec),
+        make_head_of(model, data.data, job.spec),
         job.recipe,
         data,
         learning_rate=learning_rate,
@@ -167,16 +168,9 @@ def _make_module(
     )
 
 
-def make_head_of(model: Model, n_outputs: int, spec: ModelSpec) -> ClassificationHead:
+def make_head_of(model: Model, data: TaskData, spec: ModelSpec) -> ClassificationHead:
     """A fresh head, but for the dense layer where the model starts from published weights that have one."""
-    head = ClassificationHead(
-        model.config.dim,
-        n_outputs,
-        model.config.dropout,
-        spec.head.pooling,
-        dense=spec.head.dense,
-        dense_dropout=spec.head.dense_dropout,
-    )
+    head = text_kind(data.task).head(data, spec.head, dim=model.config.dim, dropout=model.config.dropout)
     if head.dense is not None and model.published_dense is not None:
         head.dense.load_state_dict(model.published_dense)
     return head

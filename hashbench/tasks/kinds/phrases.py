@@ -22,6 +22,7 @@ class CorpusPhrases(ItemKind):
     block = PhrasesBlock
     baselines = {"popularity": popularity}
     batches = PhraseData
+    in_order = True
 
     def takes(self, entry: TaskEntry) -> bool:
         return False  # its corpora stand in the kind's block
@@ -68,8 +69,8 @@ class CorpusPhrases(ItemKind):
     def row_length(self, block: PhrasesBlock) -> RowLength:
         return RowLength("sequence_items", block.sequence_items, 2 + block.next_sentence)
 
-    def next_sentence(self, task: Task) -> bool:
-        return phrases_protocol(task).next_sentence
+    def next_sentence(self, block: PhrasesBlock) -> bool:
+        return block.next_sentence
 
 
 KIND = CorpusPhrases()

@@ -1,0 +1,135 @@
+"""A kind of task is one file: put into a folder, its tasks are listed, planned, trained, stored and reported."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hashbench.cli.app import main
+from hashbench.store.engine import open_store
+from hashbench.tasks.catalogue import EXTRA_FOLDER, expand_tasks, groups, known_kinds, known_tasks
+
+KIND = '''
+"""Made up: texts with a degree, low, middle or high, as a number."""
+
+import numpy as np
+from sklearn.linear_model import LinearRegression
+
+from hashbench.errors import InputError
+from hashbench.tasks.base import Task
+from hashbench.tasks.text import TextKind
+from hashbench.tasks.text_baselines import majority
+from hashbench.tasks.text_batches import FinetuningData
+
+DEGREES = {"low": 0, "middle": 1, "high": 2}
+
+
+class Degrees(TextKind):
+    """Labels are degrees (n,) float32."""
+
+    name = "degrees"
+    outputs = "values"
+    common_metrics = ("spearman",)
+    own_classes = 1
+    baselines = {"majority": majority}
+    batches = FinetuningData
+
+    def read_labels(self, task, cells, where, names):
+        for split, column in cells.items():
+            for cell in column:
+                if cell not in DEGREES:
+                    raise InputError(f"{where[split]}: {cell!r} is no degree; write low, middle or high")
+        numbers = {split: [DEGREES[cell] for cell in column] for split, column in cells.items()}
+        return {split: np.array(column, np.float32) for split, column in numbers.items()}, task
+
+    def label_notes(self, splits):
+        return []
+
+    def constant(self, labels):
+        return np.median(labels)
+
+    def linear_model(self, labels, tolerance):
+        return LinearRegression()
+
+
+KIND = Degrees()
+TASKS = [
+    Task("tides", KIND, ("text",), metrics=("spearman",), select_metric="spearman", n_classes=1, collection="seas")
+]
+'''
+EXPERIMENT = """
+name: tides
+data: [data, builtin]
+encoder: tiny
+models: [hashformer-md-emb-1k]
+baseline: hashformer-md-emb-1k
+tasks: [tides]
+seeds: [0]
+floors: [majority, bag-of-words]
+pretrain: {corpora: [builtin], steps: 3, batch_size: 4, sequence_length: 16}
+finetune: {epochs: 1, batch_size: 16, max_length: 16, evaluations_per_epoch: 1}
+threads: 1
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the kind's file, an experiment, and data where they are looked for."""
+    (tmp_path / "kinds").mkdir()
+    (tmp_path / "kinds" / "degrees.py").write_text(KIND)
+    (tmp_path / "tides.yaml").write_text(EXPERIMENT)
+    home = tmp_path / "data" / "seas" / "tides"
+    home.mkdir(parents=True)
+    degrees = ["low", "middle", "high"]
+    for split, n in (("train", 48), ("validation", 12)):
+        rows = "\n".join(f"water {degrees[i % 3]} {i},{degrees[i % 3]}" for i in range(n))
+        (home / f"{split}.csv").write_text(f"text,label\n{rows}\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(EXTRA_FOLDER, str(tmp_path / "kinds"))
+    monkeypatch.delenv("HASHBENCH_DB", raising=False)
+    return tmp_path
+
+
+@pytest.fixture
+def run(folder: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[str, str, object]]:
+    def command(*arguments: str) -> tuple[str, str, object]:
+        with pytest.raises(SystemExit) as left:
+            main(list(arguments))
+        return *capsys.readouterr(), left.value.code
+
+    return command
+
+
+def test_a_file_in_a_folder_is_a_kind(run: Callable[..., tuple[str, str, object]], folder: Path) -> None:
+    out, err, code = run("sweep", "tides.yaml")
+    assert not code, err
+    out, err, code = run("report", "--format", "csv")
+    assert not code, err
+    values = {row["model"]: row["value"] for row in csv.DictReader(io.StringIO(out)) if row["column"] == "tides"}
+    assert -100 <= float(values["hashformer-md-emb-1k"]) <= 100
+    assert "bag-of-words" not in values, "not a baseline of this kind"
+    stored = open_store(str(folder / "results.db"), create=False).query(
+        "SELECT r.kind AS kind, r.model AS model, m.value AS value, m.reason AS reason FROM run r "
+        "JOIN attempt a ON a.id = r.finished_attempt JOIN metric m ON m.attempt_id = a.id "
+        "WHERE m.name = 'spearman' AND m.split = 'validation'"
+    )
+    assert {row["kind"] for row in stored} == {"floor", "finetune"}
+    assert {row["reason"] for row in stored if row["model"] == "majority"} == {"the predictions are constant"}
+
+
+def test_its_errors_are_one_line(run: Callable[..., tuple[str, str, object]], folder: Path) -> None:
+    (folder / "data" / "seas" / "tides" / "validation.csv").write_text("text,label\na,lowest\n")
+    _, err, code = run("sweep", "tides.yaml")
+    assert code == 2 and "'lowest' is no degree; write low, middle or high" in err
+
+
+def test_groups_stay_as_they_are(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "degrees" in known_kinds() and "tides" in known_tasks()
+    with_it = groups(), [task.name for task in expand_tasks("glue", folder)]
+    monkeypatch.delenv(EXTRA_FOLDER)
+    assert "tides" not in known_tasks()
+    assert with_it == (groups(), [task.name for task in expand_tasks("glue", folder)])

@@ -1,0 +1,45 @@
+"""No file asks for a kind of task by its name: only a kind's own files and the keys that users write hold it."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import hashbench
+from hashbench.tasks.catalogue import known_kinds
+
+PACKAGE = Path(hashbench.__file__).parent
+# Files in which a kind's name stands with another meaning, or as a key that users write.
+EXCEPTED = {
+    "experiment/schema.py": "keys of the experiment file",
+    "tasks/named/proformer.py": "classification: a folder of data",
+    "tasks/phrases.py": "the files of the kind phrases",
+    "objectives/entities.py": "the objective entities",
+    "embeddings/superbloom.py": "the objective entities",
+    "embeddings/base.py": "the objective entities",
+    "runs/items.py": "the kind of run entities",
+    "store/migrations/versions/v0003_lean.py": "the kind of run entities",
+}
+
+
+def literals(path: Path) -> set[str]:
+    """The string constants of a file, without docstrings."""
+    tree = ast.parse(path.read_text())
+    docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    constants = (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in docs)
+    return {node.value for node in constants if isinstance(node.value, str)}
+
+
+def test_names_of_kinds_stand_in_their_files_alone() -> None:
+    files = {path.relative_to(PACKAGE).as_posix(): path for path in PACKAGE.rglob("*.py")}
+    outside = {
+        name: sorted(literals(path) & set(known_kinds()))
+        for name, path in files.items()
+        if name not in EXCEPTED and not name.startswith("tasks/kinds/")
+    }
+    assert {name: found for name, found in outside.items() if found} == {}
+
+
+def test_the_exceptions_are_needed() -> None:
+    unneeded = [name for name in EXCEPTED if not literals(PACKAGE / name) & set(known_kinds())]
+    assert unneeded == []
