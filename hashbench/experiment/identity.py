@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import platform
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from hashbench.text.compiled import usable_cores
 
 # Values that mean "as if the key did not exist". A key that joins a block later enters here with the value that equals
 # the behaviour before it; the ids of finished runs then stay what they are. Never change or remove an entry.
@@ -81,8 +82,7 @@ def device_block(device: str) -> dict[str, Any]:
         return {"name": torch.cuda.get_device_name(0), "cores": None}
     if device in ("auto", "mps") and torch.backends.mps.is_available():
         return {"name": f"{cpu_name()} mps", "cores": None}
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return {"name": cpu_name(), "cores": cores}
+    return {"name": cpu_name(), "cores": usable_cores()}
 
 
 def cpu_name() -> str:

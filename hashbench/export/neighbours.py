@@ -5,10 +5,6 @@ Page links are a set, beside which one more is asked for; a text has an order, a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import torch
 
@@ -16,15 +12,17 @@ from hashbench.coders.bloom import Bloom
 from hashbench.coders.registry import make_coder
 from hashbench.data.fingerprints import cache_folder
 from hashbench.embeddings.base import Batch, Template
-from hashbench.embeddings.superbloom import Superbloom, SuperbloomText
-from hashbench.encoders.registry import make_encoder
 from hashbench.errors import InputError, near_match
+from hashbench.experiment.models import model_of
+from hashbench.export.encoding import experiment_of
 from hashbench.objectives.base import MASK_ID, NO_LABEL
-from hashbench.objectives.entities import EntityHead, entity_objective
+from hashbench.objectives.entities import EntityHead
 from hashbench.objectives.item_search import ItemSearch
 from hashbench.results import queries
+from hashbench.runs.artifacts import ArtifactFolder, ModelFiles
 from hashbench.runs.items import KIND as ITEM_TRAINING
-from hashbench.store.engine import open_store
+from hashbench.runs.items import build_parts
+from hashbench.store.engine import Store, open_store
 from hashbench.store.status import find_run, run_spec
 from hashbench.tasks.catalogue import item_kind_of
 from hashbench.tasks.item_batches import with_specials
@@ -32,7 +30,6 @@ from hashbench.training.entities import case_distributions
 from hashbench.training.model import Model, load_weights
 
 HIDDEN = "[MASK]"  # in a text: the place that is asked for
-EMBEDDINGS = {each.__name__: each for each in (Superbloom, SuperbloomText)}
 Neighbour = dict[str, str | int | float]  # rank, item, score, in_context
 LOOKED_AT = 200_000  # most frequent items among which a misspelled one is looked for
 
@@ -43,12 +40,18 @@ def neighbours(db: str, run: str, context: list[str], *, top: int, beam: int | N
     `beam` None: exact. Raises InputError for an unknown run, one without weights, an item it does not know, or a text
     that does not hide one item.
     """
-    spec, folder = _find(db, run)
-    of_text = item_kind_of(spec)[0].in_order
+    store = open_store(db, create=False, read_only=True)
+    run_id = find_run(store, run)
+    spec = run_spec(store, run_id)
+    if spec["kind"] != ITEM_TRAINING.name:
+        raise InputError(f"--run {run}: predicts no hidden items; name a training on a page-link set or on phrases")
+    files = _files(store, run_id, run)
+    kind, block = item_kind_of(spec)
+    of_text = kind.in_order
     if context.count(HIDDEN) != of_text:
         wrong = f"write {HIDDEN} once, in the place of the item to find" if of_text else f"leave {HIDDEN} out"
         raise InputError(f"--run {run}: was trained on {'a text' if of_text else 'page links'}; {wrong}")
-    coder, model, head = _loaded(spec, folder)
+    coder, model, head = _loaded(store, run_id, files, next_sentence=kind.next_sentence(block))
     items = [MASK_ID if each == HIDDEN else _item(coder, each) for each in context]
     logs = _distribution(coder, model, head, items if of_text else [MASK_ID, *items])
     search = ItemSearch(coder.maps, coder.alpha)
@@ -61,48 +64,30 @@ def neighbours(db: str, run: str, context: list[str], *, top: int, beam: int | N
     ]
 
 
-def _find(db: str, run: str) -> tuple[Mapping[str, Any], Path]:
-    """Spec and folder of a finished training on hidden items."""
-    store = open_store(db, create=False, read_only=True)
-    run_id = find_run(store, run)
-    spec = run_spec(store, run_id)
-    if spec["kind"] != ITEM_TRAINING.name:
-        raise InputError(f"--run {run}: predicts no hidden items; name a training on a page-link set or on phrases")
-    folder = cache_folder() / "artifacts" / run_id
-    if not (folder / "coder.npz").is_file():
+def _files(store: Store, run_id: str, run: str) -> ModelFiles:
+    """What a finished run kept. Raises InputError where that is nothing."""
+    files = ArtifactFolder(cache_folder()).files(run_id)
+    if not files.coder.is_file():
         state = store.query(queries.STATE_OF_RUN, id=run_id)[0]["state"]
         if state != "done":
             raise InputError(f"--run {run}: is {state}, not done; finish it with hashbench sweep")
-        raise InputError(f"--run {run}: no weights in {folder}; sweep it with keep_weights: best")
-    return spec, folder
+        raise InputError(f"--run {run}: no weights in {files.folder}; sweep it with keep_weights: best")
+    return files
 
 
-def _loaded(spec: Mapping[str, Any], folder: Path) -> tuple[Bloom, Model, EntityHead]:
-    """Coder, model and head of a run, from what it stored."""
-    block = spec["model"]
-    item_kind, task_block = item_kind_of(spec)
-    recipe = dict(block["coder"])
-    coder = make_coder(recipe.pop("name"), **recipe)
-    assert isinstance(coder, Bloom)
-    with np.load(folder / "coder.npz") as state:
-        coder.restore(dict(state))
-    shape = dict(block["encoder"])
-    encoder = make_encoder(shape.pop("kind"), shape.pop("size"), **shape)
-    kind, special = EMBEDDINGS[block["embedding"]], coder.special_items
-    embedding = kind(encoder.config.dim, maps=coder.n_maps, special_items=special, num_rows=coder.num_rows)
-    model = Model(embedding, encoder)
-    arguments = {key: value for key, value in block["objective"].items() if key != "kind"}
-    head = EntityHead(
-        encoder.config.dim,
-        coder.num_rows,
-        coder.n_maps,
-        entity_objective(arguments),
-        eps=encoder.config.eps,
-        special_items=special,
-        next_sentence=item_kind.next_sentence(task_block),
-    )
-    load_weights(model, folder / "weights.safetensors")
-    load_weights(head, folder / "head.safetensors")
+def _loaded(
+    store: Store, run_id: str, files: ModelFiles, *, next_sentence: bool
+) -> tuple[Bloom, Model, EntityHead]:
+    """Coder, model and head of a finished run."""
+    loaded, label, _ = experiment_of(store, run_id)
+    resolved = model_of(loaded, label)
+    coder = make_coder(resolved.spec.code.coder, **resolved.spec.code.args)
+    assert isinstance(coder, Bloom)  # the plan has checked
+    with np.load(files.coder) as state_arrays:
+        coder.restore(dict(state_arrays))
+    model, head = build_parts(resolved, loaded.experiment.encoder, coder, seed=0, next_sentence=next_sentence)
+    load_weights(model, files.weights)
+    load_weights(head, files.head)
     return coder, model.eval(), head.eval()
 
 

@@ -23,7 +23,7 @@ from hashbench.tasks.base import SplitOutputs
 from hashbench.tasks.catalogue import item_kind_of
 from hashbench.tasks.item_batches import ItemData
 from hashbench.tasks.items import LinkSet, item_kind
-from hashbench.training.entities import Trained, output_matrix, test_entities, train_entities
+from hashbench.training.entities import Trained, test_entities, train_entities
 from hashbench.training.machine import Machine
 from hashbench.training.model import Model, build_model, save_weights
 from hashbench.training.recipe import pick_device, precision_found
@@ -63,7 +63,15 @@ class ItemTraining(TrainingKind):
         model, links = place.resolved.model(run.model), place.materials.links(str(run.task))
         coder = place.materials.bloom(model, links)
         seed = int(run.seed or 0)
-        built, head = build_parts(model, run.encoder, coder, links, seed)
+        kind = item_kind(links.task)
+        built, head = build_parts(
+            model,
+            run.encoder,
+            coder,
+            seed=seed,
+            next_sentence=kind.next_sentence(kind.protocol(links.task)),
+            row_counts=coder.token_counts(links.items.counts),
+        )
         data = item_data(links, coder, head, model, seed, machine)
         search = ItemSearch(coder.maps, coder.alpha, device=pick_device(machine.device))
         trained = train_entities(built, head, data, model.finetune, seed=seed, search=search, machine=machine)
@@ -103,20 +111,25 @@ class ItemTraining(TrainingKind):
 
 
 def build_parts(
-    model: ResolvedModel, size: str, coder: Bloom, links: LinkSet, seed: int
+    model: ResolvedModel,
+    size: str,
+    coder: Bloom,
+    *,
+    seed: int,
+    next_sentence: bool,
+    row_counts: np.ndarray | None = None,
 ) -> tuple[Model, EntityHead]:
-    """A fresh model and head for the items of a page-link set."""
+    """A fresh model and head for the items of a fitted coder; `row_counts` as in `EntityHead`."""
     built = build_model(model.spec, size, seed=seed, vocabulary_rows=coder.num_rows)
-    config, kind = built.config, item_kind(links.task)
     head = EntityHead(
-        config.dim,
-        output_matrix(built).shape[0],
+        built.config.dim,
+        coder.num_rows,
         coder.n_maps,
         entity_objective(model.spec.training.args),
-        eps=config.eps,
+        eps=built.config.eps,
         special_items=coder.special_items,
-        next_sentence=kind.next_sentence(kind.protocol(links.task)),
-        row_counts=coder.token_counts(links.items.counts),
+        next_sentence=next_sentence,
+        row_counts=row_counts,
     )
     return built, head
 

@@ -33,6 +33,7 @@ from hashbench.sweep.executors.registry import EXECUTORS
 from hashbench.sweep.plan import Plan, check_items, plan
 from hashbench.sweep.processes import is_dead
 from hashbench.sweep.progress import SweepProgress, spoken
+from hashbench.text.compiled import usable_cores
 
 DONE, SOME_FAILED, INTERRUPTED, TERMINATED = 0, 1, 130, 143
 MAX_CRASHES = 5  # workers that die in a row before the sweep gives up: something is wrong with the machine
@@ -204,8 +205,7 @@ def release_dead(store: Store, experiment_id: int, *, counts_as_try: bool = Fals
 
 def threads_for(experiment: Experiment, n_workers: int) -> int:
     """CPU threads of a run: as configured, or this process's cores shared by the workers."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return experiment.threads or max(1, cores // n_workers)
+    return experiment.threads or max(1, usable_cores() // n_workers)
 
 
 def gpu_groups(devices: int) -> tuple[str, ...]:

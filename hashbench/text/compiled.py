@@ -49,6 +49,11 @@ def thread_count() -> int:
     asked = os.environ.get("HASHBENCH_THREADS")
     if asked:
         return max(int(asked), 1)
+    return usable_cores()
+
+
+def usable_cores() -> int:
+    """The cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -11,9 +11,9 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "results.db.example"
-TRAINING = {"torch", "lightning", "numba"}
+TRAINING = {"torch", "lightning", "numba", "sklearn"}
 HEAVY = TRAINING | {
-    "datasets", "matplotlib", "numpy", "pandas", "pydantic", "scipy", "sklearn", "sqlalchemy", "transformers", "wandb",
+    "datasets", "matplotlib", "numpy", "pandas", "pydantic", "scipy", "sqlalchemy", "transformers", "wandb",
 }  # fmt: skip
 PROBE = """
 import sys
