@@ -20,7 +20,7 @@ from hashbench.tasks.text import TaskData
 from hashbench.tasks.text_batches import FinetuningData
 from hashbench.training.curves import Point
 from hashbench.training.evaluation import Outputs
-from hashbench.training.finetuning import Finetuned, Job, finetune, report_once, restore_best
+from hashbench.training.finetuning import Finetuned, Job, finetune, report_once
 from hashbench.training.grid import best_learning_rate
 from hashbench.training.machine import Machine
 from hashbench.training.model import Model, build_model, load_published, save_weights
@@ -167,7 +167,7 @@ def facts_of(run: Run, tuned: Tuned, data: TaskData, place: Workplace) -> list[M
 
 def save_best(done: Finetuned, files: ModelFiles) -> None:
     """Writes model and head as they were at the best evaluation."""
-    restore_best(done)
+    done.restore_best()
     done.model.embedding.widen()
     save_weights(done.model, files.weights)
     save_weights(done.head, files.head)
@@ -183,7 +183,7 @@ def final_predictions(
     done, data = tuned.done, tuned.data
     best = dict(done.best.outputs)
     if data.test_splits:
-        restore_best(done)
+        done.restore_best()
         best |= report_once(done, data, points, machine, model.finetune.precision)
     evaluated: dict[Checkpoint, Outputs] = {"best": best, "last": done.last.outputs}
     return [

@@ -24,7 +24,7 @@ from hashbench.tasks.encoding import encode_task
 from hashbench.tasks.perturbed import UNPERTURBED, PerturbedTask
 from hashbench.tasks.text_batches import FinetuningData
 from hashbench.text.perturbation import VERSION, WORD, misspellings
-from hashbench.training.finetuning import make_head_of, outputs_on, restore_best
+from hashbench.training.finetuning import make_head_of, outputs_on
 from hashbench.training.machine import Machine
 from hashbench.training.model import Model, build_model, load_weights
 from hashbench.training.recipe import precision_found
@@ -119,7 +119,7 @@ def tuned_model(
             return built, head, False
     part = replace(machine, folder=machine.folder / "finetune", watch=None)
     done = tune(tuned, place, part, keep_best=True).done
-    restore_best(done)
+    done.restore_best()
     done.model.embedding.widen()
     return done.model, done.head, True
 

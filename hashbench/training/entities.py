@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -15,32 +14,17 @@ from hashbench.metrics.registry import evaluate
 from hashbench.objectives.entities import NO_LABEL, EntityHead
 from hashbench.objectives.item_search import ItemSearch
 from hashbench.tasks.item_batches import ItemData
-from hashbench.training.checkpoints import Resumable
-from hashbench.training.curves import Curves, Point
-from hashbench.training.evaluated import EvaluatedModule
+from hashbench.training.curves import Curves
+from hashbench.training.evaluated import EvaluatedModule, TrainedModel, fit_on_task
 from hashbench.training.evaluation import Evaluation
 from hashbench.training.machine import Machine
 from hashbench.training.model import Model
-from hashbench.training.recipe import (
-    evaluation_steps,
-    make_trainer,
-    pick_device,
-    training_length,
-)
+from hashbench.training.recipe import pick_device, training_length
 
 TOP = 20  # items of a ranking where not all are ranked: the largest k of the paper's tables
 
 
-@dataclass(frozen=True)
-class Trained:
-    """What a training leaves behind: the model and head with the weights of the best evaluation."""
-
-    model: Model
-    head: EntityHead
-    points: list[Point]
-    best: Evaluation
-    last: Evaluation
-    steps: int
+Trained = TrainedModel[EntityHead]
 
 
 class EntityModule(EvaluatedModule):
@@ -85,7 +69,7 @@ class EntityModule(EvaluatedModule):
         scores = evaluate(self._data.task.metrics, self._data.cases["validation"].targets, outputs)
         for name, score in scores.items():
             self.curves.add("validation", name, self.global_step, score.value, score.reason)
-        metric = self._recipe.select_metric or self._data.task.select_metric
+        metric = self.recipe.select_metric or self._data.task.select_metric
         self.take_in(Evaluation(self.global_step, scores[metric].value, {"validation": outputs}), keep_weights=True)
 
 
@@ -99,42 +83,15 @@ def train_entities(
     search: ItemSearch,
     machine: Machine,
 ) -> Trained:
-    """Trains `model` and `head` in place; they end with the weights of the best evaluation.
-
-    Continues from the checkpoint in the machine's folder, if there is one. Raises `Interrupted` when asked to stop.
-    """
-    total_steps, epochs = training_length(recipe, data.steps_per_epoch)
+    """Trains `model` and `head` in place; they end with the weights of the best evaluation."""
+    total_steps, _ = training_length(recipe, data.steps_per_epoch)
     curves = Curves(total_steps, machine.watch)
     module = EntityModule(model, head, recipe, data, search, seed=seed, total_steps=total_steps, curves=curves)
-    every = data.task.evaluation_every(data.steps_per_epoch, recipe.evaluations_per_epoch)
-    interval = evaluation_steps(recipe, total_steps, every)
-    resumable = Resumable(
-        machine.folder / "resume.ckpt",
-        minutes=machine.checkpoint_minutes,
-        should_stop=machine.should_stop,
-        evaluation_interval=interval,
-        earlier=machine.earlier,
-    )
-    trainer = make_trainer(
-        device=machine.device,
-        devices=machine.devices,
-        precision=recipe.precision,
-        clip=recipe.clip,
-        max_steps=total_steps,
-        max_epochs=epochs,
-        callbacks=[resumable],
-        folder=machine.folder,
-        check_interval=interval,
-    )
-    trainer.fit(module, datamodule=data, ckpt_path=resumable.resume_from, weights_only=True)
-    if module.progress.last is None or module.progress.last.step != trainer.global_step:
-        trainer.validate(module, datamodule=data, verbose=False)  # the end of training always counts
-    best, last = module.progress.best, module.progress.last
-    assert best is not None and last is not None and best.weights is not None  # validated above at the latest
-    for prefix, part in (("model.", model), ("head.", head)):
-        own = {name.removeprefix(prefix): each for name, each in best.weights.items() if name.startswith(prefix)}
-        part.load_state_dict(own)
-    return Trained(model.eval(), head.eval(), curves.points, best, last, trainer.global_step)
+    trained = fit_on_task(module, data, machine, model=model, head=head, task=data.task)
+    trained.restore_best()
+    model.eval()
+    head.eval()
+    return trained
 
 
 def single_rate(recipe: Finetune) -> float:

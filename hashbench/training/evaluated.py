@@ -1,37 +1,45 @@
-"""What trainings on a task share, whatever they predict: optimizer, the evaluation that counts, checkpoints."""
+"""Trainings on a task, whatever they predict: the evaluations, the one that counts, and its weights."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
-from hashbench.embeddings.base import Batch
+from torch import nn
+
 from hashbench.experiment.schema import Finetune
-from hashbench.training.curves import Curves
+from hashbench.tasks.base import Task
+from hashbench.tasks.item_batches import ItemData
+from hashbench.tasks.text_batches import FinetuningData
+from hashbench.training.curves import Curves, Point
 from hashbench.training.evaluation import Evaluation, Progress, as_plain, from_plain
-from hashbench.training.recipe import (
-    ClippedModule,
-    adamw,
-    optimizer_setup,
-    reseed,
-    schedule_of,
-    warmup_length,
-)
+from hashbench.training.fit import fit
+from hashbench.training.machine import Machine
+from hashbench.training.model import Model
+from hashbench.training.module import RecipeModule
+from hashbench.training.recipe import schedule_of, training_length, warmup_length
+
+HeadT = TypeVar("HeadT", bound=nn.Module)
 
 
-class EvaluatedModule(ClippedModule):
+class EvaluatedModule(RecipeModule):
     """A `model` and a `head` trained under a recipe and evaluated at intervals; subclasses say what a step and an
     evaluation are."""
 
     def __init__(
         self, recipe: Finetune, *, learning_rate: float, seed: int, total_steps: int, curves: Curves
     ) -> None:
-        super().__init__()
-        self.curves, self.progress = curves, Progress()
-        self.total_steps = total_steps
-        self._recipe, self._learning_rate, self._seed = recipe, learning_rate, seed
-
-    def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
-        reseed(self._seed, self.global_step, self.global_rank)
+        warmup = warmup_length(recipe, total_steps)
+        schedule = schedule_of(recipe.schedule, total=total_steps, warmup=warmup, cycles=recipe.restart_cycles)
+        super().__init__(
+            recipe,
+            learning_rate=learning_rate,
+            schedule=schedule,
+            seed=seed,
+            total_steps=total_steps,
+            curves=curves,
+        )
+        self.progress, self.recipe = Progress(), recipe
 
     def take_in(self, evaluation: Evaluation, *, keep_weights: bool) -> None:
         """Takes an evaluation in, with its weights where it is the best so far; stops when patience is at its end."""
@@ -41,24 +49,11 @@ class EvaluatedModule(ClippedModule):
                 for name, tensor in self.state_dict().items()
                 if name.startswith(("model.", "head."))
             }
-        if self._recipe.patience is not None and self.progress.without_gain >= self._recipe.patience:
+        if self.recipe.patience is not None and self.progress.without_gain >= self.recipe.patience:
             self.trainer.should_stop = True
 
-    def configure_optimizers(self) -> Any:
-        recipe = self._recipe
-        optimizer = adamw(
-            self,
-            learning_rate=self._learning_rate,
-            betas=recipe.betas,
-            eps=recipe.eps,
-            weight_decay=recipe.weight_decay,
-        )
-        warmup = warmup_length(recipe, self.total_steps)
-        schedule = schedule_of(recipe.schedule, total=self.total_steps, warmup=warmup, cycles=recipe.restart_cycles)
-        return optimizer_setup(optimizer, schedule)
-
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        checkpoint["points"] = self.curves.plain()
+        super().on_save_checkpoint(checkpoint)
         checkpoint["progress"] = {
             "without_gain": self.progress.without_gain,
             "best": as_plain(self.progress.best),
@@ -66,6 +61,59 @@ class EvaluatedModule(ClippedModule):
         }
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        self.curves.restore(checkpoint["points"])
-        kept = checkpoint["progress"]
-        self.progress = Progress(from_plain(kept["best"]), from_plain(kept["last"]), kept["without_gain"])
+        super().on_load_checkpoint(checkpoint)
+        stored = checkpoint["progress"]
+        self.progress = Progress(from_plain(stored["best"]), from_plain(stored["last"]), stored["without_gain"])
+
+
+@dataclass(frozen=True)
+class TrainedModel(Generic[HeadT]):
+    """What a training on a task leaves behind. The embedding may be narrowed to the types of the task: see `widen`."""
+
+    model: Model
+    head: HeadT
+    points: list[Point]
+    best: Evaluation
+    last: Evaluation
+    steps: int
+
+    def restore_best(self) -> None:
+        """Puts the weights of the best evaluation back into the model and its head."""
+        weights = self.best.weights
+        if weights is None:
+            raise RuntimeError("the best weights were not kept")
+        for prefix, part in (("model.", self.model), ("head.", self.head)):
+            part.load_state_dict(
+                {name.removeprefix(prefix): tensor for name, tensor in weights.items() if name.startswith(prefix)}
+            )
+
+
+def fit_on_task(
+    module: EvaluatedModule,
+    data: FinetuningData | ItemData,
+    machine: Machine,
+    *,
+    model: Model,
+    head: HeadT,
+    task: Task,
+) -> TrainedModel[HeadT]:
+    """Trains a module that holds `model` and `head`, evaluated at intervals and at its end."""
+    recipe = module.recipe
+    epochs = training_length(recipe, data.steps_per_epoch)[1]
+    interval = evaluation_interval(recipe, task, data.steps_per_epoch)
+    trainer = fit(module, data, recipe, machine, epochs=epochs, interval=interval)
+    if module.progress.last is None or module.progress.last.step != trainer.global_step:
+        trainer.validate(module, datamodule=data, verbose=False)  # the end of training always counts
+    progress = module.progress
+    assert progress.best is not None and progress.last is not None  # validated above at the latest
+    return TrainedModel(model, head, module.curves.points, progress.best, progress.last, trainer.global_step)
+
+
+def evaluation_interval(recipe: Finetune, task: Task, steps_per_epoch: int) -> int:
+    """Optimizer steps between two evaluations: as asked for by steps or by number, or by the task's rule."""
+    total_steps, _ = training_length(recipe, steps_per_epoch)
+    if recipe.evaluation_steps is not None:
+        return min(recipe.evaluation_steps, total_steps)
+    if recipe.evaluations is not None:
+        return -(-total_steps // recipe.evaluations)
+    return min(task.evaluation_every(steps_per_epoch, recipe.evaluations_per_epoch), total_steps)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,31 +15,12 @@ from hashbench.metrics.registry import evaluate
 from hashbench.objectives.classification import ClassificationHead
 from hashbench.tasks.text import TaskData, text_kind
 from hashbench.tasks.text_batches import FinetuningData
-from hashbench.training.checkpoints import Resumable
 from hashbench.training.curves import Curves, Point
-from hashbench.training.evaluated import EvaluatedModule
+from hashbench.training.evaluated import EvaluatedModule, TrainedModel, fit_on_task
 from hashbench.training.evaluation import Evaluation, Outputs, score_splits
 from hashbench.training.machine import Machine
 from hashbench.training.model import Model
-from hashbench.training.recipe import (
-    evaluation_steps,
-    make_trainer,
-    pick_device,
-    precision_found,
-    training_length,
-)
-
-
-@dataclass(frozen=True)
-class Finetuned:
-    """What a fine-tuning leaves behind. The model's embedding may be narrowed to the types of the task: see `widen`."""
-
-    model: Model
-    head: ClassificationHead
-    points: list[Point]
-    best: Evaluation
-    last: Evaluation
-    steps: int
+from hashbench.training.recipe import pick_device, precision_found, training_length
 
 
 class FinetuningModule(EvaluatedModule):
@@ -88,7 +68,7 @@ class FinetuningModule(EvaluatedModule):
     def on_validation_epoch_end(self) -> None:
         splits = self._data.select_splits
         outputs = {split: self._gather(self._collected[index], split) for index, split in enumerate(splits)}
-        selection = score_splits(self._data, outputs, self.curves, self.global_step, self._recipe.select_metric)
+        selection = score_splits(self._data, outputs, self.curves, self.global_step, self.recipe.select_metric)
         self.take_in(Evaluation(self.global_step, selection, outputs), keep_weights=self._keep_best_weights)
 
     def _gather(self, collected: list[tuple[np.ndarray, np.ndarray]], split: str) -> np.ndarray:
@@ -114,50 +94,19 @@ class Job:
     keep_best_weights: bool = False
 
 
+Finetuned = TrainedModel[ClassificationHead]
+
+
 def finetune(model: Model, data: FinetuningData, job: Job, *, learning_rate: float, machine: Machine) -> Finetuned:
-    """Fine-tunes `model` in place and gives back the best and the last evaluation.
-
-    Continues from the checkpoint in the machine's folder, if there is one. Raises `Interrupted` when asked to stop.
-    """
-    recipe = job.recipe
-    module = _make_module(model, data, job, learning_rate, machine)
-    interval = evaluation_interval(data, recipe)
-    resumable = Resumable(
-        machine.folder / "resume.ckpt",
-        minutes=machine.checkpoint_minutes,
-        should_stop=machine.should_stop,
-        evaluation_interval=interval,
-        earlier=machine.earlier,
-    )
-    trainer = make_trainer(
-        device=machine.device,
-        devices=machine.devices,
-        precision=recipe.precision,
-        clip=recipe.clip,
-        max_steps=module.total_steps,
-        max_epochs=training_length(recipe, data.steps_per_epoch)[1],
-        callbacks=[resumable],
-        folder=machine.folder,
-        check_interval=interval,
-    )
-    trainer.fit(module, datamodule=data, ckpt_path=resumable.resume_from, weights_only=True)
-    if module.progress.last is None or module.progress.last.step != trainer.global_step:
-        trainer.validate(module, datamodule=data, verbose=False)  # the end of training always counts
-    progress = module.progress
-    assert progress.best is not None and progress.last is not None  # validated above at the latest
-    return Finetuned(model, module.head, module.curves.points, progress.best, progress.last, trainer.global_step)
-
-
-def _make_module(
-    model: Model, data: FinetuningData, job: Job, learning_rate: float, machine: Machine
-) -> FinetuningModule:
+    """Fine-tunes `model` in place and gives back the best and the last evaluation."""
     torch.manual_seed(job.seed)
     if job.recipe.weight_decay == 0:  # decay would reach the rows of other types too
         model.embedding.narrow(torch.tensor(data.codes))
+    head = make_head_of(model, data.data, job.spec)
     total_steps, _ = training_length(job.recipe, data.steps_per_epoch)
-    return FinetuningModule(
+    module = FinetuningModule(
         model,
-        make_head_of(model, data.data, job.spec),
+        head,
         job.recipe,
         data,
         learning_rate=learning_rate,
@@ -166,6 +115,7 @@ def _make_module(
         curves=Curves(total_steps, machine.watch),
         keep_best_weights=job.keep_best_weights or bool(data.test_splits),
     )
+    return fit_on_task(module, data, machine, model=model, head=head, task=data.data.task)
 
 
 def make_head_of(model: Model, data: TaskData, spec: ModelSpec) -> ClassificationHead:
@@ -174,12 +124,6 @@ def make_head_of(model: Model, data: TaskData, spec: ModelSpec) -> Classificatio
     if head.dense is not None and model.published_dense is not None:
         head.dense.load_state_dict(model.published_dense)
     return head
-
-
-def evaluation_interval(data: FinetuningData, recipe: Finetune) -> int:
-    """Optimizer steps between two evaluations: as asked for, or the paper's rule for the task."""
-    every = data.data.task.evaluation_every(data.steps_per_epoch, recipe.evaluations_per_epoch)
-    return evaluation_steps(recipe, training_length(recipe, data.steps_per_epoch)[0], every)
 
 
 def report_once(
@@ -212,13 +156,3 @@ def outputs_on(
             ordered[batch.row_ids.cpu().numpy()] = values
         outputs[split] = ordered
     return outputs
-
-
-def restore_best(result: Finetuned) -> None:
-    """Puts the weights of the best evaluation back into the model and its head."""
-    weights = copy.copy(result.best.weights)
-    assert weights is not None, "best weights were not kept"
-    for prefix, part in (("model.", result.model), ("head.", result.head)):
-        part.load_state_dict(
-            {name.removeprefix(prefix): tensor for name, tensor in weights.items() if name.startswith(prefix)}
-        )

@@ -1,22 +1,16 @@
-"""What both kinds of training share: optimizer, learning-rate schedules, devices and the Lightning Trainer."""
+"""What all trainings share: optimizer, learning-rate schedules, lengths, seeds and devices."""
 
 from __future__ import annotations
 
 import logging
 import math
 import warnings
-from collections.abc import Callable, Iterable
-from pathlib import Path
+from collections.abc import Callable
 from typing import Literal
 
 import torch
-from lightning.pytorch import Callback, LightningModule, Trainer
-from lightning.pytorch.plugins.environments import LightningEnvironment
-from lightning.pytorch.strategies import DDPStrategy
 from torch import nn
-from torch.nn.utils import clip_grads_with_norm_, get_total_norm
-from torch.optim import AdamW, Optimizer
-from torch.optim.lr_scheduler import LambdaLR
+from torch.optim import AdamW
 
 from hashbench.experiment.schema import Finetune
 
@@ -115,43 +109,6 @@ def warmup_length(recipe: Finetune, total_steps: int) -> int:
     return int(recipe.warmup_fraction * total_steps) if recipe.warmup_steps is None else recipe.warmup_steps
 
 
-def evaluation_steps(recipe: Finetune, total_steps: int, every: int) -> int:
-    """Optimizer steps between two evaluations: as asked for by steps or by number, or `every` by the task's rule."""
-    if recipe.evaluation_steps is not None:
-        return min(recipe.evaluation_steps, total_steps)
-    if recipe.evaluations is not None:
-        return -(-total_steps // recipe.evaluations)
-    return min(every, total_steps)
-
-
-def optimizer_setup(optimizer: AdamW, schedule: Schedule) -> dict[str, object]:
-    """What `configure_optimizers` gives back: the optimizer and its schedule, advanced at every step."""
-    return {"optimizer": optimizer, "lr_scheduler": {"scheduler": LambdaLR(optimizer, schedule), "interval": "step"}}
-
-
-class ClippedModule(LightningModule):
-    """A LightningModule that clips the norm itself, over all parameters of its optimizer.
-
-    Lightning refuses to clip beside a fused optimizer under bf16, because such an optimizer may undo a loss scale after
-    the clipping; bf16 has no loss scale.
-    """
-
-    def configure_gradient_clipping(
-        self,
-        optimizer: Optimizer,
-        gradient_clip_val: float | None = None,
-        gradient_clip_algorithm: str | None = None,
-    ) -> None:
-        """Scales the gradients so that their norm is at most `gradient_clip_val`."""
-        if gradient_clip_val is None:
-            return
-        parameters = [p for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
-        norm = get_total_norm([p.grad for p in parameters])
-        if norm.device.type == "cpu" and norm <= gradient_clip_val:
-            return  # the factor would be 1; on a GPU asking would cost a wait
-        clip_grads_with_norm_(parameters, gradient_clip_val, norm)
-
-
 def reseed(seed: int, step: int, rank: int = 0) -> None:
     """Sets torch's generators to a state that depends on (seed, step, rank of the device) alone.
 
@@ -174,47 +131,6 @@ def precision_found(asked: Literal["32", "bf16"], device: str) -> Literal["32", 
     """The precision that training will have: bf16 where it was asked for and the hardware has it."""
     on_gpu = asked == "bf16" and pick_device(device) == "cuda"
     return "32" if on_gpu and not torch.cuda.is_bf16_supported(including_emulation=False) else asked
-
-
-def make_trainer(
-    *,
-    device: str,
-    devices: int,
-    precision: Literal["32", "bf16"],
-    clip: float,
-    max_steps: int,
-    max_epochs: int,
-    callbacks: Iterable[Callback],
-    folder: Path,
-    check_interval: int | None = None,
-) -> Trainer:
-    """A quiet Trainer: no bar, no logger, no checkpoints of its own; callbacks do what a run needs.
-
-    `check_interval`: optimizer steps between two evaluations, None: no evaluation.
-    """
-    quieten()
-    accelerator = pick_device(device)
-    return Trainer(
-        accelerator="gpu" if accelerator == "cuda" else accelerator,
-        devices=devices,
-        strategy="auto" if devices == 1 else DDPStrategy(),
-        plugins=[LightningEnvironment()],  # else a SLURM job's own signals would compete with the leases
-        precision="bf16-mixed" if precision_found(precision, device) == "bf16" else "32-true",
-        gradient_clip_val=clip,
-        max_steps=max_steps,
-        max_epochs=max_epochs,
-        callbacks=list(callbacks),
-        default_root_dir=folder,
-        logger=False,
-        enable_checkpointing=False,
-        enable_progress_bar=False,
-        enable_model_summary=False,
-        num_sanity_val_steps=0,
-        use_distributed_sampler=False,  # the loaders take each rank's share themselves
-        val_check_interval=check_interval,
-        check_val_every_n_epoch=None if check_interval else 1,
-        limit_val_batches=None if check_interval else 0,
-    )
 
 
 def quieten() -> None:

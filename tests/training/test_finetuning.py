@@ -10,14 +10,13 @@ from hashbench.experiment.schema import Finetune
 from hashbench.objectives.classification import ClassificationHead
 from hashbench.tasks.text_batches import FinetuningData
 from hashbench.training.curves import Curves
+from hashbench.training.evaluated import evaluation_interval
 from hashbench.training.evaluation import Evaluation, Progress
 from hashbench.training.finetuning import (
     FinetuningModule,
     Job,
-    evaluation_interval,
     finetune,
     report_once,
-    restore_best,
 )
 from hashbench.training.grid import best_learning_rate
 from hashbench.training.machine import Machine
@@ -60,17 +59,18 @@ def test_evaluations_follow_the_papers_rule(prepared, task, rows, expected):
     data = prepared("hashformer-md-proj").finetuning(task, rows=40)
     data.rows["train"] = replace(data.rows["train"], offsets=np.arange(rows + 1))
     data.batch_size = 32
-    assert evaluation_interval(data, Finetune(epochs=5, batch_size=32)) == expected
+    assert evaluation_interval(Finetune(epochs=5, batch_size=32), data.data.task, data.steps_per_epoch) == expected
 
 
 def test_steps_take_the_place_of_epochs(prepared):
     data = prepared("hashformer-md-proj").finetuning("cola", rows=40)  # five batches of eight an epoch
     assert training_length(Finetune(epochs=3), data.steps_per_epoch) == (15, 3)
     assert training_length(Finetune(epochs=3, steps=7), data.steps_per_epoch) == (7, 2)
-    assert evaluation_interval(data, Finetune(steps=7, evaluation_steps=3, evaluations=2)) == 3
-    assert evaluation_interval(data, Finetune(epochs=3, steps=7, evaluations=2)) == 4
-    assert evaluation_interval(data, Finetune(epochs=3, evaluations=5)) == 3
-    assert evaluation_interval(data, Finetune(steps=2, evaluations_per_epoch=1)) == 2
+    task, per_epoch = data.data.task, data.steps_per_epoch
+    assert evaluation_interval(Finetune(steps=7, evaluation_steps=3, evaluations=2), task, per_epoch) == 3
+    assert evaluation_interval(Finetune(epochs=3, steps=7, evaluations=2), task, per_epoch) == 4
+    assert evaluation_interval(Finetune(epochs=3, evaluations=5), task, per_epoch) == 3
+    assert evaluation_interval(Finetune(steps=2, evaluations_per_epoch=1), task, per_epoch) == 2
 
 
 def test_a_training_of_so_many_steps_ends_there(prepared, tmp_path):
@@ -109,7 +109,7 @@ def run(prepared, folder, rate, data=None, **changes):
 
 def test_best_weights_give_the_best_outputs_again(prepared, tmp_path):
     done, data = run(prepared, tmp_path, 1e-3, keep_best_weights=True)
-    restore_best(done)
+    done.restore_best()
     model, head = done.model.eval(), done.head.eval()
     for batch in data.evaluation_loader("validation"):
         with torch.inference_mode():
@@ -127,7 +127,7 @@ def test_rows_of_types_outside_the_task_change_by_decay_alone(prepared, tmp_path
     data = made.finetuning("cola", rows=16)
     job = Job(made.spec, recipe, 0, keep_best_weights=True)
     done = finetune(model, data, job, learning_rate=1e-3, machine=Machine(tmp_path, device="cpu"))
-    restore_best(done)
+    done.restore_best()
     done.model.embedding.widen()
     after = done.model.embedding.weight
     outside = torch.ones(len(before), dtype=torch.bool)
@@ -148,7 +148,7 @@ def test_a_test_set_is_read_once_at_the_end_with_the_best_weights(prepared, tmp_
     done, _ = run(prepared, tmp_path, 1e-3, data=data)
     assert "test" not in done.best.outputs
     assert not [point for point in done.points if point.split == "test"]
-    restore_best(done)
+    done.restore_best()
     points = []
     outputs = report_once(done, data, points, Machine(tmp_path, device="cpu"))
     np.testing.assert_allclose(outputs["test"], done.best.outputs["validation"], atol=1e-6)

@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import nn
 
+from hashbench.training.module import ClippedModule
 from hashbench.training.recipe import (
-    ClippedModule,
     adamw,
     constant,
     cosine_restarts,
