@@ -2,6 +2,7 @@
 
 Where a default is None the value follows from the model's objective and the encoder's size; the rule stands in
 `experiment/recipes.py`, and `hashbench check FILE` prints the outcome. Paper values: HashFormers, tables 4 and 5.
+Longer than 300 lines, since it is the one list of all keys.
 """
 
 from __future__ import annotations
@@ -36,22 +37,52 @@ Grid = Annotated[tuple[Rate, ...], Field(min_length=1), AfterValidator(_all_diff
 class Pretrain(Strict):
     """How a model is pre-trained. One pre-training serves all fine-tunings and seeds of a model."""
 
-    corpora: tuple[str, ...] = Field(default=("wikipedia", "bookcorpus"), min_length=1, description="names of corpora, read in this order")
+    corpora: tuple[str, ...] = Field(
+        default=("wikipedia", "bookcorpus"), min_length=1,
+        description="names of corpora, read in this order",
+    )
     steps: int = Field(default=500_000, gt=0, description="optimizer steps")
-    max_epochs: int = Field(default=10, gt=0, description="passes over the corpus after which training ends even if steps remain")
+    max_epochs: int = Field(
+        default=10, gt=0,
+        description="passes over the corpus after which training ends even if steps remain",
+    )
     batch_size: int = Field(default=128, gt=0, description="sequences a step, over all devices")
     sequence_length: int = Field(default=512, ge=8, description="tokens a sequence, special tokens included")
-    max_documents: int | None = Field(default=None, gt=0, description="read only the first documents of each corpus; null: all")
-    first_chunk_only: bool = Field(default=False, description="one sequence an article, its rest thrown away, as the released HashFormers code does; false: full packing")
-    vocabulary_size: int = Field(default=50_265, ge=300, description="rows of a BPE or word-piece vocabulary trained on the corpora, specials included")
-    vocabulary: str | None = Field(default=None, min_length=1, description="a vocabulary file or hub name for models of word pieces (bert-base-uncased) in place of a trained one; null: train")
-    learning_rate: float | None = Field(default=None, gt=0, description="peak; null: by objective and encoder size (base: 1e-4 MLM, 5e-5 S+R)")
+    max_documents: int | None = Field(
+        default=None, gt=0,
+        description="read only the first documents of each corpus; null: all",
+    )
+    first_chunk_only: bool = Field(
+        default=False,
+        description=(
+            "one sequence an article, its rest thrown away, as the released HashFormers code does; false: full "
+            "packing"
+        ),
+    )
+    vocabulary_size: int = Field(
+        default=50_265, ge=300,
+        description="rows of a BPE or word-piece vocabulary trained on the corpora, specials included",
+    )
+    vocabulary: str | None = Field(
+        default=None, min_length=1,
+        description=(
+            "a vocabulary file or hub name for models of word pieces (bert-base-uncased) in place of a trained one; "
+            "null: train"
+        ),
+    )
+    learning_rate: float | None = Field(
+        default=None, gt=0,
+        description="peak; null: by objective and encoder size (base: 1e-4 MLM, 5e-5 S+R)",
+    )
     warmup_steps: int | None = Field(default=None, ge=0, description="null: 10,000, at most 6 % of the steps")
     betas: tuple[Beta, Beta] = Field(default=(0.9, 0.9999), description="of AdamW")
     eps: float = Field(default=1e-8, gt=0, description="of AdamW")
     weight_decay: float = Field(default=0.01, ge=0, description="not on biases and LayerNorm weights")
     clip: float = Field(default=1.0, gt=0, description="largest gradient norm")
-    logits: Literal["labels", "all"] = Field(default="labels", description="where MLM computes logits; all: at every position, as the paper's timing did")
+    logits: Literal["labels", "all"] = Field(
+        default="labels",
+        description="where MLM computes logits; all: at every position, as the paper's timing did",
+    )
     precision: Precision = Field(default="32", description="bf16: autocast where the hardware has it")
     seed: int = Field(default=0, ge=0, description="of weights, order and corruption")
 
@@ -61,25 +92,58 @@ class Finetune(Strict):
 
     epochs: int = Field(default=5, gt=0, description="passes over the training set")
     batch_size: int = Field(default=32, gt=0, description="rows a step, over all devices")
-    learning_rate: Rate | Grid | None = Field(default=None, description="peak; a list: a grid chosen on a seeded tenth of train; null: by encoder size (base: 3e-5)")
-    schedule: Literal["cosine_restarts", "linear", "constant", "inverse_sqrt"] = Field(default="cosine_restarts", description="of the learning rate, after the warm-up")
+    learning_rate: Rate | Grid | None = Field(
+        default=None,
+        description="peak; a list: a grid chosen on a seeded tenth of train; null: by encoder size (base: 3e-5)",
+    )
+    schedule: Literal["cosine_restarts", "linear", "constant", "inverse_sqrt"] = Field(
+        default="cosine_restarts",
+        description="of the learning rate, after the warm-up",
+    )
     restart_cycles: int = Field(default=5, gt=0, description="hard restarts of the cosine")
     warmup_fraction: float = Field(default=0.06, ge=0, le=1, description="share of the steps, floored")
-    steps: int | None = Field(default=None, gt=0, description="optimizer steps, the same for every task, in place of epochs; null: epochs decide")
-    warmup_steps: int | None = Field(default=None, ge=0, description="in place of warmup_fraction; null: the fraction decides")
-    evaluations: int | None = Field(default=None, gt=0, description="of the whole training, evenly spaced, in place of evaluations_per_epoch; null: that decides")
+    steps: int | None = Field(
+        default=None, gt=0,
+        description="optimizer steps, the same for every task, in place of epochs; null: epochs decide",
+    )
+    warmup_steps: int | None = Field(
+        default=None, ge=0,
+        description="in place of warmup_fraction; null: the fraction decides",
+    )
+    evaluations: int | None = Field(
+        default=None, gt=0,
+        description="of the whole training, evenly spaced, in place of evaluations_per_epoch; null: that decides",
+    )
     betas: tuple[Beta, Beta] = Field(default=(0.9, 0.999), description="of AdamW")
     eps: float = Field(default=1e-6, gt=0, description="of AdamW")
     weight_decay: float = Field(default=0.0, ge=0, description="not on biases and LayerNorm weights")
     clip: float = Field(default=1.0, gt=0, description="largest gradient norm")
     max_length: int = Field(default=128, ge=8, description="tokens of an input, special tokens included")
     pad_to_max: bool = Field(default=False, description="pad every batch to max_length instead of to its longest row")
-    evaluations_per_epoch: int | None = Field(default=None, gt=0, description="null: the paper's rule, five an epoch and a third of that for rte, mrpc, cola, stsb")
-    evaluation_steps: int | None = Field(default=None, gt=0, description="optimizer steps between two evaluations, in place of evaluations_per_epoch")
-    select_metric: str | None = Field(default=None, description="metric by which the best evaluation is chosen; null: the task's own (mnli: matched and mismatched together)")
-    patience: int | None = Field(default=None, gt=0, description="evaluations without improvement after which training stops; null: never")
+    evaluations_per_epoch: int | None = Field(
+        default=None, gt=0,
+        description="null: the paper's rule, five an epoch and a third of that for rte, mrpc, cola, stsb",
+    )
+    evaluation_steps: int | None = Field(
+        default=None, gt=0,
+        description="optimizer steps between two evaluations, in place of evaluations_per_epoch",
+    )
+    select_metric: str | None = Field(
+        default=None,
+        description=(
+            "metric by which the best evaluation is chosen; null: the task's own (mnli: matched and mismatched "
+            "together)"
+        ),
+    )
+    patience: int | None = Field(
+        default=None, gt=0,
+        description="evaluations without improvement after which training stops; null: never",
+    )
     precision: Precision = Field(default="32", description="bf16: autocast where the hardware has it")
-    per_task: dict[str, dict[str, Any]] = Field(default={}, description="values of this block that differ on a task: {atis: {epochs: 12}}")
+    per_task: dict[str, dict[str, Any]] = Field(
+        default={},
+        description="values of this block that differ on a task: {atis: {epochs: 12}}",
+    )
 
 
 class Efficiency(Strict):
@@ -95,8 +159,17 @@ class Efficiency(Strict):
 class Robustness(Strict):
     """Evaluations of fine-tuned models on the reporting sets with noise in the texts, the same for every model."""
 
-    perturbations: tuple[Perturbation, ...] = Field(default=("swap", "delete", "insert", "keyboard", "case", "misspelling", "unseen"), min_length=1, description="adjacent characters swapped, one left out, one put in, one of a neighbouring key, another case, a common misspelling, a form that the pre-training corpora lack")
-    rates: tuple[Share, ...] = Field(default=(0.0, 0.05, 0.1, 0.2), min_length=1, description="shares of the words of a text that are changed; 0, the text as it is, is always evaluated")
+    perturbations: tuple[Perturbation, ...] = Field(
+        default=("swap", "delete", "insert", "keyboard", "case", "misspelling", "unseen"), min_length=1,
+        description=(
+            "adjacent characters swapped, one left out, one put in, one of a neighbouring key, another case, a common"
+            " misspelling, a form that the pre-training corpora lack"
+        ),
+    )
+    rates: tuple[Share, ...] = Field(
+        default=(0.0, 0.05, 0.1, 0.2), min_length=1,
+        description="shares of the words of a text that are changed; 0, the text as it is, is always evaluated",
+    )
     seed: int = Field(default=0, ge=0, description="of the words that are changed and of what becomes of them")
 
     @model_validator(mode="after")
@@ -118,7 +191,10 @@ class Robustness(Strict):
 class Tracking(Strict):
     """Watching runs. The database is the record; this never stops a run."""
 
-    wandb: Literal["off", "offline", "online"] = Field(default="off", description="Weights & Biases: off, files in the cache folder (.hashbench/wandb), or its server")
+    wandb: Literal["off", "offline", "online"] = Field(
+        default="off",
+        description="Weights & Biases: off, files in the cache folder (.hashbench/wandb), or its server",
+    )
     project: str = Field(default="hashbench", description="of Weights & Biases")
 
 
@@ -128,12 +204,33 @@ class ModelEntry(Strict):
     name: str = Field(min_length=1, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", description="unique in the experiment")
     like: str | None = Field(default=None, description="the named model that this one varies")
     use: str | None = Field(default=None, description="an embedding of your own: FILE.py:Class or package.module:Class")
-    tokenizer: str | dict[str, Any] | None = Field(default=None, description="words, bpe, wordpieces, characters, items, or a mapping: {kind, pattern, lowercase, bpe, vocab}")
-    coder: str | dict[str, Any] | None = Field(default=None, description="a coder's name, or a mapping of its arguments: {kind, num_buckets, bits, ...}")
+    tokenizer: str | dict[str, Any] | None = Field(
+        default=None,
+        description="words, bpe, wordpieces, characters, items, or a mapping: {kind, pattern, lowercase, bpe, vocab}",
+    )
+    coder: str | dict[str, Any] | None = Field(
+        default=None,
+        description="a coder's name, or a mapping of its arguments: {kind, num_buckets, bits, ...}",
+    )
     embedding: dict[str, Any] | None = Field(default=None, description="arguments of the embedding")
-    encoder: dict[str, Any] | None = Field(default=None, description="encoder values that differ from the size's: {layers, dropout, ...}; kind: another encoder (bert, canine, proformer)")
-    objective: str | dict[str, Any] | None = Field(default=None, description="mlm, shuffle_random, entities, none, or a mapping: {kind, shuffle_prob, random_prob, released}")
-    weights: str | None = Field(default=None, description="published weights to start from: a folder with config.json and model.safetensors or pytorch_model.bin, or a hub name; random: none in their place, which tables mark as from scratch")
+    encoder: dict[str, Any] | None = Field(
+        default=None,
+        description=(
+            "encoder values that differ from the size's: {layers, dropout, ...}; kind: another encoder (bert, canine,"
+            " proformer)"
+        ),
+    )
+    objective: str | dict[str, Any] | None = Field(
+        default=None,
+        description="mlm, shuffle_random, entities, none, or a mapping: {kind, shuffle_prob, random_prob, released}",
+    )
+    weights: str | None = Field(
+        default=None,
+        description=(
+            "published weights to start from: a folder with config.json and model.safetensors or pytorch_model.bin, "
+            "or a hub name; random: none in their place, which tables mark as from scratch"
+        ),
+    )
     pretrain: dict[str, Any] | None = Field(default=None, description="differences from the experiment's pretrain")
     finetune: dict[str, Any] | None = Field(default=None, description="differences from the experiment's finetune")
 
@@ -145,19 +242,38 @@ class ModelEntry(Strict):
 
 
 class ClaimEntry(Strict):
-    """A comparison of the user's own that `hashbench report claims` decides; the grammar is that of the papers' claims (claims.md)."""
+    """A comparison of the user's own that `hashbench report claims` decides; the grammar is that of \
+the papers' claims (claims.md)."""
 
     id: str = Field(min_length=1, description="unique among the claims; claims that differ in a last letter are folded")
-    kind: str = Field(description="greater, difference_at_least, ratio_at_least, equal_within, interaction, ordering or count")
-    left: str | int | float = Field(description="a model, a number, mean(a,b), min(a,b), max(a,b), or 'a - b' or 'a / b' of these; of an ordering a chain 'a > b ~ c'")
+    kind: str = Field(
+        description="greater, difference_at_least, ratio_at_least, equal_within, interaction, ordering or count",
+    )
+    left: str | int | float = Field(
+        description=(
+            "a model, a number, mean(a,b), min(a,b), max(a,b), or 'a - b' or 'a / b' of these; of an ordering a chain"
+            " 'a > b ~ c'"
+        ),
+    )
     right: str | int | float = Field(default="", description="what is compared with; empty for ordering and count")
-    column: str = Field(description="a task, average, a size or time (total_params, infer_ms), a column of a paper's table; mean(c,d), 'c - d', each(c,d)")
+    column: str = Field(
+        description=(
+            "a task, average, a size or time (total_params, infer_ms), a column of a paper's table; mean(c,d), 'c - "
+            "d', each(c,d)"
+        ),
+    )
     bound: float = Field(default=0.0, description="the claimed threshold in the unit")
-    expected: float | None = Field(default=None, description="the number that is claimed (count), or that was once measured")
+    expected: float | None = Field(
+        default=None,
+        description="the number that is claimed (count), or that was once measured",
+    )
     unit: str = Field(default="percent", description="percent, x, ms/sample, params, K, M, Mi, B, KB, MB")
     statement: str = Field(default="", description="the claim in words")
     needs: str = Field(default="", description="as in claims.md: seeds=3; corpus=one for both")
-    paper: str = Field(default="", description="whose names of models and columns are meant; empty: the experiment's own")
+    paper: str = Field(
+        default="",
+        description="whose names of models and columns are meant; empty: the experiment's own",
+    )
     section: str = Field(default="", description="where it is claimed")
     note: str = Field(default="", description="tags and words to print beside the verdict")
 
@@ -171,21 +287,54 @@ class ClaimEntry(Strict):
 class Experiment(Strict):
     """An experiment file."""
 
-    name: str = Field(min_length=1, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", description="under which hashbench report and status find it")
-    data: str | tuple[str, ...] = Field(default="hub", description="hub, builtin, a folder, or a list tried in order; nothing falls back to built-in by itself")
+    name: str = Field(
+        min_length=1, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",
+        description="under which hashbench report and status find it",
+    )
+    data: str | tuple[str, ...] = Field(
+        default="hub",
+        description="hub, builtin, a folder, or a list tried in order; nothing falls back to built-in by itself",
+    )
     encoder: EncoderSize = Field(default="base", description="size of the encoder; base is the papers'")
-    models: tuple[str | ModelEntry, ...] = Field(min_length=1, description="names, groups (hashformers), variations, own embeddings")
+    models: tuple[str | ModelEntry, ...] = Field(
+        min_length=1,
+        description="names, groups (hashformers), variations, own embeddings",
+    )
     baseline: str = Field(default="bert-mlm", description="the model that ratios refer to")
-    floors: tuple[Floor, ...] = Field(default=("majority", "bag-of-words", "popularity", "co-occurrence"), description="scores that a model must beat, in every table; the first two for texts, the others for page-link sets, popularity for phrases too")
-    tasks: str | tuple[str | TaskEntry, ...] = Field(default="glue", description="glue, entities, phrases, or a list of task names and own data sets")
-    seeds: tuple[Seed, ...] = Field(default=(0, 1, 2), min_length=1, description="of fine-tuning: weights of the head, dropout, order")
+    floors: tuple[Floor, ...] = Field(
+        default=("majority", "bag-of-words", "popularity", "co-occurrence"),
+        description=(
+            "scores that a model must beat, in every table; the first two for texts, the others for page-link sets, "
+            "popularity for phrases too"
+        ),
+    )
+    tasks: str | tuple[str | TaskEntry, ...] = Field(
+        default="glue",
+        description="glue, entities, phrases, or a list of task names and own data sets",
+    )
+    seeds: tuple[Seed, ...] = Field(
+        default=(0, 1, 2), min_length=1,
+        description="of fine-tuning: weights of the head, dropout, order",
+    )
     pretrain: Pretrain = Field(default=Pretrain(), description="for all models; an entry of models may differ")
     finetune: Finetune = Field(default=Finetune(), description="for all models; an entry of models may differ")
     entities: EntitiesBlock = Field(default=EntitiesBlock(), description="of page-link sets")
     phrases: PhrasesBlock = Field(default=PhrasesBlock(), description="of the task phrases: masked items of corpora")
-    efficiency: bool | Efficiency = Field(default=False, description="measure time and memory of each model in turn with the baseline; true, or a block of its values")
-    claims: str | tuple[ClaimEntry, ...] = Field(default=(), description="own claims to decide beside the papers': a list, or the path of a CSV in the form of claims.csv, relative to this file")
-    robustness: bool | Robustness = Field(default=False, description="evaluate the fine-tuned models on texts with seeded noise; true, or a block of its values")
+    efficiency: bool | Efficiency = Field(
+        default=False,
+        description="measure time and memory of each model in turn with the baseline; true, or a block of its values",
+    )
+    claims: str | tuple[ClaimEntry, ...] = Field(
+        default=(),
+        description=(
+            "own claims to decide beside the papers': a list, or the path of a CSV in the form of claims.csv, "
+            "relative to this file"
+        ),
+    )
+    robustness: bool | Robustness = Field(
+        default=False,
+        description="evaluate the fine-tuned models on texts with seeded noise; true, or a block of its values",
+    )
     tracking: Tracking = Field(default=Tracking(), description="watching runs from outside")
     executor: Literal["local"] = Field(default="local", description="where runs are carried out")
     workers: int = Field(default=1, gt=0, description="processes that run at the same time on this machine")
@@ -193,8 +342,14 @@ class Experiment(Strict):
     device: Literal["auto", "cpu", "cuda", "mps"] = Field(default="auto", description="auto: a GPU where there is one")
     devices: int = Field(default=1, gt=0, description="GPUs a run")
     retries: int = Field(default=1, ge=0, description="how often a failed run is tried again")
-    checkpoint_minutes: float = Field(default=5.0, gt=0, description="minutes between the checkpoints from which an interrupted run resumes; no effect on results")
-    keep_weights: Literal["pretrained", "best", "none"] = Field(default="pretrained", description="best: also those of every fine-tuning, 168 GB at the paper's scale")
+    checkpoint_minutes: float = Field(
+        default=5.0, gt=0,
+        description="minutes between the checkpoints from which an interrupted run resumes; no effect on results",
+    )
+    keep_weights: Literal["pretrained", "best", "none"] = Field(
+        default="pretrained",
+        description="best: also those of every fine-tuning, 168 GB at the paper's scale",
+    )
 
     @property
     def efficiency_block(self) -> Efficiency | None:
