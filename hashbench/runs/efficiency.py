@@ -11,7 +11,7 @@ from hashbench.efficiency.measure import Candidate, Setting, device_of, measure
 from hashbench.experiment.identity import device_block
 from hashbench.experiment.models import ResolvedModel
 from hashbench.experiment.resolved import ResolvedExperiment, task_block
-from hashbench.experiment.schema import Efficiency as Asked
+from hashbench.experiment.schema import Efficiency
 from hashbench.runs.base import Run, RunKind, Workplace
 from hashbench.runs.materials import Materials
 from hashbench.store.result import Result
@@ -22,7 +22,7 @@ OF_PRETRAINING, OF_FINETUNING = {"logits", "precision"}, {"max_length", "pad_to_
 TYPICAL_S = 60.0  # of a run of the example database
 
 
-class Efficiency(RunKind):
+class EfficiencyMeasurement(RunKind):
     """Each model of an experiment that asks for it, beside the baseline."""
 
     name = "efficiency"
@@ -54,7 +54,8 @@ class Efficiency(RunKind):
         model, baseline = (candidate(each, place.materials) for each in models)
         tasks = [place.materials.task_data(str(task["name"])) for task in run.spec["tasks"]]
         cache = place.materials.cache
-        setting = Setting(run.encoder, Asked.model_validate(run.spec["efficiency"]), device_of(machine.device), cache)
+        asked = Efficiency.model_validate(run.spec["efficiency"])
+        setting = Setting(run.encoder, asked, device_of(machine.device), cache)
         cache.mkdir(parents=True, exist_ok=True)
         with FileLock(cache / "measuring.lock"):  # two measurements at once would time each other
             return Result(metrics=measure(model, baseline, tasks, setting))
@@ -97,4 +98,4 @@ def candidate(model: ResolvedModel, materials: Materials) -> Candidate:
     )
 
 
-KIND = Efficiency()
+KIND = EfficiencyMeasurement()

@@ -33,7 +33,7 @@ OF_WORDS = {"max_documents", "first_chunk_only"}  # what of the corpora counts a
 TYPICAL_S = 30.0  # of a run of the example database
 
 
-class Robustness(RunKind):
+class RobustnessEvaluation(RunKind):
     """Each fine-tuning of an experiment that asks for it, once the fine-tuning is done."""
 
     name = "robustness"
@@ -188,4 +188,4 @@ def tokens_retained(pairs: Sequence[tuple[Sequence[str], Sequence[str]]]) -> flo
     return sum(shared) / len(shared)
 
 
-KIND = Robustness()
+KIND = RobustnessEvaluation()

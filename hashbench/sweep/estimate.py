@@ -13,7 +13,7 @@ from hashbench.store.status import done_ids, durations
 ROWS_OF_A_TASK = 10_000  # where nothing is known of a task
 
 
-class Estimate:
+class TimeEstimate:
     """Estimates for the runs of one sweep."""
 
     def __init__(

@@ -27,7 +27,7 @@ from hashbench.store.planning import RunRow, add_experiment, retry_failed
 from hashbench.store.queue import abandon, pending, running
 from hashbench.store.status import counts, done_ids, runs
 from hashbench.sweep.assignment import Assignment
-from hashbench.sweep.estimate import Estimate
+from hashbench.sweep.estimate import TimeEstimate
 from hashbench.sweep.events import RunEnded
 from hashbench.sweep.executors.registry import EXECUTORS
 from hashbench.sweep.plan import Plan, check_items, plan
@@ -125,7 +125,7 @@ def training_rows(origins: Mapping[str, Any]) -> dict[str, int]:
 
 def carry_out(work: Sweep, *, fail_fast: bool) -> int:
     """Both phases of a sweep: all but the timings by all workers, then the timings by one on a quiet machine."""
-    estimate = Estimate(work.store, work.plan.runs, work.workers, work.rows)
+    estimate = TimeEstimate(work.store, work.plan.runs, work.workers, work.rows)
     n_done = counts(work.store, work.experiment_id)["done"]
     progress = SweepProgress(len(work.assignment.runs), n_done, estimate.left)
     try:
@@ -272,7 +272,7 @@ def data_origins(planned: Plan) -> dict[str, Any]:
 def print_plan(planned: Plan, db: str, n_workers: int) -> None:
     """The runs in order, which of them are done, and how long the rest is likely to take."""
     store = open_store(db) if Path(db).exists() or "://" in db else None
-    estimate = Estimate(store, planned.runs, n_workers)
+    estimate = TimeEstimate(store, planned.runs, n_workers)
     for number, run in enumerate(planned.runs, 1):
         state = "done" if run.id in estimate.done else f"about {spoken(estimate.seconds(run))}"
         seed = "" if run.seed is None else f" seed {run.seed}"

@@ -15,7 +15,7 @@ from hashbench.objectives.entities import NO_LABEL, EntityHead
 from hashbench.objectives.item_search import ItemSearch
 from hashbench.tasks.item_batches import ItemData
 from hashbench.training.curves import Curves
-from hashbench.training.evaluated import EvaluatedModule, TrainedModel, fit_on_task
+from hashbench.training.evaluated import EvaluatedModule, TaskTraining, fit_on_task
 from hashbench.training.evaluation import Evaluation
 from hashbench.training.machine import Machine
 from hashbench.training.model import Model
@@ -24,7 +24,7 @@ from hashbench.training.recipe import pick_device, training_length
 TOP = 20  # items of a ranking where not all are ranked: the largest k of the paper's tables
 
 
-Trained = TrainedModel[EntityHead]
+Trained = TaskTraining[EntityHead]
 
 
 class EntityModule(EvaluatedModule):
@@ -175,7 +175,7 @@ def ranks_in(items: Tensor, targets: Tensor) -> Tensor:
 
 
 def in_order(collected: Sequence[tuple[np.ndarray, np.ndarray]], data: ItemData, split: str) -> np.ndarray:
-    """Outputs of all cases of a split in their order, with their pages: (n, 3 + m) int32."""
+    """SplitOutputs of all cases of a split in their order, with their pages: (n, 3 + m) int32."""
     cases = data.cases[split]
     ordered = np.zeros((len(cases), collected[0][1].shape[1]), np.int32)
     for rows, outputs in collected:
@@ -187,7 +187,7 @@ def in_order(collected: Sequence[tuple[np.ndarray, np.ndarray]], data: ItemData,
 def test_entities(
     trained: Trained, data: ItemData, search: ItemSearch, beams: Sequence[int], machine: Machine
 ) -> tuple[np.ndarray, dict[int, np.ndarray]]:
-    """Outputs of the test cases (n, 3 + m) int32, and their ranks (n,) under each beam width (0: not found)."""
+    """SplitOutputs of the test cases (n, 3 + m) int32, and their ranks (n,) under each beam width (0: not found)."""
     device = torch.device(pick_device(machine.device))
     model, head = trained.model.to(device).eval(), trained.head.to(device).eval()
     cases = data.cases["test"]

@@ -67,7 +67,7 @@ class EvaluatedModule(RecipeModule):
 
 
 @dataclass(frozen=True)
-class TrainedModel(Generic[HeadT]):
+class TaskTraining(Generic[HeadT]):
     """What a training on a task leaves behind. The embedding may be narrowed to the types of the task: see `widen`."""
 
     model: Model
@@ -96,7 +96,7 @@ def fit_on_task(
     model: Model,
     head: HeadT,
     task: Task,
-) -> TrainedModel[HeadT]:
+) -> TaskTraining[HeadT]:
     """Trains a module that holds `model` and `head`, evaluated at intervals and at its end."""
     recipe = module.recipe
     epochs = training_length(recipe, data.steps_per_epoch)[1]
@@ -106,7 +106,7 @@ def fit_on_task(
         trainer.validate(module, datamodule=data, verbose=False)  # the end of training always counts
     progress = module.progress
     assert progress.best is not None and progress.last is not None  # validated above at the latest
-    return TrainedModel(model, head, module.curves.points, progress.best, progress.last, trainer.global_step)
+    return TaskTraining(model, head, module.curves.points, progress.best, progress.last, trainer.global_step)
 
 
 def evaluation_interval(recipe: Finetune, task: Task, steps_per_epoch: int) -> int:

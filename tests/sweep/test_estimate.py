@@ -9,7 +9,7 @@ from hashbench.runs.base import Run
 from hashbench.runs.registry import kinds
 from hashbench.store.status import Duration
 from hashbench.sweep import estimate
-from hashbench.sweep.estimate import Estimate
+from hashbench.sweep.estimate import TimeEstimate
 
 ENCODER = {"encoder": {"kind": "bert", "size": "tiny"}}
 RECIPE = {"steps": 100, "batch_size": 32, "sequence_length": 128}
@@ -20,7 +20,7 @@ def a_run(kind: str, number: int, task: str | None = None) -> Run:
     return Run(id=f"{kind}{number}{task}", kind=kind, model=f"m{number}", encoder="tiny", spec=spec, task=task)
 
 
-def estimated(monkeypatch: pytest.MonkeyPatch, runs: list[Run], done: dict[str, float]) -> Estimate:
+def estimated(monkeypatch: pytest.MonkeyPatch, runs: list[Run], done: dict[str, float]) -> TimeEstimate:
     """An estimate where the runs in `done` took so many seconds."""
     by_id = {run.id: run for run in runs}
     seen = [
@@ -30,7 +30,7 @@ def estimated(monkeypatch: pytest.MonkeyPatch, runs: list[Run], done: dict[str, 
     monkeypatch.setattr(timing, "operations_per_second", lambda: 1e11)
     monkeypatch.setattr(estimate, "done_ids", lambda store, ids: set(done))
     monkeypatch.setattr(estimate, "durations", lambda store: seen)
-    return Estimate(object(), runs, 2, {"cola": 8_551, "sst2": 67_349})  # type: ignore[arg-type]
+    return TimeEstimate(object(), runs, 2, {"cola": 8_551, "sst2": 67_349})  # type: ignore[arg-type]
 
 
 def test_a_guess_is_the_arithmetic_of_training(monkeypatch):
