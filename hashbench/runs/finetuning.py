@@ -19,7 +19,7 @@ from hashbench.tasks.base import LocatedTask
 from hashbench.tasks.text import TaskData
 from hashbench.tasks.text_batches import FinetuningData
 from hashbench.training.curves import Point
-from hashbench.training.evaluation import SplitOutputs
+from hashbench.training.evaluation import OutputsBySplit
 from hashbench.training.finetuning import Finetuned, Job, finetune, report_once
 from hashbench.training.grid import best_learning_rate
 from hashbench.training.machine import Machine
@@ -185,7 +185,7 @@ def final_predictions(
     if data.test_splits:
         done.restore_best()
         best |= report_once(done, data, points, machine, model.finetune.precision)
-    evaluated: dict[Checkpoint, SplitOutputs] = {"best": best, "last": done.last.outputs}
+    evaluated: dict[Checkpoint, OutputsBySplit] = {"best": best, "last": done.last.outputs}
     return [
         stored_predictions(split, checkpoint, values, data.targets(split))
         for checkpoint, outputs in evaluated.items()

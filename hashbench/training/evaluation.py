@@ -14,7 +14,7 @@ from hashbench.metrics.registry import evaluate
 from hashbench.tasks.text_batches import FinetuningData
 from hashbench.training.curves import Curves
 
-SplitOutputs = dict[str, np.ndarray]  # split -> outputs of the head in the order of the rows (n, n_outputs) float32
+OutputsBySplit = dict[str, np.ndarray]  # split -> outputs of the head in the order of the rows (n, n_outputs) float32
 
 
 @dataclass
@@ -23,7 +23,7 @@ class Evaluation:
 
     step: int
     selection: float | None
-    outputs: SplitOutputs
+    outputs: OutputsBySplit
     weights: dict[str, Tensor] | None = None
 
 

@@ -17,7 +17,7 @@ from hashbench.tasks.text import TaskData, text_kind
 from hashbench.tasks.text_batches import FinetuningData
 from hashbench.training.curves import Curves, Point
 from hashbench.training.evaluated import EvaluatedModule, TaskTraining, fit_on_task
-from hashbench.training.evaluation import Evaluation, SplitOutputs, score_splits
+from hashbench.training.evaluation import Evaluation, OutputsBySplit, score_splits
 from hashbench.training.machine import Machine
 from hashbench.training.model import Model
 from hashbench.training.recipe import pick_device, precision_found, training_length
@@ -72,7 +72,7 @@ class FinetuningModule(EvaluatedModule):
         self.take_in(Evaluation(self.global_step, selection, outputs), keep_weights=self._keep_best_weights)
 
     def _gather(self, collected: list[tuple[np.ndarray, np.ndarray]], split: str) -> np.ndarray:
-        """SplitOutputs of all devices in the order of the rows (n, n_outputs); a row that came twice counts once."""
+        """OutputsBySplit of all devices in the order of the rows (n, n_outputs); a row that came twice counts once."""
         if self.trainer.world_size > 1:
             shares: list[Any] = [None] * self.trainer.world_size
             torch.distributed.all_gather_object(shares, collected)
@@ -128,8 +128,8 @@ def make_head_of(model: Model, data: TaskData, spec: ModelSpec) -> Classificatio
 
 def report_once(
     done: Finetuned, data: FinetuningData, points: list[Point], machine: Machine, precision: Precision = "32"
-) -> SplitOutputs:
-    """SplitOutputs on the splits that are only reported, with the weights as they stand; adds their scores."""
+) -> OutputsBySplit:
+    """OutputsBySplit on the splits that are only reported, with the weights as they stand; adds their scores."""
     outputs = outputs_on(done.model, done.head, data, machine, precision)
     for split, values in outputs.items():
         for name, score in evaluate(data.data.task.metrics, data.targets(split), values).items():
@@ -139,13 +139,13 @@ def report_once(
 
 def outputs_on(
     model: Model, head: ClassificationHead, data: FinetuningData, machine: Machine, precision: Precision = "32"
-) -> SplitOutputs:
-    """SplitOutputs of the model as it stands on every split that is only reported."""
+) -> OutputsBySplit:
+    """OutputsBySplit of the model as it stands on every split that is only reported."""
     device = torch.device(pick_device(machine.device))
     bf16 = precision_found(precision, machine.device) == "bf16"
     autocast = torch.autocast(device.type, torch.bfloat16, enabled=bf16)
     model, head = model.to(device).eval(), head.to(device).eval()
-    outputs: SplitOutputs = {}
+    outputs: OutputsBySplit = {}
     for split in data.test_splits:
         ordered = np.full((len(data.targets(split)), data.data.n_outputs), np.nan, np.float32)  # (n, n_outputs)
         for batch in data.evaluation_loader(split, whole=True):
