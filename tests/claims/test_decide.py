@@ -150,6 +150,7 @@ def test_repeated_timed_runs_decide_and_one_does_not(tmp_path: Path, n: int, out
     found = next(one for one in sections[0].decided if one.claim.id == "hashformers-10a")
     assert (found.outcome, found.shown.value) == (outcome, pytest.approx(2.5, abs=0.01))
     assert (ONE_RUN in found.marks) == (n == 1)
+    assert (found.shown.low is None, found.shown.high is None) == (n == 1, n == 1)  # one run has no interval
 
 
 def test_counts_need_no_run_and_are_exact(store: Store) -> None:

@@ -64,6 +64,7 @@ def test_the_number_is_the_id_without_its_letter() -> None:
         ({"kind": "ordering", "right": ""}, "is no chain; an ordering is written 'a > b ~ c'"),
         ({"kind": "count", "right": "", "unit": "K"}, "count needs the number that is claimed, in 'expected'"),
         ({"kind": "ratio_at_least"}, "a bound above 0 and the unit x"),
+        ({"kind": "ratio_at_least", "unit": "x", "bound": "0"}, "a bound above 0 and the unit x"),
         ({"left": "a / b", "right": "0.5"}, "its unit is x, not percent"),
         ({"bound": "0.5"}, "bound of 'greater' is 0"),
         ({"bound": "much"}, "bound 'much' is no number"),
