@@ -208,7 +208,7 @@ def _samples(evidence: Evidence, entry: Entry, task: str) -> list[Sample]:
 
 
 def matched_seeds(x: Sample, y: Sample) -> list[RunSeed]:
-    """The seeds that both sides have a score of; a floor stands against every seed."""
+    """The seeds that both sides have a score of; a trivial baseline stands against every seed."""
     ours, theirs = list(x.by_seed()), list(y.by_seed())
     if None in ours or None in theirs:
         return theirs if None in ours else ours
@@ -245,7 +245,7 @@ def _listed(seeds: dict[RunSeed, float]) -> str:
 
 
 def _seeds_of(sample: Sample, seeds: Sequence[RunSeed]) -> list[RunSeed]:
-    """The side's own names of matched seeds: a floor's run has none."""
+    """The side's own names of matched seeds: that of a trivial baseline has none."""
     return [None if None in sample.scores else seed for seed in seeds]
 
 

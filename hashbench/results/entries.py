@@ -18,7 +18,7 @@ class Entry:
     encoder: str
     # What tells it from other entries of the model, and whether it is from scratch; '' for neither
     settings: str
-    runs: tuple[MeasuredRun, ...]  # fine-tunings or floors
+    runs: tuple[MeasuredRun, ...]  # trainings on a task, or of a trivial baseline
 
     def of_task(self, task: str) -> list[MeasuredRun]:
         """Its runs of one task, finished or not."""

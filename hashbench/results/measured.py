@@ -56,7 +56,7 @@ class Measured:
     experiment: StoredExperiment
     checkpoint: str
     runs: tuple[MeasuredRun, ...]
-    entries: tuple[Entry, ...]  # in the experiment's order, floors last
+    entries: tuple[Entry, ...]  # in the experiment's order, trivial baselines last
     scores: dict[tuple[str, str], tuple[SeedScore, ...]]  # by (label, run id)
     # The same, metrics named 'rec@1 beam=10'
     perturbed: dict[tuple[str, str], tuple[SeedScore, ...]]
@@ -126,7 +126,7 @@ class Measured:
         return sum(entry.model == model for entry in self.entries) == 1
 
     def labels(self) -> set[str]:
-        """The labels of all models of the experiment, floors left out."""
+        """The labels of all models of the experiment, without trivial baselines."""
         return {run.model for run in self.runs if run.kind != "floor"}
 
 

@@ -25,7 +25,7 @@ from hashbench.store.engine import Store
 from hashbench.store.result import Checkpoint, Predictions
 from hashbench.store.status import predictions
 
-RunSeed = int | None  # None: a floor, which nothing random is in
+RunSeed = int | None  # None: a trivial baseline, in which nothing is random
 
 
 class Evidence:
@@ -100,7 +100,7 @@ class Sample:
     task: str
     metric: str
     split: str
-    scores: dict[RunSeed, SeedScore]  # of the finished runs; a floor's under None
+    scores: dict[RunSeed, SeedScore]  # of the finished runs; that of a trivial baseline under None
 
     def by_seed(self) -> dict[RunSeed, float]:
         """The stored score of every seed that has one, in its natural range."""

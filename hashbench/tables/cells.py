@@ -28,7 +28,7 @@ CENTRES: Mapping[str, Callable[[Sequence[float]], float]] = {"mean": statistics.
 
 def entry_row(entry: Entry, cells: dict[str, Cell]) -> Row:
     """The row of an experiment's own table."""
-    section = "Floors" if entry.kind == "floor" else "Models"
+    section = "Trivial baselines" if entry.kind == "floor" else "Models"
     return Row(entry.model, entry.model, cells, entry.kind, entry.encoder, section, entry.settings)
 
 
@@ -44,7 +44,7 @@ def score_cell(
         return replace(cell, reason=_why_no_score(entry, task, scores))
     cell = replace(cell, value=CENTRES[statistic](values), std=_deviation(values))
     if entry.kind == "floor":
-        cell = replace(cell, n=None, planned=None)  # nothing random in a floor
+        cell = replace(cell, n=None, planned=None)  # nothing random in a trivial baseline
     return _with_interval(cell, evidence if statistic == "mean" else None, entry, [scores])
 
 
@@ -149,7 +149,7 @@ def fact_cell(measured: Measured, entry: Entry, column: Column) -> Cell:
     fact = measured.fact(entry, column.fact or column.name)
     cell = Cell(group=entry.encoder)
     if fact is None or fact.value is None:
-        # A floor is not counted
+        # A trivial baseline is not counted
         return replace(cell, reason="" if entry.kind == "floor" else "not measured")
     value, high = column.factor * fact.value, fact.value_high
     if column.unit in SCALES:

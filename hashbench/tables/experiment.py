@@ -30,7 +30,7 @@ MINUTES = Column("run_minutes", "minutes", "minutes", "training", subtitle="minu
 def own_table(
     measured: Measured, paper: Paper, *, evidence: Evidence | None = None, all_metrics: bool = False
 ) -> Table:
-    """All models of the experiment, then the floors. `paper` gives the order and the spelling of known tasks.
+    """All models of the experiment, then trivial baselines. `paper` gives the order and the spelling of known tasks.
 
     Each task has a column of the metric that selects; `all_metrics`: one of every metric and split that is stored.
     """

@@ -34,7 +34,7 @@ def legend(table: Table, *, best: str) -> str:
     if table.published and any(cell.unavailable for cell in cells):
         parts.append(f"[{UNAVAILABLE}]: the paper's number is not available to us")
     if any(cell.best for cell in cells):
-        parts.append(f"{best}: best of the models, floors aside")
+        parts.append(f"{best}: best of the models, trivial baselines aside")
     if any(row.kind == "quoted" for row in table.rows):
         parts.append("brackets alone: quoted by the paper, not trained here")
     if any(cell.value is None for cell in ours):

@@ -15,7 +15,7 @@ from hashbench.tables.measures import CellMaker, data_cell
 from hashbench.tables.request import ReportSource, TableFile
 from hashbench.tables.table import Cell, Row, Table, mark_best
 
-FLOORS = "Floors"
+TRIVIAL = "Trivial baselines"
 OTHERS = "Also in this experiment"
 ANY_TASK = "*"
 ALONE = Variant(title="", metric="", key="")  # where each model has one row
@@ -120,7 +120,7 @@ def _readings(columns: Sequence[Column]) -> list[tuple[str, str, str]]:
 
 
 def _rows(printed: PrintedTable, views: Sequence[RowView]) -> list[Row]:
-    """All rows in the paper's order, then models that the paper has not, then the floors."""
+    """All rows in the paper's order, then models that the paper has not, then the trivial baselines."""
     rows: list[Row] = []
     placed: set[str] = set()
     layout, measured = printed.layout, views[0].maker.measured
@@ -142,7 +142,7 @@ def _rows(printed: PrintedTable, views: Sequence[RowView]) -> list[Row]:
         if layout.others and entry.kind == "model" and entry.model not in placed and _is_asked(entry, views):
             rows.extend(row for view in views for row in _entry_row(entry, Section(title=OTHERS), printed, view))
         elif layout.floors and entry.kind == "floor":
-            rows.extend(row for view in views for row in _entry_row(entry, Section(title=FLOORS), printed, view))
+            rows.extend(row for view in views for row in _entry_row(entry, Section(title=TRIVIAL), printed, view))
     return rows
 
 
@@ -171,9 +171,9 @@ def _model_rows(model: str, section: Section, printed: PrintedTable, views: Sequ
 
 
 def _entry_row(entry: Entry, section: Section, printed: PrintedTable, view: RowView) -> list[Row]:
-    """The row of an entry in one view. A floor has rows only where a metric of the view was stored for it."""
+    """The row of an entry in one view. A trivial baseline has one only where it has a metric of the view."""
     key = entry.model + view.variant.key
-    listed = section.printed and not section.ours and section.title not in (OTHERS, FLOORS)
+    listed = section.printed and not section.ours and section.title not in (OTHERS, TRIVIAL)
     cells: dict[str, Cell] = {}
     for column in view.columns:
         beside = printed.cell(key, column, listed=listed)

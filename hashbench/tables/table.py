@@ -43,7 +43,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """One row: a model under one set of settings, a floor, or a family of models."""
+    """One row: a model under one set of settings, a trivial baseline, or a family of models."""
 
     model: str
     title: str
@@ -110,8 +110,8 @@ def comparable(cell: Cell) -> float | None:
 def mark_best(rows: list[Row], columns: Sequence[Column]) -> list[Row]:
     """The same rows with the best measured value of each column marked.
 
-    Floors do not compete, cells of different groups are not compared, values that print alike are both best, and
-    where only one model was measured nothing is.
+    Trivial baselines do not compete, cells of different groups are not compared, values that print alike are both
+    best, and where only one model was measured nothing is.
     """
     marked = [dict(row.cells) for row in rows]
     for column in columns:
