@@ -59,7 +59,7 @@ def reader_of_model(name: str, data: Sequence[str] | None, note: Callable[[str],
     unfitted = model.spec.without_training()  # codes need no weights
     if not needs_corpus(unfitted):
         return fitted_reader(loaded, replace(model, spec=unfitted), sources)
-    corpora = [found.name for found in available(opened) if found.kind == "corpus"]
+    corpora = [entry.name for entry in available(opened) if entry.kind == "corpus"]
     if not corpora:
         raise InputError(
             f"--data {' '.join(sources)}: no corpus to fit the dictionary of '{name}' on; name a folder with corpora/"
@@ -89,13 +89,13 @@ def reader_of_run(db: str, prefix: str, label: str | None, data: Sequence[str] |
 def experiment_of(store: Store, run_id: str) -> tuple[Loaded, str, tuple[str, ...]]:
     """The experiment that a run belongs to, as the store keeps it, the run's label there, and the sources that its
     sweep had, none where that is not known."""
-    for found in experiments(store):
-        for row in runs(store, found.id):
+    for stored in experiments(store):
+        for row in runs(store, stored.id):
             if row.run_id == run_id:
-                values = {key: found.config[key] for key in Experiment.model_fields if key in found.config}
+                values = {key: stored.config[key] for key in Experiment.model_fields if key in stored.config}
                 experiment = Experiment.model_validate_json(json.dumps(values))
                 loaded = Loaded(experiment, Path.cwd() / "store.yaml", store.name, values)
-                known = found.config["provenance"] if "provenance" in found.config else {"sources": ()}
+                known = stored.config["provenance"] if "provenance" in stored.config else {"sources": ()}
                 return loaded, row.model, tuple(known["sources"] if "sources" in known else ())
     raise InputError(f"{store.name}: run {run_id[:8]} belongs to no experiment; name another")
 
@@ -136,5 +136,5 @@ def _numbers(reader: Reader, codes: np.ndarray) -> list[list[int]] | list[list[f
     if codewords is None:
         return [list[int]() for _ in codes]
     bits = torch.from_numpy(np.unpackbits(codes, axis=1)).float()  # (n, T)
-    found: list[list[int]] = codewords(bits).tolist()
-    return found
+    places: list[list[int]] = codewords(bits).tolist()
+    return places

@@ -70,8 +70,8 @@ def _config(run_id: str, size: str, model: ResolvedModel, reader: Reader, task: 
     config = Config(model.label, run_id, size, spec_values(spec, size, _rows(reader)), model.finetune.max_length)
     if task is None:
         return config
-    found = task.task
-    return replace(config, task=found.name, is_pair=found.is_pair, n_outputs=task.n_outputs, labels=task.label_names)
+    name, is_pair = task.task.name, task.task.is_pair
+    return replace(config, task=name, is_pair=is_pair, n_outputs=task.n_outputs, labels=task.label_names)
 
 
 def _rows(reader: Reader) -> int | None:
