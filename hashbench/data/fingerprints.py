@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from hashbench.atomic import atomic_write
 from hashbench.errors import InputError
 
 BLOCK = 1 << 20  # bytes read at a time
@@ -76,7 +77,5 @@ def read_json(path: Path) -> object:
 
 def write_json(path: Path, value: object) -> None:
     """Write a JSON file so that a reader sees the old one or the new one, never a part."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    partial.write_text(json.dumps(value, indent=1, ensure_ascii=False), "utf-8")
-    os.replace(partial, path)
+    with atomic_write(path) as part:
+        part.write_text(json.dumps(value, indent=1, ensure_ascii=False), "utf-8")
