@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 DONE, SOME_FAILED = 0, 1
 
 
-class Places(StrEnum):
+class ExecutorName(StrEnum):
     """Where runs are carried out."""
 
     local = "local"
@@ -28,7 +28,9 @@ def sweep(
     data: Data = None,
     db: Database = DEFAULT_DB,
     workers: Annotated[int | None, typer.Option(min=1, help="Runs at the same time; overrides the file's.")] = None,
-    executor: Annotated[Places | None, typer.Option(help="Where runs are carried out; overrides the file's.")] = None,
+    executor: Annotated[
+        ExecutorName | None, typer.Option(help="Where runs are carried out; overrides the file's.")
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the runs, their order and estimated time.")] = False,
     fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Stop at the first failed run.")] = False,
     export_wandb: Annotated[

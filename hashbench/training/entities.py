@@ -175,7 +175,7 @@ def ranks_in(items: Tensor, targets: Tensor) -> Tensor:
 
 
 def in_order(collected: Sequence[tuple[np.ndarray, np.ndarray]], data: ItemData, split: str) -> np.ndarray:
-    """OutputsBySplit of all cases of a split in their order, with their pages: (n, 3 + m) int32."""
+    """Outputs of all cases of a split in their order, with their pages: (n, 3 + m) int32."""
     cases = data.cases[split]
     ordered = np.zeros((len(cases), collected[0][1].shape[1]), np.int32)
     for rows, outputs in collected:
@@ -187,7 +187,7 @@ def in_order(collected: Sequence[tuple[np.ndarray, np.ndarray]], data: ItemData,
 def test_entities(
     trained: Trained, data: ItemData, search: ItemSearch, beams: Sequence[int], machine: Machine
 ) -> tuple[np.ndarray, dict[int, np.ndarray]]:
-    """OutputsBySplit of the test cases (n, 3 + m) int32, and their ranks (n,) under each beam width (0: not found)."""
+    """Outputs of the test cases (n, 3 + m) int32, and their ranks (n,) under each beam width (0: not found)."""
     device = torch.device(pick_device(machine.device))
     model, head = trained.model.to(device).eval(), trained.head.to(device).eval()
     cases = data.cases["test"]

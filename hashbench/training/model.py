@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from hashbench.atomic import atomic_write
 from hashbench.embeddings.base import Batch, Embedding, ModelSpec, Published
 from hashbench.embeddings.registry import build_embedding
 from hashbench.encoders.base import Encoder, EncoderConfig
@@ -79,10 +79,8 @@ def build_model(
 
 def save_weights(module: nn.Module, path: Path) -> None:
     """Writes a module's weights as safetensors, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    half = path.with_name(f"{path.name}.{os.getpid()}.part")
-    save_file({name: tensor.detach().cpu().contiguous() for name, tensor in module.state_dict().items()}, half)
-    half.replace(path)
+    with atomic_write(path) as part:
+        save_file({name: tensor.detach().cpu().contiguous() for name, tensor in module.state_dict().items()}, part)
 
 
 def load_weights(module: nn.Module, path: Path) -> None:
