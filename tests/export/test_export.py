@@ -181,7 +181,7 @@ def test_an_unfinished_run_is_not_exported(here, tmp_path, capsys) -> None:
 
 def test_weights_that_were_not_kept(here, tmp_path, capsys) -> None:
     run_id, connection = run_of("finetune", "uno-eelbert", "rte"), copied(tmp_path / "bare.db")
-    connection.execute("DELETE FROM artifact WHERE run_id = ?", (run_id,))
+    connection.execute("DELETE FROM artifact WHERE attempt_id IN (SELECT id FROM attempt WHERE run_id = ?)", (run_id,))
     connection.commit()
     connection.close()
     arguments = ("export", "--run", run_id[:10], "--db", str(tmp_path / "bare.db"), str(tmp_path / "out"))
