@@ -15,7 +15,8 @@ from hashbench.embeddings.base import Batch, Template
 from hashbench.text.types import TokenizedTexts
 
 POOL_BATCHES = 50  # batches that are sorted by length together; more pad less and mix less
-MIN_POOLS = 8  # a small data set has smaller pools, so that its batches are not the same in every epoch
+# A small data set has smaller pools, so that its batches are not the same in every epoch
+MIN_POOLS = 8
 ORDER = 1  # stream of random numbers
 
 
@@ -25,7 +26,8 @@ class Rows:
 
     ids: np.ndarray  # (total,) int32
     offsets: np.ndarray  # (n + 1,) int64
-    second: np.ndarray | None = None  # (n,) int64: where in a row segment 1 begins, None where there is one segment
+    # (n,) int64: where in a row segment 1 begins, None where there is one segment
+    second: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -57,7 +59,8 @@ def encode_rows(columns: Sequence[TokenizedTexts], template: Template, max_lengt
     budget = max_length - sum(part not in texts for part in form)
     kept = dict(zip(texts, truncated([np.diff(c.offsets) for c in texts.values()], budget, template), strict=True))
     n = len(columns[0])
-    widths = np.stack([kept[part] if part in texts else np.ones(n, np.int64) for part in form])  # (parts, n)
+    # (parts, n)
+    widths = np.stack([kept[part] if part in texts else np.ones(n, np.int64) for part in form])
     offsets = np.zeros(n + 1, np.int64)
     np.cumsum(widths.sum(axis=0), out=offsets[1:])
     begins = offsets[:-1] + np.cumsum(widths, axis=0) - widths  # (parts, n): where each part begins
@@ -92,7 +95,7 @@ def truncated(lengths: Sequence[np.ndarray], budget: int, template: Template) ->
 
 
 def ranges(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """The numbers start, ..., start + length - 1 of each pair, laid end to end.
+    """The numbers start, ..., start + length - 1 of each pair, laid end to end: (n,) and (n,) -> (total,).
 
     >>> ranges(np.array([5, 1]), np.array([2, 3])).tolist()
     [5, 6, 1, 2, 3]
@@ -114,11 +117,12 @@ def pad_id(template: Template) -> int:
 def epoch_batches(
     lengths: np.ndarray, batch_size: int, *, seed: int, epoch: int, bucketed: bool = True
 ) -> list[np.ndarray]:
-    """Row numbers of each batch of an epoch: a function of (seed, epoch) and the lengths (n,) alone.
+    """Row numbers (B,) of each batch of an epoch: a function of (seed, epoch) and the lengths (n,) alone.
 
     Bucketed: rows are shuffled, sorted by length within pools of about 50 batches, cut, and the batches are shuffled.
     """
-    random = np.random.RandomState([seed, epoch, ORDER])  # NumPy keeps this stream the same in all versions
+    # NumPy keeps this stream the same in all versions
+    random = np.random.RandomState([seed, epoch, ORDER])
     order = random.permutation(len(lengths))
     n_batches = count_batches(len(lengths), batch_size)
     if bucketed:
@@ -140,12 +144,15 @@ def count_batches(n_rows: int, batch_size: int, world_size: int = 1) -> int:
 
 
 def share(batches: Sequence[np.ndarray], rank: int, world_size: int) -> list[np.ndarray]:
-    """What one process of several takes of each batch; every process gets the same number of batches."""
+    """What one process of several takes of each batch; every process gets the same number of batches.
+
+    A batch is (B,) row numbers, and a share of it is (S,) of them.
+    """
     return [batch[rank::world_size] for batch in batches if len(batch) >= world_size]
 
 
 def evaluation_batches(lengths: np.ndarray, batch_size: int, rank: int = 0, world_size: int = 1) -> list[np.ndarray]:
-    """Row numbers of each batch of an evaluation, by length, so that nearly nothing is padded.
+    """Row numbers (B,) of each batch of an evaluation, by the lengths (n,), so that nearly nothing is padded.
 
     Every process gets the same number of batches; where rows are too few one repeats the first of the batch, so
     predictions are put in place by row id.

@@ -24,10 +24,13 @@ from hashbench.text.types import Interner, TypeTable
 FORMAT = 1  # of a prepared corpus; a change makes all of them anew
 CHUNK_CHARACTERS = 4_000_000  # read, tokenized and written at a time
 BLOCK_IDS = 1 << 24  # ids mapped at a time
-BPE_TRAINING_CHARACTERS = 500_000_000  # that a BPE is trained on, of all corpora together; more changes few merges
-ARTICLE_END = ("See also", "References", "Category")  # released HashFormers code: an article ends at the first of them
+# That a BPE is trained on, of all corpora together; more changes few merges
+BPE_TRAINING_CHARACTERS = 500_000_000
+# Released HashFormers code: an article ends at the first of them
+ARTICLE_END = ("See also", "References", "Category")
 IDS, DOCUMENTS, MANIFEST = "ids.int32", "documents.npy", "manifest.json"
-SHORTEST_ARTICLE = 2  # tokens; shorter ones are left out where an article gives one sequence (released code)
+# Tokens; shorter ones are left out where an article gives one sequence (released code)
+SHORTEST_ARTICLE = 2
 
 
 class CorpusPart(TypedDict):
@@ -131,17 +134,17 @@ def prepare(
     Raises:
         InputError: a corpus that no source has, or one without a token.
     """
-    found = [locate_corpus(name, sources) for name in corpora]
+    located = [locate_corpus(name, sources) for name in corpora]
     recipe = _recipe(tokenizer, vocabulary_size)
     key = digest(
         "corpus",
         str(FORMAT),
-        *(source.fingerprint for source in found),
+        *(source.fingerprint for source in located),
         json.dumps(recipe, sort_keys=True),
         json.dumps([max_documents, first_chunk_only]),
     )
     told = progress or (lambda text: None)
-    making = _Making(found, tokenizer, vocabulary_size, max_documents, first_chunk_only, told)
+    making = _Making(located, tokenizer, vocabulary_size, max_documents, first_chunk_only, told)
     place = make_once((folder or cache_folder() / "corpora") / key, lambda partial: making.build(partial, key))
     return Corpus.load(place, tokenizer)
 
@@ -187,7 +190,7 @@ class _Making:
         write_json(folder / MANIFEST, manifest)
 
     def _write(self, source: CorpusSource, interner: Interner, file: BinaryIO, lengths: list[np.ndarray]) -> CorpusPart:
-        """Append a corpus to `file` as provisional ids, and the lengths of its documents to `lengths`."""
+        """Append a corpus to `file` as provisional ids, and to `lengths` those of its documents, (n,) of each chunk."""
         n_documents = n_characters = n_tokens = 0
         for texts in _chunks(self._documents(source)):
             tokenized = interner.add(texts)
@@ -266,7 +269,7 @@ def _chunks(texts: Iterator[str]) -> Iterator[list[str]]:
 
 
 def _remap_file(path: Path, remap: np.ndarray) -> str:
-    """Turn provisional ids in a file into final ones, in place; SHA-256 (hex) of the result."""
+    """Turn provisional ids in a file into final ones by `remap` (n,), in place; SHA-256 (hex) of the result."""
     checksum = hashlib.sha256()
     ids = np.memmap(path, dtype=np.int32, mode="r+")
     for start in range(0, len(ids), BLOCK_IDS):
@@ -278,11 +281,13 @@ def _remap_file(path: Path, remap: np.ndarray) -> str:
 
 
 def _packed(start: int, end: int, body: int) -> tuple[np.ndarray, np.ndarray]:
+    """Begins and ends (n,) int64 of pieces of `body` tokens from `start` to `end`; the last may be shorter."""
     starts = np.arange(start, end, body, dtype=np.int64)
     return starts, np.minimum(starts + body, end)
 
 
 def _first_chunks(bounds: np.ndarray, body: int) -> tuple[np.ndarray, np.ndarray]:
+    """Begins and ends (n,) int64 of the first `body` tokens of each long enough article; `bounds` (articles + 1,)."""
     starts, ends = bounds[:-1], np.minimum(bounds[:-1] + body, bounds[1:])
     long_enough = ends - starts >= SHORTEST_ARTICLE
     return starts[long_enough], ends[long_enough]

@@ -25,7 +25,8 @@ from hashbench.embeddings.base import Batch, Template
 from hashbench.objectives.base import NO_LABEL
 from hashbench.objectives.registry import objectives
 
-EVALUATION_BATCHES = 4  # an evaluation batch holds as many training batches: it keeps nothing for a backward pass
+# An evaluation batch holds as many training batches: it keeps nothing for a backward pass
+EVALUATION_BATCHES = 4
 
 
 class SharedData(LightningDataModule):
@@ -72,13 +73,15 @@ class PretrainingData(SharedData):
         self.corpus, self.codes = corpus, codes
         self.batch_size, self.seed, self.prefetch = batch_size, seed, prefetch
         self._objective = objectives()[objective]
-        self._output_rows = codes if outputs is None else outputs.encode_types(corpus.types)  # (n_types, 1)
+        # (n_types, 1)
+        self._output_rows = codes if outputs is None else outputs.encode_types(corpus.types)
         self._arguments = dict(objective_args or {})
         place = template.single.index("A")
         before, after = template.single[:place], template.single[place + 1 :]
         self._frame = [[special_id(template, name) for name in side] for side in (before, after)]
         self._template = template
-        self._ids = np.asarray(corpus.ids)  # the same memory without the cost of a memmap's every slice
+        # The same memory without the cost of a memmap's every slice
+        self._ids = np.asarray(corpus.ids)
         self.starts, self.ends = corpus.rows(sequence_length, len(before) + len(after))
 
     @property
@@ -101,6 +104,7 @@ class PretrainingData(SharedData):
         return self._maker()(rows, 0)
 
     def _plan(self, epoch: int) -> list[np.ndarray]:
+        """Row numbers (B,) of this process in each batch of an epoch."""
         lengths = self.ends - self.starts
         # Packed rows are all of one length, and then sorting them would change nothing.
         even = self.n_rows > 1 and bool((lengths[:-1] == lengths[0]).all())
@@ -120,7 +124,7 @@ class PretrainingData(SharedData):
         return make
 
     def with_specials(self, rows: np.ndarray) -> np.ndarray:
-        """Sequences with their special tokens, padded, before any corruption: ids (B, L) int32."""
+        """Sequences (B,) with their special tokens, padded, before any corruption: ids (B, L) int32."""
         before, after = self._frame
         lengths = self.ends[rows] - self.starts[rows]
         longest, multiple = len(before) + int(lengths.max()) + len(after), self._template.pad_multiple
@@ -137,6 +141,6 @@ class PretrainingData(SharedData):
         if not self._objective.label_types:
             return labels.astype(np.int64)
         labelled = labels != NO_LABEL
-        found = np.full(labels.shape, NO_LABEL, np.int64)
-        found[labelled] = output_rows[labels[labelled], 0]
-        return found
+        rows = np.full(labels.shape, NO_LABEL, np.int64)
+        rows[labelled] = output_rows[labels[labelled], 0]
+        return rows

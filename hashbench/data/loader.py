@@ -31,8 +31,8 @@ class BatchLoader:
     def __iter__(self) -> Iterator[Batch]:
         epoch, first = self.epoch, self.position
         batches = self._plan(epoch)
-        made = made_ahead(batches[first:], epoch, self._make, self._prefetch)
-        for position, batch in enumerate(made, start=first + 1):
+        ahead = made_ahead(batches[first:], epoch, self._make, self._prefetch)
+        for position, batch in enumerate(ahead, start=first + 1):
             # Before the yield: nobody asks a sized loader for what follows its last batch, so code behind the last
             # yield never runs.
             self.epoch, self.position = (epoch + 1, 0) if position == len(batches) else (epoch, position)
@@ -51,6 +51,7 @@ class EvaluationLoader:
     """Batches in one fixed order, from the first on at every iteration."""
 
     def __init__(self, batches: Sequence[np.ndarray], make: Make, prefetch: int = 2) -> None:
+        """`batches`: row numbers (B,) of each."""
         self._batches, self._make, self._prefetch = batches, make, prefetch
 
     def __len__(self) -> int:
@@ -61,7 +62,7 @@ class EvaluationLoader:
 
 
 def made_ahead(batches: Sequence[np.ndarray], epoch: int, make: Make, prefetch: int) -> Iterator[Batch]:
-    """The batches in order, up to `prefetch` of them made ahead in a thread; 0: made when asked for."""
+    """The batches of row numbers (B,) in order, up to `prefetch` made ahead in a thread; 0: made when asked for."""
     if prefetch == 0:
         yield from (make(rows, epoch) for rows in batches)
         return
@@ -71,13 +72,14 @@ def made_ahead(batches: Sequence[np.ndarray], epoch: int, make: Make, prefetch: 
     thread.start()
     try:
         for _ in batches:
-            made = ready.get()
-            if isinstance(made, BaseException):
-                raise made
-            yield made
+            batch = ready.get()
+            if isinstance(batch, BaseException):
+                raise batch
+            yield batch
     finally:
         stopped.set()
-        while not ready.empty():  # makes room for the batch that the thread may hold, so that it ends
+        # Makes room for the batch that the thread may hold, so that it ends
+        while not ready.empty():
             ready.get_nowait()
 
 
@@ -88,6 +90,7 @@ def _produce(
     ready: queue.Queue[Batch | BaseException],
     stopped: threading.Event,
 ) -> None:
+    """Makes the batches of row numbers (B,) for `ready`, until all are made or `stopped` is set."""
     try:
         for rows in batches:
             if stopped.is_set():

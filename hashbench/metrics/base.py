@@ -37,7 +37,8 @@ class DrawScorer:
 
     n_units: int  # what is drawn: examples, or groups of them
     cells: int  # counts in a block of draws
-    scores: Callable[[np.ndarray], np.ndarray]  # counts (draws, n_units) -> (runs, draws), NaN where undefined
+    # Counts (draws, n_units) -> (runs, draws), NaN where undefined
+    scores: Callable[[np.ndarray], np.ndarray]
 
 
 class Metric(ABC):
@@ -54,7 +55,10 @@ class Metric(ABC):
     def scorer(
         self, targets: np.ndarray, outputs: Sequence[np.ndarray], units: np.ndarray | None = None
     ) -> DrawScorer:
-        """The metric of each run's outputs, for draws of examples, or of `units` (n,) with all their examples."""
+        """The metric of each run's outputs, for draws of examples, or of `units` (n,) with all their examples.
+
+        Targets (n,), and outputs of each run (n,), (n, C) or (n, 3 + m).
+        """
 
     def refuses(self, n_classes: int) -> str:
         """Why it cannot score a task with so many classes; empty where it can."""
@@ -77,7 +81,7 @@ class SummedMetric(Metric):
 
     @abstractmethod
     def columns(self, targets: np.ndarray, outputs: np.ndarray) -> np.ndarray:
-        """What is summed of each example: targets (n,), outputs of a run -> (n, c)."""
+        """What is summed of each example: targets (n,), outputs of a run (n,), (n, C) or (n, 3 + m) -> (n, c)."""
 
     @abstractmethod
     def of_sums(self, n: np.ndarray, sums: np.ndarray) -> np.ndarray:
@@ -86,6 +90,7 @@ class SummedMetric(Metric):
     def scorer(
         self, targets: np.ndarray, outputs: Sequence[np.ndarray], units: np.ndarray | None = None
     ) -> DrawScorer:
+        """Targets (n,), each run's outputs (n,), (n, C) or (n, 3 + m), `units` (n,). One product a block of draws."""
         columns = [self.columns(targets, each) for each in outputs]
         table = np.column_stack([np.ones(len(targets)), *columns])  # (n, 1 + c of all runs)
         if units is not None:
@@ -95,7 +100,9 @@ class SummedMetric(Metric):
         ends = np.cumsum([1, *(each.shape[1] for each in columns)])
 
         def scores(counts: np.ndarray) -> np.ndarray:
-            sums = (counts.astype(table.dtype) @ table).astype(np.float64)  # (draws, 1 + c of all runs)
+            """Counts (draws, n_units) -> scores (runs, draws)."""
+            # (draws, 1 + c of all runs)
+            sums = (counts.astype(table.dtype) @ table).astype(np.float64)
             runs = range(len(outputs))
             return np.stack([self.of_sums(sums[:, 0], sums[:, ends[run] : ends[run + 1]]) for run in runs])
 

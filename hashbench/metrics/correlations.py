@@ -10,7 +10,8 @@ from hashbench.metrics.base import DrawScorer, Metric, SummedMetric, UndefinedSc
 from hashbench.metrics.ranks import Ranked, drawn_spearman
 
 CONSTANT = 1e-12  # share of a sum of squares that is rounding alone
-RANK_CELLS = 60_000  # counts in a block: ranks take a dozen passes over it, and it then stays in the cache
+# Counts in a block: ranks take a dozen passes over it, and it then stays in the cache
+RANK_CELLS = 60_000
 
 
 class Pearson(SummedMetric):
@@ -24,16 +25,21 @@ class Pearson(SummedMetric):
     outputs = "values"
 
     def score(self, targets: np.ndarray, outputs: np.ndarray) -> float:
+        """The score of targets (n,) and values (n,); raises UndefinedScore where a side is constant."""
         from scipy import stats
 
         return float(stats.pearsonr(*_varying(targets, outputs)).statistic)
 
     def columns(self, targets: np.ndarray, outputs: np.ndarray) -> np.ndarray:
-        """Both sides with mean 0 and deviation 1, so that differences of sums keep their digits; products: (n, 5)."""
+        """Both sides with mean 0 and deviation 1, so that differences of sums keep their digits; products.
+
+        Targets (n,) and values (n,) -> (n, 5).
+        """
         x, y = _standard(targets), _standard(outputs.reshape(len(targets)))
         return np.stack([x, y, x * y, x * x, y * y], axis=1)
 
     def of_sums(self, n: np.ndarray, sums: np.ndarray) -> np.ndarray:
+        """Examples (draws,) and sums (draws, 5) -> scores (draws,), NaN where a side is constant."""
         x, y, xy, xx, yy = sums.T
         spread_x, spread_y = xx - x * x / n, yy - y * y / n
         varies = (spread_x > CONSTANT * xx) & (spread_y > CONSTANT * yy)
@@ -52,6 +58,7 @@ class Spearman(Metric):
     outputs = "values"
 
     def score(self, targets: np.ndarray, outputs: np.ndarray) -> float:
+        """The score of targets (n,) and values (n,); raises UndefinedScore where a side is constant."""
         from scipy import stats
 
         return float(stats.spearmanr(*_varying(targets, outputs)).statistic)
@@ -59,7 +66,7 @@ class Spearman(Metric):
     def scorer(
         self, targets: np.ndarray, outputs: Sequence[np.ndarray], units: np.ndarray | None = None
     ) -> DrawScorer:
-        """Ranks are taken anew in every draw. Raises ValueError for units."""
+        """Targets (n,) and each run's values (n,); ranks are taken anew in every draw. Raises ValueError for units."""
         if units is not None:
             raise ValueError("spearman is not drawn by units")
         real, ours = Ranked.of(targets), [Ranked.of(each.reshape(len(targets))) for each in outputs]
@@ -67,7 +74,7 @@ class Spearman(Metric):
 
 
 def _varying(targets: np.ndarray, outputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Both sides as float64 (n,), neither of them constant."""
+    """Both sides, (n,) and (n,), as float64 (n,), neither of them constant."""
     sides = {"targets": np.asarray(targets, np.float64), "predictions": np.asarray(outputs, np.float64).reshape(-1)}
     for name, values in sides.items():
         if len(values) < 2 or (values == values[0]).all():

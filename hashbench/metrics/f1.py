@@ -18,17 +18,21 @@ class MacroF1(SummedMetric):
     outputs = "classes"
 
     def score(self, targets: np.ndarray, outputs: np.ndarray) -> float:
+        """The score of targets (n,) and class ids (n,) or logits (n, C)."""
         from sklearn.metrics import f1_score
 
         return float(f1_score(targets, predicted_classes(outputs), average="macro", zero_division=0.0))
 
     def columns(self, targets: np.ndarray, outputs: np.ndarray) -> np.ndarray:
-        """Hits of each class, then its occurrences among targets and predictions together: (n, 2 k)."""
+        """Hits of each class, then its occurrences among targets and predictions together.
+
+        Targets (n,) and outputs (n,) or (n, C) -> (n, 2 k).
+        """
         predicted = predicted_classes(outputs)
         return _class_columns(targets, predicted, np.union1d(targets, predicted))
 
     def of_sums(self, n: np.ndarray, sums: np.ndarray) -> np.ndarray:
-        """Mean F1 of the classes that occur in a draw, NaN where none does."""
+        """Mean F1 of the classes that occur in a draw, NaN where none does: (draws,), (draws, 2 k) -> (draws,)."""
         hits, both = np.split(sums, 2, axis=1)  # (draws, k) each
         occurs = both > 0
         scores = np.divide(2 * hits, both, out=np.zeros(both.shape), where=occurs)
@@ -46,6 +50,7 @@ class F1(MacroF1):
     name = "f1"
 
     def score(self, targets: np.ndarray, outputs: np.ndarray) -> float:
+        """The score of targets (n,) and class ids (n,) or logits (n, C)."""
         from sklearn.metrics import f1_score
 
         predicted = predicted_classes(outputs)
@@ -57,7 +62,10 @@ class F1(MacroF1):
         return "" if n_classes == 2 else f"f1 needs two classes, here are {n_classes}; use metric f1_macro"
 
     def columns(self, targets: np.ndarray, outputs: np.ndarray) -> np.ndarray:
-        """Hits of class 1, then its occurrences among targets and predictions together: (n, 2)."""
+        """Hits of class 1, then its occurrences among targets and predictions together.
+
+        Targets (n,) and outputs (n,) or (n, C) -> (n, 2).
+        """
         return _class_columns(targets, predicted_classes(outputs), np.array([1]))
 
 

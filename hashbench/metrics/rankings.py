@@ -16,7 +16,8 @@ from hashbench.metrics.base import SummedMetric
 PAGE, RANK, CERTIFIED, TOKENS = range(4)
 RECALLS = (1, 10, 20)  # of the paper's tables
 DECILES = 10
-DECILE = " tenth="  # what a metric's name ends in where only cases of one decile count; stored with this word
+# What a metric's name ends in where only cases of one decile count; stored with this word
+DECILE = " tenth="
 
 
 class RankingMetric(SummedMetric):
@@ -35,18 +36,20 @@ class RankingMetric(SummedMetric):
         """The value of each case: (n, 3 + m) -> (n,)."""
 
     def score(self, targets: np.ndarray, outputs: np.ndarray) -> float:
+        """The mean over the cases that count: targets (n,), outputs (n, 3 + m)."""
         return float(self.of_cases(outputs)[self._counted(targets)].mean())
 
     def columns(self, targets: np.ndarray, outputs: np.ndarray) -> np.ndarray:
-        """The values of the cases that count, and whether they do: (n, 2)."""
+        """The values of the cases that count, and whether they do: (n,), (n, 3 + m) -> (n, 2)."""
         counted = self._counted(targets)
         return np.stack([np.where(counted, self.of_cases(outputs), 0.0), counted], axis=1)
 
     def of_sums(self, n: np.ndarray, sums: np.ndarray) -> np.ndarray:
+        """Cases (draws,) and sums (draws, 2) -> scores (draws,), NaN where no case counts."""
         return np.divide(sums[:, 0], sums[:, 1], out=np.full(len(n), np.nan), where=sums[:, 1] > 0)
 
     def _counted(self, targets: np.ndarray) -> np.ndarray:
-        """Which cases count (n,) bool."""
+        """Which cases count: targets (n,) -> (n,) bool."""
         return np.ones(len(targets), bool) if self.decile is None else deciles(targets) == self.decile - 1
 
 
@@ -64,6 +67,7 @@ class Recall(RankingMetric):
         self.k, self.name = k, f"rec@{k}"
 
     def of_cases(self, outputs: np.ndarray) -> np.ndarray:
+        """1 where the right item is among the first k: (n, 3 + m) -> (n,)."""
         return recall_at(self.k, outputs[:, RANK])
 
 
@@ -74,6 +78,7 @@ class ReciprocalRank(RankingMetric):
     by_decile = True
 
     def of_cases(self, outputs: np.ndarray) -> np.ndarray:
+        """1 / rank, 0 beyond the ranking: (n, 3 + m) -> (n,)."""
         ranks = outputs[:, RANK]
         return np.where(ranks > 0, 1.0 / np.maximum(ranks, 1), 0.0)
 
@@ -85,6 +90,7 @@ class TokenRecall(RankingMetric):
     trained_only = True
 
     def of_cases(self, outputs: np.ndarray) -> np.ndarray:
+        """Share of a case's right buckets: (n, 3 + m) -> (n,)."""
         return outputs[:, TOKENS:].mean(axis=1)
 
 
@@ -95,6 +101,7 @@ class Certified(RankingMetric):
     trained_only = True
 
     def of_cases(self, outputs: np.ndarray) -> np.ndarray:
+        """1 where the ranking was certified: (n, 3 + m) -> (n,)."""
         return outputs[:, CERTIFIED].astype(np.float64)
 
 

@@ -47,22 +47,26 @@ def drawn_spearman(counts: np.ndarray, real: Ranked, ours: Sequence[Ranked]) -> 
     n = weights[:, 0].sum()
     ranks, square = _ranks(real.sums(weights), n)
     centred = weights * ranks[real.group]  # (n, draws); sums to 0 over the examples of a draw
-    of_distinct = (centred * weights).sum(axis=0) / 2, _squares(weights, n)  # the same in whatever order
-    found = np.full((len(ours), weights.shape[1]), np.nan)
-    for row, one in zip(found, ours, strict=True):
-        if one.is_distinct:
+    # The same in whatever order
+    of_distinct = (centred * weights).sum(axis=0) / 2, _squares(weights, n)
+    scores = np.full((len(ours), weights.shape[1]), np.nan)
+    for row, side in zip(scores, ours, strict=True):
+        if side.is_distinct:
             half, its_square = of_distinct
-            shared = _dot(np.cumsum(weights[one.order], axis=0), centred[one.order]) - half
+            shared = _dot(np.cumsum(weights[side.order], axis=0), centred[side.order]) - half
         else:
-            its_ranks, its_square = _ranks(one.sums(weights), n)
-            shared = _dot(its_ranks, one.sums(centred))
+            its_ranks, its_square = _ranks(side.sums(weights), n)
+            shared = _dot(its_ranks, side.sums(centred))
         both = square * its_square
         np.divide(shared, np.sqrt(both), out=row, where=both > 0)
-    return found
+    return scores
 
 
 def _ranks(drawn: np.ndarray, n: float) -> tuple[np.ndarray, np.ndarray]:
-    """Mean rank of each value less (n + 1) / 2 (g, draws), and the sum of its squares over examples (draws,)."""
+    """Draws of each value (g, draws) -> its mean rank less (n + 1) / 2 (g, draws), and the sum of its squares (draws,).
+
+    The sum is over examples.
+    """
     ranks = np.cumsum(drawn, axis=0)
     ranks -= drawn / 2
     ranks -= n / 2
@@ -75,6 +79,6 @@ def _squares(drawn: np.ndarray, n: float) -> np.ndarray:
 
 
 def _dot(ranks: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Sum of products down the rows (draws,); `ranks` is used up."""
+    """Sum of products down the rows of two (g, draws): (draws,); `ranks` is used up."""
     ranks *= others
     return ranks.sum(axis=0)

@@ -56,11 +56,11 @@ def combine(
     over_seeds, over_draws = t_interval(seeds, confidence), percentile_interval(by_draw, confidence)
     spread = _spread(over_seeds is not None, over_draws is not None)
     factor = math.sqrt(example_share) if over_seeds is not None else 1.0
-    ends = [found for found in ((over_seeds, 1.0), (over_draws, factor)) if found[0] is not None]
+    ends = [(interval, times) for interval, times in ((over_seeds, 1.0), (over_draws, factor)) if interval is not None]
     if not ends:
         return Estimate(value, math.nan, math.nan, len(seeds), n_examples)
-    below = math.hypot(*(times * max(0.0, value - found[0]) for found, times in ends if found))
-    above = math.hypot(*(times * max(0.0, found[1] - value) for found, times in ends if found))
+    below = math.hypot(*(times * max(0.0, value - interval[0]) for interval, times in ends))
+    above = math.hypot(*(times * max(0.0, interval[1] - value) for interval, times in ends))
     return Estimate(value, value - below, value + above, len(seeds), n_examples, spread)
 
 
@@ -70,9 +70,11 @@ def example_share(by_seed_and_draw: np.ndarray) -> float:
     (seeds, draws): of one seed's draws the variance is E + J, of their mean over n seeds E + J / n, with E of the
     examples and J of examples and seeds together; the share is E / (E + J / n). 1 for one seed.
 
-    >>> example_share(np.array([[1.0, -1.0, 1.0, -1.0], [1.0, -1.0, 1.0, -1.0]]))  # seeds agree on every draw
+    Seeds that agree on every draw, and seeds that have nothing in common:
+
+    >>> example_share(np.array([[1.0, -1.0, 1.0, -1.0], [1.0, -1.0, 1.0, -1.0]]))
     1.0
-    >>> example_share(np.array([[1.0, -1.0, 1.0, -1.0], [1.0, 1.0, -1.0, -1.0]]))  # and have nothing in common
+    >>> example_share(np.array([[1.0, -1.0, 1.0, -1.0], [1.0, 1.0, -1.0, -1.0]]))
     0.0
     """
     n = len(by_seed_and_draw)
@@ -98,7 +100,7 @@ def t_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> tuple
 
 
 def percentile_interval(draws: np.ndarray | None, confidence: float = CONFIDENCE) -> tuple[float, float] | None:
-    """The percentiles of the draws that have a value; None where none has."""
+    """The percentiles of the draws (draws,) that have a value; None where none has."""
     known = draws[np.isfinite(draws)] if draws is not None else np.empty(0)
     if not known.size:
         return None

@@ -61,6 +61,7 @@ def file_system(path: Path, mounts: Path = Path("/proc/mounts")) -> str:
     for line in lines:
         _device, mount, type_of_mount = line.split(" ")[:3]
         mount = mount.replace("\\040", " ")  # mount points escape blanks
-        if place.is_relative_to(mount) and len(mount) >= len(best):  # the last of equal ones covers the others
+        # The last of equal ones covers the others
+        if place.is_relative_to(mount) and len(mount) >= len(best):
             best, kind = mount, type_of_mount
     return kind

@@ -95,14 +95,17 @@ class Result:
 
 
 def pack(array: np.ndarray) -> bytes:
-    """An array as .npy in zlib: smaller than one row per number by far, and readable without this program."""
+    """Outputs (n,), (n, C) or (n, 3 + m), or targets (n,), as .npy in zlib.
+
+    Smaller than one row per number by far, and readable without this program.
+    """
     buffer = io.BytesIO()
     np.save(buffer, np.ascontiguousarray(array), allow_pickle=False)
     return zlib.compress(buffer.getvalue(), level=6)
 
 
 def unpack(data: bytes) -> np.ndarray:
-    """The array that `pack` made into bytes.
+    """The array, (n,) or (n, c), that `pack` made into bytes.
 
     >>> unpack(pack(np.array([1.5, 2.5], dtype=np.float32)))
     array([1.5, 2.5], dtype=float32)

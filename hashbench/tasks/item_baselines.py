@@ -40,11 +40,11 @@ def nearest(links: LinkSet, cases: Cases) -> np.ndarray:
 
 
 def ranks_of(scores: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """Rank (n,) of the target among scores (n, N): 1 + those above it, and equal ones with a lower number.
+    """Rank (n,) of the target (n,) among scores (n, N): 1 + those above it, and equal ones with a lower number.
 
     >>> ranks_of(np.array([[0.5, 0.9, 0.5]]), np.array([2])).tolist()
     [3]
     """
-    own = np.take_along_axis(scores, targets[:, None], axis=1)
+    of_targets = np.take_along_axis(scores, targets[:, None], axis=1)
     earlier = np.arange(scores.shape[1]) < targets[:, None]
-    return 1 + ((scores > own) | ((scores == own) & earlier)).sum(axis=1)
+    return 1 + ((scores > of_targets) | ((scores == of_targets) & earlier)).sum(axis=1)

@@ -65,7 +65,7 @@ class ItemData(LightningDataModule):
 
     @abstractmethod
     def case_batches(self, split: str) -> list[np.ndarray]:
-        """What `case_maker` makes each batch of."""
+        """What `case_maker` makes each batch of: numbers (B,) of cases or of sequences."""
 
     @abstractmethod
     def training_maker(self) -> Make:
@@ -99,12 +99,13 @@ class ItemData(LightningDataModule):
 
     def tokens(self, labels: np.ndarray) -> np.ndarray:
         """Items to predict (B, L) -> their tokens (B, L, m) int64, -100 where nothing is predicted."""
-        found = np.full((*labels.shape, self.codes.shape[1]), NO_LABEL, np.int64)
+        tokens = np.full((*labels.shape, self.codes.shape[1]), NO_LABEL, np.int64)
         labelled = labels != NO_LABEL
-        found[labelled] = self.codes[labels[labelled]]
-        return found
+        tokens[labelled] = self.codes[labels[labelled]]
+        return tokens
 
     def _plan(self, epoch: int) -> list[np.ndarray]:
+        """Row numbers (B,) of this process in each batch of an epoch."""
         rank = self._rank if self.trainer is None else self.trainer.global_rank
         batches = epoch_batches(self.row_lengths(), self.batch_size, seed=self.seed, epoch=epoch)
         return share(batches, rank, self._world_size)
@@ -121,7 +122,7 @@ def with_specials(ids: np.ndarray, template: Template) -> np.ndarray:
 
 
 def aligned(labels: np.ndarray, width: int) -> np.ndarray:
-    """Labels (B, L) moved behind [CLS] and cut or filled up to the width of the rows."""
+    """Labels (B, L) moved behind [CLS] and cut or filled up to the width of the rows: (B, width)."""
     complete = np.full((len(labels), width), NO_LABEL, labels.dtype)
     complete[:, 1:-1] = labels[:, : width - 2]
     return complete

@@ -56,7 +56,7 @@ class LinkSet:
 
 
 def number_items(items: list[str], pages: TokenizedTexts, train: np.ndarray) -> tuple[TypeTable, np.ndarray]:
-    """The items by (links on training pages, string), and the links (total,) int32 with these numbers."""
+    """The items by (links on training pages (n,), string), and the links (total,) int32 with these numbers."""
     trained = np.zeros(len(pages), bool)
     trained[train] = True
     counts = np.bincount(pages.ids[np.repeat(trained, np.diff(pages.offsets))], minlength=len(items))
@@ -65,7 +65,10 @@ def number_items(items: list[str], pages: TokenizedTexts, train: np.ndarray) -> 
 
 
 def split_pages(pages: np.ndarray, protocol: EntitiesBlock | PhrasesBlock, where: str) -> dict[str, np.ndarray]:
-    """Train, validation and test pages (ascending), a function of the number of pages and the seed alone."""
+    """Train, validation and test pages, each (k,), ascending, of the pages (n,).
+
+    Which of them: a function of the number of pages and the seed alone.
+    """
     order = pages[np.random.RandomState([protocol.split_seed, SPLIT]).permutation(len(pages))]
     n_test = max(1, int(protocol.test_share * len(pages)))
     n_validation = max(1, int(protocol.validation_share * (len(pages) - n_test)))
@@ -88,7 +91,8 @@ class ItemKind(TaskKind):
 
     reads_items = True
     description = "a task of hidden items"
-    baselines: ClassVar[Mapping[str, Callable[[LinkSet, Any], np.ndarray]]]  # -> ranks (n,) of the cases of a split
+    # -> ranks (n,) of the cases of a split
+    baselines: ClassVar[Mapping[str, Callable[[LinkSet, Any], np.ndarray]]]
     batches: ClassVar[Callable[..., ItemData]]
     coherent_maps = False  # whether maps can be made of which items a page has
     in_order = False  # whether the place of an item in its row tells something

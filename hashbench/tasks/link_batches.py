@@ -30,9 +30,10 @@ class Cases:
     def __init__(
         self, pages: TokenizedTexts, rows: np.ndarray, protocol: EntitiesBlock, *, limit: int | None = None
     ) -> None:
-        """`pages` of one split and their `rows` in the set. `limit`: so many cases at most, drawn by the seed."""
+        """`pages` of a split and their `rows` (pages,) in the set; `limit`: at most so many cases, drawn by seed."""
         self.pages, self.protocol = pages, protocol
-        links = _some_links(pages, protocol.cases_per_page, protocol.split_seed)  # (n,) places in pages.ids
+        # (n,) places in pages.ids
+        links = _some_links(pages, protocol.cases_per_page, protocol.split_seed)
         if limit is not None and limit < len(links):
             links = np.sort(links[np.random.RandomState([protocol.split_seed, HIDDEN]).permutation(len(links))[:limit]])
         self.links = links
@@ -44,7 +45,7 @@ class Cases:
         return len(self.links)
 
     def contexts(self, cases: np.ndarray) -> np.ndarray:
-        """Item ids (B, segment_items) int32 of some cases: [MASK] first, then other links of the page, then -2."""
+        """Item ids (B, segment_items) int32 of some cases (B,): [MASK] first, then other links of the page, then -2."""
         width, page = self.protocol.segment_items, self.page[cases]
         starts, ends = self.pages.offsets[page], self.pages.offsets[page + 1]
         longest = int((ends - starts).max())
@@ -52,11 +53,11 @@ class Cases:
         usable = (places < ends[:, None]) & (places != self.links[cases][:, None])
         keys = random_bits(self.protocol.split_seed, 0, self.links[cases], longest, CONTEXT) >> np.uint64(1)
         chosen = _lowest(np.where(usable, keys, LAST), width - 1)  # (B, width - 1)
-        found = np.take_along_axis(np.minimum(places, len(self.pages.ids) - 1), chosen, axis=1)
+        item_places = np.take_along_axis(np.minimum(places, len(self.pages.ids) - 1), chosen, axis=1)
         kept = np.take_along_axis(usable, chosen, axis=1)
         ids = np.full((len(cases), width), PADDING, np.int32)
         ids[:, 0] = MASK_ID
-        ids[:, 1 : 1 + chosen.shape[1]] = np.where(kept, self.pages.ids[found], PADDING)
+        ids[:, 1 : 1 + chosen.shape[1]] = np.where(kept, self.pages.ids[item_places], PADDING)
         return ids
 
 
@@ -81,7 +82,7 @@ class EntityData(ItemData):
         return np.minimum(np.diff(self.train.offsets), self.protocol.segment_items)
 
     def case_batches(self, split: str) -> list[np.ndarray]:
-        """Numbers of the cases of each batch."""
+        """Numbers (B,) of the cases of each batch."""
         n = len(self.cases[split])
         return [np.arange(start, min(start + CASES_AT_ONCE, n)) for start in range(0, n, CASES_AT_ONCE)]
 
@@ -90,6 +91,7 @@ class EntityData(ItemData):
         collate = Collator(self.codes, self.template)
 
         def make(rows: np.ndarray, epoch: int) -> Batch:
+            """Pages (B,) -> a batch of items (B, L) with the tokens of the hidden ones (B, L, m)."""
             ids = segments(self.train, rows, self.protocol, seed=self.seed, epoch=epoch)
             n_items = len(self.codes)
             ids, labels = corrupt(
@@ -105,6 +107,7 @@ class EntityData(ItemData):
         collate, cases = Collator(self.codes, self.template), self.cases[split]
 
         def make(rows: np.ndarray, epoch: int) -> Batch:
+            """Cases (B,) -> a batch of items (B, L) with the tokens of the hidden ones (B, L, m)."""
             ids = cases.contexts(rows)
             labels = np.full(ids.shape, NO_LABEL, np.int32)
             labels[:, 0] = cases.targets[rows]
@@ -115,7 +118,7 @@ class EntityData(ItemData):
 
 
 def segments(pages: TokenizedTexts, rows: np.ndarray, protocol: EntitiesBlock, *, seed: int, epoch: int) -> np.ndarray:
-    """Up to `segment_items` links of some pages, drawn anew in each epoch: ids (B, L) int32, -2 behind the last.
+    """Up to `segment_items` links of some pages (B,), drawn anew in each epoch: ids (B, L) int32, -2 behind the last.
 
     `subset`: any of a page's links; `contiguous`: neighbours, as the paper says.
     """
@@ -138,7 +141,7 @@ def segments(pages: TokenizedTexts, rows: np.ndarray, protocol: EntitiesBlock, *
 
 
 def _lowest(keys: np.ndarray, n: int) -> np.ndarray:
-    """Columns (B, n) of the n lowest keys of each row, lowest first; fewer where a row has fewer."""
+    """Columns (B, n) of the n lowest keys of each row (B, columns), lowest first; all columns where they are fewer."""
     if n < keys.shape[1]:
         part = np.argpartition(keys, n - 1, axis=1)[:, :n]
         return np.take_along_axis(part, np.argsort(np.take_along_axis(keys, part, axis=1), axis=1), axis=1)

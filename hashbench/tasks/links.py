@@ -110,9 +110,10 @@ def read_links(
         coded = pc.dictionary_encode(flat.cast(pa.large_string()))
         meaning = np.array([known.setdefault(each, len(known)) for each in coded.dictionary.to_pylist()], np.int64)
         pages = np.repeat(np.arange(len(of_page)), of_page)
-        found = meaning[coded.indices.to_numpy(zero_copy_only=False)] if len(flat) else np.zeros(0, np.int64)
-        first = np.sort(np.unique(pages * len(known) + found, return_index=True)[1])  # in the order of the file
-        ids.append(found[first].astype(np.int32))
+        item_ids = meaning[coded.indices.to_numpy(zero_copy_only=False)] if len(flat) else np.zeros(0, np.int64)
+        # In the order of the file
+        first = np.sort(np.unique(pages * len(known) + item_ids, return_index=True)[1])
+        ids.append(item_ids[first].astype(np.int32))
         lengths.append(np.bincount(pages[first], minlength=len(of_page)))
         n_links += len(flat)
     flat_ids, page_lengths = np.concatenate(ids), np.concatenate(lengths)
@@ -128,7 +129,10 @@ def read_links(
 
 
 def _pieces(table: FileTable, page_column: str, column: str) -> Iterator[pa.Array]:
-    """The lists of items, some thousand pages at a time. Raises InputError where the column holds no lists of texts."""
+    """The lists of items, (n,) lists of some thousand pages at a time.
+
+    Raises InputError where the column holds no lists of texts.
+    """
     some = False
     for path in table.paths:
         file = open_parquet(path)
@@ -149,6 +153,7 @@ def _pieces(table: FileTable, page_column: str, column: str) -> Iterator[pa.Arra
 
 
 def _laid(ids: np.ndarray, lengths: np.ndarray) -> TokenizedTexts:
+    """Ids (total,) of n pages as texts, of which `lengths` (n,) says how many ids each has."""
     offsets = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])
     return TokenizedTexts(ids, offsets)

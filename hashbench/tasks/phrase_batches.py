@@ -41,11 +41,11 @@ class Sequences:
         return len(self.starts)
 
     def take(self, chosen: np.ndarray) -> Sequences:
-        """Some of them."""
+        """Those numbered `chosen` (k,), in its order."""
         return Sequences(self.starts[chosen], self.ends[chosen], self.documents[chosen])
 
     def items(self, ids: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Items (B, L) int32 of some sequences, -2 behind the last."""
+        """Items (B, L) int32 of some sequences, `rows` (B,), -2 behind the last."""
         starts, ends = self.starts[rows], self.ends[rows]
         places = starts[:, None] + np.arange(int((ends - starts).max()))
         return np.where(places < ends[:, None], ids[np.minimum(places, len(ids) - 1)], np.int32(PADDING))
@@ -54,7 +54,9 @@ class Sequences:
 def sequences(offsets: np.ndarray, documents: np.ndarray, width: int) -> Sequences:
     """Documents, of which `offsets` (all + 1,) are the bounds, cut into pieces of `width` items, the last one shorter.
 
-    >>> sequences(np.array([0, 5, 6, 9]), np.array([0, 1, 2]), 3).starts.tolist()  # one item alone is left out
+    One item alone is left out.
+
+    >>> sequences(np.array([0, 5, 6, 9]), np.array([0, 1, 2]), 3).starts.tolist()
     [0, 3, 6]
     """
     begins, lengths = offsets[documents], offsets[documents + 1] - offsets[documents]
@@ -72,24 +74,25 @@ class HiddenPhrases:
     def __init__(self, data: LinkSet, split: str, protocol: PhrasesBlock, limit: int | None) -> None:
         """`limit`: so many sequences at most, drawn by the seed."""
         self._ids, self._n_items, self._seed = data.pages.ids, len(data.items), protocol.split_seed
-        found = sequences(data.pages.offsets, data.splits[split], protocol.sequence_items)
-        if limit is not None and limit < len(found):
-            order = np.random.RandomState([protocol.split_seed, HIDDEN]).permutation(len(found))
-            found = found.take(np.sort(order[:limit]))
-        self.sequences = found
-        rows = np.arange(len(found))
+        held_out = sequences(data.pages.offsets, data.splits[split], protocol.sequence_items)
+        if limit is not None and limit < len(held_out):
+            order = np.random.RandomState([protocol.split_seed, HIDDEN]).permutation(len(held_out))
+            held_out = held_out.take(np.sort(order[:limit]))
+        self.sequences = held_out
+        rows = np.arange(len(held_out))
         labels = [self.hidden(rows[i : i + CASES_AT_ONCE])[1] for i in range(0, len(rows), CASES_AT_ONCE)]
         per_row = [(each != NO_LABEL).sum(1) for each in labels]
-        self.targets = np.concatenate([each[each != NO_LABEL] for each in labels]).astype(np.int64)  # (n,)
+        # (n,)
+        self.targets = np.concatenate([each[each != NO_LABEL] for each in labels]).astype(np.int64)
         each_row = np.concatenate(per_row)
         self.first = np.cumsum(each_row) - each_row  # number of each sequence's first case
-        self.page_rows = np.repeat(found.documents, each_row)  # (n,)
+        self.page_rows = np.repeat(held_out.documents, each_row)  # (n,)
 
     def __len__(self) -> int:
         return len(self.targets)
 
     def hidden(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Items of some sequences with [MASK] in the place of the hidden ones, and the hidden ones: two (B, L)."""
+        """Items of sequences (B,) with [MASK] in the place of the hidden ones, and the hidden ones: two (B, L)."""
         ids = self.sequences.items(self._ids, rows)
         return corrupt(ids, rows, seed=self._seed, epoch=0, n_items=self._n_items, objective=ALL_HIDDEN)
 
@@ -116,7 +119,7 @@ class PhraseData(ItemData):
         return self.train.ends - self.train.starts
 
     def case_batches(self, split: str) -> list[np.ndarray]:
-        """Numbers of the sequences of each batch, about as many as have CASES_AT_ONCE hidden items."""
+        """Numbers (B,) of the sequences of each batch, about as many as have CASES_AT_ONCE hidden items."""
         cases = self.cases[split]
         n = len(cases.sequences)
         step = max(1, CASES_AT_ONCE * n // max(1, len(cases)))
@@ -127,6 +130,7 @@ class PhraseData(ItemData):
         collate = Collator(self.codes, self.template)
 
         def make(rows: np.ndarray, epoch: int) -> Batch:
+            """Sequences (B,) -> a batch of items (B, L) with the tokens of the hidden ones (B, L, m)."""
             ids = self.train.items(self.ids, rows)
             cuts = follows = None
             if self.protocol.next_sentence:
@@ -145,6 +149,7 @@ class PhraseData(ItemData):
         collate, cases = Collator(self.codes, self.template), self.cases[split]
 
         def make(rows: np.ndarray, epoch: int) -> Batch:
+            """Sequences (B,) -> a batch of items (B, L) with the tokens of the hidden ones (B, L, m)."""
             hidden, labels = cases.hidden(rows)
             cuts = None
             if self.protocol.next_sentence:
@@ -164,6 +169,7 @@ class PhraseData(ItemData):
         row_ids: np.ndarray,
         follows: np.ndarray | None = None,
     ) -> Batch:
+        """Items (B, L), labels (B, L) and cuts (B,) as a batch; `row_ids` (B,) or (K,), `follows` (B,)."""
         if cuts is None:
             complete = with_specials(ids, self.template)
             return collate(complete, row_ids=row_ids, labels=self.tokens(aligned(labels, complete.shape[1])))
@@ -175,7 +181,10 @@ class PhraseData(ItemData):
         return batch
 
     def _cuts(self, ids: np.ndarray, rows: np.ndarray, seed: int, epoch: int) -> np.ndarray:
-        """Items (B,) of the first segment: up to the end of a sentence, any of them; anywhere where none ends."""
+        """Items (B,) of the first segment of each row (B, L): up to the end of a sentence, any of them.
+
+        Anywhere where none ends.
+        """
         lengths = (ids != PADDING).sum(1)  # at least LEAST
         inside = np.arange(ids.shape[1]) < lengths[:, None] - 1
         ends = inside & (ids >= 0) & self._sentence_end[np.maximum(ids, 0)]
@@ -186,7 +195,7 @@ class PhraseData(ItemData):
     def _with_others(
         self, ids: np.ndarray, cuts: np.ndarray, rows: np.ndarray, epoch: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Sequences whose second segment is, in half of the rows, the beginning of one of another document; and
+        """Sequences (B, L) whose second segment is, in half of the rows, the beginning of one of another document; and
         whether it still follows (B,) int64. A row that draws its own document stays as it is."""
         others = integers(self.seed, epoch, rows, 1, OTHER, below=len(self.train))[:, 0]
         elsewhere = self.train.documents[others] != self.train.documents[rows]

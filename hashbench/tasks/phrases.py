@@ -118,6 +118,7 @@ class LocatedPhrases:
         return pieces
 
     def _splits(self, n_documents: int) -> dict[str, np.ndarray]:
+        """The documents (n,) int64 of each split, ascending."""
         names = " + ".join(corpus.name for corpus in self.corpora)
         if n_documents < LEAST_DOCUMENTS:
             raise InputError(f"corpus {names}: {n_documents} documents are no training, validation and test; give more")
@@ -136,8 +137,8 @@ class LocatedPhrases:
         training[self._splits(len(training))["train"]] = True
         pieces = self._pieces()
         if pieces.needs_training:
-            own = _Marked(self, training)
-            pieces.train(own, self.protocol.vocabulary_size)
+            training_texts = _Marked(self, training)
+            pieces.train(training_texts, self.protocol.vocabulary_size)
             pieces.save(folder / "tokenizer")
         phrases = listed_phrases(words, training, pieces, self.protocol.items)
         types, documents = write_items(words, training, phrases, folder)
@@ -172,7 +173,10 @@ class Words:
     documents: np.ndarray  # (n_documents + 1,) where each document begins
 
     def blocks(self) -> Iterator[tuple[np.ndarray, np.ndarray, int, int]]:
-        """Whole documents, some at a time: words, which of them begin a paragraph, first document, document behind."""
+        """Whole documents, some at a time.
+
+        Words (n,) int32, which of them begin a paragraph (n,) bool, first document, document behind.
+        """
         first, n = 0, len(self.documents) - 1
         while first < n:
             start = int(self.documents[first])
@@ -186,7 +190,7 @@ class Words:
             first = last
 
     def of_documents(self, chosen: np.ndarray, first: int, last: int) -> np.ndarray:
-        """Which words (n,) bool of the documents first .. last - 1 belong to chosen ones."""
+        """Which words (n,) bool of the documents first .. last - 1 belong to `chosen` (n_documents,) ones."""
         return np.repeat(chosen[first:last], np.diff(self.documents[first : last + 1]))
 
     def remove(self) -> None:
@@ -201,12 +205,12 @@ def read_words(texts: Iterator[str], folder: Path) -> Words:
     begins, lengths = [np.zeros(0, np.int64)], [np.zeros(1, np.int64)]
     with path.open("wb") as file:
         while chunk := [paragraphs(text) for text in islice(texts, CHUNK_DOCUMENTS)]:
-            found = interner.add([each for document in chunk for each in document])
-            file.write(found.ids.astype(np.int32, copy=False).tobytes())
-            begins.append(found.offsets[:-1] + n_words)
+            chunk_words = interner.add([each for document in chunk for each in document])
+            file.write(chunk_words.ids.astype(np.int32, copy=False).tobytes())
+            begins.append(chunk_words.offsets[:-1] + n_words)
             ends = np.cumsum([0, *map(len, chunk)])  # in paragraphs
-            lengths.append(np.diff(found.offsets[ends]))
-            n_words += len(found.ids)
+            lengths.append(np.diff(chunk_words.offsets[ends]))
+            n_words += len(chunk_words.ids)
     types, remap = interner.finish()
     documents = np.cumsum(np.concatenate(lengths))
     if not n_words:
@@ -218,15 +222,16 @@ def read_words(texts: Iterator[str], folder: Path) -> Words:
 
 
 def listed_phrases(words: Words, training: np.ndarray, pieces: WordPieceTokenizer, n_items: int) -> Phrases:
-    """The phrases of the training documents."""
+    """The phrases of the training documents; `training` (n_documents,) bool."""
     counts = np.zeros(len(words.types), np.int64)
     for ids, _, first, last in words.blocks():
         counts += np.bincount(ids[words.of_documents(training, first, last)], minlength=len(counts))
     wanted = max(1, n_items - len(pieces.pieces))
     pairs = PairCounts(frequent_words(words.types, counts, pieces, wanted))
     for ids, begins, first, last in words.blocks():
-        own = words.of_documents(training, first, last)
-        pairs.add(ids[own], begins[own])  # whole documents: what follows a gap begins a paragraph
+        trained = words.of_documents(training, first, last)
+        # Whole documents: what follows a gap begins a paragraph
+        pairs.add(ids[trained], begins[trained])
     return choose(words.types, counts, pairs, pieces, n_items)
 
 
@@ -235,7 +240,8 @@ def write_items(
 ) -> tuple[TypeTable, np.ndarray]:
     """The documents as items, into `folder`: the items by how often they occur in training, and the documents' bounds.
 
-    An item that training never has keeps its place behind the others.
+    `training` (n_documents,) bool; the bounds are (n_documents + 1,) int64. An item that training never has keeps its
+    place behind the others.
     """
     counts = np.zeros(len(phrases.strings), np.int64)
     bounds, total = [np.zeros(1, np.int64)], 0
@@ -243,8 +249,8 @@ def write_items(
         for ids, begins, first, last in words.blocks():
             items, offsets = phrases.segment(ids, begins)
             file.write(items.astype(np.int32, copy=False).tobytes())
-            own = np.repeat(words.of_documents(training, first, last), np.diff(offsets)) & (items >= 0)
-            counts += np.bincount(items[own], minlength=len(counts))
+            trained = np.repeat(words.of_documents(training, first, last), np.diff(offsets)) & (items >= 0)
+            counts += np.bincount(items[trained], minlength=len(counts))
             bounds.append(offsets[words.documents[first + 1 : last + 1] - words.documents[first]] + total)
             total += len(items)
     types, rank = TypeTable.sorted(*pack(phrases.strings), counts)
@@ -261,8 +267,9 @@ class _Marked:
     """The texts of some documents, to be read any number of times."""
 
     def __init__(self, located: LocatedPhrases, chosen: np.ndarray) -> None:
+        """`chosen` (n_documents,) bool."""
         self._located, self._chosen = located, chosen
 
     def __iter__(self) -> Iterator[str]:
         texts = self._located._texts()
-        return (text for text, own in zip(texts, self._chosen, strict=True) if own)
+        return (text for text, wanted in zip(texts, self._chosen, strict=True) if wanted)

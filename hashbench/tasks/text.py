@@ -46,7 +46,7 @@ class Split:
         return len(self.labels)
 
     def take(self, rows: np.ndarray) -> Split:
-        """Some rows, in the order given."""
+        """The rows (k,), in the order given."""
         return Split(tuple([column[row] for row in rows] for column in self.texts), self.labels[rows])
 
 
@@ -91,7 +91,8 @@ class LocatedTexts:
     """A task and the tables that hold it, none of them read yet."""
 
     task: Task
-    tables: dict[str, DataTable]  # train and the evaluation splits, but for `holdout`, which is made from train
+    # Train and the evaluation splits, but for `holdout`, which is made from train
+    tables: dict[str, DataTable]
     origin: str
     kind: SourceKind
     names_file: Path | None = None
@@ -178,8 +179,10 @@ class TextKind(TaskKind):
     reads_items = False
     description = "a task of texts"
     outputs: ClassVar[OutputKind]  # what its metrics score
-    common_metrics: ClassVar[tuple[str, ...]]  # stored beside the metric that an own data set asks for
-    own_classes: ClassVar[int | None] = None  # outputs for an own data set; None: known once its labels are read
+    # Stored beside the metric that an own data set asks for
+    common_metrics: ClassVar[tuple[str, ...]]
+    # Outputs for an own data set; None: known once its labels are read
+    own_classes: ClassVar[int | None] = None
 
     @abstractmethod
     def read_labels(
@@ -240,18 +243,18 @@ class TextKind(TaskKind):
             task.hub,
             Generated(task.name, (*task.text, task.label)) if task.builtin else None,
         )
-        found = source.find_tables(place)
-        if found is None:
+        located = source.find_tables(place)
+        if located is None:
             return None
         for split in ("train", "test") if task.splits_as_found else splits:
-            if split not in found.tables:
-                raise InputError(f"{found.where}: no {split} split; put a {split} file there ({FORMATS_TEXT})")
+            if split not in located.tables:
+                raise InputError(f"{located.where}: no {split} split; put a {split} file there ({FORMATS_TEXT})")
         names_file = None
         if task.splits_as_found:
-            task, names_file = with_splits(task, found.tables), found.names_file
-        if found.rows:
-            task = replace(task, official_rows=found.rows)
-        return LocatedTexts(task, found.tables, found.origin, found.kind, names_file=names_file)
+            task, names_file = with_splits(task, located.tables), located.names_file
+        if located.rows:
+            task = replace(task, official_rows=located.rows)
+        return LocatedTexts(task, located.tables, located.origin, located.kind, names_file=names_file)
 
     def locate_own(self, task: Task, folder: Path) -> LocatedTexts:
         tables = own_tables(folder, f"task {task.name!r}")
@@ -290,8 +293,8 @@ class TextKind(TaskKind):
         return {split: SplitOutputs(values, data.splits[split].labels) for split, values in predicted.items()}
 
     def scores(self, task: Task, result: SplitOutputs) -> list[ConditionedScore]:
-        found = evaluate(task.metrics, result.targets, result.outputs)
-        return [ConditionedScore(name, score.value, score.reason) for name, score in found.items()]
+        scores = evaluate(task.metrics, result.targets, result.outputs)
+        return [ConditionedScore(name, score.value, score.reason) for name, score in scores.items()]
 
 
 def text_kind(task: Task) -> TextKind:

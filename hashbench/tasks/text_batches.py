@@ -27,7 +27,8 @@ from hashbench.tasks.encoding import encode_task
 from hashbench.tasks.text import TaskData
 from hashbench.text.tokenizers import Tokenizer
 
-EVALUATION_BATCHES = 4  # an evaluation batch holds as many training batches: it keeps nothing for a backward pass
+# An evaluation batch holds as many training batches: it keeps nothing for a backward pass
+EVALUATION_BATCHES = 4
 
 
 class FinetuningData(SharedData):
@@ -102,6 +103,7 @@ class FinetuningData(SharedData):
         return self.data.splits[split].labels
 
     def _plan(self, epoch: int) -> list[np.ndarray]:
+        """Row numbers (B,) of this process in each batch of an epoch."""
         batches = epoch_batches(self.rows["train"].lengths, self.batch_size, seed=self.seed, epoch=epoch)
         return share(batches, self.rank, self.world_size)
 
@@ -109,6 +111,7 @@ class FinetuningData(SharedData):
         collate, source, labels = Collator(self.codes, self.template), self.rows[split], self.targets(split)
 
         def make(rows: np.ndarray, epoch: int) -> Batch:
+            """Rows (B,) of the split -> a batch of ids (B, L) with labels (B,)."""
             ids = source.padded(rows, collate.pad, self.length, self.template.pad_multiple)
             second = None if source.second is None else source.second[rows]
             return collate(ids, row_ids=rows, labels=labels[rows], second=second)

@@ -35,6 +35,7 @@ class Classification(TextKind):
     def read_labels(
         self, task: Task, cells: dict[str, Cells], where: Mapping[str, str], names: Sequence[str]
     ) -> tuple[dict[str, np.ndarray], Task]:
+        """Class ids (n,) int64 of each split, and the task with its classes."""
         labels, names = read_classes(cells, where, names)
         for name in task.metrics:
             if refusal := find_metric(name).refuses(len(names)):

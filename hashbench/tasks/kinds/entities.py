@@ -36,7 +36,8 @@ class PageLinks(ItemKind):
         folder = (base / Path(entry.path).expanduser()).absolute()
         if not isinstance(entry.text, str):
             raise InputError(f"task {entry.name!r}: text is the column of the page, one name; the items stand in links")
-        metric = METRICS[0] if entry.metric == "accuracy" else entry.metric  # the schema's default is for texts
+        # The schema's default is for texts
+        metric = METRICS[0] if entry.metric == "accuracy" else entry.metric
         if metric not in METRICS:
             hint = f"{near_match(metric, list(METRICS)) or ';'} choose from {', '.join(METRICS)}"
             raise InputError(f"task {entry.name!r}: metric {metric!r} is none of a page-link set{hint}")
@@ -46,8 +47,8 @@ class PageLinks(ItemKind):
         return task
 
     def find_in(self, source: Source, task: Task) -> LocatedLinks | None:
-        found = source.find_tables(Place(NAME, {FILE: (FILE,)}))
-        table = found.tables.get(FILE) if found else None
+        located = source.find_tables(Place(NAME, {FILE: (FILE,)}))
+        table = located.tables.get(FILE) if located else None
         return links_of_table(task, table, f"folder {NAME}", "folder") if isinstance(table, FileTable) else None
 
     def locate_own(self, task: Task, folder: Path) -> LocatedLinks:

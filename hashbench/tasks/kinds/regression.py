@@ -30,6 +30,7 @@ class Regression(TextKind):
     def read_labels(
         self, task: Task, cells: dict[str, Cells], where: Mapping[str, str], names: Sequence[str]
     ) -> tuple[dict[str, np.ndarray], Task]:
+        """Values (n,) float32 of each split, and the task as it is."""
         return read_values(cells, where), task
 
     def label_notes(self, splits: Mapping[str, Split]) -> list[str]:
@@ -41,7 +42,7 @@ class Regression(TextKind):
         return labels.mean(dtype=np.float64)
 
     def linear_model(self, labels: np.ndarray, tolerance: float) -> Any:
-        """Ridge regression."""
+        """Ridge regression, whatever the labels (n,)."""
         from sklearn.linear_model import Ridge
 
         return Ridge(RIDGE_ALPHA)
