@@ -131,9 +131,8 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def own_embedding() -> str:
-    """The file of the README's section on an embedding, without the line for the experiment below it."""
-    text = block(README, "# my_file.py")
-    return text[: text.index("models: [bert-mlm")]
+    """The file of the README's section on an embedding."""
+    return block(README, "# my_file.py") + "\n"
 
 
 def run_id(folder: Path) -> str:
@@ -235,9 +234,8 @@ def test_the_first_own_experiment_loads(desk: Path) -> None:
 
 
 def test_the_first_own_embedding_fits_an_experiment(tmp_path: Path) -> None:
-    text = block(README, "# my_file.py")
     (tmp_path / "my_file.py").write_text(own_embedding())
-    models = text[text.index("models: [bert-mlm") :]
+    models = block(README, "models: [bert-mlm")
     (tmp_path / "own.yaml").write_text(f"name: own\nencoder: tiny\n{models}\n")
     assert list(resolve_models(load_experiment(tmp_path / "own.yaml"))) == ["bert-mlm", "signed-sum"]
 

@@ -56,7 +56,7 @@ class Commands(TyperGroup):
             result = super().invoke(ctx)
             sys.stdout.flush()  # a closed pipe shows itself here at the latest
             if ctx.meta.get(ADVICE):
-                print(f"hashbench: this is a command of its own now; write: {ctx.meta[ADVICE]}", file=sys.stderr)
+                print(f"hashbench: this spelling ends with the next release; write: {ctx.meta[ADVICE]} ...", file=sys.stderr)
             return result
         except KeyboardInterrupt:
             print("interrupted", file=sys.stderr)

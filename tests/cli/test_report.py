@@ -37,7 +37,7 @@ def test_claims_are_a_command_of_their_own(report: Run) -> None:
 def test_the_old_spelling_does_the_same_and_says_the_new_one(report: Run, old: tuple[str, ...]) -> None:
     outcome = report(*old)
     assert outcome.out == report("claims", "--paper", "hashformers").out
-    assert outcome.err == "hashbench: this is a command of its own now; write: hashbench report claims\n"
+    assert outcome.err == "hashbench: this spelling ends with the next release; write: hashbench report claims ...\n"
 
 
 def test_an_experiment_of_a_commands_name_goes_by_its_option(report: Run) -> None:
