@@ -49,13 +49,13 @@ def resolve_models(loaded: Loaded) -> dict[str, ResolvedModel]:
     resolved: dict[str, ResolvedModel] = {}
     for i, entry in enumerate(loaded.experiment.models):
         place: KeyPath = ("models", i)
-        for spec, own in _specs_of(loaded, entry, place):
-            if spec.name in resolved and (own or resolved[spec.name].spec != spec):
+        for spec, own_entry in _specs_of(loaded, entry, place):
+            if spec.name in resolved and (own_entry or resolved[spec.name].spec != spec):
                 raise InputError(
                     f"{loaded.where(*place)}: model '{spec.name}' stands twice in models; rename one of them"
                 )
             if spec.name not in resolved:  # a group may repeat a model that was named before
-                resolved[spec.name] = _complete(loaded, spec, own, place)
+                resolved[spec.name] = _complete(loaded, spec, own_entry, place)
     return resolved
 
 
@@ -189,17 +189,17 @@ def _vary(
 
 def _files_beside(loaded: Loaded, args: dict[str, Any], where: str) -> dict[str, Any]:
     """A vocabulary file's path made absolute. Raises InputError for a missing one, before the hub is asked for it."""
-    found = dict(args)
+    absolute = dict(args)
     for key in FILE_KEYS & set(args):
         name = str(args[key])
         path = loaded.folder / Path(name).expanduser()
         if path.exists():
-            found[key] = str(path)
+            absolute[key] = str(path)
         elif path.suffix or name.startswith((".", "/", "~")):
             raise InputError(
                 f"{where}: {key}: no such file {name!r}; it is relative to the experiment file, or a hub name"
             )
-    return found
+    return absolute
 
 
 def _weights_beside(loaded: Loaded, name: str | None) -> str | None:
@@ -221,9 +221,10 @@ def _complete(loaded: Loaded, spec: ModelSpec, entry: ModelEntry | None, place: 
         pretrain = complete_pretrain(pretrain, objective=spec.training.objective, encoder=size)
     general = complete_finetune(finetune.model_copy(update={"per_task": {}}), encoder=size)
     per_task = {}
-    for task, own in finetune.per_task.items():
+    for task, values in finetune.per_task.items():
         written = loaded.place_of(place, "finetune", "per_task")
-        per_task[task] = validate(Finetune, {**general.model_dump(), **own}, loaded, *written, task)
+        recipe = validate(Finetune, {**general.model_dump(), **values}, loaded, *written, task)
+        per_task[task] = complete_finetune(recipe, encoder=size)
     return ResolvedModel(spec.name, spec, pretrain, general, place, per_task)
 
 
@@ -251,10 +252,10 @@ def _with_vocabulary(loaded: Loaded, spec: ModelSpec, pretrain: Pretrain, place:
 
 
 def _block(
-    loaded: Loaded, block: type, key: str, spec: Mapping[str, Any], own: Mapping[str, Any] | None, place: KeyPath
+    loaded: Loaded, block: type, key: str, spec: Mapping[str, Any], entry: Mapping[str, Any] | None, place: KeyPath
 ) -> Any:
     """What a user wrote for all models wins over a model's recipe difference, and its own entry over both."""
-    if own:
-        validate(block, own, loaded, *place, key)
+    if entry:
+        validate(block, entry, loaded, *place, key)
     written = loaded.values[key] if key in loaded.values else {}
-    return validate(block, {**spec, **(written or {}), **(own or {})}, loaded, key)
+    return validate(block, {**spec, **(written or {}), **(entry or {})}, loaded, key)

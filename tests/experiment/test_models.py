@@ -9,6 +9,7 @@ import pytest
 from hashbench.embeddings.registry import find_model, groups
 from hashbench.errors import InputError
 from hashbench.experiment.models import model_of, resolve_baseline, resolve_models
+from hashbench.experiment.recipes import FINETUNE_LEARNING_RATE
 
 OWN = """
 import torch
@@ -66,6 +67,13 @@ def test_recipes_own_entry_wins_over_the_block_and_the_block_over_the_default(ex
     assert [m.pretrain.steps for m in resolved.values()] == [10, 3]
     assert [m.finetune.learning_rate for m in resolved.values()] == [5e-4, (1e-4, 1e-3)]
     assert resolved["m"].pretrain.batch_size == 4
+
+
+def test_a_null_learning_rate_of_a_task_is_that_of_the_encoders_size(experiment) -> None:
+    lines = "models: [hashformer-md-pool]\nfinetune: {learning_rate: 1e-2, per_task: {cola: {learning_rate: null}}}"
+    model = resolve_models(experiment(lines))["hashformer-md-pool"]
+    assert model.finetune.learning_rate == 1e-2
+    assert model.for_task("cola").finetune.learning_rate == FINETUNE_LEARNING_RATE["tiny"]
 
 
 def test_objective_none_means_no_pretraining(experiment) -> None:
