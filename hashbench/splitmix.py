@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 GAMMA = 0x9E3779B97F4A7C15  # SplitMix64's increment, odd: 2^64 divided by the golden ratio
+FIRST_FACTOR, SECOND_FACTOR = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB  # of the finaliser, both odd
 
 
 def mix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -14,6 +15,6 @@ def mix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
     >>> hex(int(mix(np.array([GAMMA], dtype=np.uint64))[0]))  # first output of SplitMix64 seeded with 0
     '0xe220a8397b1dcdaf'
     """
-    z = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z = (values ^ (values >> np.uint64(30))) * np.uint64(FIRST_FACTOR)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(SECOND_FACTOR)
     return z ^ (z >> np.uint64(31))

@@ -13,10 +13,9 @@ from torch import nn
 from torch.optim import AdamW
 
 from hashbench.experiment.schema import Finetune
+from hashbench.splitmix import FIRST_FACTOR, GAMMA, SECOND_FACTOR
 
 Schedule = Callable[[int], float]  # optimizer step -> factor of the peak learning rate
-# 64-bit odd constants of SplitMix64: distinct (seed, step, rank) must give unrelated generator states.
-_GOLDEN, _MIX, _RANK = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 
 
 def adamw(
@@ -113,9 +112,10 @@ def reseed(seed: int, step: int, rank: int = 0) -> None:
     """Sets torch's generators to a state that depends on (seed, step, rank of the device) alone.
 
     A checkpoint holds no generator state, so a run resumed in the middle of an epoch would draw other dropout masks
-    than the uninterrupted one; with this at every step both draw the same.
+    than the uninterrupted one; with this at every step both draw the same. The odd 64-bit factors of SplitMix64 give
+    different (seed, step, rank) unrelated states.
     """
-    torch.manual_seed(((seed + 1) * _GOLDEN + (step + 1) * _MIX + rank * _RANK) % 2**63)
+    torch.manual_seed(((seed + 1) * GAMMA + (step + 1) * FIRST_FACTOR + rank * SECOND_FACTOR) % 2**63)
 
 
 def pick_device(device: str) -> str:
@@ -127,10 +127,10 @@ def pick_device(device: str) -> str:
     return "mps" if torch.backends.mps.is_available() else "cpu"
 
 
-def precision_found(asked: Literal["32", "bf16"], device: str) -> Literal["32", "bf16"]:
+def precision_found(precision: Literal["32", "bf16"], device: str) -> Literal["32", "bf16"]:
     """The precision that training will have: bf16 where it was asked for and the hardware has it."""
-    on_gpu = asked == "bf16" and pick_device(device) == "cuda"
-    return "32" if on_gpu and not torch.cuda.is_bf16_supported(including_emulation=False) else asked
+    on_gpu = precision == "bf16" and pick_device(device) == "cuda"
+    return "32" if on_gpu and not torch.cuda.is_bf16_supported(including_emulation=False) else precision
 
 
 def quieten() -> None:
