@@ -71,7 +71,7 @@ class Predictor:
         return vectors
 
     def _states(self, texts: Sequence[str], second: Sequence[str] | None) -> Iterator[tuple[Batch, torch.Tensor]]:
-        """Batches and their states (B, L', d)."""
+        """Batches, of shape (B, L), and their states (B, L', d)."""
         if self.config.task is not None and self.config.is_pair != (second is not None):
             wanted = "pairs of texts" if self.config.is_pair else "single texts"
             raise InputError(f"{self.config.name}: task {self.config.task} has {wanted}; give such")

@@ -101,7 +101,7 @@ def _item(coder: Bloom, name: str) -> int:
 
 
 def _distribution(coder: Bloom, model: Model, head: EntityHead, items: list[int]) -> torch.Tensor:
-    """Log-probabilities (1, m, NB) at the hidden one of some items."""
+    """Log-probabilities of shape (1, m, NB) at the hidden one of some items."""
     template = Template()
     ids = with_specials(np.array([items], np.int32), template)  # (1, L)
     given = [item for item in items if item != MASK_ID]

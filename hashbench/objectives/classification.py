@@ -46,14 +46,20 @@ class ClassificationHead(nn.Module):
         return outputs
 
     def loss(self, outputs: Tensor, labels: Tensor) -> Tensor:
-        """Cross-entropy with labels (B,) int64, or mean squared error with targets (B,) where there is one output."""
+        """Cross-entropy with labels (B,) int64, or mean squared error with targets (B,) where there is one output.
+
+        `outputs` (B, n_outputs).
+        """
         if self.out.out_features == 1:
             return nn.functional.mse_loss(outputs[:, 0].float(), labels.float())
         return nn.functional.cross_entropy(outputs.float(), labels)
 
 
 def pool(states: Tensor, mask: Tensor | None, pooling: Pooling) -> Tensor:
-    """One vector an input: the first token's, or the maximum or mean over its tokens. (B, L, d) -> (B, d)."""
+    """One vector an input: the first token's, or the maximum or mean over its tokens.
+
+    States (B, L, d), mask (B, L) True on tokens or None without padding -> (B, d).
+    """
     if pooling == "first":
         return states[:, 0]
     if pooling == "max":

@@ -137,7 +137,7 @@ class EntityHead(nn.Module):
         self.apply(init_weights)
 
     def transform(self, states: Tensor) -> Tensor:
-        """(..., d) -> (..., d), what is multiplied with the table."""
+        """States of shape (..., d) -> what is multiplied with the table, of the same shape."""
         if self.dense is None or self.norm is None:
             return states
         transformed: Tensor = self.norm(self.activation(self.dense(states)))
@@ -193,7 +193,10 @@ class EntityHead(nn.Module):
 
 
 def _sampled_sum(hidden: Tensor, rows: Tensor, bias: Tensor, scored: Tensor, accidental: Tensor) -> Tensor:
-    """Sum of the losses of (k, d) against drawn rows (n, d); `accidental` (k, n): the true row was drawn."""
+    """Sum of the losses of `hidden` (k, d) against drawn rows (n, d) with their bias (n,).
+
+    `scored` (k,) are the logits of the true rows; `accidental` (k, n): the true row was drawn.
+    """
     others = nn.functional.linear(hidden, rows, bias).float().masked_fill(accidental, -torch.inf)  # (k, n)
     together = torch.cat([scored.float()[:, None], others], 1).logsumexp(1)
     return (together - scored.float()).sum()
@@ -232,7 +235,7 @@ def draw_log_uniform(n_rows: int, wanted: int, *, device: torch.device | str = "
 
 
 def expected_count(ranks: Tensor, n_rows: int, tries: int) -> Tensor:
-    """Probability that a rank is among those drawn in so many tries, 1 - (1 - P)^tries, float32."""
+    """Probability that a rank is among those drawn in so many tries, 1 - (1 - P)^tries: (n,) -> (n,) float32."""
     probability = torch.log1p(1.0 / (ranks.double() + 1)) / math.log(n_rows + 1)
     return -torch.expm1(tries * torch.log1p(-probability)).float()
 

@@ -94,7 +94,10 @@ class ItemSearch:
         return ItemRanking(torch.from_numpy(items), torch.from_numpy(scores), torch.ones(len(logs), dtype=torch.bool))
 
     def exact_by_beams(self, logs: Tensor, k: int, beam: int) -> ItemRanking:
-        """`exact` from tensor operations alone: by beam, and in a wider one where that certifies no ranking."""
+        """`exact` from tensor operations alone: by beam, and in a wider one where that certifies no ranking.
+
+        `logs` (Q, m, NB).
+        """
         k, width = min(k, self.n_items), min(WIDER * beam, self.n_buckets)
         parts = []
         for part in logs.split(self._rows(width)):
@@ -108,7 +111,7 @@ class ItemSearch:
         return _joined(parts)
 
     def best(self, logs: Tensor, k: int, beam: int) -> ItemRanking:
-        """The k best items, all scored where they are few, else by `exact`."""
+        """The k best items, all scored where they are few, else by `exact`. `logs` (Q, m, NB)."""
         return self.exhaustive(logs, k) if self.scores_all else self.exact(logs, k, beam)
 
     def ranks(self, logs: Tensor, targets: Tensor) -> Tensor:
@@ -130,7 +133,10 @@ class ItemSearch:
         return max(1, CELLS // (len(self.maps) * (self.n_buckets + beam * self.alpha)))
 
     def _look(self, logs: Tensor, order: Order, k: int, beam: int) -> ItemRanking:
-        """The k best of the items in the `beam` best buckets; `order` holds one more of each map, or all."""
+        """The k best of the items in the `beam` best buckets; `order` holds one more of each map, or all.
+
+        `logs` (q, m, NB), both tensors of `order` (q, m, width).
+        """
         beam = min(beam, self.n_buckets)
         places, scores = self._candidates(logs, order[0][..., :beam], order[1][..., :beam])
         if places.shape[1] > k:  # items are read where they can be among the k best, ties at the edge included
@@ -144,8 +150,9 @@ class ItemSearch:
         return ItemRanking(items, scores, scores[:, -1] >= bound)
 
     def _candidates(self, logs: Tensor, values: Tensor, best: Tensor) -> tuple[Tensor, Tensor]:
-        """Places of the members of buckets `best` (q, m, beam), with logs `values`, and their scores (q, m beam alpha).
+        """Places of the members of the buckets `best`, and their scores, both (q, m beam alpha).
 
+        `logs` (q, m, NB); `values` (q, m, beam) are those of `best` (q, m, beam).
         An item's score stands at its first place; at others, and where there is no item, it is -inf.
         """
         inside = torch.zeros(logs.shape, dtype=torch.bool, device=logs.device)
@@ -168,7 +175,10 @@ class ItemSearch:
         return torch.cat(places, 1), torch.cat(scores, 1)
 
     def _second_look(self, logs: Tensor, order: Order, worst: Tensor, k: int, beam: int) -> ItemRanking:
-        """The k best of one query's items, in the smallest beam outside of which none scores above `worst`."""
+        """The k best of one query's items, in the smallest beam outside of which none scores above `worst`.
+
+        `logs` (1, m, NB), both tensors of `order` (1, m, width), `worst` of shape ().
+        """
         while True:
             bounds = reduce(self._join, order[0][0].unbind())  # (width,): of what is outside a beam of 0, 1, ...
             above, width = int((bounds > worst).sum()), len(bounds)
@@ -187,9 +197,9 @@ def _joined(parts: list[ItemRanking]) -> ItemRanking:
 
 
 def top_buckets(logs: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """The k highest of (..., NB), highest first, and their places, both (..., k): `topk`, faster where NB is large.
+    """The k highest of logs of shape (..., NB), highest first, and their places, both (..., k).
 
-    They stand in the k blocks with the highest maxima, or equals of them do.
+    As `topk`, but faster where NB is large: they stand in the k blocks with the highest maxima, or equals of them do.
     """
     n = logs.shape[-1]
     if n < 4 * k * BLOCK:
@@ -219,7 +229,10 @@ def _best(scores: Tensor, k: int) -> tuple[Tensor, Tensor]:
 
 
 def _first(items: Tensor, scores: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """The k best candidates (q, c), of equal ones the lower number, filled up with -1: items and scores (q, k)."""
+    """The k best candidates, of equal ones the lower number, filled up with -1.
+
+    items (q, c), scores (q, c) -> items (q, k), scores (q, k).
+    """
     by_item = items.argsort(dim=1)
     scores, order = scores.gather(1, by_item).sort(dim=1, descending=True, stable=True)
     items = items.gather(1, by_item).gather(1, order)

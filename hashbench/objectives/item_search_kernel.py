@@ -53,7 +53,11 @@ def rank_one(
     items: np.ndarray,
     scores: np.ndarray,
 ) -> int:
-    """Fills one query's `items` and `scores`; the number of buckets it took from each map, which `taken` names."""
+    """Fills one query's `items` (k,) and `scores` (k,); the number of buckets it took from each map.
+
+    `logs` (m, NB), `elsewhere` (m, NB, alpha, m - 1) and `members` (m, NB, alpha) are read. `done` (m, NB) and `taken`
+    (m, NB), which name these buckets, are written, and so are `blocks` (m, n_blocks) and `groups` (m, n_groups).
+    """
     m, n_buckets, alpha = members.shape
     for j in range(m):
         for block in range(blocks.shape[1]):
@@ -94,7 +98,7 @@ def joined(score: np.float32, value: np.float32, j: int, by_sum: bool) -> np.flo
 
 @inlined
 def highest(values: np.ndarray, block: int) -> np.float32:
-    """The maximum of a block of values."""
+    """The maximum of a block of values (n,)."""
     highest_value = np.float32(-np.inf)
     for place in range(block * BLOCK, min((block + 1) * BLOCK, len(values))):
         highest_value = max(highest_value, values[place])
@@ -103,7 +107,10 @@ def highest(values: np.ndarray, block: int) -> np.float32:
 
 @inlined
 def best_left(logs: np.ndarray, done: np.ndarray, blocks: np.ndarray, groups: np.ndarray) -> int:
-    """The highest bucket that is not done, of equal ones the first; there is one."""
+    """The highest bucket that is not done, of equal ones the first; there is one.
+
+    Of one map: `logs` (NB,), `done` (NB,), `blocks` (n_blocks,), `groups` (n_groups,).
+    """
     group = int(np.argmax(groups))
     block = group * BLOCK + int(np.argmax(blocks[group * BLOCK : (group + 1) * BLOCK]))
     best = -1
@@ -117,7 +124,10 @@ def best_left(logs: np.ndarray, done: np.ndarray, blocks: np.ndarray, groups: np
 
 @inlined
 def take_out(logs: np.ndarray, done: np.ndarray, blocks: np.ndarray, groups: np.ndarray, bucket: int) -> None:
-    """Brings the maxima of the block and the group of a bucket up to date after it is done."""
+    """Brings the maxima of the block and the group of a bucket up to date after it is done.
+
+    Of one map: `logs` (NB,), `done` (NB,), `blocks` (n_blocks,), `groups` (n_groups,).
+    """
     block = bucket // BLOCK
     highest_value = np.float32(-np.inf)
     for place in range(block * BLOCK, min((block + 1) * BLOCK, len(logs))):
@@ -129,7 +139,7 @@ def take_out(logs: np.ndarray, done: np.ndarray, blocks: np.ndarray, groups: np.
 
 @inlined
 def insert(items: np.ndarray, scores: np.ndarray, item: int, score: np.float32) -> None:
-    """Puts an item at its place in the ranking, where it is better than the last."""
+    """Puts an item at its place in the ranking, items (k,) and scores (k,), where it is better than the last."""
     place = len(items)
     while place > 0 and (score > scores[place - 1] or (score == scores[place - 1] and item < items[place - 1])):
         place -= 1

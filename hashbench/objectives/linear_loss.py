@@ -103,7 +103,7 @@ class LinearCrossEntropy(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor | None, ...]:
-        """The stored gradients times the gradient of the loss."""
+        """The stored gradients times the gradient of the loss: shape () -> (n, d), (V, d), (V,), and no others."""
         saved: tuple[Tensor, ...] = ctx.saved_tensors  # type: ignore[attr-defined]
         if grad.device.type == "cpu" and float(grad) == 1.0:  # on a GPU the question would wait for the queue
             return (*saved, None, None, None)
@@ -126,6 +126,7 @@ def add_slopes(
 def small_scores(states: Tensor, matrix: Tensor, bias: Tensor) -> bool:
     """Whether no score can reach 60 by Cauchy-Schwarz, so that exp needs no maximum subtracted (exp(60) = 1e26).
 
+    states (n, d), matrix (V, d), bias (V,).
     Asked on the CPU in float32 alone: a narrower type would overflow, and a GPU would wait for the answer.
     """
     if states.device.type != "cpu" or states.dtype != torch.float32 or len(states) == 0:

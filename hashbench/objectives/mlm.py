@@ -73,7 +73,7 @@ class MaskedLanguageHead(Head):
         return self.loss(states, batch.labels.gather(1, columns)[labelled], matrix)
 
     def transform(self, states: Tensor) -> Tensor:
-        """(..., d) -> (..., d), what is multiplied with the output matrix."""
+        """States of shape (..., d) -> what is multiplied with the output matrix, of the same shape."""
         return self.norm(nn.functional.gelu(self.dense(states)))
 
     def forward(self, states: Tensor, matrix: Tensor) -> Tensor:

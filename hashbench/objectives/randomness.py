@@ -26,13 +26,13 @@ def random_bits(seed: int, epoch: int, row_ids: NDArray[np.int64], length: int, 
 
 
 def uniforms(seed: int, epoch: int, row_ids: NDArray[np.int64], length: int, stream: int) -> NDArray[np.float64]:
-    """Numbers in [0, 1) with 53 random bits: (B, length)."""
+    """Numbers in [0, 1) with 53 random bits: (B,) -> (B, length)."""
     return (random_bits(seed, epoch, row_ids, length, stream) >> np.uint64(11)) * np.float64(2.0**-53)
 
 
 def integers(
     seed: int, epoch: int, row_ids: NDArray[np.int64], length: int, stream: int, *, below: int
 ) -> NDArray[np.int32]:
-    """Integers 0 .. below - 1, equally likely to within below / 2^32: (B, length) int32."""
+    """Integers 0 .. below - 1, equally likely to within below / 2^32: (B,) -> (B, length) int32."""
     high = random_bits(seed, epoch, row_ids, length, stream) >> np.uint64(32)
     return ((high * np.uint64(below)) >> np.uint64(32)).astype(np.int32)  # Lemire's multiply and shift

@@ -60,7 +60,10 @@ def corrupt(
 
 
 def row_permutations(keys: NDArray[np.uint64], ordinary: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """For each row a permutation of its ordinary columns; the other columns point to themselves. (B, L) -> (B, L)."""
+    """For each row a permutation of its ordinary columns; the other columns point to themselves.
+
+    keys (B, L), ordinary (B, L) -> (B, L).
+    """
     columns = np.broadcast_to(np.arange(keys.shape[1]), keys.shape)
     by_key = np.argsort(np.where(ordinary, keys, np.uint64(2**64 - 1)), axis=1, kind="stable")
     by_place = np.argsort(~ordinary, axis=1, kind="stable")  # ordinary columns first, from left to right
@@ -70,7 +73,10 @@ def row_permutations(keys: NDArray[np.uint64], ordinary: NDArray[np.bool_]) -> N
 
 
 def batch_permutation(keys: NDArray[np.uint64], ids: NDArray[np.int32]) -> NDArray[np.int64]:
-    """One permutation of all columns for every row, as the released code draws it: (1, L) -> (B, L)."""
+    """One permutation of all columns for every row, as the released code draws it.
+
+    keys (1, L), ids (B, L) -> (B, L).
+    """
     return np.broadcast_to(np.argsort(keys, axis=1, kind="stable"), ids.shape)
 
 
@@ -84,7 +90,10 @@ class TokenHead(Head):
         self.apply(init_weights)
 
     def batch_loss(self, model: States, batch: Batch, logits: Literal["labels", "all"]) -> Tensor:
-        """Loss of all ordinary tokens of a batch: every position has a label, so `logits` changes nothing."""
+        """Loss of all ordinary tokens of a batch under its labels (B, L).
+
+        Every position has a label, so `logits` changes nothing.
+        """
         assert batch.labels is not None  # the loader of a pre-training always labels
         return self.loss(model(batch), batch.labels)
 

@@ -119,7 +119,7 @@ def build_parts(
     next_sentence: bool,
     row_counts: np.ndarray | None = None,
 ) -> tuple[Model, EntityHead]:
-    """A fresh model and head for the items of a fitted coder; `row_counts` as in `EntityHead`."""
+    """A fresh model and head for the items of a fitted coder; `row_counts` (V,) as in `EntityHead`."""
     built = build_model(model.spec, size, seed=seed, vocabulary_rows=coder.num_rows)
     head = EntityHead(
         built.config.dim,
@@ -160,7 +160,10 @@ def beam_metrics(under: Mapping[int, np.ndarray], step: int) -> list[MetricRow]:
 
 
 def facts_of(trained: Trained, coder: Bloom, targets: np.ndarray, train_pages: int) -> list[MetricRow]:
-    """What a table says beside the scores: steps, and the ceiling that shared buckets put on recall."""
+    """What a table says beside the scores: steps, and the ceiling that shared buckets put on recall.
+
+    `targets` (n,): the true items of the test cases.
+    """
     hidden = twins(coder.maps)  # (N,): never ranked before another item
     return [
         MetricRow("best_step", trained.best.step),

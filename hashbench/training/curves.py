@@ -36,7 +36,7 @@ class Curves(torch.nn.Module):
         self._loss.persistent(True)
 
     def add_loss(self, loss: Tensor, step: int) -> None:
-        """Counts the loss of the step just done; every few steps their mean becomes a point."""
+        """Counts the loss, of shape (), of the step just done; every few steps their mean becomes a point."""
         self._loss.update(loss.detach())
         if step % self.every == 0:
             self.add("train", "loss", step, float(self._loss.compute()))

@@ -50,6 +50,7 @@ class EntityModule(EvaluatedModule):
         self._collected: list[tuple[np.ndarray, np.ndarray]] = []
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
+        """The loss, of shape (), of a batch with labels (B, L, m)."""
         loss = loss_of(self.model, self.head, batch)
         self.curves.add_loss(loss, self.global_step + 1)  # not behind the step: a checkpoint would come before it
         return loss
@@ -101,7 +102,10 @@ def single_rate(recipe: Finetune) -> float:
 
 
 def loss_of(model: Model, head: EntityHead, batch: Batch) -> Tensor:
-    """The loss of a training batch: of its hidden items, and of the order of its segments where that is asked for."""
+    """The loss of a training batch: of its hidden items, and of the order of its segments where that is asked for.
+
+    The batch has labels (B, L, m), and `follows` (B,) where segments have an order; the loss has shape ().
+    """
     matrix = output_matrix(model)
     if batch.follows is None or head.next_sentence is None:
         states, labels = predicted_states(model, batch)
@@ -155,15 +159,16 @@ def case_distributions(model: Model, head: EntityHead, batch: Batch) -> tuple[Te
 
 
 def case_outputs(search: ItemSearch, logs: Tensor, buckets: Tensor, targets: np.ndarray) -> np.ndarray:
-    """What is stored of each case but its page (B, 3 + m) int32: 0, rank, certified, right bucket of each map.
+    """What is stored of each case but its page (K, 3 + m) int32: 0, rank, certified, right bucket of each map.
 
+    `logs` (K, m, NB), true buckets (K, m), targets (K,).
     Ranks are among all items where all can be scored, else among the first 20 and 0 beyond. Certified speaks of a beam
     as wide as the ranking in either case.
     """
     wanted = torch.as_tensor(targets, device=logs.device)
     beam = search.approximate(logs, TOP, TOP)
     ranks = search.ranks(logs, wanted) if search.scores_all else ranks_in(search.exact(logs, TOP, TOP).items, wanted)
-    right = logs.argmax(-1) == buckets  # (B, m)
+    right = logs.argmax(-1) == buckets  # (K, m)
     columns = [torch.zeros_like(ranks), ranks, beam.certified.long(), *right.long().unbind(1)]
     return torch.stack(columns, 1).int().cpu().numpy()
 
@@ -175,7 +180,10 @@ def ranks_in(items: Tensor, targets: Tensor) -> Tensor:
 
 
 def in_order(collected: Sequence[tuple[np.ndarray, np.ndarray]], data: ItemData, split: str) -> np.ndarray:
-    """Outputs of all cases of a split in their order, with their pages: (n, 3 + m) int32."""
+    """Outputs of all cases of a split in their order, with their pages: (n, 3 + m) int32.
+
+    `collected`: places of cases (K,) and their outputs (K, 3 + m), batch by batch.
+    """
     cases = data.cases[split]
     ordered = np.zeros((len(cases), collected[0][1].shape[1]), np.int32)
     for rows, outputs in collected:
@@ -199,6 +207,6 @@ def test_entities(
         targets = cases.targets[rows]
         collected.append((rows, case_outputs(search, logs, buckets, targets)))
         for beam, ranks in under.items():
-            found = search.approximate(logs, TOP, beam)
-            ranks[rows] = ranks_in(found.items, torch.as_tensor(targets, device=device)).cpu().numpy()
+            ranking = search.approximate(logs, TOP, beam)
+            ranks[rows] = ranks_in(ranking.items, torch.as_tensor(targets, device=device)).cpu().numpy()
     return in_order(collected, data, "test"), under

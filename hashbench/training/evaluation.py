@@ -74,6 +74,7 @@ def score_splits(
 ) -> float | None:
     """Adds every metric of the task on every split to the curves; gives back the score that selects.
 
+    `outputs` (n, n_outputs) of each split, in the order of its rows.
     The selecting score is taken over all selection splits laid together (MNLI: matched and mismatched). None where
     it is undefined, as Pearson's is for constant outputs.
     """

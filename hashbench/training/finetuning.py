@@ -52,6 +52,7 @@ class FinetuningModule(EvaluatedModule):
         return outputs
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
+        """The loss, of shape (), of a batch with labels (B,)."""
         assert batch.labels is not None  # the loader always labels
         loss = self.head.loss(self(batch), batch.labels)
         self.curves.add_loss(loss, self.global_step + 1)  # not behind the step: a checkpoint would come before it
@@ -72,7 +73,10 @@ class FinetuningModule(EvaluatedModule):
         self.take_in(Evaluation(self.global_step, selection, outputs), keep_weights=self._keep_best_weights)
 
     def _gather(self, collected: list[tuple[np.ndarray, np.ndarray]], split: str) -> np.ndarray:
-        """Outputs of all devices in the order of the rows (n, n_outputs); a row that came twice counts once."""
+        """Outputs of all devices in the order of the rows (n, n_outputs); a row that came twice counts once.
+
+        `collected`: row ids (B,) and outputs (B, n_outputs) of each batch of this device.
+        """
         if self.trainer.world_size > 1:
             shares: list[Any] = [None] * self.trainer.world_size
             torch.distributed.all_gather_object(shares, collected)
@@ -140,7 +144,7 @@ def report_once(
 def outputs_on(
     model: Model, head: ClassificationHead, data: FinetuningData, machine: Machine, precision: Precision = "32"
 ) -> OutputsBySplit:
-    """Outputs of the model as it stands on every split that is only reported."""
+    """Outputs (n, n_outputs) of the model as it stands on every split that is only reported."""
     device = torch.device(pick_device(machine.device))
     bf16 = precision_found(precision, machine.device) == "bf16"
     autocast = torch.autocast(device.type, torch.bfloat16, enabled=bf16)

@@ -29,7 +29,7 @@ class Model(nn.Module):
         self.published_dense: dict[str, Tensor] | None = None  # what the dense layer of a head starts from
 
     def forward(self, batch: Batch) -> Tensor:
-        """A batch -> states (B, L', d): L m of them for m tokens an item, fewer where the encoder shortens."""
+        """A batch of shape (B, L) -> states (B, L', d): L m for m tokens an item, fewer where the encoder shortens."""
         mask = self._token_mask(batch) if batch.padded else None  # without one a GPU takes its fastest attention
         states: Tensor = self.encoder(self.embedding(batch), mask, batch.segments)
         return states
@@ -48,11 +48,12 @@ class Model(nn.Module):
         return self(batch), self.states_mask(batch)
 
     def states_mask(self, batch: Batch) -> Tensor:
-        """Which of a batch's states stand for tokens: (B, L') bool."""
+        """Which of the states of a batch of shape (B, L) stand for tokens: (B, L') bool."""
         return self.encoder.states_mask(self._token_mask(batch))
 
     def _token_mask(self, batch: Batch) -> Tensor:
-        return self.embedding.vectors_mask(batch.mask)  # (B, L m)
+        """Which vectors of a batch of shape (B, L) stand for tokens: (B, L m) bool, for m tokens an item."""
+        return self.embedding.vectors_mask(batch.mask)
 
 
 def build_model(
@@ -94,13 +95,13 @@ def load_published(model: Model, published: Published) -> None:
     Raises InputError for weights of another model or another shape.
     """
     for part in (model.embedding, model.encoder):
-        found, own = part.from_published(published), part.state_dict()
-        for name, tensor in own.items():
-            if found[name].shape != tensor.shape:
-                theirs, ours = tuple(found[name].shape), tuple(tensor.shape)
+        trained, fresh = part.from_published(published), part.state_dict()
+        for name, tensor in fresh.items():
+            if trained[name].shape != tensor.shape:
+                theirs, ours = tuple(trained[name].shape), tuple(tensor.shape)
                 raise InputError(
                     f"{published.where}: {part.stored_name()} {name} has shape {theirs} there, {ours} here; "
                     "take the encoder size and the embedding's arguments of the weights, or other weights"
                 )
-        part.load_state_dict({name: tensor.to(own[name].dtype) for name, tensor in found.items()})
+        part.load_state_dict({name: tensor.to(fresh[name].dtype) for name, tensor in trained.items()})
     model.published_dense = model.encoder.dense_from_published(published)

@@ -46,6 +46,7 @@ class PretrainingModule(RecipeModule):
         self.tokens = 0
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
+        """The loss, of shape (), of a batch with labels (B, L)."""
         self.tokens += batch.positions.numel() * self.trainer.world_size
         loss = objective_loss(self.model, self.head, batch, self._logits)
         # Here and not behind the step, where a checkpoint would be written before its loss is counted.
