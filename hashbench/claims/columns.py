@@ -111,7 +111,7 @@ def _counted(name: str) -> SizeColumn | None:
 
 def _printed(measured: Measured, sources: Iterable[Paper], name: str) -> ScoreColumn | Absent | None:
     """A column of scores of the first paper that has one of this name, or under its other name."""
-    names = (name, *(own for own, other in ALIASES.items() if other == name))
+    names = (name, *(alias for alias, other in ALIASES.items() if other == name))
     for paper in sources:
         for wanted in names:
             for layout in paper.tables.values():

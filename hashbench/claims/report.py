@@ -49,20 +49,20 @@ def claim_sections(
     Without a paper in the request: every claim of any paper that names a model of the experiment. Raises InputError for
     wrong input, and where nothing can be decided for want of predictions.
     """
-    own = read_file(request.claims_file) if request.claims_file is not None else []
+    user_claims = read_file(request.claims_file) if request.claims_file is not None else []
     source = load_paper(request.paper) if request.paper is not None else None
     measured = measure(store, request.experiment, checkpoint=request.checkpoint)
     if source is None:
-        own = [*own_claims(measured.experiment.config, measured.experiment.name), *own]
-    _check_own(own, measured)
+        user_claims = [*own_claims(measured.experiment.config, measured.experiment.name), *user_claims]
+    _check_own(user_claims, measured)
     evidence, times = Evidence(store, measured, draws=draws), TimedRuns(measured)
     groups = [(source, claims_of(source.name))] if source else _about(measured)
     results: list[tuple[Paper | None, Results, list[Claim]]] = [
         (paper, Results(measured, paper, evidence, times), claims) for paper, claims in groups
     ]
-    for name in dict.fromkeys(claim.paper for claim in own):
+    for name in dict.fromkeys(claim.paper for claim in user_claims):
         known = load_paper(name) if name else None
-        claims = [claim for claim in own if claim.paper == name]
+        claims = [claim for claim in user_claims if claim.paper == name]
         results.append((None, Results(measured, known, evidence, times), claims))
     if not any(claims for _, _, claims in results):
         raise InputError(f"{store.name}: no claim names a model of {measured.experiment.name}; "

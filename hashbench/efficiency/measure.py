@@ -56,7 +56,7 @@ class Setting:
     """How a pair of candidates is measured."""
 
     size: str
-    asked: Efficiency
+    options: Efficiency
     device: torch.device
     cache: Path
 
@@ -88,8 +88,8 @@ def timed(name: str, pairs: Pairs, samples: int, baseline_samples: int, split: s
 def pretraining_facts(model: Candidate, baseline: Candidate, setting: Setting) -> list[MetricRow]:
     """Time of a pre-training sample, without and with the optimizer step, and the memory of a step."""
     steps = [PretrainingStep(candidate, setting) for candidate in (model, baseline)]
-    plain = in_turn(*(step.run for step in steps), pairs=setting.asked.pairs, device=setting.device)
-    whole = in_turn(*(step.run_with_optimizer for step in steps), pairs=setting.asked.pairs, device=setting.device)
+    plain = in_turn(*(step.run for step in steps), pairs=setting.options.pairs, device=setting.device)
+    whole = in_turn(*(step.run_with_optimizer for step in steps), pairs=setting.options.pairs, device=setting.device)
     peak = peak_bytes(
         model.spec,
         setting.size,
@@ -119,8 +119,8 @@ class PretrainingStep:
             objective_args=candidate.spec.training.args,
             outputs=candidate.outputs,
             template=candidate.spec.text.template,
-            batch_size=setting.asked.pretrain_batch_size,
-            sequence_length=setting.asked.pretrain_length,
+            batch_size=setting.options.pretrain_batch_size,
+            sequence_length=setting.options.pretrain_length,
             seed=0,
         )
         self.batch: Batch = data.longest_batch().to(setting.device)
@@ -147,11 +147,11 @@ class PretrainingStep:
 def inference_facts(model: Candidate, baseline: Candidate, task: TaskData, setting: Setting) -> list[MetricRow]:
     """Time of an input of a task: from ready codes, and from its text with a cold and a warm cache of codes."""
     split = task.splits[task.task.select_splits[0]]
-    texts = tuple(column[: setting.asked.infer_samples] for column in split.texts)
+    texts = tuple(column[: setting.options.infer_samples] for column in split.texts)
     works = [Inference(candidate, texts, task.n_outputs, setting) for candidate in (model, baseline)]
     facts: list[MetricRow] = []
     for name, kind in (("infer_ms", "run"), ("infer_text_ms", "run_from_text"), ("infer_text_warm_ms", "run_warm")):
-        pairs = in_turn(*(getattr(work, kind) for work in works), pairs=setting.asked.pairs, device=setting.device)
+        pairs = in_turn(*(getattr(work, kind) for work in works), pairs=setting.options.pairs, device=setting.device)
         facts += timed(name, pairs, len(texts[0]), len(texts[0]), task.task.name)
     return facts
 
@@ -198,7 +198,7 @@ class Inference:
             coder,
             candidate.spec.text.template,
             max_length=recipe.max_length,
-            batch_size=self._setting.asked.infer_batch_size,
+            batch_size=self._setting.options.infer_batch_size,
             pad_to_max=recipe.pad_to_max,
         )
 

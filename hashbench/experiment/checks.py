@@ -77,8 +77,8 @@ def check_pairing(loaded: Loaded, model: ResolvedModel, tasks: Sequence[Task]) -
 
 def check_robustness(loaded: Loaded, models: Iterable[ResolvedModel], tasks: Sequence[Task]) -> None:
     """Raises InputError where robustness is asked for of hidden items, or unseen words where no model has seen any."""
-    asked = loaded.experiment.robustness_block
-    if asked is None:
+    block = loaded.experiment.robustness_block
+    if block is None:
         return
     where = loaded.where("robustness")
     for task in tasks:
@@ -86,7 +86,7 @@ def check_robustness(loaded: Loaded, models: Iterable[ResolvedModel], tasks: Seq
             raise InputError(
                 f"{where}: robustness changes texts, and task '{task.name}' has items; leave the block out"
             )
-    if "unseen" in asked.perturbations and not any(needs_corpus(model.spec) for model in models):
+    if "unseen" in block.perturbations and not any(needs_corpus(model.spec) for model in models):
         raise InputError(
             f"{where}: perturbation unseen needs a corpus that was read before, and no model here reads one; "
             "name the other perturbations"

@@ -84,15 +84,15 @@ def _block_of(block: type[BaseModel], loc: Sequence[str | int]) -> type[BaseMode
 
 def _members(block: type[BaseModel]) -> dict[str, type[BaseModel]]:
     """Blocks that stand in lists of this one, by class name, as pydantic's places name them."""
-    found: dict[str, type[BaseModel]] = {}
+    members: dict[str, type[BaseModel]] = {}
     todo = [info.annotation for info in block.model_fields.values()]
     while todo:
         annotation = todo.pop()
         if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-            found[annotation.__name__] = annotation
-            found[f"function-after[_one_origin(), {annotation.__name__}]"] = annotation
+            members[annotation.__name__] = annotation
+            members[f"function-after[_one_origin(), {annotation.__name__}]"] = annotation
         todo.extend(get_args(annotation))
-    return found
+    return members
 
 
 def _sentence(keys: Sequence[str | int], faults: Sequence[Mapping[str, Any]], block: type[BaseModel]) -> str:

@@ -53,14 +53,14 @@ class Loaded:
 
     def place_of(self, entry: KeyPath, block: str, key: str) -> KeyPath:
         """Where a model's recipe value is written: in its own entry, else in the block for all models."""
-        own = (*entry, block, key)
-        return own if own in self.lines else (block, key)
+        own_place = (*entry, block, key)
+        return own_place if own_place in self.lines else (block, key)
 
     def sources(self, data: Sequence[str] | None = None) -> tuple[str, ...]:
         """Where data come from, in order: "hub", "builtin" or absolute folders. `data` (relative to the working
         folder) overrides the file's own sources (relative to the file)."""
-        own = self.experiment.data
-        names, base = (data, Path.cwd()) if data else ((own,) if isinstance(own, str) else own, self.folder)
+        listed = self.experiment.data
+        names, base = (data, Path.cwd()) if data else ((listed,) if isinstance(listed, str) else listed, self.folder)
         return tuple(name if name in ("hub", "builtin") else _absolute(name, base) for name in names)
 
     def task_entry(self, name: str) -> TaskEntry | None:
@@ -226,8 +226,8 @@ def _named_in_file(values: Mapping[str, Any], keys: tuple[str, ...], value: Any)
     listed = values.get(keys[0])
     if keys not in (("models",), ("tasks",)) or not isinstance(value, list) or not isinstance(listed, list):
         return value
-    own = _own_entries(listed)
-    return [own.get(entry, entry) if isinstance(entry, str) else entry for entry in value]
+    entries = _own_entries(listed)
+    return [entries.get(entry, entry) if isinstance(entry, str) else entry for entry in value]
 
 
 def _own_entries(listed: Any) -> dict[str, Any]:

@@ -11,20 +11,20 @@ from hashbench.tasks.catalogue import expand_tasks, find_task, own_task, under_p
 def find_tasks(loaded: Loaded) -> list[Task]:
     """The tasks of an experiment. Raises InputError with file and line for an unknown one or an unfit metric."""
     tasks = loaded.experiment.tasks
-    found: list[Task] = []
+    named: list[Task] = []
     if isinstance(tasks, str):
         with located(loaded.where("tasks")):
-            found = expand_tasks(tasks, loaded.folder)
+            named = expand_tasks(tasks, loaded.folder)
     else:
         for i, entry in enumerate(tasks):
             with located(loaded.where("tasks", i)):
                 expanded = expand_tasks([entry], loaded.folder)
             for task in expanded:
-                if task.name in [other.name for other in found]:
+                if task.name in [other.name for other in named]:
                     raise InputError(f"{loaded.where('tasks', i)}: task '{task.name}' stands twice; rename one of them")
-                found.append(task)
+                named.append(task)
     protocols = []
-    for task in found:
+    for task in named:
         with located(loaded.where(task.kind.name)):
             protocols += under_protocol([task], loaded.experiment.task_blocks, loaded.folder)
     return protocols

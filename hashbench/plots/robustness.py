@@ -57,8 +57,8 @@ def _panel(axes: Axes, curves: Sequence[RobustnessCurve], models: Sequence[str])
     for curve in curves:
         shift = PERCENT * APART * (models.index(curve.model) - (len(models) - 1) / 2)
         rates = [PERCENT * rate for rate in curve.rates]
-        estimates = [curve.score(at) for at in range(len(rates))]
-        values, lows, highs = PERCENT * np.array([(one.value, one.low, one.high) for one in estimates]).T
+        scores = [curve.score(at) for at in range(len(rates))]
+        values, lows, highs = PERCENT * np.array([(score.value, score.low, score.high) for score in scores]).T
         known = bool(np.isfinite([lows, highs]).all())
         points, _, _ = axes.errorbar(
             [rate + shift for rate in rates], values, yerr=[values - lows, highs - values] if known else None,

@@ -54,8 +54,8 @@ class EfficiencyMeasurement(RunKind):
         model, baseline = (candidate(each, place.materials) for each in models)
         tasks = [place.materials.task_data(str(task["name"])) for task in run.spec["tasks"]]
         cache = place.materials.cache
-        asked = Efficiency.model_validate(run.spec["efficiency"])
-        setting = Setting(run.encoder, asked, device_of(machine.device), cache)
+        options = Efficiency.model_validate(run.spec["efficiency"])
+        setting = Setting(run.encoder, options, device_of(machine.device), cache)
         cache.mkdir(parents=True, exist_ok=True)
         with FileLock(cache / "measuring.lock"):  # two measurements at once would time each other
             return Result(metrics=measure(model, baseline, tasks, setting))

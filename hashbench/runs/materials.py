@@ -90,12 +90,12 @@ class Materials:
         assert isinstance(data, LinkSet)  # the plan has paired it
         return data
 
-    def perturbed(self, name: str, asked: Mapping[str, Any], words: Mapping[str, Any] | None) -> PerturbedTask:
+    def perturbed(self, name: str, robustness: Mapping[str, Any], words: Mapping[str, Any] | None) -> PerturbedTask:
         """The reporting sets of a task under perturbations, the same for every model; only the last one is kept."""
-        key = json.dumps([name, asked, words], sort_keys=True)
+        key = json.dumps([name, robustness, words], sort_keys=True)
         if key not in self._perturbed:
             types = None if words is None else self._seen_types(words)
-            self._perturbed = {key: perturb_task(self.task_data(name), asked, types)}
+            self._perturbed = {key: perturb_task(self.task_data(name), robustness, types)}
         return self._perturbed[key]
 
     def _seen_types(self, words: Mapping[str, Any]) -> TypeTable:

@@ -40,14 +40,14 @@ class RobustnessEvaluation(RunKind):
     order = 50
 
     def planned(self, resolved: ResolvedExperiment) -> Iterable[Run]:
-        asked = resolved.experiment.robustness_block
-        if asked is None:
+        block = resolved.experiment.robustness_block
+        if block is None:
             return []
         spec = {
             "robustness": {
-                "perturbations": sorted(asked.perturbations),
-                "rates": asked.all_rates,
-                "seed": asked.seed,
+                "perturbations": sorted(block.perturbations),
+                "rates": block.all_rates,
+                "seed": block.seed,
                 "version": VERSION,
             },
             "words": _seen_words(resolved),
@@ -127,7 +127,10 @@ def tuned_model(
 def scored(
     perturbed: PerturbedTask, outputs: dict[str, np.ndarray], data: FinetuningData
 ) -> tuple[list[MetricRow], list[Predictions]]:
-    """Every metric of the task and the predictions, under the name of the reporting set and of the perturbation."""
+    """Every metric of the task and the predictions, under the name of the reporting set and of the perturbation.
+
+    `outputs` (n, n_outputs) of each part of the perturbed task.
+    """
     metrics: list[MetricRow] = []
     predictions = []
     for name, values in outputs.items():

@@ -57,11 +57,11 @@ def plan(loaded: Loaded, *, data: Sequence[str] | None = None) -> Plan:
         check_weights(loaded, model)
     with located("--data" if data else loaded.where("data")):
         sources = open_sources(names)
-    found = tuple(_locate_task(loaded, i, task, sources) for i, task in enumerate(tasks))
+    located_tasks = tuple(_locate_task(loaded, i, task, sources) for i, task in enumerate(tasks))
     corpora = _locate_corpora(loaded, measured, sources)
     if loaded.experiment.robustness_block and corpora:
         corpora |= _locate_words(loaded, sources)
-    resolved = ResolvedExperiment(loaded.experiment, models, baseline, found, corpora, names)
+    resolved = ResolvedExperiment(loaded.experiment, models, baseline, located_tasks, corpora, names)
     runs = tuple(run for kind in kinds().values() for run in kind.planned(resolved))
     places = {label: loaded.where(*model.place, "coder") for label, model in models.items()}
     return Plan(resolved, runs, places)
@@ -135,13 +135,13 @@ def _locate_task(loaded: Loaded, i: int, task: Task, sources: Sequence[Source]) 
 def _locate_corpora(
     loaded: Loaded, models: Sequence[ResolvedModel], sources: Sequence[Source]
 ) -> dict[str, CorpusSource]:
-    found: dict[str, CorpusSource] = {}
+    located_corpora: dict[str, CorpusSource] = {}
     for model in models:
         for i, name in enumerate(model.pretrain.corpora if needs_corpus(model.spec) else ()):
-            if name not in found:
+            if name not in located_corpora:
                 place = loaded.place_of(model.place, "pretrain", "corpora")
-                found[name] = _open_corpus(name, sources, loaded.where(*place, i))
-    return found
+                located_corpora[name] = _open_corpus(name, sources, loaded.where(*place, i))
+    return located_corpora
 
 
 def _locate_words(loaded: Loaded, sources: Sequence[Source]) -> dict[str, CorpusSource]:
@@ -155,7 +155,7 @@ def _open_corpus(name: str, sources: Sequence[Source], where: str) -> CorpusSour
         return _opened(locate_corpus(name, sources))
 
 
-def _opened(found: Located) -> Located:
+def _opened(source: Located) -> Located:
     """What was located; taking its fingerprint is what fails where the hub or a file cannot be read."""
-    _ = found.fingerprint
-    return found
+    _ = source.fingerprint
+    return source

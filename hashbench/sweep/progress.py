@@ -16,10 +16,10 @@ from hashbench.sweep.events import Event, RunEnded, RunProgress, RunStarted
 LINE_EVERY_S = 60.0  # in a log, a sign of life of a long run this often
 
 
-def spoken(seconds: float) -> str:
+def duration_text(seconds: float) -> str:
     """A duration as a person reads it.
 
-    >>> [spoken(s) for s in (0.42, 42, 125, 7300, 200000)]
+    >>> [duration_text(s) for s in (0.42, 42, 125, 7300, 200000)]
     ['0.4 s', '42 s', '2 min', '2 h 2 min', '2 d 8 h']
     """
     if seconds < 10:
@@ -102,7 +102,7 @@ class SweepProgress:
             self._spoke_at[event.worker] = time.monotonic()
             label = self._labels.get(event.worker, "")
             left = self._run_left(event)
-            rest = f", about {spoken(left)} left" if left else ""
+            rest = f", about {duration_text(left)} left" if left else ""
             self._line(f"    {label}: step {event.step} of {event.total_steps}, {note}{rest}")
 
     def _run_left(self, event: RunProgress) -> float | None:
@@ -116,10 +116,10 @@ class SweepProgress:
         self._n_done += event.state == "done"
         self._n_failed += event.state == "failed"
         left = self._time_left()
-        rest = f", about {spoken(left)} left" if left else ""
+        rest = f", about {duration_text(left)} left" if left else ""
         place = f"[{self._n_done}/{self._n_runs}{rest}]"
         note = f"; {event.note}" if event.note else ""
-        self.tell(f"{place} {event.label}: {event.state} in {spoken(event.seconds)}{note}")
+        self.tell(f"{place} {event.label}: {event.state} in {duration_text(event.seconds)}{note}")
         if self._bars is not None and self._sweep_row is not None:
             failed = f"{self._n_failed} failed" if self._n_failed else ""
             self._bars.update(self._sweep_row, completed=self._n_done, note=f"{failed}{rest}".lstrip(", "))

@@ -42,26 +42,26 @@ def git_state(folder: Path) -> tuple[str, str]:
 
 def packages() -> dict[str, str]:
     """Installed versions of what can change a number."""
-    found = {}
+    versions = {}
     for name in PACKAGES:
         try:
-            found[name] = metadata.version(name)
+            versions[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
-    return found | {"python": platform.python_version()}
+    return versions | {"python": platform.python_version()}
 
 
 def hardware() -> dict[str, str]:
     """Processor, cores and accelerators of this machine."""
-    found = {
+    facts = {
         "processor": _processor(),
         "cores": str(os.cpu_count()),
         "system": platform.system(),
     }
     if torch.cuda.is_available():
-        found["gpu"] = torch.cuda.get_device_name(0)
-        found["gpus"] = str(torch.cuda.device_count())
-    return found
+        facts["gpu"] = torch.cuda.get_device_name(0)
+        facts["gpus"] = str(torch.cuda.device_count())
+    return facts
 
 
 def hardware_name() -> str:

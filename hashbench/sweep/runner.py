@@ -32,7 +32,7 @@ from hashbench.sweep.events import RunEnded
 from hashbench.sweep.executors.registry import EXECUTORS
 from hashbench.sweep.plan import Plan, check_items, plan
 from hashbench.sweep.processes import is_dead
-from hashbench.sweep.progress import SweepProgress, spoken
+from hashbench.sweep.progress import SweepProgress, duration_text
 from hashbench.text.compiled import usable_cores
 
 DONE, SOME_FAILED, INTERRUPTED, TERMINATED = 0, 1, 130, 143
@@ -274,8 +274,8 @@ def print_plan(planned: Plan, db: str, n_workers: int) -> None:
     store = open_store(db) if Path(db).exists() or "://" in db else None
     estimate = TimeEstimate(store, planned.runs, n_workers)
     for number, run in enumerate(planned.runs, 1):
-        state = "done" if run.id in estimate.done else f"about {spoken(estimate.seconds(run))}"
+        state = "done" if run.id in estimate.done else f"about {duration_text(estimate.seconds(run))}"
         seed = "" if run.seed is None else f" seed {run.seed}"
         print(f"{number:5d}  {run.id[:12]}  {run.kind:10s} {run.model} {run.task or ''}{seed}  {state}")
     print(f"{len(planned.runs)} runs, {len(estimate.done)} done, {n_workers} worker{'s' if n_workers > 1 else ''}")
-    print(f"estimated time: {spoken(estimate.total())}")
+    print(f"estimated time: {duration_text(estimate.total())}")
