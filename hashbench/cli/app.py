@@ -56,7 +56,8 @@ class Commands(TyperGroup):
             result = super().invoke(ctx)
             sys.stdout.flush()  # a closed pipe shows itself here at the latest
             if ctx.meta.get(ADVICE):
-                print(f"hashbench: this spelling ends with the next release; write: {ctx.meta[ADVICE]} ...", file=sys.stderr)
+                advice = f"this spelling ends with the next release; write: {ctx.meta[ADVICE]} ..."
+                print(f"hashbench: {advice}", file=sys.stderr)
             return result
         except KeyboardInterrupt:
             print("interrupted", file=sys.stderr)
