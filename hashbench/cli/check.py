@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hashbench.cli.options import Data, Format, Overrides
+from hashbench.cli.options import Data, Overrides
 from hashbench.cli.output import print_rows
 from hashbench.errors import InputError
 from hashbench.rendering.rows import Value
@@ -58,7 +58,7 @@ def check_experiment(file: Path, overrides: Sequence[str], data: Sequence[str] |
         check_data(planned)
     print(f"{file}: valid, encoder {loaded.experiment.encoder}, {_summary(planned)}\n")
     rows = [_model_row(model) for model in planned.resolved.models.values()]
-    print_rows(list(rows[0]), rows, Format.text)
+    print_rows(list(rows[0]), rows, "text")
     tasks = [
         {
             "task": entry.task.name,
@@ -70,7 +70,7 @@ def check_experiment(file: Path, overrides: Sequence[str], data: Sequence[str] |
     ]
     if tasks:  # pre-training alone has none
         print()
-        print_rows(list(tasks[0]), tasks, Format.text)
+        print_rows(list(tasks[0]), tasks, "text")
     for name, corpus in planned.resolved.corpora.items():
         print(f"\ncorpus {name}: {corpus.origin}")
 

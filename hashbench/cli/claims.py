@@ -10,10 +10,8 @@ import typer
 from hashbench.cli.options import (
     DEFAULT_DB,
     Database,
-    EvaluationChoice,
     EvaluationOption,
     ExperimentName,
-    Format,
     NamedExperiment,
     Output,
     PaperName,
@@ -30,8 +28,8 @@ def report_claims(
         Path | None, typer.Option("--claims-file", help="Decide the claims of this CSV too; in the form of claims.md.")
     ] = None,
     parts: Annotated[bool, typer.Option("--parts", help="Each part of a claim by itself.")] = False,
-    checkpoint: EvaluationOption = EvaluationChoice.best,
-    style: TableFormat = Format.text,
+    checkpoint: EvaluationOption = "best",
+    style: TableFormat = "text",
     output: Output = None,
 ) -> None:
     """Decide the papers' claims (or only --paper's), and the experiment's own.
@@ -44,6 +42,6 @@ def report_claims(
     from hashbench.tables.request import ReportRequest
 
     request = ReportRequest(
-        named or experiment, paper, checkpoint=checkpoint.value, claims_file=file, parts=parts
+        named or experiment, paper, checkpoint=checkpoint, claims_file=file, parts=parts
     )
-    print_tables(claim_tables(open_store(db, create=False, read_only=True), request), style.value, output)
+    print_tables(claim_tables(open_store(db, create=False, read_only=True), request), style, output)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from hashbench.cli.options import DEFAULT_DB, EvaluationChoice, EvaluationOption, Format, TableFormat
+from hashbench.cli.options import DEFAULT_DB, EvaluationOption, TableFormat
 from hashbench.errors import InputError
 
 
@@ -24,8 +24,8 @@ def compare(
     experiment: Annotated[
         str | None, typer.Option("--experiment", help="Whose models; the last one swept if not given.")
     ] = None,
-    checkpoint: EvaluationOption = EvaluationChoice.best,
-    style: TableFormat = Format.text,
+    checkpoint: EvaluationOption = "best",
+    style: TableFormat = "text",
 ) -> None:
     """Two models, experiments or databases: the paired difference A - B of each task with its 95 % interval.
 
@@ -39,8 +39,8 @@ def compare(
     from hashbench.tables.comparison import comparison_rows, remarks, sides
 
     stores = [open_store(place, create=False, read_only=True) for place in _places(db or [], alone=second is None)]
-    comparison = compare_sides(stores, first, second or first, experiment=experiment, checkpoint=checkpoint.value)
-    for_people = style in (Format.text, Format.md)
+    comparison = compare_sides(stores, first, second or first, experiment=experiment, checkpoint=checkpoint)
+    for_people = style in ("text", "md")
     columns, rows = comparison_rows(comparison, for_people=for_people)
     if for_people:
         print("\n".join(sides(comparison)) + "\n")
@@ -48,7 +48,7 @@ def compare(
     if not for_people:  # for programs what else is said goes to stderr
         note("\n".join([*sides(comparison), *remarks(comparison)]))
         return
-    bullet = "- " if style is Format.md else ""
+    bullet = "- " if style == "md" else ""
     print("".join(f"\n{bullet}{remark}" for remark in remarks(comparison)))
 
 

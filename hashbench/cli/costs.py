@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from hashbench.cli.options import Format, SizeOption, TableFormat
+from hashbench.cli.options import SizeOption, TableFormat
 
 
 def costs(
@@ -16,8 +16,8 @@ def costs(
     words: Annotated[int, typer.Option(help="Words of the input whose multiply-adds are counted.", min=1)] = 128,
     encoder: Annotated[
         SizeOption, typer.Option(help="Size of the encoder of models that fix none.")
-    ] = SizeOption.base,
-    style: TableFormat = Format.text,
+    ] = "base",
+    style: TableFormat = "text",
 ) -> None:
     """Memory of the token part and multiply-adds of a forward pass, from the models' shapes: ProFormer's table 1.
 
@@ -28,6 +28,6 @@ def costs(
     from hashbench.cli.output import print_rows
     from hashbench.efficiency.costs import COLUMNS, cost_rows
 
-    print_rows(COLUMNS, cost_rows(names or [], encoder.value, words), style)
+    print_rows(COLUMNS, cost_rows(names or [], encoder, words), style)
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import typer
 
-from hashbench.cli.options import Data, File, Format, Overrides, TableFormat
+from hashbench.cli.options import Data, File, Overrides, TableFormat
 
 app = typer.Typer(help="What data there are; prepare corpora ahead of a sweep.", no_args_is_help=True)
 
 
 @app.command("list")
-def list_data(data: Data = None, style: TableFormat = Format.text) -> None:
+def list_data(data: Data = None, style: TableFormat = "text") -> None:
     """Tasks and corpora that the sources have.
 
     Example: hashbench data list --data ~/data

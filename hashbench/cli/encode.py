@@ -22,7 +22,7 @@ def encode(
         str | None, typer.Option("--run", help="Fit dictionaries as this run did, by its id's first digits.")
     ] = None,
     db: Database = DEFAULT_DB,
-    style: Annotated[TextOrJson, typer.Option("--format", help="How to print it.")] = TextOrJson.text,
+    style: Annotated[TextOrJson, typer.Option("--format", help="How to print it.")] = "text",
 ) -> None:
     """The codes of the tokens of a text.
 
@@ -39,7 +39,7 @@ def encode(
     else:
         raise InputError("encode: give --model NAME or --run ID; see hashbench models")
     encoded = encode_texts(reader, texts)
-    if style is TextOrJson.json:
+    if style == "json":
         print(json.dumps(encoded, indent=2, ensure_ascii=False))
         return
     for row in encoded:

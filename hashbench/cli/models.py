@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hashbench.cli.options import Format, TableFormat
+from hashbench.cli.options import TableFormat
 from hashbench.cli.output import print_rows
 from hashbench.rendering.rows import text_lines
 
@@ -16,7 +16,7 @@ SHOWN = ["model", "tokens", "code", "params", "embedding", "needs"]  # on a term
 OWN = "Further models, of no paper"
 
 
-def models(style: TableFormat = Format.text) -> None:
+def models(style: TableFormat = "text") -> None:
     """The models and groups whose names an experiment may use, what each reads and needs, and how large it is.
 
     Example: hashbench models --format csv
@@ -25,7 +25,7 @@ def models(style: TableFormat = Format.text) -> None:
     from hashbench.embeddings.registry import models as known_models
 
     rows = model_rows(list(known_models().values()))
-    if style is Format.text:
+    if style == "text":
         _print_models(rows)
     else:
         print_rows(MODEL_COLUMNS, rows, style)

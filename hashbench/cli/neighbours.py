@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from hashbench.cli.options import DEFAULT_DB, Database, Format, TableFormat
+from hashbench.cli.options import DEFAULT_DB, Database, TableFormat
 from hashbench.cli.output import print_rows
 
 
@@ -20,7 +20,7 @@ def neighbours(
     beam: Annotated[
         int | None, typer.Option(min=1, help="Look into so many buckets a map; without it the ranking is exact.")
     ] = None,
-    style: TableFormat = Format.text,
+    style: TableFormat = "text",
 ) -> None:
     """The items that a model trained on page links expects beside some others, or one trained on text in the place of
     [MASK]: the lists of Superbloom's figures 4 and 5.

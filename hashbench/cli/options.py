@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -25,7 +24,6 @@ Overrides = Annotated[
     typer.Argument(metavar="[KEY=VALUE]...", help="Keys of the file with other values: finetune.epochs=3 seeds=[0,1]."),
 ]
 
-
 ExperimentName = Annotated[str | None, typer.Argument(help="Its name; the last one swept if not given.")]
 NamedExperiment = Annotated[
     str | None, typer.Option("--experiment", help="The same, for a name that is also a command's: claims, robustness.")
@@ -40,52 +38,13 @@ PaperName = Annotated[
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Also write it to this file.")]
 
 
-class EvaluationChoice(StrEnum):
-    """Which evaluation of a run counts."""
-
-    best = "best"
-    last = "last"
-
-
 EvaluationOption = Annotated[
-    EvaluationChoice, typer.Option("--checkpoint", help="Scores of the best evaluation, or of the last.")
+    Literal["best", "last"], typer.Option("--checkpoint", help="Scores of the best evaluation, or of the last.")
 ]
 
+TextOrJson = Literal["text", "json"]
+SizeOption = Literal["tiny", "mini", "small", "medium", "base"]  # of the encoder
 
-class TextOrJson(StrEnum):
-    """How something that is no table is printed."""
-
-    text = "text"
-    json = "json"
-
-
-class SizeOption(StrEnum):
-    """Sizes of the encoder."""
-
-    tiny = "tiny"
-    mini = "mini"
-    small = "small"
-    medium = "medium"
-    base = "base"
-
-
-class Format(StrEnum):
-    """How rows are printed."""
-
-    text = "text"
-    md = "md"
-    csv = "csv"
-    json = "json"
-
-
+# How rows are printed
+Format = Literal["text", "md", "csv", "json"]
 TableFormat = Annotated[Format, typer.Option("--format", help="How to print it.", case_sensitive=False)]
-
-
-class PrintFormat(StrEnum):
-    """How tables are printed."""
-
-    text = "text"
-    md = "md"
-    csv = "csv"
-    json = "json"
-    latex = "latex"

@@ -17,7 +17,7 @@ from hashbench.tables.table import Table
 
 def print_rows(columns: Sequence[str], rows: ListedRows, style: Format) -> None:
     """Prints rows with these columns."""
-    print(render_rows(columns, rows, style.value), end="")
+    print(render_rows(columns, rows, style), end="")
 
 
 def print_tables(tables: Sequence[Table], format: str, output: Path | None = None) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from hashbench.cli.options import Format, SizeOption, TableFormat
+from hashbench.cli.options import SizeOption, TableFormat
 from hashbench.cli.output import print_rows
 
 
@@ -16,7 +16,7 @@ def params(
     ] = None,
     encoder: Annotated[
         SizeOption, typer.Option(help="Size of the encoder of models that have none of their own.")
-    ] = SizeOption.base,
+    ] = "base",
     paper: Annotated[
         str | None, typer.Option(help="Only the models of this paper, counted in its frame; else each in its own.")
     ] = None,
@@ -31,7 +31,7 @@ def params(
         bool,
         typer.Option(help="Count the learned row that HashFormers add to every ordinary token, as their table 2 does."),
     ] = True,
-    style: TableFormat = Format.text,
+    style: TableFormat = "text",
 ) -> None:
     """Parameters of models with the published vocabulary, in the frame of each paper, beside the published counts.
 
@@ -41,7 +41,7 @@ def params(
 
     rows = parameter_rows(
         names or [],
-        encoder.value,
+        encoder,
         paper=paper,
         count_generic_row=generic_row,
         deployed=deployed,

@@ -2,28 +2,12 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from hashbench.cli.options import DEFAULT_DB, Database
-
-
-class FigureFormat(StrEnum):
-    """The kind of file."""
-
-    png = "png"
-    svg = "svg"
-    pdf = "pdf"
-
-
-class FigureWidth(StrEnum):
-    """How wide a figure is in print."""
-
-    single = "single"
-    double = "double"
 
 
 def plot(
@@ -40,10 +24,11 @@ def plot(
     folder: Annotated[
         Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where the files go; made if needed.")
     ] = Path("figures"),
-    style: Annotated[FigureFormat, typer.Option("--format", help="The kind of file.")] = FigureFormat.png,
+    style: Annotated[Literal["png", "svg", "pdf"], typer.Option("--format", help="The kind of file.")] = "png",
     width: Annotated[
-        FigureWidth, typer.Option("--width", help="A paper's column (3.03 inches), or its whole text (6.30).")
-    ] = FigureWidth.double,
+        Literal["single", "double"],
+        typer.Option("--width", help="A paper's column (3.03 inches), or its whole text (6.30).")
+    ] = "double",
 ) -> None:
     """Draw the figures of an experiment, in the size of a paper.
 
@@ -57,7 +42,7 @@ def plot(
 
     store = open_store(db, create=False, read_only=True)
     figures = draw_figures(
-        store, names or [], experiment=experiment, folder=folder, format=style.value, width=width.value
+        store, names or [], experiment=experiment, folder=folder, format=style, width=width
     )
     for name, reason in figures.left_out.items():
         note(f"not drawn: {name}: {reason}")

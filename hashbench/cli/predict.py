@@ -20,7 +20,7 @@ def predict(
         list[str] | None,
         typer.Argument(metavar="[TEXT]...", help="Texts; a pair is two with a tab between. Else lines of stdin."),
     ] = None,
-    style: Annotated[TextOrJson, typer.Option("--format", help="How to print it.")] = TextOrJson.text,
+    style: Annotated[TextOrJson, typer.Option("--format", help="How to print it.")] = "text",
 ) -> None:
     """Labels, or values of a regression, that an exported model gives to texts, one a line.
 
@@ -32,7 +32,7 @@ def predict(
     model = load(folder)
     first, second = _pairs(lines) if model.config.is_pair else (lines, None)
     predictions = model.predict(first, second)
-    if style is TextOrJson.text:
+    if style == "text":
         print("".join(f"{prediction}\n" for prediction in predictions), end="")
         return
     is_regression = model.config.n_outputs == 1

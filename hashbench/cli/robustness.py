@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from hashbench.cli.options import DEFAULT_DB, Database, ExperimentName, NamedExperiment, Output, PrintFormat
+from hashbench.cli.options import DEFAULT_DB, Database, ExperimentName, NamedExperiment, Output
 
 
 def report_robustness(
@@ -16,7 +16,9 @@ def report_robustness(
     versus: Annotated[
         str | None, typer.Option(help="The model that the others are compared with; the baseline if not given.")
     ] = None,
-    style: Annotated[PrintFormat, typer.Option("--format", help="How to print it.")] = PrintFormat.text,
+    style: Annotated[
+        Literal["text", "md", "csv", "json", "latex"], typer.Option("--format", help="How to print it.")
+    ] = "text",
     output: Output = None,
 ) -> None:
     """Print what is kept of the scores under noise in the texts, with intervals.
@@ -26,4 +28,4 @@ def report_robustness(
     from hashbench.cli.reporting import print_report
     from hashbench.tables.request import ReportRequest
 
-    print_report(db, ReportRequest(named or experiment, table="robustness", versus=versus), style.value, output)
+    print_report(db, ReportRequest(named or experiment, table="robustness", versus=versus), style, output)

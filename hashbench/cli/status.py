@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hashbench.cli.options import DEFAULT_DB, Database, Format, TextOrJson
+from hashbench.cli.options import DEFAULT_DB, Database, TextOrJson
 from hashbench.errors import InputError
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def status(
     watch: Annotated[
         bool, typer.Option("--watch", help="Print again every few seconds until nothing is left to do; text only.")
     ] = False,
-    style: Annotated[TextOrJson, typer.Option("--format", help="How to print it.")] = TextOrJson.text,
+    style: Annotated[TextOrJson, typer.Option("--format", help="How to print it.")] = "text",
 ) -> None:
     """How far a sweep is.
 
@@ -41,7 +41,7 @@ def status(
     """
     from hashbench.store.engine import open_store
 
-    as_json = style is TextOrJson.json
+    as_json = style == "json"
     if watch and as_json:
         raise InputError("status: --watch prints text; leave out --watch or --format json")
     store = open_store(db, create=False, read_only=True)
@@ -64,7 +64,7 @@ def _print_experiment(store: Store, name: str | None, *, as_json: bool) -> None:
         _print_json(experiment=experiment.name, counts=by_state, runs=[asdict(row) for row in rows])
         return
     print(headline(experiment.name, store.name, by_state))
-    print_rows(COLUMNS, [_row(row) for row in rows], Format.text)
+    print_rows(COLUMNS, [_row(row) for row in rows], "text")
 
 
 def _watch(store: Store, name: str | None) -> None:

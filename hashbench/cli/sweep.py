@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -16,12 +15,6 @@ if TYPE_CHECKING:
 DONE, SOME_FAILED = 0, 1
 
 
-class ExecutorName(StrEnum):
-    """Where runs are carried out."""
-
-    local = "local"
-
-
 def sweep(
     file: File,
     overrides: Overrides = None,
@@ -29,7 +22,7 @@ def sweep(
     db: Database = DEFAULT_DB,
     workers: Annotated[int | None, typer.Option(min=1, help="Runs at the same time; overrides the file's.")] = None,
     executor: Annotated[
-        ExecutorName | None, typer.Option(help="Where runs are carried out; overrides the file's.")
+        Literal["local"] | None, typer.Option(help="Where runs are carried out; overrides the file's.")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the runs, their order and estimated time.")] = False,
     fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Stop at the first failed run.")] = False,
@@ -45,7 +38,7 @@ def sweep(
     """
     from hashbench.experiment.load import load_experiment
 
-    changes = [*(overrides or []), *([f"executor={executor.value}"] if executor else [])]
+    changes = [*(overrides or []), *([f"executor={executor}"] if executor else [])]
     loaded = load_experiment(file, changes)
     if export_wandb is not None:
         _export_wandb(loaded, export_wandb, db=db, data=data or [])

@@ -8,16 +8,14 @@ from dataclasses import replace
 from typing import Literal
 
 from hashbench.papers.column import Column
-from hashbench.papers.paper import Paper
 from hashbench.results.entries import Entry
-from hashbench.results.measured import PERCENT, Measured, Ratio
+from hashbench.results.measured import PERCENT, Measured
 from hashbench.results.runs import SeedScore
 from hashbench.results.samples import Evidence
 from hashbench.tables.table import BINARY, BYTES, DECIMAL, Cell, Row, scaled
 
 # Units that depend on the size
 SCALES = {"params": DECIMAL, "binary params": BINARY, "bytes": BYTES}
-Ratios = Mapping[tuple[str, str, str], Ratio]  # by (model, encoder, task)
 # The scores of an entry on a task (or column) that a table reads
 Reading = Callable[[Entry, str], list[SeedScore]]
 Statistic = Literal["mean", "median"]  # over seeds
@@ -128,33 +126,15 @@ def _why_no_score(entry: Entry, task: str, scores: Sequence[SeedScore]) -> str:
     return "metric not stored" if all(run.state == "done" for run in runs) else f"{runs[0].state}, not finished"
 
 
-def ratio_cell(measured: Measured, entry: Entry, task: str, paper: Paper, ratios: Ratios) -> Cell:
-    """PRR in percent as the store forms it, for a task or the 'average' of all tasks of the paper."""
-    cell = Cell(unit="percent", group=entry.group(paper.tasks if task == "average" else [task]))
-    if not (measured.has_one_entry(entry.model) and measured.has_one_entry(measured.experiment.baseline)):
-        return replace(cell, reason="settings differ between runs of one model, or no baseline")
-    key = (entry.model, entry.encoder, task)
-    if key not in ratios:
-        return replace(cell, reason="no score of the model or of the baseline")
-    ratio = ratios[key]
-    if ratio.value is None:
-        return replace(cell, reason="no ratio: a score is missing or the baseline's is not above 0")
-    if task == "average" and ratio.n_tasks < len(paper.tasks):
-        return replace(cell, reason=f"only {ratio.n_tasks} of {len(paper.tasks)} tasks")
-    return replace(cell, value=PERCENT * ratio.value)
-
-
 def fact_cell(measured: Measured, entry: Entry, column: Column) -> Cell:
     """Parameters, bytes, shares or times as the store's views give them."""
     fact = measured.fact(entry, column.fact or column.name)
-    cell = Cell(group=entry.encoder)
     if fact is None or fact.value is None:
         # A trivial baseline is not counted
-        return replace(cell, reason="" if entry.kind == "floor" else "not measured")
-    value, high = column.factor * fact.value, fact.value_high
+        return Cell(group=entry.encoder, reason="" if entry.kind == "floor" else "not measured")
     if column.unit in SCALES:
-        value, unit = scaled(value, SCALES[column.unit])
-        return replace(cell, value=value, unit=unit)
-    factor = PERCENT if column.unit == "percent" else 1.0
-    high = None if high is None else factor * column.factor * high
-    return replace(cell, value=factor * value, value_high=high, unit=column.unit)
+        value, unit = scaled(column.factor * fact.value, SCALES[column.unit])
+        return Cell(value, unit=unit, group=entry.encoder)
+    factor = column.factor * (PERCENT if column.unit == "percent" else 1.0)
+    high = None if fact.value_high is None else factor * fact.value_high
+    return Cell(factor * fact.value, high, unit=column.unit, group=entry.encoder)

@@ -18,7 +18,7 @@ def pretraining_deviations(measured: Measured, paper: Paper) -> list[str]:
     lines = _differing(runs, "pretrain", paper.recipe.pretrain)
     lines += _differing([run for run in runs if run.spec["corpus"]], "corpus", paper.recipe.corpus)
     if paper.recipe.corpora:
-        corpora = {run.model: ", ".join(corpus["name"] for corpus in _corpora(run.spec)) for run in runs}
+        corpora = {run.model: ", ".join(corpora_of(run)) for run in runs}
         lines += _line("corpora", corpora, dict.fromkeys(corpora, ", ".join(paper.recipe.corpora)))
     if paper.recipe.vocabulary is None:
         return lines
@@ -53,8 +53,9 @@ def encoder_deviation(measured: Measured, paper: Paper) -> list[str]:
     return _line("encoder", sizes, dict.fromkeys(sizes, paper.recipe.encoder))
 
 
-def _corpora(spec: Mapping[str, Any]) -> list[dict[str, str]]:
-    return spec["corpus"]["corpora"] if spec["corpus"] else []
+def corpora_of(run: MeasuredRun) -> list[str]:
+    """The names of the corpora that a pre-training read."""
+    return [corpus["name"] for corpus in run.spec["corpus"]["corpora"]] if run.spec["corpus"] else []
 
 
 def _differing(runs: Sequence[MeasuredRun], block: str, recipe: Mapping[str, RecipeValue]) -> list[str]:
@@ -72,7 +73,7 @@ def _wanted(run: MeasuredRun, wanted: RecipeValue) -> RecipeValue:
     if not isinstance(wanted, dict):
         return wanted
     objective = run.spec["model"]["objective"]
-    return wanted[objective["kind"]] if objective and objective["kind"] in wanted else None
+    return wanted.get(objective["kind"]) if objective else None
 
 
 def _line(key: str, ours: Mapping[str, RecipeValue], theirs: Mapping[str, RecipeValue]) -> list[str]:
@@ -81,10 +82,7 @@ def _line(key: str, ours: Mapping[str, RecipeValue], theirs: Mapping[str, Recipe
     for model, value in ours.items():
         if value != theirs[model]:
             by_values.setdefault((plain(value), plain(theirs[model])), []).append(model)
-    lines = []
-    for (value, wanted), models in by_values.items():
-        lines.append(f"{key} {value}{_of(models, ours)} (paper: {wanted})")
-    return lines
+    return [f"{key} {value}{_of(models, ours)} (paper: {wanted})" for (value, wanted), models in by_values.items()]
 
 
 def _of(models: Sequence[str], all_models: Mapping[str, RecipeValue]) -> str:

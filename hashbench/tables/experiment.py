@@ -35,7 +35,7 @@ def own_table(
     Each task has a column of the metric that selects; `all_metrics`: one of every metric and split that is stored.
     """
     known = [task for task in paper.tasks if task in measured.tasks()]
-    tasks = known + [task for task in measured.tasks() if task not in known]
+    tasks = list(dict.fromkeys((*known, *measured.tasks())))
     shared = shared_tasks(measured, tasks)
     columns = _columns(measured, paper, tasks, shared, all_metrics)
     rows = [
@@ -84,9 +84,8 @@ def _columns(
     """Tasks, average, sizes and times; sizes and times only where one was measured."""
     columns = [column for task in tasks for column in _task_columns(measured, paper, task, all_metrics)]
     if shared:
-        of = f"{len(shared)} of {len(tasks)}"
-        if len(shared) == len(tasks):
-            of = f"{len(shared)} task{'s' if len(shared) > 1 else ''}"
+        all_of = f"{len(shared)} task{'s' if len(shared) > 1 else ''}"
+        of = all_of if len(shared) == len(tasks) else f"{len(shared)} of {len(tasks)}"
         average = Column("average", "percent", "average", "Average", better="high", subtitle=of, tasks=tuple(shared))
         columns.append(average)
     known = {name for (_, _, name), fact in measured.facts.items() if fact.value is not None}
@@ -98,7 +97,7 @@ def _task_columns(measured: Measured, paper: Paper, task: str, all_metrics: bool
     """The column that the experiment reads, named after the task; then `task_metric` or `task_metric_split`."""
     scores = [score for by_run in measured.scores.values() for score in by_run if score.run.task == task]
     read = next(((score.metric, score.split) for score in scores if score.own), ("", ""))
-    title = paper.titles[task] if task in paper.titles else task
+    title = paper.titles.get(task, task)
     first = Column(task, "percent", "score", title, task, "high", subtitle=read[0], metric=read[0], split=read[1])
     if not all_metrics:
         return [first]
@@ -136,8 +135,7 @@ def minutes_cell(measured: Measured, entry: Entry) -> Cell:
     """Work of all finished runs of the row; a pre-training counts for each model that uses it."""
     pretrained = [run for run in measured.runs if run.kind == "pretrain" and run.model == entry.model]
     seconds = sum(run.origin.seconds for run in (*entry.runs, *pretrained) if run.state == "done")
-    cell = Cell(unit="minutes")
-    return replace(cell, value=seconds / 60) if seconds else replace(cell, reason="no finished run")
+    return Cell(seconds / 60, unit="minutes") if seconds else Cell(unit="minutes", reason="no finished run")
 
 
 TABLE = TableFile(

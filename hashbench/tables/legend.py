@@ -18,28 +18,25 @@ def legend(table: Table, *, best: str) -> str:
     """
     cells = [cell for row in table.rows for cell in row.cells.values()]
     ours = [cell for row in table.rows if row.kind not in ("quoted", "task", "claim") for cell in row.cells.values()]
-    parts: list[str] = []
-    if any(cell.std is not None for cell in cells):
-        parts.append(f"{table.statistic} ± sd over seeds (n - 1 in the denominator), number of seeds in parentheses")
-    elif any(cell.n is not None for cell in cells):
-        parts.append("number of seeds in parentheses; no deviation over seeds with one")
-    if any(cell.planned is not None and cell.n is not None and cell.n < cell.planned for cell in cells):
-        parts.append("(2/3): a value of two of three seeds")
-    if any(cell.interval is not None for cell in cells):
-        parts.append("a..b: 95 % interval over examples (bootstrap of the stored predictions), not over seeds")
-    if any(cell.value_high is not None for cell in cells):
-        parts.append("a–b: least and greatest over tasks")
-    if table.published and any(cell.published is not None for cell in cells):
-        parts.append("in brackets: published")
-    if table.published and any(cell.unavailable for cell in cells):
-        parts.append(f"[{UNAVAILABLE}]: the paper's number is not available to us")
-    if any(cell.best for cell in cells):
-        parts.append(f"{best}: best of the models, trivial baselines aside")
-    if any(row.kind == "quoted" for row in table.rows):
-        parts.append("brackets alone: quoted by the paper, not trained here")
-    if any(cell.value is None for cell in ours):
-        parts.append(f"{MISSING}: missing")
-    return "; ".join(parts) + "." if parts else ""
+    seeds = "number of seeds in parentheses"
+    deviation = any(cell.std is not None for cell in cells)
+    parts = {
+        f"{table.statistic} ± sd over seeds (n - 1 in the denominator), {seeds}": deviation,
+        f"{seeds}; no deviation over seeds with one": not deviation and any(cell.n is not None for cell in cells),
+        "(2/3): a value of two of three seeds": any(0 < (cell.n or 0) < (cell.planned or 0) for cell in cells),
+        "a..b: 95 % interval over examples (bootstrap of the stored predictions), not over seeds": any(
+            cell.interval for cell in cells
+        ),
+        "a–b: least and greatest over tasks": any(cell.value_high is not None for cell in cells),
+        "in brackets: published": table.published and any(cell.published for cell in cells),
+        f"[{UNAVAILABLE}]: the paper's number is not available to us": table.published
+        and any(cell.unavailable for cell in cells),
+        f"{best}: best of the models, trivial baselines aside": any(cell.best for cell in cells),
+        "brackets alone: quoted by the paper, not trained here": any(row.kind == "quoted" for row in table.rows),
+        f"{MISSING}: missing": any(cell.value is None for cell in ours),
+    }
+    said = "; ".join(words for words, occurs in parts.items() if occurs)
+    return said and f"{said}."
 
 
 def notes(table: Table) -> list[str]:
@@ -84,9 +81,7 @@ def missing_lines(rows: Sequence[Row], columns: Sequence[Column]) -> list[str]:
             cell = row.cells[column.name]
             if row.encoder and cell.value is None and cell.reason and column.measure != "average":
                 by_reason.setdefault(cell.reason, {}).setdefault(row.title.strip(), []).append(column.name)
-    for reason, cells in by_reason.items():
-        lines.append(f"{reason}: {_grouped(cells, len(columns))}")
-    return lines
+    return lines + [f"{reason}: {_grouped(cells, len(columns))}" for reason, cells in by_reason.items()]
 
 
 def _grouped(cells: dict[str, list[str]], n_columns: int) -> str:
@@ -94,8 +89,7 @@ def _grouped(cells: dict[str, list[str]], n_columns: int) -> str:
     by_columns: dict[tuple[str, ...], list[str]] = {}
     for row, names in cells.items():
         by_columns.setdefault(tuple(names), []).append(row)
-    parts = []
-    for missed, rows in by_columns.items():
-        where = "" if len(missed) == n_columns else f" ({', '.join(missed)})"
-        parts.append(f"{', '.join(rows)}{where}")
-    return "; ".join(parts)
+    return "; ".join(
+        ", ".join(rows) + ("" if len(missed) == n_columns else f" ({', '.join(missed)})")
+        for missed, rows in by_columns.items()
+    )

@@ -4,28 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from hashbench.papers.column import Column
-from hashbench.papers.paper import Layout, Paper
+from hashbench.papers.paper import Layout, Paper, Section, Variant
 from hashbench.results.entries import Entry
-from hashbench.results.measured import PERCENT, Measured
+from hashbench.results.measured import AVERAGE, PERCENT, Measured, Ratio
 from hashbench.results.runs import SeedScore
 from hashbench.results.samples import Evidence
-from hashbench.tables.cells import Ratios, average_cell, fact_cell, ratio_cell, score_cell
+from hashbench.tables.cells import average_cell, fact_cell, score_cell
 from hashbench.tables.table import Cell
 
 
 @dataclass(frozen=True)
-class CellMaker:
-    """What the cells of a paper's table are made from."""
+class RowView:
+    """One of the ways in which a paper's table reads a model, a row each, and what its cells are made from."""
 
     measured: Measured
     paper: Paper
+    number: str  # of the table
     columns: Mapping[str, Column]  # by name, each score with the metric and split that are read
     layout: Layout
-    ratios: Ratios
+    ratios: Mapping[tuple[str, str, str], Ratio]  # by (model, encoder, task)
     evidence: Evidence | None
+    variant: Variant
+    settings: str  # what sets the rows of this view apart
 
     def read(self, entry: Entry, name: str) -> list[SeedScore]:
         """The scores that a column reads, one a finished run."""
@@ -36,53 +40,41 @@ class CellMaker:
         """The cell of a row and a column."""
         return MEASURES[column.measure](self, entry, column)
 
+    def printed(self, key: str, column: Column, *, listed: bool = True) -> Cell:
+        """An empty cell with the published number. `listed`: whether the paper's table has the row."""
+        for table in (self.number, *self.layout.also):
+            if (table, key, column.name) in self.paper.numbers:
+                return Cell(published=self.paper.numbers[table, key, column.name])
+        return Cell(unavailable=listed and column.unavailable)
+
+    def printed_row(self, key: str, section: Section) -> dict[str, Cell]:
+        """The cells of a row of which nothing was measured."""
+        return {name: self.printed(key, column, listed=section.printed) for name, column in self.columns.items()}
+
     def partner(self, entry: Entry, column: Column) -> tuple[Entry | None, str]:
         """The other model of a comparison, or why there is none ('' where none is meant)."""
-        name = column.against
-        if name == "pair":
-            name = self.layout.pairs[entry.model] if entry.model in self.layout.pairs else ""
+        name = self.layout.pairs.get(entry.model, "") if column.against == "pair" else column.against
         if not name or name == entry.model or entry.kind != "model":
             return None, ""
         other = self.measured.find_entry(name)
         return other, "" if other else f"no {name} to compare with"
 
 
-def _score(maker: CellMaker, entry: Entry, column: Column) -> Cell:
+def _score(view: RowView, entry: Entry, column: Column) -> Cell:
     if not column.task:  # a table over all tasks that have the metric, and the experiment has none
         return Cell(reason=f"no task with {column.metric}")
     return score_cell(
-        entry, column.task, lambda one, _: maker.read(one, column.name), maker.evidence, maker.paper.statistic
+        entry, column.task, lambda one, _: view.read(one, column.name), view.evidence, view.paper.statistic
     )
 
 
-def _average(maker: CellMaker, entry: Entry, column: Column) -> Cell:
-    return average_cell(entry, column.tasks, maker.read, maker.evidence, maker.paper.statistic)
-
-
-def _ratio(maker: CellMaker, entry: Entry, column: Column) -> Cell:
-    return ratio_cell(maker.measured, entry, column.task or "average", maker.paper, maker.ratios)
-
-
-def _fact(maker: CellMaker, entry: Entry, column: Column) -> Cell:
-    return fact_cell(maker.measured, entry, column)
-
-
-def _drop(maker: CellMaker, entry: Entry, column: Column) -> Cell:
-    """The other model's value of another column minus this one's, in points."""
-    return _difference(maker, entry, column, sign=-1.0)
-
-
-def _gain(maker: CellMaker, entry: Entry, column: Column) -> Cell:
-    """This model's value of another column minus the other's, in points."""
-    return _difference(maker, entry, column, sign=1.0)
-
-
-def _difference(maker: CellMaker, entry: Entry, column: Column, *, sign: float) -> Cell:
-    other, reason = maker.partner(entry, column)
+def _difference(view: RowView, entry: Entry, column: Column, *, sign: float) -> Cell:
+    """This model's value of another column minus the other model's, in points; with `sign` -1 the other way round."""
+    other, reason = view.partner(entry, column)
     if other is None:
         return Cell(reason=reason)
-    name = maker.layout.of[entry.model] if entry.model in maker.layout.of else column.of
-    ours, theirs = (maker.cell(one, maker.columns[name]) for one in (entry, other))
+    name = view.layout.of.get(entry.model, column.of)
+    ours, theirs = (view.cell(one, view.columns[name]) for one in (entry, other))
     if ours.value is None or theirs.value is None:
         return Cell(reason=f"no {name} of both models")
     if not entry.shares_data(other):
@@ -90,44 +82,23 @@ def _difference(maker: CellMaker, entry: Entry, column: Column, *, sign: float) 
     return Cell(value=sign * (ours.value - theirs.value), unit="points", group=column.against)
 
 
-def _smaller(maker: CellMaker, entry: Entry, column: Column) -> Cell:
-    """How many times larger the other model's fact is."""
-    return _fact_ratio(maker, entry, column, lambda ours, theirs: theirs / ours)
-
-
-def _larger(maker: CellMaker, entry: Entry, column: Column) -> Cell:
-    """How many times larger this model's fact is."""
-    return _fact_ratio(maker, entry, column, lambda ours, theirs: ours / theirs)
-
-
-def _reduction(maker: CellMaker, entry: Entry, column: Column) -> Cell:
-    """1 - fact / the other model's fact, in percent."""
-    return _fact_ratio(maker, entry, column, lambda ours, theirs: PERCENT * (1 - ours / theirs))
-
-
-def _fact_ratio(maker: CellMaker, entry: Entry, column: Column, formula: Callable[[float, float], float]) -> Cell:
-    other, reason = maker.partner(entry, column)
+def _fact_ratio(view: RowView, entry: Entry, column: Column, *, formula: Callable[[float, float], float]) -> Cell:
+    other, reason = view.partner(entry, column)
     if other is None:
         return Cell(reason=reason)
-    ours, theirs = (maker.measured.fact(one, column.fact) for one in (entry, other))
+    ours, theirs = (view.measured.fact(one, column.fact) for one in (entry, other))
     if ours is None or theirs is None or not ours.value or not theirs.value:
         return Cell(reason=f"no {column.fact} of both models")
     return Cell(value=formula(ours.value, theirs.value), unit=column.unit, group=column.against)
 
 
-def _setting(maker: CellMaker, entry: Entry, column: Column) -> Cell:
+def _setting(view: RowView, entry: Entry, column: Column, *, power: int = 1) -> Cell:
     """A number that was asked for, where it stands in the spec of the model's runs."""
-    runs = entry.runs or tuple(run for run in maker.measured.runs if run.model == entry.model)
+    runs = entry.runs or tuple(run for run in view.measured.runs if run.model == entry.model)
     value = _at(runs[0].spec, column.path) if runs and entry.kind == "model" else None
     if isinstance(value, bool) or not isinstance(value, int | float):
-        return Cell(reason="")  # a size's own value, or a model without it
-    return Cell(value=float(value), unit=column.unit)
-
-
-def _square(maker: CellMaker, entry: Entry, column: Column) -> Cell:
-    """The square of a setting: groups of K words make K^2 times fewer attention scores."""
-    cell = _setting(maker, entry, column)
-    return cell if cell.value is None else replace(cell, value=cell.value**2)
+        return Cell()  # a size's own value, or a model without it
+    return Cell(value=float(value) ** power, unit=column.unit)
 
 
 def _at(spec: Any, path: str) -> Any:
@@ -143,32 +114,44 @@ def _at(spec: Any, path: str) -> Any:
     return spec
 
 
-def _printed(maker: CellMaker, entry: Entry, column: Column) -> Cell:
-    """Nothing: the paper alone speaks."""
-    return Cell(reason="")
+def _ratio(view: RowView, entry: Entry, column: Column) -> Cell:
+    """PRR in percent as the store forms it, for a task or the 'average' of all tasks of the paper."""
+    task, measured = column.task or AVERAGE, view.measured
+    cell = Cell(unit="percent", group=entry.group([column.task] if column.task else view.paper.tasks))
+    if not (measured.has_one_entry(entry.model) and measured.has_one_entry(measured.experiment.baseline)):
+        return replace(cell, reason="settings differ between runs of one model, or no baseline")
+    ratio = view.ratios.get((entry.model, entry.encoder, task))
+    if ratio is None:
+        return replace(cell, reason="no score of the model or of the baseline")
+    if ratio.value is None:
+        return replace(cell, reason="no ratio: a score is missing or the baseline's is not above 0")
+    if task == AVERAGE and ratio.n_tasks < len(view.paper.tasks):
+        return replace(cell, reason=f"only {ratio.n_tasks} of {len(view.paper.tasks)} tasks")
+    return replace(cell, value=PERCENT * ratio.value)
 
 
-MEASURES: dict[str, Callable[[CellMaker, Entry, Column], Cell]] = {
+MEASURES: dict[str, Callable[[RowView, Entry, Column], Cell]] = {
     "score": _score,
-    "average": _average,
+    "average": lambda view, entry, column: average_cell(
+        entry, column.tasks, view.read, view.evidence, view.paper.statistic
+    ),
     "prr": _ratio,
     "prr_average": _ratio,
-    "fact": _fact,
-    "drop": _drop,
-    "gain": _gain,
-    "smaller": _smaller,
-    "larger": _larger,
-    "reduction": _reduction,
+    "fact": lambda view, entry, column: fact_cell(view.measured, entry, column),
+    "drop": partial(_difference, sign=-1.0),
+    "gain": partial(_difference, sign=1.0),
+    "smaller": partial(_fact_ratio, formula=lambda ours, theirs: theirs / ours),  # how many times larger the other's is
+    "larger": partial(_fact_ratio, formula=lambda ours, theirs: ours / theirs),
+    "reduction": partial(_fact_ratio, formula=lambda ours, theirs: PERCENT * (1 - ours / theirs)),
     "setting": _setting,
-    "square": _square,
-    "printed": _printed,
+    "square": partial(_setting, power=2),  # groups of K words make K^2 times fewer attention scores
+    "printed": lambda view, entry, column: Cell(),  # the paper alone speaks
 }
 
 
 def data_cell(measured: Measured, task: str, column: Column) -> Cell:
     """A fact of a data set: rows of the split that the column is named after, as the sweep found them."""
-    tasks = measured.record["tasks"] if "tasks" in measured.record else {}
-    rows = tasks[task]["rows"] if task in tasks and "rows" in tasks[task] else {}
+    rows = measured.record.get("tasks", {}).get(task, {}).get("rows", {})
     if column.measure != "rows" or column.name not in rows:
         return Cell(unit="count")
     return Cell(value=float(rows[column.name]), unit="count")

@@ -10,8 +10,14 @@ from typing import Any
 from hashbench.papers.paper import Paper
 from hashbench.results.measured import Measured
 from hashbench.results.origins import TaskOrigin, data_warnings, scratch_warning, starts, task_origins
-from hashbench.results.runs import MeasuredRun
-from hashbench.tables.deviations import encoder_deviation, finetuning_deviations, plain, pretraining_deviations
+from hashbench.results.runs import MeasuredRun, RunOrigin
+from hashbench.tables.deviations import (
+    corpora_of,
+    encoder_deviation,
+    finetuning_deviations,
+    plain,
+    pretraining_deviations,
+)
 from hashbench.tables.table import SCORES, Table
 
 # That move numbers
@@ -22,7 +28,7 @@ Lines = list[tuple[str, str]]  # (what, value)
 
 def warnings(measured: Measured, paper: Paper, table: Table) -> list[str]:
     """What must be said loudly above and below a table."""
-    corpora = {corpus["name"] for run in measured.runs if run.kind == "pretrain" for corpus in _corpora(run)}
+    corpora = {name for run in _of(measured, "pretrain") for name in corpora_of(run)}
     lines = data_warnings(task_origins(measured, paper), sorted(corpora), published=table.published)
     lines += scratch_warning(measured.runs)
     if not table.published:
@@ -60,10 +66,6 @@ def provenance(measured: Measured, paper: Paper, table: Table) -> Lines:
     return [(what, value) for what, value in lines if value]
 
 
-def _corpora(run: MeasuredRun) -> list[dict[str, str]]:
-    return run.spec["corpus"]["corpora"] if run.spec["corpus"] else []
-
-
 def _of(measured: Measured, kind: str) -> list[MeasuredRun]:
     return [run for run in measured.runs if run.kind == kind]
 
@@ -72,17 +74,21 @@ def _scored(measured: Measured) -> list[MeasuredRun]:
     return [run for run in measured.runs if run.is_scored]
 
 
+def _done(measured: Measured) -> list[RunOrigin]:
+    return [run.origin for run in measured.runs if run.state == "done"]
+
+
 def _distinct(values: Iterable[object]) -> str:
     return ", ".join(plain(value) for value in dict.fromkeys(values))
 
 
 def _experiment(measured: Measured) -> str:
-    done = [run for run in measured.runs if run.state == "done"]
     ids = {run.run_id for run in measured.runs}
-    finished = sorted(run.origin.finished_at for run in done if run.origin.finished_at)
-    dates = list(dict.fromkeys(datetime.fromtimestamp(moment, UTC).date().isoformat() for moment in finished))
-    when = f", {dates[0]}" + (f" to {dates[-1]}" if len(dates) > 1 else "") + " (UTC)" if dates else ""
-    return f"{measured.experiment.name}: {len({run.run_id for run in done})} of {len(ids)} runs finished{when}"
+    done = {run.run_id for run in measured.runs if run.state == "done"}
+    finished = [origin.finished_at for origin in _done(measured) if origin.finished_at]
+    dates = sorted({datetime.fromtimestamp(moment, UTC).date().isoformat() for moment in finished})
+    when = f", {' to '.join(dict.fromkeys((dates[0], dates[-1])))} (UTC)" if dates else ""
+    return f"{measured.experiment.name}: {len(done)} of {len(ids)} runs finished{when}"
 
 
 def _data(origins: dict[str, TaskOrigin]) -> str:
@@ -128,7 +134,7 @@ def _pretraining(measured: Measured) -> str:
     recipes = []
     for run in _of(measured, "pretrain"):
         recipe = run.spec["pretrain"]
-        corpora = " and ".join(corpus["name"] for corpus in _corpora(run)) or "no corpus"
+        corpora = " and ".join(corpora_of(run)) or "no corpus"
         documents = run.spec["corpus"]["max_documents"] if run.spec["corpus"] else None
         first = f" (first {documents:,} documents)" if documents else ""
         recipes.append(
@@ -212,9 +218,9 @@ def _timing(measured: Measured) -> str:
 
 
 def _commits(measured: Measured) -> str:
-    done = [run.origin for run in measured.runs if run.state == "done"]
     return _distinct(
-        _commit(origin.git_commit) + (" with uncommitted changes" if origin.has_diff else "") for origin in done
+        _commit(origin.git_commit) + (" with uncommitted changes" if origin.has_diff else "")
+        for origin in _done(measured)
     )
 
 
@@ -224,17 +230,13 @@ def _commit(name: str) -> str:
 
 
 def _software(measured: Measured) -> str:
-    by_run = [dict(run.origin.packages) for run in measured.runs if run.state == "done"]
-    parts = []
-    for name in PACKAGES:
-        versions = list(dict.fromkeys(packages[name] for packages in by_run if name in packages))
-        if versions:
-            parts.append(f"{name} {' and '.join(versions)}")
-    return ", ".join(parts)
+    found = dict.fromkeys(package for origin in _done(measured) for package in origin.packages)
+    versions = {name: [version for package, version in found if package == name] for name in PACKAGES}
+    return ", ".join(f"{name} {' and '.join(some)}" for name, some in versions.items() if some)
 
 
 def _machines(measured: Measured) -> str:
-    counts = Counter(run.origin.hardware or "unknown" for run in measured.runs if run.state == "done")
+    counts = Counter(origin.hardware or "unknown" for origin in _done(measured))
     if len(counts) == 1:
         return next(iter(counts))
     return ", ".join(f"{name} ({n} runs)" for name, n in counts.items())

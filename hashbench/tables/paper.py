@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from hashbench.papers.column import Column, PublishedNumber
-from hashbench.papers.paper import Layout, Paper, Section, Variant, find_layout
+from hashbench.papers.paper import Paper, Section, Variant, find_layout
 from hashbench.results.entries import Entry
 from hashbench.results.measured import Measured
 from hashbench.results.samples import Evidence
 from hashbench.tables.legend import missing_lines
-from hashbench.tables.measures import CellMaker, data_cell
+from hashbench.tables.measures import RowView, data_cell
 from hashbench.tables.request import ReportSource, TableFile
 from hashbench.tables.table import Cell, Row, Table, mark_best
 
@@ -21,46 +21,15 @@ ANY_TASK = "*"
 ALONE = Variant(title="", metric="", key="")  # where each model has one row
 
 
-@dataclass(frozen=True)
-class RowView:
-    """One of the ways in which a model is read: a task and a variant of the metrics, a row each."""
-
-    maker: CellMaker
-    columns: tuple[Column, ...]
-    variant: Variant = ALONE
-    settings: str = ""
-
-
-@dataclass(frozen=True)
-class PrintedTable:
-    """What the paper prints in one table."""
-
-    paper: Paper
-    number: str
-    layout: Layout
-
-    def cell(self, key: str, column: Column, *, listed: bool = True) -> Cell:
-        """An empty cell with the published number. `listed`: whether the paper's table has the row."""
-        for table in (self.number, *self.layout.also):
-            if (table, key, column.name) in self.paper.numbers:
-                return Cell(published=self.paper.numbers[table, key, column.name])
-        return Cell(unavailable=listed and column.unavailable)
-
-    def row(self, key: str, columns: Sequence[Column], section: Section) -> dict[str, Cell]:
-        """The cells of a row of which nothing was measured."""
-        return {column.name: self.cell(key, column, listed=section.printed) for column in columns}
-
-
 def paper_table(source: ReportSource, number: str) -> Table:
     """One table of a paper. Rows without a run are kept while published numbers are shown, else left out.
 
     Raises InputError where the paper has no such table.
     """
     measured, paper, published = source.measured, source.paper, source.request.published
-    layout = find_layout(paper, number)
-    views = _views(measured, paper, layout, source.evidence)
-    columns = views[0].columns
-    rows = mark_best(_rows(PrintedTable(paper, number, layout), views), columns)
+    views = _views(measured, paper, number, source.evidence)
+    layout, columns = views[0].layout, tuple(views[0].columns.values())
+    rows = mark_best(_rows(views), columns)
     rows, footnotes, remarks = _footnoted(rows, number, paper, published)
     if not published:
         rows = [row for row in rows if row.encoder or row.measured()]
@@ -75,26 +44,24 @@ def paper_table(source: ReportSource, number: str) -> Table:
         notes=(*remarks, *layout.notes),
         missing=tuple(missing_lines(rows, columns)),
         published=published,
-        readings=tuple(dict.fromkeys(reading for view in views for reading in _readings(view.columns))),
+        readings=tuple(dict.fromkeys(reading for view in views for reading in _readings(view.columns.values()))),
         statistic=paper.statistic,
     )
 
 
-def _views(measured: Measured, paper: Paper, layout: Layout, evidence: Evidence | None) -> list[RowView]:
+def _views(measured: Measured, paper: Paper, number: str, evidence: Evidence | None) -> list[RowView]:
     """All ways to read a model: one, unless the table has variants or speaks of any task with a metric."""
+    layout = find_layout(paper, number)
     readings, ratios = measured.readings(paper.name), measured.ratios(paper.name)
-    columns = tuple(_with_reading(column, readings) for column in layout.columns)
+    columns = [_with_reading(column, readings) for column in layout.columns]
     views = []
     for variant in layout.variants or (ALONE,):
-        own = tuple(
-            replace(one, metric=one.metric + variant.metric) if one.measure == "score" else one for one in columns
-        )
+        own = [replace(one, metric=one.metric + variant.metric) if one.measure == "score" else one for one in columns]
         tasks = _tasks_with(own, measured)
         for task in tasks or [""]:
-            placed = tuple(replace(one, task=task) if one.task == ANY_TASK else one for one in own)
-            by_name = {column.name: column for column in placed}
-            maker = CellMaker(measured, paper, by_name, layout, ratios, evidence)
-            views.append(RowView(maker, placed, variant, task if len(tasks) > 1 else ""))
+            placed = {one.name: replace(one, task=task) if one.task == ANY_TASK else one for one in own}
+            settings = task if len(tasks) > 1 else ""
+            views.append(RowView(measured, paper, number, placed, layout, ratios, evidence, variant, settings))
     return views
 
 
@@ -114,70 +81,70 @@ def _tasks_with(columns: Sequence[Column], measured: Measured) -> list[str]:
     return list(dict.fromkeys(task for tasks in by_column for task in tasks))
 
 
-def _readings(columns: Sequence[Column]) -> list[tuple[str, str, str]]:
+def _readings(columns: Iterable[Column]) -> list[tuple[str, str, str]]:
     scores = [column for column in columns if column.measure == "score"]
     return [(column.task, column.metric, column.split) for column in scores if column.task]
 
 
-def _rows(printed: PrintedTable, views: Sequence[RowView]) -> list[Row]:
+def _rows(views: Sequence[RowView]) -> list[Row]:
     """All rows in the paper's order, then models that the paper has not, then the trivial baselines."""
     rows: list[Row] = []
     placed: set[str] = set()
-    layout, measured = printed.layout, views[0].maker.measured
-    for section in layout.sections:
+    first = views[0]
+    for section in first.layout.sections:
         for model in section.models:
-            rows.extend(_model_rows(model, section, printed, views))
+            rows.extend(_model_rows(model, section, views))
         placed.update(section.models)
         for family, members in section.families.items():
-            rows.append(_family_row(family, members, section, printed, views[0]))
+            rows.append(_family_row(family, members, section, first))
             for member in members:
-                member_rows = _model_rows(member, section, printed, views)
+                member_rows = _model_rows(member, section, views)
                 rows.extend(replace(row, title=f"  {row.title}") for row in member_rows if row.encoder)
             placed.update(members)
         for name in section.quoted:
-            rows.append(Row(name, name, printed.row(name, views[0].columns, section), "quoted", section=section.title))
+            rows.append(Row(name, name, first.printed_row(name, section), "quoted", section=section.title))
         for name, task in section.tasks.items():
-            rows.append(_data_row(name, task, section, printed, views[0]))
-    for entry in measured.entries:
-        if layout.others and entry.kind == "model" and entry.model not in placed and _is_asked(entry, views):
-            rows.extend(row for view in views for row in _entry_row(entry, Section(title=OTHERS), printed, view))
-        elif layout.floors and entry.kind == "floor":
-            rows.extend(row for view in views for row in _entry_row(entry, Section(title=TRIVIAL), printed, view))
+            rows.append(_data_row(name, task, section, first))
+    for entry in first.measured.entries:
+        if first.layout.others and entry.kind == "model" and entry.model not in placed and _is_asked(entry, views):
+            rows.extend(row for view in views for row in _entry_row(entry, Section(title=OTHERS), view))
+        elif first.layout.floors and entry.kind == "floor":
+            rows.extend(row for view in views for row in _entry_row(entry, Section(title=TRIVIAL), view))
     return rows
 
 
 def _is_asked(entry: Entry, views: Sequence[RowView]) -> bool:
     """Whether a model that the paper has not belongs in the table: it has runs of the scored tasks, if any are."""
-    tasks = {column.task for view in views for column in view.columns if column.measure == "score"}
+    tasks = {column.task for view in views for column in view.columns.values() if column.measure == "score"}
     return not tasks or any(run.task in tasks for run in entry.runs)
 
 
-def _model_rows(model: str, section: Section, printed: PrintedTable, views: Sequence[RowView]) -> list[Row]:
+def _model_rows(model: str, section: Section, views: Sequence[RowView]) -> list[Row]:
     """The rows of a model of the paper: one an entry and view, or an empty one where the experiment has none."""
-    measured = views[0].maker.measured
-    entries = [entry for entry in measured.entries if entry.model == model and entry.kind == "model"]
+    first = views[0]
+    entries = [entry for entry in first.measured.entries if entry.model == model and entry.kind == "model"]
     if entries:
-        return [row for view in views for entry in entries for row in _entry_row(entry, section, printed, view)]
+        return [row for view in views for entry in entries for row in _entry_row(entry, section, view)]
     if section.ours:
         return []
     rows = []
     for variant in dict.fromkeys(view.variant for view in views):
-        cells = printed.row(model + variant.key, views[0].columns, section)
-        silent = {column.name for column in views[0].columns if column.measure in ("printed", "setting")}
+        cells = first.printed_row(model + variant.key, section)
+        silent = {name for name, column in first.columns.items() if column.measure in ("printed", "setting")}
         why = "not in this experiment"
         empty = {name: cell if name in silent else replace(cell, reason=why) for name, cell in cells.items()}
         rows.append(Row(model, _title(model, variant), empty, section=section.title, key=model + variant.key))
     return rows
 
 
-def _entry_row(entry: Entry, section: Section, printed: PrintedTable, view: RowView) -> list[Row]:
+def _entry_row(entry: Entry, section: Section, view: RowView) -> list[Row]:
     """The row of an entry in one view. A trivial baseline has one only where it has a metric of the view."""
     key = entry.model + view.variant.key
     listed = section.printed and not section.ours and section.title not in (OTHERS, TRIVIAL)
     cells: dict[str, Cell] = {}
-    for column in view.columns:
-        beside = printed.cell(key, column, listed=listed)
-        cell = view.maker.cell(entry, column)
+    for column in view.columns.values():
+        beside = view.printed(key, column, listed=listed)
+        cell = view.cell(entry, column)
         cells[column.name] = replace(cell, published=beside.published, unavailable=beside.unavailable)
     row = Row(
         entry.model,
@@ -196,24 +163,23 @@ def _title(model: str, variant: Variant) -> str:
     return f"{model}, {variant.title}" if variant.title else model
 
 
-def _data_row(name: str, task: str, section: Section, printed: PrintedTable, view: RowView) -> Row:
+def _data_row(name: str, task: str, section: Section, view: RowView) -> Row:
     """One data set: what the paper says of it, and the rows that the sweep found."""
-    cells: dict[str, Cell] = {}
-    for column in view.columns:
-        beside = printed.cell(name, column)
-        cells[column.name] = replace(data_cell(view.maker.measured, task, column), published=beside.published)
+    cells = {
+        column.name: replace(data_cell(view.measured, task, column), published=view.printed(name, column).published)
+        for column in view.columns.values()
+    }
     return Row(name, task, cells, "task", section=section.title)
 
 
-def _family_row(family: str, members: Sequence[str], section: Section, printed: PrintedTable, view: RowView) -> Row:
+def _family_row(family: str, members: Sequence[str], section: Section, view: RowView) -> Row:
     """One row of the paper for several models: the mean of theirs; of a range, the mean of each end."""
-    measured = view.maker.measured
-    entries = [entry for entry in measured.entries if entry.model in members and entry.kind == "model"]
+    entries = [entry for entry in view.measured.entries if entry.model in members and entry.kind == "model"]
     alike = len({entry.encoder for entry in entries}) == 1
     cells: dict[str, Cell] = {}
-    for column in view.columns:
-        members_cells = [view.maker.cell(entry, column) for entry in entries] if alike else []
-        cells[column.name] = replace(_mean_cell(members_cells), published=printed.cell(family, column).published)
+    for column in view.columns.values():
+        members_cells = [view.cell(entry, column) for entry in entries] if alike else []
+        cells[column.name] = replace(_mean_cell(members_cells), published=view.printed(family, column).published)
     return Row(family, family, cells, "family", entries[0].encoder if alike else "", section.title)
 
 
@@ -222,10 +188,9 @@ def _mean_cell(cells: Sequence[Cell]) -> Cell:
     known = [cell for cell in cells if cell.value is not None]
     if not known:
         return Cell(reason="not measured" if cells else "not in this experiment")
-    lows = [cell.value for cell in known if cell.value is not None]
     highs = [cell.value_high for cell in known if cell.value_high is not None]
     high = sum(highs) / len(highs) if len(highs) == len(known) else None
-    return replace(known[0], value=sum(lows) / len(lows), value_high=high)
+    return replace(known[0], value=sum(cell.value or 0.0 for cell in known) / len(known), value_high=high)
 
 
 def _footnoted(
@@ -255,8 +220,7 @@ def _footnoted(
 
 def printed_number(paper: Paper, key: str, column: str) -> PublishedNumber | None:
     """The first number of that name in any of the paper's tables."""
-    numbers = [number for (_, model, name), number in paper.numbers.items() if (model, name) == (key, column)]
-    return numbers[0] if numbers else None
+    return next((number for (_, *place), number in paper.numbers.items() if place == [key, column]), None)
 
 
 TABLE = TableFile(

@@ -5,8 +5,9 @@ Files in the folder named by HASHBENCH_TABLES are read in the same way.
 
 from __future__ import annotations
 
-from hashbench.errors import InputError
-from hashbench.listing import modules_in
+from types import ModuleType
+
+from hashbench.listing import by_name, modules_in
 from hashbench.tables.request import TableFile
 
 EXTRA_FOLDER = "HASHBENCH_TABLES"
@@ -15,13 +16,9 @@ OWN = "own"  # the table of an experiment that no other file shows
 
 def table_files() -> dict[str, TableFile]:
     """All tables by name. Raises InputError where two files have one name."""
-    files: dict[str, TableFile] = {}
-    places: dict[str, str | None] = {}
-    for module in modules_in("hashbench.tables", EXTRA_FOLDER, "tables"):
-        file = getattr(module, "TABLE", None)
-        if not isinstance(file, TableFile):
-            continue  # a file that tables share
-        if file.name in files:
-            raise InputError(f"{module.__file__}: table {file.name!r} is already in {places[file.name]}; rename it")
-        files[file.name], places[file.name] = file, module.__file__
-    return files
+    return by_name(modules_in("hashbench.tables", EXTRA_FOLDER, "tables"), "table", _table_in)
+
+
+def _table_in(module: ModuleType) -> list[tuple[str, TableFile]]:
+    file = getattr(module, "TABLE", None)
+    return [(file.name, file)] if isinstance(file, TableFile) else []  # a file without is one that tables share

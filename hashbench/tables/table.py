@@ -115,23 +115,15 @@ def mark_best(rows: list[Row], columns: Sequence[Column]) -> list[Row]:
     """
     marked = [dict(row.cells) for row in rows]
     for column in columns:
-        if not column.better:
-            continue
-        groups: dict[str, list[int]] = {}
+        groups: dict[str, dict[int, float]] = {}
         for index, row in enumerate(rows):
-            if row.kind == "model" and comparable(row.cells[column.name]) is not None:
-                groups.setdefault(row.cells[column.name].group, []).append(index)
-        for members in groups.values():
-            _mark_group(marked, members, column)
+            cell = row.cells[column.name]
+            rank = comparable(cell)
+            if column.better and row.kind == "model" and rank is not None:
+                groups.setdefault(cell.group, {})[index] = rank
+        for ranks in groups.values():
+            least, most = min(ranks.values()), max(ranks.values())
+            for index, rank in ranks.items():
+                if least < most and rank == (most if column.better == "high" else least):
+                    marked[index][column.name] = replace(marked[index][column.name], best=True)
     return [replace(row, cells=cells) for row, cells in zip(rows, marked, strict=True)]
-
-
-def _mark_group(marked: list[dict[str, Cell]], members: list[int], column: Column) -> None:
-    """Marks the best of the given rows in place."""
-    keys = {index: comparable(marked[index][column.name]) or 0.0 for index in members}
-    best = max(keys.values()) if column.better == "high" else min(keys.values())
-    if len(set(keys.values())) == 1:
-        return  # one model, or all alike: nothing stands out
-    for index in members:
-        if keys[index] == best:
-            marked[index][column.name] = replace(marked[index][column.name], best=True)

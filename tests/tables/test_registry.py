@@ -70,7 +70,7 @@ def test_it_stands_beside_the_tables_of_the_program(toy: Path) -> None:
 
 def test_a_name_that_is_taken_names_both_files(toy: Path) -> None:
     (toy / "zz.py").write_text(TOY.replace("counts", "own"))
-    with pytest.raises(InputError, match=r"table 'own' is already in .*; rename it"):
+    with pytest.raises(InputError, match=r"table 'own' is already in .*; rename one of them"):
         table_files()
 
 
