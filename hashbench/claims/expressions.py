@@ -82,7 +82,8 @@ class ColumnName:
     """A column, or one end of the range that it has over tasks."""
 
     name: str
-    end: Literal["low", "high", ""] = ""  # '' is the value, whose low end is meant where it is a range
+    # '' is the value, whose low end is meant where it is a range
+    end: Literal["low", "high", ""] = ""
 
     def __str__(self) -> str:
         return f"{self.name}:{self.end}" if self.end else self.name

@@ -175,7 +175,8 @@ class Results:
         if isinstance(known, TimeColumn):
             return self._time(label, known)
         if known.name in COSTS:
-            counted = operations()  # of the papers' models at base: an experiment's own may be of another size
+            # Counts of the papers' models at base: an experiment's own may be of another size.
+            counted = operations()
             if not self.exact or (label, self.length) not in counted:
                 raise Missing(f"{known.name} of {label}: not counted here")
             return Quantity(counted[label, self.length][known.name])
@@ -212,7 +213,8 @@ class TimedRuns:
 
     def __init__(self, measured: Measured) -> None:
         self._baseline = measured.experiment.baseline
-        self._runs: dict[str, dict[str, dict[tuple[str, str], float]]] = {}  # model -> run -> (name, task) -> value
+        # model -> run -> (name, task) -> value
+        self._runs: dict[str, dict[str, dict[tuple[str, str], float]]] = {}
         for row in measured.query(queries.TIMES, experiment=measured.experiment.id):
             runs = self._runs.setdefault(row["model"], {})
             runs.setdefault(row["run_id"], {})[row["name"], row["task"]] = row["value"]

@@ -10,7 +10,8 @@ from hashbench.claims.grammar import ClaimKind
 
 Outcome = Literal["holds", "fails", "undecided", "not measured"]
 OUTCOMES: tuple[Outcome, ...] = ("holds", "fails", "undecided", "not measured")
-DIGITS = 9  # decimals of a unit in which printed numbers are compared: 75.3 - 79.5 is not -4.2 in binary
+# Decimals of a unit in which printed numbers are compared: 75.3 - 79.5 is not -4.2 in binary.
+DIGITS = 9
 
 
 def of_interval(kind: ClaimKind, low: float, high: float, *, bound: float) -> Outcome:

@@ -20,7 +20,8 @@ from hashbench.errors import InputError
 # Of a parameter in float32, as the paper counts.
 FLOAT_BYTES = 4
 BASELINE = "bert-base (table 1)"
-LISTED = ("proformers", "proformer-ablations", "two-layer-berts")  # groups that are listed where none is named
+# Groups that are listed where none is named.
+LISTED = ("proformers", "proformer-ablations", "two-layer-berts")
 COLUMNS = (
     "model", "words", "embedding_bytes_printed", "embedding_bytes_whole", "attention_scores", "madds_projection",
     "madds_groups", "madds_layers", "madds", "times_less_than_bert",

@@ -111,7 +111,8 @@ class PretrainingStep:
     """One batch of real text under the candidate's own objective."""
 
     def __init__(self, candidate: Candidate, setting: Setting) -> None:
-        assert candidate.corpus is not None and candidate.spec.training.objective is not None  # measure() has asked
+        # measure() has asked.
+        assert candidate.corpus is not None and candidate.spec.training.objective is not None
         data = PretrainingData(
             candidate.corpus,
             type_codes(candidate.coder, candidate.corpus.types, setting.cache / "codes"),

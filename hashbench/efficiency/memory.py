@@ -78,7 +78,8 @@ def _measure(task: MemoryTask, sender: Connection) -> None:
     spec: ModelSpec = pickle.loads(task.spec)
     device = torch.device(task.device)
     batch = Batch(**torch.load(task.batch, weights_only=True)).to(device)
-    torch.randn(8, 8) @ torch.randn(8, 8)  # loads the mathematical libraries before the count begins
+    # Loads the mathematical libraries before the count begins.
+    torch.randn(8, 8) @ torch.randn(8, 8)
     before = _start_of_peak()
     assert spec.training.objective is not None  # only pre-trained models are measured
     model = build_model(spec, task.size, seed=0, vocabulary_rows=task.vocabulary_rows).to(device)

@@ -45,7 +45,8 @@ def count(
         return spec.origin.counted(parts)
     in_embedding = embedding.embedding_parameters()
     if not count_generic_row:
-        in_embedding -= getattr(embedding, "generic_row_parameters", 0)  # only embeddings with such a row have it
+        # Only embeddings with a generic row have it.
+        in_embedding -= getattr(embedding, "generic_row_parameters", 0)
     return Counts(sum(map(stored, (embedding, encoder, head))), in_embedding)
 
 

@@ -30,8 +30,10 @@ class Loaded:
     shown: str  # the path as the user wrote it, for messages
     values: Mapping[str, Any]  # the file's own keys with the overrides, before defaults
     lines: Mapping[KeyPath, int] = field(default_factory=dict)  # 1 for the first line
-    overrides: Mapping[KeyPath, str] = field(default_factory=dict)  # key path -> the override as typed
-    entries: Mapping[str, Any] = field(default_factory=dict)  # the file's own models by name, left out ones too
+    # key path -> the override as typed
+    overrides: Mapping[KeyPath, str] = field(default_factory=dict)
+    # The file's own models by name, left out ones too.
+    entries: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def folder(self) -> Path:
@@ -81,7 +83,8 @@ def load_experiment(path: str | Path, overrides: Sequence[str] = ()) -> Loaded:
         keys, value = _parse_override(override)
         _assign(values, keys, _named_in_file(values, keys, value))
         overridden[keys] = override
-        lines = {place: line for place, line in lines.items() if place[: len(keys)] != keys}  # what stood there is gone
+        # What stood there is gone.
+        lines = {place: line for place, line in lines.items() if place[: len(keys)] != keys}
     draft = Loaded(Experiment.model_construct(), Path(path).resolve(), shown, values, lines, overridden)
     experiment = validate(Experiment, values, draft)
     listed = [] if isinstance(experiment.claims, str) else range(len(experiment.claims))

@@ -20,8 +20,10 @@ from hashbench.objectives.registry import objectives, reads_items
 from hashbench.text.pieces import PieceTokenizer
 from hashbench.text.tokenizers import make_tokenizer
 
-FILE_KEYS = {"bpe", "lsh_bpe", "vocab"}  # arguments that name a vocabulary of subwords: a file, or one of the hub
-OWN_CODER = "md5-bits"  # what an own embedding gets that names no coder: needs no fit, works for any text
+# Arguments that name a vocabulary of subwords: a file, or one of the hub.
+FILE_KEYS = {"bpe", "lsh_bpe", "vocab"}
+# What an own embedding gets that names no coder: needs no fit, works for any text.
+OWN_CODER = "md5-bits"
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,8 @@ class ResolvedModel:
     pretrain: Pretrain  # learning rate and warm-up set
     finetune: Finetune  # learning rate set
     place: KeyPath  # of its entry in the file
-    per_task: Mapping[str, Finetune] = field(default_factory=dict)  # recipes of tasks that have their own
+    # Recipes of tasks that have their own.
+    per_task: Mapping[str, Finetune] = field(default_factory=dict)
 
     def recipe(self, task: str) -> Finetune:
         """How it is fine-tuned on a task."""
@@ -152,7 +155,8 @@ def _override(loaded: Loaded, spec: ModelSpec, entry: ModelEntry, place: KeyPath
     coder, coder_args = _vary(spec.code.coder, spec.code.args, entry.coder)
     objective, objective_args = _vary(spec.training.objective, spec.training.args, entry.objective)
     encoder, encoder_args = _vary(spec.encoder.kind, spec.encoder.args, entry.encoder)
-    if encoder != spec.encoder.kind:  # a paper's frame of counting speaks of the encoder that the paper has
+    # A paper's frame of counting speaks of the encoder that the paper has.
+    if encoder != spec.encoder.kind:
         spec = replace(spec, origin=replace(spec.origin, counted=None, other_frames=()))
     known = [*objectives(), "none"]
     if objective is not None and objective not in known:

@@ -35,7 +35,8 @@ class ResolvedExperiment:
     tasks: tuple[LocatedTask, ...]
     corpora: Mapping[str, CorpusSource]  # by name
     sources: tuple[str, ...]  # "hub", "builtin" or folders, in order
-    _blocks: dict[str, dict[str, Any]] = field(default_factory=dict, repr=False)  # a BPE file is read for one
+    # Blocks that were made before: a BPE file is read for one.
+    _blocks: dict[str, dict[str, Any]] = field(default_factory=dict, repr=False)
 
     def model(self, label: str) -> ResolvedModel:
         """The model of a label; any other than those of the models is the baseline's."""
@@ -88,7 +89,8 @@ def _model_block(model: ResolvedModel, size: str) -> dict[str, Any]:
     spec, objective = model.spec, model.spec.training.objective
     tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
     if isinstance(tokenizer, PieceTokenizer) and tokenizer.needs_training:
-        tokenizer.vocabulary_size = model.pretrain.vocabulary_size  # what is derived has its recipe in the identity
+        # What is derived has its recipe in the identity.
+        tokenizer.vocabulary_size = model.pretrain.vocabulary_size
     weights: object = spec.training.weights
     if spec.training.weights is not None and spec.training.weights != RANDOM:
         weights = {"sha256": locate_weights(spec.training.weights).fingerprint()}

@@ -107,7 +107,8 @@ def fitted_reader(loaded: Loaded, model: ResolvedModel, sources: Sequence[str]) 
         return Reader(
             model, make_tokenizer(spec.text.tokenizer, **spec.text.args), make_coder(spec.code.coder, **spec.code.args)
         )
-    from hashbench.runs.materials import Materials  # here: it brings the training packages, which take seconds
+    # Imported here: it brings the training packages, which take seconds.
+    from hashbench.runs.materials import Materials
 
     texts = Materials(sources, usable_cache_folder()).texts(model)
     return Reader(model, texts.tokenizer, texts.coder)

@@ -23,7 +23,8 @@ from hashbench.text.tokenizers import Tokenizer, make_tokenizer, tokenizers
 from hashbench.training.model import Model, build_model
 
 BATCH_SIZE = 32
-VOCABULARY_ARGUMENTS = {"bpe", "vocab"}  # where a tokenizer's vocabulary came from; it lies in the folder now
+# Arguments that say where a tokenizer's vocabulary came from; it lies in the folder now.
+VOCABULARY_ARGUMENTS = {"bpe", "vocab"}
 
 
 class Predictor:

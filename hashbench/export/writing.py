@@ -61,7 +61,8 @@ def write(trained: TrainedModel, folder: Path) -> int:
         if isinstance(trained.tokenizer, PieceTokenizer):
             trained.tokenizer.save(part / TOKENIZER)
         if trained.coder.state():
-            np.savez(part / STATE, **trained.coder.state())  # type: ignore[arg-type]  # mistakes them for allow_pickle
+            # mypy mistakes the arrays for allow_pickle.
+            np.savez(part / STATE, **trained.coder.state())  # type: ignore[arg-type]
         copy_own_code(trained.spec.embedding.family, part)
         trained.config.write(part)
         if folder.exists():

@@ -44,14 +44,20 @@ class Objective:
     """What is predicted. A file of this folder that holds one as `OBJECTIVE` adds it under its name."""
 
     name: str
-    corrupt: Callable[..., Any]  # (ids, row_ids, *, seed, epoch, n_types, **arguments) -> (ids, labels), both (B, L)
+    # (ids, row_ids, *, seed, epoch, n_types, **arguments) -> (ids, labels), both (B, L)
+    corrupt: Callable[..., Any]
     trained_on: str  # what the corpora are needed for, as `hashbench models` prints it
-    head: Callable[[Embedding, Any], Head] | None = None  # of an embedding and the encoder's config; None: of items
-    label_types: bool = False  # labels are types, thus rows of a vocabulary, and the head scores its output matrix
-    reads_items: bool = False  # items of page links or phrases in place of texts; their training has its own driver
+    # Makes the head of an embedding and the encoder's config; None: an objective of items.
+    head: Callable[[Embedding, Any], Head] | None = None
+    # Labels are types, thus rows of a vocabulary, and the head scores its output matrix.
+    label_types: bool = False
+    # It reads items of page links or phrases in place of texts; their training has its own driver.
+    reads_items: bool = False
     coder: str | None = None  # the one coder that it can be trained with
-    learning_rates: Mapping[str, float] = field(default_factory=dict)  # by size of the encoder, unless the file says
-    check: Callable[[Mapping[str, Any]], object] | None = None  # of arguments, where they are more than shares
+    # By size of the encoder, unless the file says.
+    learning_rates: Mapping[str, float] = field(default_factory=dict)
+    # Checks the arguments, where they are more than shares.
+    check: Callable[[Mapping[str, Any]], object] | None = None
 
     @property
     def needs_matrix(self) -> bool:

@@ -34,10 +34,12 @@ ROWS_AT_ONCE = 512  # predictions whose sampled logits exist at a time: 256 MB b
 class EntityObjective:
     """The choices of the objective."""
 
-    softmax: Literal["all", "own"] = "all"  # scores over all rows of the table, or over the range of the token's map
+    # Scores over all rows of the table, or over the range of the token's map.
+    softmax: Literal["all", "own"] = "all"
     negatives: int = 0  # rows drawn for sampled softmax; 0: full softmax
     correction: bool = True  # subtract the log of a row's expected count from its sampled logit
-    transform: bool = True  # dense layer, activation and LayerNorm before the output, as BERT has them
+    # Dense layer, activation and LayerNorm before the output, as BERT has them.
+    transform: bool = True
     activation: Literal["relu", "gelu"] = "relu"  # of the transform
     predict_share: float = 0.15
     mask_share: float = 0.8
@@ -69,7 +71,8 @@ def entity_objective(arguments: Mapping[str, object]) -> EntityObjective:
         if name not in known:
             hint = f"{near_match(name, known)}; arguments: {', '.join(known)}"
             raise InputError(f"objective entities: unknown argument {name!r}{hint}")
-    return EntityObjective(**arguments)  # type: ignore[arg-type]  # values are checked by the constructor
+    # Values are checked by the constructor.
+    return EntityObjective(**arguments)  # type: ignore[arg-type]
 
 
 def corrupt(
@@ -197,7 +200,8 @@ def _sampled_sum(hidden: Tensor, rows: Tensor, bias: Tensor, scored: Tensor, acc
 
     `scored` (k,) are the logits of the true rows; `accidental` (k, n): the true row was drawn.
     """
-    others = nn.functional.linear(hidden, rows, bias).float().masked_fill(accidental, -torch.inf)  # (k, n)
+    # (k, n)
+    others = nn.functional.linear(hidden, rows, bias).float().masked_fill(accidental, -torch.inf)
     together = torch.cat([scored.float()[:, None], others], 1).logsumexp(1)
     return (together - scored.float()).sum()
 
@@ -229,7 +233,8 @@ def draw_log_uniform(n_rows: int, wanted: int, *, device: torch.device | str = "
         if len(distinct) < wanted:
             continue
         order = torch.arange(len(draws), device=device)
-        first = torch.full_like(distinct, len(draws)).scatter_reduce(0, which, order, "amin")  # where each came first
+        # Where each came first.
+        first = torch.full_like(distinct, len(draws)).scatter_reduce(0, which, order, "amin")
         chosen = first.argsort()[:wanted]
         return distinct[chosen], int(first[chosen[-1]]) + 1
 

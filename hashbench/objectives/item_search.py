@@ -23,7 +23,8 @@ CELLS = 1 << 24  # scores that exist at a time: 64 MB in float32
 BLOCK = 64  # neighbouring buckets of which the highest is found first
 WIDER = 8  # times as many buckets are put in order, where those at hand do not certify
 NOBODY = -1  # fills up a ranking with fewer items than were asked for
-Order = tuple[Tensor, Tensor]  # the best buckets of each map, best first: their logs and numbers, both (q, m, width)
+# The best buckets of each map, best first: their logs and numbers, both (q, m, width).
+Order = tuple[Tensor, Tensor]
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,8 @@ class ItemSearch:
         self.alpha, self.n_buckets = alpha, -(-self.n_items // alpha)
         self._join = torch.add if join == "sum" else torch.minimum
         self.maps = torch.from_numpy(maps.astype(np.int32)).to(device)  # (m, N)
-        places = self.n_buckets * alpha  # of members in a map; the last ones of the last bucket may be empty
+        # Places of members in a map; the last ones of the last bucket may be empty.
+        places = self.n_buckets * alpha
         filled = np.full((m, places), NOBODY, np.int32)
         filled[:, : self.n_items] = np.argsort(maps, axis=1, kind="stable")
         # A member's buckets in the other maps stand beside those of its bucket's other members: a bucket is scored
@@ -139,14 +141,16 @@ class ItemSearch:
         """
         beam = min(beam, self.n_buckets)
         places, scores = self._candidates(logs, order[0][..., :beam], order[1][..., :beam])
-        if places.shape[1] > k:  # items are read where they can be among the k best, ties at the edge included
+        # Items are read where they can be among the k best, ties at the edge included.
+        if places.shape[1] > k:
             edge = scores.topk(k, dim=1).values[:, -1:]
             scores, chosen = scores.topk(int((scores >= edge).sum(1).max()), dim=1)
             places = places.gather(1, chosen)
         items, scores = _first(self._members.flatten()[places].long(), scores, k)
         if beam == self.n_buckets:
             return ItemRanking(items, scores, torch.ones(len(logs), dtype=torch.bool, device=logs.device))
-        bound = reduce(self._join, order[0][..., beam].unbind(1))  # (q,): what is outside is at most that
+        # (q,): what is outside is at most that
+        bound = reduce(self._join, order[0][..., beam].unbind(1))
         return ItemRanking(items, scores, scores[:, -1] >= bound)
 
     def _candidates(self, logs: Tensor, values: Tensor, best: Tensor) -> tuple[Tensor, Tensor]:
@@ -160,11 +164,13 @@ class ItemSearch:
         places, scores = [], []
         for j in range(len(self.maps)):
             parts, twice = [], []
-            for i in range(len(self.maps)):  # in this order, as all scores are joined: equal to the last bit
+            # In this order, as all scores are joined: equal to the last bit.
+            for i in range(len(self.maps)):
                 if i == j:
                     parts.append(values[:, j, :, None].expand(-1, -1, self.alpha).flatten(1))
                     continue
-                buckets = self._elsewhere[j, :, :, i - (i > j)][best[:, j]].flatten(1).long()  # (q, beam alpha)
+                # (q, beam alpha)
+                buckets = self._elsewhere[j, :, :, i - (i > j)][best[:, j]].flatten(1).long()
                 parts.append(logs[:, i].gather(1, buckets))
                 if i < j:  # counted in that list already
                     twice.append(inside[:, i].gather(1, buckets))
@@ -180,7 +186,8 @@ class ItemSearch:
         `logs` (1, m, NB), both tensors of `order` (1, m, width), `worst` of shape ().
         """
         while True:
-            bounds = reduce(self._join, order[0][0].unbind())  # (width,): of what is outside a beam of 0, 1, ...
+            # (width,): of what is outside a beam of 0, 1, ...
+            bounds = reduce(self._join, order[0][0].unbind())
             above, width = int((bounds > worst).sum()), len(bounds)
             if above < width or width == self.n_buckets:
                 break

@@ -9,8 +9,10 @@ import torch
 from torch import Tensor
 from torch.autograd.function import FunctionCtx, once_differentiable
 
-CPU_CHUNK = 640  # labels whose logits exist at a time: fewer make thin products, 640 take 129 MB for 50,265 rows
-CPU_TILE = 2048  # rows of the matrix whose logits are made and used before the next, while they are in the cache
+# Labels whose logits exist at a time: fewer make thin products, 640 take 129 MB for 50,265 rows.
+CPU_CHUNK = 640
+# Rows of the matrix whose logits are made and used before the next, while they are in the cache.
+CPU_TILE = 2048
 ACCELERATOR_CHUNK = 4096  # enough labels to fill the card; a tile there is the whole matrix
 LOG2_E = 1 / math.log(2)  # powers of two: exp2 is four times as fast as exp on a CPU
 
@@ -79,7 +81,8 @@ class LinearCrossEntropy(torch.autograd.Function):
         tiles = [slice(start, min(start + width, len(matrix))) for start in range(0, len(matrix), width)]
         safe = small_scores(states, matrix, bias) and dtype == torch.float32
         layer = Layer(matrix.to(dtype), (bias * LOG2_E).to(dtype), tiles, safe)
-        buffer = layer.matrix.new_empty(min(chunk, len(labels)) * len(matrix))  # reused: fresh pages are dear
+        # Reused: fresh pages are dear.
+        buffer = layer.matrix.new_empty(min(chunk, len(labels)) * len(matrix))
         make = torch.empty_like if len(labels) else torch.zeros_like  # the first chunk overwrites
         grads = make(states), make(layer.matrix), make(bias, dtype=torch.float32)
         products = (states.float() * matrix[labels].float()).sum(1, keepdim=True)  # (n, 1)
@@ -92,7 +95,8 @@ class LinearCrossEntropy(torch.autograd.Function):
             if train:
                 rates = 1.0 / (tiled.sums * n)  # r (chunk, 1)
                 grads[0][part] = tiled.pulled * rates
-                add_slopes(grads, layer, tiled, chunked, rates, beta=float(start > 0))  # beta 0 overwrites
+                # Beta 0 overwrites.
+                add_slopes(grads, layer, tiled, chunked, rates, beta=float(start > 0))
         if train:
             slopes = grads[0] - matrix[labels] / n, grads[1].to(matrix.dtype), grads[2]
             slopes[1].index_add_(0, labels, states.to(matrix.dtype), alpha=-1.0 / n)
@@ -105,7 +109,8 @@ class LinearCrossEntropy(torch.autograd.Function):
     def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor | None, ...]:
         """The stored gradients times the gradient of the loss: shape () -> (n, d), (V, d), (V,), and no others."""
         saved: tuple[Tensor, ...] = ctx.saved_tensors  # type: ignore[attr-defined]
-        if grad.device.type == "cpu" and float(grad) == 1.0:  # on a GPU the question would wait for the queue
+        # On a GPU the question would wait for the queue.
+        if grad.device.type == "cpu" and float(grad) == 1.0:
             return (*saved, None, None, None)
         return (*(tensor * grad.to(tensor.dtype) for tensor in saved), None, None, None)
 
@@ -118,7 +123,8 @@ def add_slopes(
     The last tile goes first, as it is still in the cache.
     """
     for rows, tile, top in reversed(list(zip(layer.tiles, tiled.tiles, tiled.tops, strict=True))):
-        rate = rates * torch.exp2(top - tiled.tops[-1])  # the tile is relative to the maximum of its own time
+        # The tile is relative to the maximum of its own time.
+        rate = rates * torch.exp2(top - tiled.tops[-1])
         grads[1][rows].addmm_(tile.T, (states * rate).to(tile.dtype), beta=beta)
         grads[2][rows].addmv_(tile.T.float(), rate[:, 0], beta=beta)
 

@@ -39,7 +39,8 @@ def corrupt(
     A label is the true type id, or -100 where nothing is predicted. Negative ids are special tokens and stay.
     The result of a row depends on (seed, epoch, row id) alone.
     """
-    draw = uniforms(seed, epoch, row_ids, ids.shape[1], CHOICE)  # one number makes both choices: predicted? and how?
+    # One number makes both choices: predicted? and how?
+    draw = uniforms(seed, epoch, row_ids, ids.shape[1], CHOICE)
     predicted = (draw < predict_prob) & (ids >= 0)
     masked = predicted & (draw < predict_prob * mask_share)
     replaced = predicted & ~masked & (draw < predict_prob * (mask_share + random_share))
@@ -59,13 +60,15 @@ class MaskedLanguageHead(Head):
         self.dense = nn.Linear(dim, dim)
         self.norm = nn.LayerNorm(dim, eps)
         self.bias = nn.Parameter(torch.zeros(n_rows))
-        self.matrix = nn.Parameter(draw_weights(torch.empty(n_rows, dim))) if untied else None  # (n_rows, d)
+        # (n_rows, d)
+        self.matrix = nn.Parameter(draw_weights(torch.empty(n_rows, dim))) if untied else None
         self.apply(init_weights)
 
     def batch_loss(self, model: States, batch: Batch, logits: Literal["labels", "all"]) -> Tensor:
         """Loss of the labelled places (B, L) of a batch, from their states alone unless `logits` is "all"."""
         matrix = self.matrix if self.matrix is not None else model.embedding.output_matrix()
-        assert matrix is not None and batch.labels is not None  # the head was made for the one, the loader labels
+        # The head was made for a matrix, and the loader labels.
+        assert matrix is not None and batch.labels is not None
         if logits == "all":
             return self.loss_everywhere(model(batch), batch.labels, matrix)
         columns, labelled = label_columns(batch.labels)
@@ -107,7 +110,8 @@ def label_columns(labels: Tensor) -> tuple[Tensor, Tensor]:
     labelled = labels != NO_LABEL
     counts = labelled.sum(1)
     most = max(1, int(counts.max()))
-    columns = labelled.to(torch.uint8).argsort(dim=1, descending=True, stable=True)[:, :most]  # (B, M)
+    # (B, M)
+    columns = labelled.to(torch.uint8).argsort(dim=1, descending=True, stable=True)[:, :most]
     return columns, torch.arange(most, device=labels.device) < counts[:, None]
 
 

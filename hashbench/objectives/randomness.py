@@ -35,4 +35,5 @@ def integers(
 ) -> NDArray[np.int32]:
     """Integers 0 .. below - 1, equally likely to within below / 2^32: (B,) -> (B, length) int32."""
     high = random_bits(seed, epoch, row_ids, length, stream) >> np.uint64(32)
-    return ((high * np.uint64(below)) >> np.uint64(32)).astype(np.int32)  # Lemire's multiply and shift
+    # Lemire's multiply and shift.
+    return ((high * np.uint64(below)) >> np.uint64(32)).astype(np.int32)

@@ -66,9 +66,11 @@ def row_permutations(keys: NDArray[np.uint64], ordinary: NDArray[np.bool_]) -> N
     """
     columns = np.broadcast_to(np.arange(keys.shape[1]), keys.shape)
     by_key = np.argsort(np.where(ordinary, keys, np.uint64(2**64 - 1)), axis=1, kind="stable")
-    by_place = np.argsort(~ordinary, axis=1, kind="stable")  # ordinary columns first, from left to right
+    # Ordinary columns first, from left to right.
+    by_place = np.argsort(~ordinary, axis=1, kind="stable")
     sources = np.empty(keys.shape, dtype=np.int64)
-    np.put_along_axis(sources, by_place, by_key, axis=1)  # the k-th ordinary column takes the one with the k-th key
+    # The k-th ordinary column takes the one with the k-th key.
+    np.put_along_axis(sources, by_place, by_key, axis=1)
     return np.where(ordinary, sources, columns)
 
 

@@ -64,10 +64,13 @@ class RunKind(ABC):
 
     name: ClassVar[str]  # as it is stored
     order: ClassVar[int]  # place in the plan; the kinds of the suite stand at 10, 20 ... 60
-    measures_time: ClassVar[bool] = False  # then runs come after all others, by one worker, on a quiet machine
-    several_devices: ClassVar[bool] = False  # whether a run may use as many devices as the experiment gives it
+    # Whether it measures time; then its runs come after all others, by one worker, on a quiet machine.
+    measures_time: ClassVar[bool] = False
+    # Whether a run may use as many devices as the experiment gives it.
+    several_devices: ClassVar[bool] = False
     is_tracked: ClassVar[bool] = False  # whether Weights & Biases shows it while it runs
-    is_training: ClassVar[bool] = False  # then the error of one kind's estimates tells of the others
+    # Whether it trains; then the error of one kind's estimates tells of the others.
+    is_training: ClassVar[bool] = False
 
     @abstractmethod
     def planned(self, resolved: ResolvedExperiment) -> Iterable[Run]:

@@ -182,7 +182,8 @@ def saved(trained: Trained, coder: Bloom, run: Run, artifacts: ArtifactFolder) -
     save_weights(trained.model, files.weights)
     save_weights(trained.head, files.head)
     with atomic_write(files.coder) as part, part.open("wb") as file:
-        np.savez_compressed(file, **coder.state())  # type: ignore[arg-type]  # mistakes the arrays for allow_pickle
+        # mypy mistakes the arrays for allow_pickle.
+        np.savez_compressed(file, **coder.state())  # type: ignore[arg-type]
     paths = {"weights": files.weights, "head": files.head, "coder": files.coder}
     return [artifacts.stored(kind, path) for kind, path in paths.items()]
 

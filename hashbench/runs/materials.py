@@ -169,4 +169,5 @@ def fit_once(coder: Coder, identity: object, fit: Callable[[], None], folder: Pa
 def save_state(coder: Coder, path: Path) -> None:
     """Writes what a coder was fitted to, whole or not at all."""
     with atomic_write(path) as part, part.open("wb") as file:
-        np.savez(file, **coder.state())  # type: ignore[arg-type]  # mistakes the arrays for allow_pickle
+        # mypy mistakes the arrays for allow_pickle.
+        np.savez(file, **coder.state())  # type: ignore[arg-type]

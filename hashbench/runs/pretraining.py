@@ -26,7 +26,8 @@ from hashbench.training.recipe import precision_found
 
 # Keys of schema.Pretrain that stand elsewhere in the spec: in the corpus, the tokenizer and the seed.
 ELSEWHERE = {"corpora", "max_documents", "first_chunk_only", "vocabulary_size", "vocabulary", "seed"}
-OF_THE_HEAD = {"pooling", "dense_head", "dense_dropout"}  # values of a model that its pre-training does not know
+# Values of a model that its pre-training does not know.
+OF_THE_HEAD = {"pooling", "dense_head", "dense_dropout"}
 
 
 class Pretraining(TrainingKind):

@@ -26,7 +26,8 @@ class Assignment:
     cache: Path
     threads: int
     max_attempts: int
-    gpus: tuple[str, ...]  # what each worker in turn sees as CUDA_VISIBLE_DEVICES; empty: all there are
+    # What each worker in turn sees as CUDA_VISIBLE_DEVICES; empty: all there are.
+    gpus: tuple[str, ...]
     kinds: tuple[str, ...]  # of the runs to take
 
     def workplace(self) -> Workplace:
@@ -52,5 +53,6 @@ class Parcel:
         """The assignment."""
         for file in self.files:
             import_file(Path(file))
-        assignment: Assignment = pickle.loads(self.content)  # noqa: S301  # of our own parent process
+        # The content is from our own parent process.
+        assignment: Assignment = pickle.loads(self.content)  # noqa: S301
         return assignment

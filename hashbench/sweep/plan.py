@@ -39,7 +39,8 @@ class Plan:
 
     resolved: ResolvedExperiment
     runs: tuple[Run, ...]  # two labels of one thing give the same id twice
-    places: Mapping[str, str] = field(default_factory=dict)  # label -> file and line of the model's coder
+    # label -> file and line of the model's coder
+    places: Mapping[str, str] = field(default_factory=dict)
 
 
 def plan(loaded: Loaded, *, data: Sequence[str] | None = None) -> Plan:

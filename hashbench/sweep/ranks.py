@@ -43,7 +43,8 @@ def run_on_devices(run: Run, assignment: Assignment, machine: Machine) -> Result
     receivers, processes = [], []
     for rank in range(machine.devices):
         receiver, sender = context.Pipe(duplex=False)
-        plain = replace(machine, rank=rank, should_stop=None, watch=None)  # neither travels to another process
+        # Neither travels to another process.
+        plain = replace(machine, rank=rank, should_stop=None, watch=None)
         arguments = (run, parcel, plain, port, stop, sender, os.getpid())
         process = context.Process(target=rank_process, args=arguments)
         process.start()

@@ -36,7 +36,8 @@ from hashbench.sweep.progress import SweepProgress, duration_text
 from hashbench.text.compiled import usable_cores
 
 DONE, SOME_FAILED, INTERRUPTED, TERMINATED = 0, 1, 130, 143
-MAX_CRASHES = 5  # workers that die in a row before the sweep gives up: something is wrong with the machine
+# Workers that die in a row before the sweep gives up: something is wrong with the machine.
+MAX_CRASHES = 5
 LOOK_EVERY_S = 5.0  # for runs held by processes that another sweep left dead
 STOP_PATIENCE_S = 60.0  # a step at base on a CPU, and the checkpoint behind it
 

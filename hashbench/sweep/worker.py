@@ -77,11 +77,13 @@ class Heartbeat:
         last = time.monotonic()
         while not self._done.wait(1.0):
             if os.getppid() != self._parent:
-                os._exit(1)  # nobody is left to report to; the lease runs out or the next sweep sees the dead process
+                # Nobody is left to report to; the lease runs out or the next sweep sees the dead process.
+                os._exit(1)
             if time.monotonic() - last < LEASE_S / 4:
                 continue
             last = time.monotonic()
-            with contextlib.suppress(OSError, SQLAlchemyError):  # a busy database is asked again at the next beat
+            # A busy database is asked again at the next beat.
+            with contextlib.suppress(OSError, SQLAlchemyError):
                 if not heartbeat(self._store, self._held):
                     self._stop.set()
                     return
@@ -147,9 +149,11 @@ class Worker:
             result = (
                 run_on_devices(run, self._assignment, machine) if several else carry_out(run, self._place, machine)
             )
-            heartbeat(self._store, held)  # a lease that ran out while the machine slept lives on if nobody took the run
+            # A lease that ran out while the machine slept lives on if nobody took the run.
+            heartbeat(self._store, held)
             finish(self._store, held, replace(result, log=log()))
-            shutil.rmtree(machine.folder, ignore_errors=True)  # not before: a checkpoint is worth keeping until then
+            # Not before: a checkpoint is worth keeping until then.
+            shutil.rmtree(machine.folder, ignore_errors=True)
         except (Interrupted, SIGTERMException, KeyboardInterrupt):
             release(self._store, held, log=log())
             return "interrupted", ""

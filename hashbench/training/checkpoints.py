@@ -65,7 +65,8 @@ class Resumable(Callback):
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
         if self._evaluation_interval is not None and trainer.global_step % self._evaluation_interval == 0:
-            return  # the evaluation of this step is still to come, and a resume from here would leave it out
+            # The evaluation of this step is still to come, and a resume from here would leave it out.
+            return
         stop = self._stop_wished
         due = stop or time.monotonic() - self._saved_at >= self._interval_s
         if self._agreed(trainer, due):
@@ -75,7 +76,8 @@ class Resumable(Callback):
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         if self._evaluation_interval == 1 and self._agreed(trainer, self._stop_wished):
-            raise Interrupted  # a run evaluated at every step has no moment to save, but it can stop
+            # A run evaluated at every step has no moment to save, but it can stop.
+            raise Interrupted
 
     @property
     def _stop_wished(self) -> bool:

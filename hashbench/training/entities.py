@@ -52,7 +52,8 @@ class EntityModule(EvaluatedModule):
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """The loss, of shape (), of a batch with labels (B, L, m)."""
         loss = loss_of(self.model, self.head, batch)
-        self.curves.add_loss(loss, self.global_step + 1)  # not behind the step: a checkpoint would come before it
+        # Here and not behind the step: a checkpoint would come before it.
+        self.curves.add_loss(loss, self.global_step + 1)
         return loss
 
     def on_validation_epoch_start(self) -> None:
@@ -132,7 +133,8 @@ def _predicted_columns(batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
     m = batch.labels.shape[2]
     hidden = batch.labels[..., 0] != NO_LABEL  # (B, L)
     most = int(hidden.sum(1).max())
-    items = (~hidden).int().argsort(dim=1, stable=True)[:, :most]  # (B, M) columns of the items to predict, then others
+    # (B, M) columns of the items to predict, then others
+    items = (~hidden).int().argsort(dim=1, stable=True)[:, :most]
     valid = hidden.gather(1, items)  # (B, M)
     columns = (items[..., None] * m + torch.arange(m, device=items.device)).flatten(1)  # (B, M m)
     labels = batch.labels.gather(1, items[..., None].expand(-1, -1, m))[valid]  # (K, m)

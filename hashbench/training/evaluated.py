@@ -103,7 +103,8 @@ def fit_on_task(
     interval = evaluation_interval(recipe, task, data.steps_per_epoch)
     trainer = fit(module, data, recipe, machine, epochs=epochs, interval=interval)
     if module.progress.last is None or module.progress.last.step != trainer.global_step:
-        trainer.validate(module, datamodule=data, verbose=False)  # the end of training always counts
+        # The end of training always counts.
+        trainer.validate(module, datamodule=data, verbose=False)
     progress = module.progress
     assert progress.best is not None and progress.last is not None  # validated above at the latest
     return TaskTraining(model, head, module.curves.points, progress.best, progress.last, trainer.global_step)

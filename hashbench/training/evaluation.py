@@ -14,7 +14,8 @@ from hashbench.metrics.registry import evaluate
 from hashbench.tasks.text_batches import FinetuningData
 from hashbench.training.curves import Curves
 
-OutputsBySplit = dict[str, np.ndarray]  # split -> outputs of the head in the order of the rows (n, n_outputs) float32
+# split -> outputs of the head in the order of the rows (n, n_outputs) float32
+OutputsBySplit = dict[str, np.ndarray]
 
 
 @dataclass

@@ -48,14 +48,16 @@ class FinetuningModule(EvaluatedModule):
 
     def forward(self, batch: Batch) -> Tensor:
         """A batch -> outputs of the head (B, n_outputs)."""
-        outputs: Tensor = self.head(*self.model.for_head(batch, self.head.pooling))  # (B, n_outputs)
+        # (B, n_outputs)
+        outputs: Tensor = self.head(*self.model.for_head(batch, self.head.pooling))
         return outputs
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """The loss, of shape (), of a batch with labels (B,)."""
         assert batch.labels is not None  # the loader always labels
         loss = self.head.loss(self(batch), batch.labels)
-        self.curves.add_loss(loss, self.global_step + 1)  # not behind the step: a checkpoint would come before it
+        # Here and not behind the step: a checkpoint would come before it.
+        self.curves.add_loss(loss, self.global_step + 1)
         return loss
 
     def on_validation_epoch_start(self) -> None:
@@ -83,7 +85,8 @@ class FinetuningModule(EvaluatedModule):
             collected = [part for share in shares for part in share]
         rows = np.concatenate([row_ids for row_ids, _ in collected])
         values = np.concatenate([outputs for _, outputs in collected])
-        ordered = np.empty((len(self._data.targets(split)), values.shape[1]), np.float32)  # (n, n_outputs)
+        # (n, n_outputs)
+        ordered = np.empty((len(self._data.targets(split)), values.shape[1]), np.float32)
         ordered[rows] = values
         return ordered
 
@@ -151,12 +154,14 @@ def outputs_on(
     model, head = model.to(device).eval(), head.to(device).eval()
     outputs: OutputsBySplit = {}
     for split in data.test_splits:
-        ordered = np.full((len(data.targets(split)), data.data.n_outputs), np.nan, np.float32)  # (n, n_outputs)
+        # (n, n_outputs)
+        ordered = np.full((len(data.targets(split)), data.data.n_outputs), np.nan, np.float32)
         for batch in data.evaluation_loader(split, whole=True):
             batch = batch.to(device)
             assert batch.row_ids is not None
             with torch.inference_mode(), autocast:
-                values = head(*model.for_head(batch, head.pooling)).float().cpu().numpy()  # (B, n_outputs)
+                # (B, n_outputs)
+                values = head(*model.for_head(batch, head.pooling)).float().cpu().numpy()
             ordered[batch.row_ids.cpu().numpy()] = values
         outputs[split] = ordered
     return outputs

@@ -40,7 +40,8 @@ def fit(
         accelerator="gpu" if accelerator == "cuda" else accelerator,
         devices=machine.devices,
         strategy="auto" if machine.devices == 1 else DDPStrategy(),
-        plugins=[LightningEnvironment()],  # else a SLURM job's own signals would compete with the leases
+        # Without it a SLURM job's own signals would compete with the leases.
+        plugins=[LightningEnvironment()],
         precision="bf16-mixed" if precision_found(recipe.precision, machine.device) == "bf16" else "32-true",
         gradient_clip_val=recipe.clip,
         max_steps=module.total_steps,

@@ -20,4 +20,5 @@ class Machine:
     rank: int = 0  # which of the devices this process drives
     should_stop: Stop | None = None  # asks the run to stop at the next step
     watch: Watch | None = None  # sees every point of a curve
-    earlier: list[float] = field(default_factory=list)  # seconds of earlier attempts, one entry a training taken up
+    # Seconds of earlier attempts, one entry a training taken up.
+    earlier: list[float] = field(default_factory=list)

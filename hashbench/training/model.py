@@ -26,11 +26,13 @@ class Model(nn.Module):
         self.config: EncoderConfig = encoder.config
         self.embedding = embedding
         self.encoder = encoder
-        self.published_dense: dict[str, Tensor] | None = None  # what the dense layer of a head starts from
+        # What the dense layer of a head starts from.
+        self.published_dense: dict[str, Tensor] | None = None
 
     def forward(self, batch: Batch) -> Tensor:
         """A batch of shape (B, L) -> states (B, L', d): L m for m tokens an item, fewer where the encoder shortens."""
-        mask = self._token_mask(batch) if batch.padded else None  # without one a GPU takes its fastest attention
+        # Without a mask a GPU takes its fastest attention.
+        mask = self._token_mask(batch) if batch.padded else None
         states: Tensor = self.encoder(self.embedding(batch), mask, batch.segments)
         return states
 

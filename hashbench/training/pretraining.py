@@ -33,7 +33,8 @@ class PretrainingModule(RecipeModule):
     """One model under one objective with the recipe of the experiment."""
 
     def __init__(self, model: Model, head: Head, recipe: Pretrain, *, total_steps: int, curves: Curves) -> None:
-        assert recipe.learning_rate is not None and recipe.warmup_steps is not None  # the plan has set both
+        # The plan has set both.
+        assert recipe.learning_rate is not None and recipe.warmup_steps is not None
         super().__init__(
             recipe,
             learning_rate=recipe.learning_rate,

@@ -22,7 +22,8 @@ class LocalExecutor(Executor):
 
     def __init__(self, assignment: Assignment, n_workers: int) -> None:
         super().__init__(assignment, n_workers)
-        context = multiprocessing.get_context("spawn")  # a fork would carry torch's thread pools along
+        # A fork would carry torch's thread pools along.
+        context = multiprocessing.get_context("spawn")
         self._context, self._parcel = context, Parcel.of(assignment)
         self._stop: StopEvent = context.Event()
         self._events: Queue[Event] = context.Queue()
@@ -66,7 +67,8 @@ class LocalExecutor(Executor):
 
 def work(parcel: Parcel, index: int, stop: StopEvent, events: Queue[Event], parent: int) -> None:
     """The life of a worker process."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides what it means
+    # Ctrl-C reaches the whole group; the parent decides what it means.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     assignment = parcel.open()
     if assignment.gpus:  # torch looks at this when CUDA is first used, which is later
         os.environ["CUDA_VISIBLE_DEVICES"] = assignment.gpus[index % len(assignment.gpus)]
