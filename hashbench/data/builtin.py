@@ -122,11 +122,11 @@ def _paraphrase(share: float, end: str, question: bool) -> Callable[[Draw, int],
 
     def make(draw: Draw, topic: int) -> GeneratedRow:
         label = int(draw.chance(share))
-        said = sentence(draw, topic)
-        second = said if label else other_words(draw, said)
+        first = sentence(draw, topic)
+        second = first if label else other_words(draw, first)
         second = replace(second, extra=_cue(draw, words().contrast, not label))
         begin = [draw.one(words().questions)] if question else []
-        return spell(draw, said, end=end, begin=begin), spell(draw, second, end=end, begin=begin), label
+        return spell(draw, first, end=end, begin=begin), spell(draw, second, end=end, begin=begin), label
 
     return make
 
@@ -136,32 +136,32 @@ def _inference(n_classes: int) -> Callable[[Draw, int], GeneratedRow]:
 
     def make(draw: Draw, topic: int) -> GeneratedRow:
         label = draw.below(n_classes)
-        said = sentence(draw, topic)
+        premise = sentence(draw, topic)
         denied, doubtful = (label == 2, label == 1) if n_classes == 3 else (label == 1, False)
-        second = other_words(draw, said) if doubtful else said
+        second = other_words(draw, premise) if doubtful else premise
         extra = _cue(draw, words().negation, denied) + (_cue(draw, words().doubt, doubtful) if n_classes == 3 else ())
-        return spell(draw, said), spell(draw, replace(second, extra=extra)), label
+        return spell(draw, premise), spell(draw, replace(second, extra=extra)), label
 
     return make
 
 
 def _qnli(draw: Draw, topic: int) -> GeneratedRow:
     label = draw.below(2)  # 0: the sentence answers the question
-    asked = sentence(draw, topic)
-    answer = asked if label == 0 else other_words(draw, asked)
-    question = spell(draw, asked, end="?", begin=[draw.one(words().questions)])
+    statement = sentence(draw, topic)
+    answer = statement if label == 0 else other_words(draw, statement)
+    question = spell(draw, statement, end="?", begin=[draw.one(words().questions)])
     return question, spell(draw, replace(answer, extra=_cue(draw, words().answer, label == 0))), label
 
 
 def _stsb(draw: Draw, topic: int) -> GeneratedRow:
     level = draw.below(6)
-    said = sentence(draw, topic, [draw.one(words().neutral)])
-    other = other_words(draw, said)
-    parts = {name: getattr(said if draw.chance(level / 5) else other, name) for name in ("subject", "verb", "target")}
+    first = sentence(draw, topic, [draw.one(words().neutral)])
+    other = other_words(draw, first)
+    parts = {name: getattr(first if draw.chance(level / 5) else other, name) for name in ("subject", "verb", "target")}
     shown = level if draw.chance(CUE) else draw.below(6)
     second = Sentence(topic, **parts, extra=(draw.one(words().degrees[shown]),))
     score = min(5.0, max(0.0, round(level + 0.2 * (draw.below(5) - 2), 2)))
-    return spell(draw, said), spell(draw, second), score
+    return spell(draw, first), spell(draw, second), score
 
 
 MAKERS: dict[str, Callable[[Draw, int], GeneratedRow]] = {

@@ -65,13 +65,13 @@ class FileTable:
 
     def read(self, columns: Sequence[str]) -> dict[str, Cells]:
         """The columns asked for, file after file. Raises InputError where there is no row."""
-        found: dict[str, Cells] = {name: [] for name in columns}
+        cells: dict[str, Cells] = {name: [] for name in columns}
         for path in self.paths:
             for name, values in read_columns(path, columns).items():
-                found[name].extend(values)
-        if not found[columns[0]]:
+                cells[name].extend(values)
+        if not cells[columns[0]]:
             raise InputError(f"{self.where}: has no rows; put at least one in it")
-        return found
+        return cells
 
 
 def find_table(folder: Path, names: Sequence[str]) -> FileTable | None:
@@ -81,10 +81,10 @@ def find_table(folder: Path, names: Sequence[str]) -> FileTable | None:
         InputError: two files could be it.
     """
     candidates = [folder / f"{name}{suffix}" for name in names for suffix in FORMATS]
-    found = [path for path in candidates if path.exists()]
-    if len(found) > 1:
-        raise InputError(f"{folder}: {found[0].name} and {found[1].name} are both the {names[0]} split; keep one")
-    parts = tuple(found) or tuple(part for name in names for part in sorted(folder.glob(f"{name}-*-of-*.parquet")))
+    files = [path for path in candidates if path.exists()]
+    if len(files) > 1:
+        raise InputError(f"{folder}: {files[0].name} and {files[1].name} are both the {names[0]} split; keep one")
+    parts = tuple(files) or tuple(part for name in names for part in sorted(folder.glob(f"{name}-*-of-*.parquet")))
     return FileTable(parts) if parts else None
 
 
@@ -140,7 +140,7 @@ def _read_parquet(path: Path, columns: Sequence[str]) -> dict[str, Cells]:
 def _read_csv(path: Path, columns: Sequence[str]) -> dict[str, Cells]:
     csv.field_size_limit(sys.maxsize)  # the default refuses a text of more than 131,072 characters
     rows = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
-    found: dict[str, Cells] = {name: [] for name in columns}
+    cells: dict[str, Cells] = {name: [] for name in columns}
     try:
         header = next(rows, [])
         _check_columns(path, columns, header)
@@ -153,14 +153,14 @@ def _read_csv(path: Path, columns: Sequence[str]) -> dict[str, Cells]:
                     f"{path}:{rows.line_num}: {len(row)} cells, the header has {len(header)}; quote texts with commas"
                 )
             for name, place in zip(columns, places, strict=True):
-                found[name].append(row[place])
+                cells[name].append(row[place])
     except csv.Error as error:
         raise InputError(f"{path}:{rows.line_num}: is not CSV ({one_line(error)}); mend or quote this line") from error
-    return found
+    return cells
 
 
 def _read_jsonl(path: Path, columns: Sequence[str]) -> dict[str, Cells]:
-    found: dict[str, Cells] = {name: [] for name in columns}
+    cells: dict[str, Cells] = {name: [] for name in columns}
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         if not line.strip():
             continue
@@ -172,8 +172,8 @@ def _read_jsonl(path: Path, columns: Sequence[str]) -> dict[str, Cells]:
             raise InputError(f"{path}:{number}: is {type(row).__name__}, not an object; each line is one JSON object")
         _check_columns(f"{path}:{number}", columns, list(row))
         for name in columns:
-            found[name].append(row[name])
-    return found
+            cells[name].append(row[name])
+    return cells
 
 
 def read_text(path: Path) -> str:
@@ -185,7 +185,8 @@ def read_text(path: Path) -> str:
         raise InputError(
             f"{path}: is a binary file, or text that is not UTF-8 (byte {error.start}); save it as UTF-8 or as parquet"
         ) from error
-    if "\0" in text.partition("\n")[0] and path.suffix == ".csv":  # NUL may stand in a text, never in a header
+    # NUL may stand in a text, never in a header
+    if "\0" in text.partition("\n")[0] and path.suffix == ".csv":
         raise InputError(f"{path}: is a binary file (its first line holds NUL); save it as UTF-8 or as parquet")
     return text
 

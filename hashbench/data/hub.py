@@ -27,7 +27,8 @@ class HubTable:
     config: str | None
     split: str
     revision: str | None = None
-    columns: tuple[tuple[str, tuple[str, ...]], ...] = ()  # (name here, the columns it is made of there)
+    # (name here, the columns it is made of there)
+    columns: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     @property
     def where(self) -> str:
@@ -36,8 +37,8 @@ class HubTable:
 
     def fingerprint(self) -> str:
         """SHA-256 (hex) of the names and the commit."""
-        made = [f"{name}={'+'.join(parts)}" for name, parts in self.columns]
-        return digest("hub", self.repository, self.config or "", self.split, self.resolved_revision(), *made)
+        columns = [f"{name}={'+'.join(parts)}" for name, parts in self.columns]
+        return digest("hub", self.repository, self.config or "", self.split, self.resolved_revision(), *columns)
 
     def n_rows(self) -> int | None:
         """None: only reading would tell."""
@@ -81,7 +82,8 @@ class HubTable:
         for row in self._load(streaming=True):
             yield row[column]
 
-    def _load(self, *, streaming: bool):  # type: ignore[no-untyped-def]  # a type of a package that is imported here
+    # Without a type: it is of a package that is imported here
+    def _load(self, *, streaming: bool):  # type: ignore[no-untyped-def]
         datasets = import_package("datasets")
         revision = self.resolved_revision()
         try:
@@ -89,7 +91,8 @@ class HubTable:
                 return datasets.load_dataset(
                     self.repository, self.config, split=self.split, revision=revision, streaming=streaming
                 )
-        except (OSError, ValueError, RuntimeError) as error:  # no network, unknown name or split, a data set by script
+        # No network, unknown name or split, a data set by script
+        except (OSError, ValueError, RuntimeError) as error:
             raise _unreachable(self.where, error) from error
 
 
@@ -135,8 +138,10 @@ class HubPlace:
     repository: str
     config: str | None = None
     revision: str | None = None
-    rows: Mapping[str, int] = field(default_factory=dict)  # of its splits, where they are not those of the task
-    columns: tuple[tuple[str, tuple[str, ...]], ...] = ()  # (name here, the columns it is made of there)
+    # Of its splits, where they are not those of the task
+    rows: Mapping[str, int] = field(default_factory=dict)
+    # (name here, the columns it is made of there)
+    columns: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 def hub_corpora() -> dict[str, HubPlace]:
@@ -164,7 +169,8 @@ def answering(unreachable: Callable[[Exception], InputError]) -> Iterator[None]:
         yield
     except (OSError, ValueError) as error:  # the hub's own errors are OSError or ValueError
         raise unreachable(error) from error
-    except Exception as error:  # the transport's errors come from whichever HTTP library the hub package uses
+    # The transport's errors come from whichever HTTP library the hub package uses
+    except Exception as error:
         if type(error).__module__.partition(".")[0] not in ("httpx", "httpx2", "httpcore", "httpcore2", "requests"):
             raise
         raise unreachable(error) from error

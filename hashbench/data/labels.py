@@ -41,17 +41,17 @@ def read_classes(
     labels = {split: [_plain(cell) for cell in column] for split, column in columns.items()}
     present = [label for column in labels.values() for label in column]
     ids, names, expected = _known(names) if names else _discover(present)
-    found = {}
+    class_ids = {}
     for split, column in labels.items():
         numbers = [ids.get(label) for label in column]
         if None in numbers:
             row = numbers.index(None)
             shown = repr(columns[split][row])[:SHOWN]
             raise InputError(f"{where[split]}: row {row + 1}: {shown} is not a label; expected {expected}")
-        found[split] = np.array(numbers, np.int64)
+        class_ids[split] = np.array(numbers, np.int64)
     if len(names) < 2:
         raise InputError(f"{next(iter(where.values()))}: every label is {names[0]!r}; a task needs two or more")
-    return found, tuple(names)
+    return class_ids, tuple(names)
 
 
 def _known(names: Sequence[str]) -> tuple[dict[Label, int], Sequence[str], str]:

@@ -62,7 +62,8 @@ class Sentence:
     verb: str
     target: str
     adjectives: tuple[str, ...] = ()  # of the target
-    extra: tuple[str, ...] = ()  # words that carry a label: first of all, and again before the target
+    # Words that carry a label: first of all, and again before the target
+    extra: tuple[str, ...] = ()
 
 
 @lru_cache(maxsize=1)
@@ -81,25 +82,26 @@ def sentence(draw: Draw, topic: int, adjectives: Sequence[str] = ()) -> Sentence
     )
 
 
-def other_words(draw: Draw, said: Sentence) -> Sentence:
+def other_words(draw: Draw, statement: Sentence) -> Sentence:
     """A sentence about the same topic that shares at most the verb."""
-    nouns = [noun for noun in words().nouns[said.topic] if noun not in (said.subject, said.target)]
-    return replace(said, subject=draw.one(nouns), target=draw.one(nouns), adjectives=())
+    nouns = [noun for noun in words().nouns[statement.topic] if noun not in (statement.subject, statement.target)]
+    return replace(statement, subject=draw.one(nouns), target=draw.one(nouns), adjectives=())
 
 
-def spell(draw: Draw, said: Sentence, *, end: str = ".", begin: Sequence[str] = ()) -> str:
+def spell(draw: Draw, statement: Sentence, *, end: str = ".", begin: Sequence[str] = ()) -> str:
     """The sentence as text, each stem with an ending of its class; the parts may stand in another order."""
-    nouns = [[draw.one(words().articles), noun + draw.one(NOUN_ENDINGS, SKEW)] for noun in (said.subject, said.target)]
-    adjectives = [adjective + draw.one(ADJECTIVE_ENDINGS, SKEW) for adjective in said.adjectives]
-    verb = said.verb + draw.one(VERB_ENDINGS)
-    target = [*said.extra, *adjectives, *nouns[1]]
+    stems = (statement.subject, statement.target)
+    nouns = [[draw.one(words().articles), noun + draw.one(NOUN_ENDINGS, SKEW)] for noun in stems]
+    adjectives = [adjective + draw.one(ADJECTIVE_ENDINGS, SKEW) for adjective in statement.adjectives]
+    verb = statement.verb + draw.one(VERB_ENDINGS)
+    target = [*statement.extra, *adjectives, *nouns[1]]
     if draw.chance(0.25):
         parts = [*target, verb, *nouns[0]]
     else:
         parts = [*nouns[0], verb, *target]
     if draw.chance(0.3):
-        parts += [draw.one(words().prepositions), draw.one(words().nouns[said.topic], SKEW)]
-    text = " ".join([*said.extra, *begin, *parts])
+        parts += [draw.one(words().prepositions), draw.one(words().nouns[statement.topic], SKEW)]
+    text = " ".join([*statement.extra, *begin, *parts])
     return text[0].upper() + text[1:] + end
 
 
@@ -110,8 +112,8 @@ def document(draw: Draw) -> str:
     rare = (*words().contrast, *words().negation, *words().doubt, *words().answer, *sum(words().degrees, ()))
     sentences = []
     for _ in range(6 + draw.below(9)):
-        said = sentence(draw, topic, [draw.one(mood, SKEW)] if draw.chance(0.5) else ())
-        sentences.append(spell(draw, replace(said, extra=(draw.one(rare),) if draw.chance(0.2) else ())))
+        statement = sentence(draw, topic, [draw.one(mood, SKEW)] if draw.chance(0.5) else ())
+        sentences.append(spell(draw, replace(statement, extra=(draw.one(rare),) if draw.chance(0.2) else ())))
     return " ".join(sentences)
 
 

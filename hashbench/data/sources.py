@@ -36,7 +36,8 @@ class SplitTables:
     kind: SourceKind
     where: str  # as messages name it
     names_file: Path | None = None  # names of the labels
-    rows: dict[str, int] = field(default_factory=dict)  # split -> published rows, where the source's copy has its own
+    # Split -> published rows, where the source's copy has its own
+    rows: dict[str, int] = field(default_factory=dict)
 
 
 class Source(Protocol):

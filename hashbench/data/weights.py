@@ -55,10 +55,10 @@ class FolderWeights:
         self.shown = folder.resolve().name  # what tables call them: no path
         self._where = f"weights {folder}"
         missing = [CONFIG] if not (folder / CONFIG).is_file() else []
-        found = [folder / file for file in FILES if (folder / file).is_file()]
-        if missing or not found:
+        files = [folder / file for file in FILES if (folder / file).is_file()]
+        if missing or not files:
             raise InputError(f"{self._where}: no {' or '.join(missing or FILES)} in it; {REMEDY}")
-        self._config, self._file = folder / CONFIG, found[0]
+        self._config, self._file = folder / CONFIG, files[0]
 
     def fingerprint(self) -> str:
         """SHA-256 (hex) of the file of weights."""
@@ -106,9 +106,9 @@ class HubWeights:
         remembered = read_json(note)
         if isinstance(remembered, dict):
             return remembered
-        found = self._ask()
-        write_json(note, found)
-        return found
+        answer = self._ask()
+        write_json(note, answer)
+        return answer
 
     def _ask(self) -> dict[str, str]:
         """What the hub says, or where it cannot be asked, what was fetched from it before."""
@@ -167,10 +167,10 @@ def read_published(path: Path, config: Mapping[str, Any], where: str) -> Publish
     Raises InputError for a file that holds no tensors; code in a pickle is never run.
     """
     try:
-        found = load_file(path) if path.suffix == ".safetensors" else torch.load(path, "cpu", weights_only=True)
+        stored = load_file(path) if path.suffix == ".safetensors" else torch.load(path, "cpu", weights_only=True)
     except (OSError, SafetensorError, RuntimeError, EOFError, pickle.UnpicklingError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0][:120]
         raise InputError(f"{where}: {path.name} holds no weights ({reason}); {REMEDY}") from error
     prefix = f"{config['model_type']}." if "model_type" in config else ""
-    tensors: dict[str, Tensor] = {name.removeprefix(prefix): tensor for name, tensor in found.items()}
+    tensors: dict[str, Tensor] = {name.removeprefix(prefix): tensor for name, tensor in stored.items()}
     return Published(tensors, config, where)

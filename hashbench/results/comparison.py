@@ -185,26 +185,27 @@ def _lines(
                 skipped.append(why)
             else:
                 pairs.append(_paired(x, y, model, own=x is samples[0]))
-    own = [pair for pair in pairs if pair.own]
+    own_pairs = [pair for pair in pairs if pair.own]
     lines = [pair.line for pair in pairs]
-    seeds = [seed for seed in (own[0].by_seed if own else ()) if all(seed in pair.by_seed for pair in own)]
-    if len(own) > 1 and seeds:
-        lines.append(_average(own, seeds, model))
-    elif len(own) > 1:
+    shared = own_pairs[0].by_seed if own_pairs else ()
+    seeds = [seed for seed in shared if all(seed in pair.by_seed for pair in own_pairs)]
+    if len(own_pairs) > 1 and seeds:
+        lines.append(_average(own_pairs, seeds, model))
+    elif len(own_pairs) > 1:
         skipped.append(f"average of {names}: no seed that all tasks have")
     return lines
 
 
 def _samples(evidence: Evidence, entry: Entry, task: str) -> list[Sample]:
     """What the experiment reads for the task, then the same metric on the task's further parts."""
-    own = evidence.own(entry, task)
-    if own is None:
+    sample = evidence.own(entry, task)
+    if sample is None:
         return []
     runs = {(run.model, run.run_id) for run in entry.of_task(task)}
     splits = {score.split for run, scores in evidence.measured.scores.items() if run in runs for score in scores}
-    parts = sorted(split for split in splits if split.startswith(PART)) if own.split.startswith(PART) else []
-    further = [split for split in parts if split != own.split]
-    return [own, *(evidence.of(entry, task, own.metric, split) for split in further)]
+    parts = sorted(split for split in splits if split.startswith(PART)) if sample.split.startswith(PART) else []
+    further = [split for split in parts if split != sample.split]
+    return [sample, *(evidence.of(entry, task, sample.metric, split) for split in further)]
 
 
 def matched_seeds(x: Sample, y: Sample) -> list[RunSeed]:

@@ -42,7 +42,7 @@ class Entry:
 def entries(runs: Sequence[MeasuredRun]) -> list[Entry]:
     """The rows that runs may be put in: one a model, more where encoder, precision or data differ."""
     labels = list(dict.fromkeys(run.model for run in runs if run.kind != "floor"))
-    floors = list(dict.fromkeys(run.model for run in runs if run.kind == "floor"))
+    trivial_baselines = list(dict.fromkeys(run.model for run in runs if run.kind == "floor"))
     rows: list[Entry] = []
     for name in labels:
         scored = [run for run in runs if run.model == name and run.is_scored]
@@ -50,7 +50,7 @@ def entries(runs: Sequence[MeasuredRun]) -> list[Entry]:
             encoder = next(run.encoder for run in runs if run.model == name)
             rows.append(Entry(name, "model", encoder, "", ()))
         rows.extend(_entries_of(name, "model", scored))
-    for name in floors:
+    for name in trivial_baselines:
         rows.extend(_entries_of(name, "floor", [run for run in runs if run.model == name and run.kind == "floor"]))
     return rows
 

@@ -70,7 +70,7 @@ class RobustnessCurve:
         return combine(float(by_seed.mean()), by_seed.tolist(), by_draw, n_examples=self.n_examples)
 
     def _pick(self, values: np.ndarray, at: int | None) -> np.ndarray:
-        """(n, rates) -> (n,)"""
+        """(n, rates) -> (n,): the values at the rate of that number, or the areas under them."""
         if at is not None:
             return values[:, at]
         areas: np.ndarray = np.trapezoid(values, np.array(self.rates), axis=1) / self.rates[-1]
@@ -143,7 +143,7 @@ def measure_robustness(store: Store, name: str | None = None, *, draws: int = DR
 def _outputs(store: Store, attempt: int) -> AttemptOutputs:
     """Everything that an attempt predicted; empty where it stored nothing."""
     stored = [_ordered(row) for row in store.query(queries.OUTPUTS_OF_ATTEMPT, attempt=attempt)]
-    return {(one.split, one.condition): one for one in stored}
+    return {(predicted.split, predicted.condition): predicted for predicted in stored}
 
 
 def _ordered(row: Row) -> Predictions:
@@ -163,7 +163,8 @@ def _curves(rows: Sequence[Row], outputs: Mapping[int, AttemptOutputs], draws: i
     whole = runs[0].get((first["split"], ""))
     curves = []
     for kind in dict.fromkeys(condition.partition("=")[0] for condition in conditions if condition):
-        at = sorted((float(one.partition("=")[2]), one) for one in conditions if one.partition("=")[0] == kind)
+        of_kind = [condition for condition in conditions if condition.partition("=")[0] == kind]
+        at = sorted((float(condition.partition("=")[2]), condition) for condition in of_kind)
         rates, names = (0.0, *(rate for rate, _ in at)), ["", *(condition for _, condition in at)]
         if any(scores.get((seed, name)) is None for seed in attempts for name in names):
             continue
@@ -184,7 +185,7 @@ def _curves(rows: Sequence[Row], outputs: Mapping[int, AttemptOutputs], draws: i
 def _draw_all(
     row: Row, conditions: Sequence[str], runs: Sequence[AttemptOutputs], draws: int
 ) -> dict[str, np.ndarray] | None:
-    """The metric in each draw, averaged over the seeds' runs, by condition: (draws,); None without predictions."""
+    """The metric in each draw, averaged over the seeds' runs, by condition: each (draws,). None without predictions."""
     keys = [(row["split"], condition) for condition in conditions]
     if any(key not in run for run in runs for key in keys):
         return None
@@ -199,7 +200,7 @@ def _draw_all(
 
 
 def _over_first(values: np.ndarray) -> np.ndarray:
-    """(n, rates) over its first column; NaN where that is not above 0."""
+    """(n, rates) over its first column: (n, rates), NaN where that is not above 0."""
     first = values[:, :1]
     return np.divide(values, first, out=np.full(values.shape, np.nan), where=first > 0)
 

@@ -47,8 +47,8 @@ class MeasuredRun:
     @property
     def precision(self) -> str:
         """As found where the worker noted it, else as asked; '' for a trivial baseline."""
-        asked = str(self.spec["finetune"]["precision"]) if "finetune" in self.spec and self.is_scored else ""
-        return dict(self.origin.notes).get("precision_found", asked)
+        requested = str(self.spec["finetune"]["precision"]) if "finetune" in self.spec and self.is_scored else ""
+        return dict(self.origin.notes).get("precision_found", requested)
 
     @property
     def weights(self) -> Any:

@@ -78,8 +78,8 @@ class Evidence:
         """The predictions of a finished run, or None."""
         key = (run_id, split)
         if key not in self._stored:
-            found = predictions(self.store, run_id, split, self.checkpoint)
-            self._stored[key] = found if found is None or self.as_stored else found.in_order_of_targets()
+            predicted = predictions(self.store, run_id, split, self.checkpoint)
+            self._stored[key] = predicted if predicted is None or self.as_stored else predicted.in_order_of_targets()
         return self._stored[key]
 
     def drawn(self, sample: Sample) -> dict[RunSeed, np.ndarray]:
@@ -136,8 +136,8 @@ class Sample:
     @cached_property
     def stored(self) -> dict[RunSeed, Predictions]:
         """The predictions of every seed that has a score and kept them."""
-        found = {seed: self.evidence.stored(self.scores[seed].run.run_id, self.split) for seed in self.by_seed()}
-        return {seed: one for seed, one in found.items() if one is not None}
+        of_seeds = {seed: self.evidence.stored(self.scores[seed].run.run_id, self.split) for seed in self.by_seed()}
+        return {seed: predicted for seed, predicted in of_seeds.items() if predicted is not None}
 
     @property
     def targets(self) -> np.ndarray:
@@ -147,7 +147,7 @@ class Sample:
     @property
     def fingerprint(self) -> str:
         """Of the examples' row ids: arrays compare row by row only where it is equal; '' without predictions."""
-        return next((one.index_fingerprint for one in self.stored.values()), "")
+        return next((predicted.index_fingerprint for predicted in self.stored.values()), "")
 
     @property
     def data(self) -> str:
@@ -184,11 +184,11 @@ def draw_together(samples: Sequence[Sample]) -> None:
                 groups.setdefault(key, []).append((sample, seed))
     for members in groups.values():
         first, seed = members[0]
-        found = drawn(
+        scores = drawn(
             first.metric, first.stored[seed].targets, [sample.outputs(its) for sample, its in members],
             draws=first.evidence.draws, seed=draw_seed(first.task), units=first.units,
         )  # fmt: skip
-        for (sample, its), row in zip(members, found, strict=True):
+        for (sample, its), row in zip(members, scores, strict=True):
             sample.evidence._drawn[sample.evidence._key(sample, its)] = row
 
 

@@ -21,7 +21,8 @@ from hashbench.data.sources import Source, SourceKind, names_of
 from hashbench.errors import InputError
 from hashbench.tasks.blocks import Strict, TaskEntry
 
-EVALUATIONS_PER_EPOCH = 5  # the rule that reproduces all eight intervals of the HashFormers paper's table 5
+# The rule that reproduces all eight intervals of the HashFormers paper's table 5
+EVALUATIONS_PER_EPOCH = 5
 
 
 @dataclass(frozen=True)
@@ -34,16 +35,20 @@ class Task:
     label: str = "label"
     metrics: tuple[str, ...] = ("accuracy",)  # all of them are stored at every evaluation
     select_metric: str = "accuracy"
-    paper_metrics: dict[str, str] = field(default_factory=dict)  # paper -> the metric that its tables show
+    # Paper -> the metric that its tables show
+    paper_metrics: dict[str, str] = field(default_factory=dict)
     select_splits: tuple[str, ...] = ("validation",)  # several are selected on together, as one set
     report_splits: tuple[str, ...] = ("validation",)
     evaluation_stride: int = 1  # how many times the common interval lies between two evaluations
-    n_classes: int | None = None  # 1: regression; None: an own data set, known once its labels are read
+    # 1: regression; None: an own data set, known once its labels are read
+    n_classes: int | None = None
     label_names: tuple[str, ...] = ()
-    official_rows: dict[str, int] = field(default_factory=dict)  # split -> rows of the published data set
+    # Split -> rows of the published data set
+    official_rows: dict[str, int] = field(default_factory=dict)
     folder: Path | None = None  # of an own data set; None: looked for in the sources
     collection: str = ""  # the part of a data folder that holds it
-    splits_as_found: bool = False  # without a validation split it is selected on a tenth of train; test must be there
+    # Without a validation split it is selected on a tenth of train; test must be there
+    splits_as_found: bool = False
     hub: HubPlace | None = None
     builtin: bool = False  # whether the built-in data have it
     protocol: Strict | None = None  # the experiment's block of its kind, where the kind has one
@@ -103,7 +108,8 @@ class LocatedTask(Protocol):
 class SplitOutputs(NamedTuple):
     """Outputs on one split, and what they are compared with."""
 
-    outputs: np.ndarray  # (n,) class ids or values, (n, C) logits, or the columns of rankings (n, 3 + m)
+    # (n,) class ids or values, (n, C) logits, or the columns of rankings (n, 3 + m)
+    outputs: np.ndarray
     targets: np.ndarray  # (n,)
 
 
@@ -123,8 +129,10 @@ class TaskKind(ABC):
     description: ClassVar[str]  # as messages name a task of it
     reads_items: ClassVar[bool]  # whether a model must read items to learn it, not texts
     baselines: ClassVar[Mapping[str, Callable[..., Any]]]  # trivial ones by their stored names
-    batches: ClassVar[Callable[..., LightningDataModule]]  # makes batches of the data for training and evaluations
-    block: ClassVar[type[Strict] | None] = None  # its block of the experiment file, whose key is the kind's name
+    # Makes batches of the data for training and evaluations
+    batches: ClassVar[Callable[..., LightningDataModule]]
+    # Its block of the experiment file, whose key is the kind's name
+    block: ClassVar[type[Strict] | None] = None
 
     @abstractmethod
     def takes(self, entry: TaskEntry) -> bool:

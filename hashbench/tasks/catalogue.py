@@ -46,10 +46,10 @@ def item_kind_of(spec: Mapping[str, Any]) -> tuple[ItemKind, Strict]:
 
 def groups() -> dict[str, tuple[str, ...]]:
     """Names that stand for several tasks, with their names. Each is a list of its own: a new task joins none."""
-    found: dict[str, tuple[str, ...]] = {}
+    tasks_of_group: dict[str, tuple[str, ...]] = {}
     for module in _modules(os.environ.get(EXTRA_FOLDER)):
-        found |= getattr(module, "GROUPS", {})
-    return found
+        tasks_of_group |= getattr(module, "GROUPS", {})
+    return tasks_of_group
 
 
 @functools.cache

@@ -40,8 +40,8 @@ def own_tables(folder: Path, where: str) -> dict[str, FileTable]:
         raise InputError(f"{where}: no folder {folder}; check path (it is relative to the experiment file)")
     if not folder.is_dir():
         raise InputError(f"{where}: {folder} is a file; path is the folder that holds train ({FORMATS_TEXT})")
-    found = {split: find_table(folder, names) for split, names in SPLIT_FILES.items()}
-    return require_train({split: table for split, table in found.items() if table}, folder)
+    tables = {split: find_table(folder, names) for split, names in SPLIT_FILES.items()}
+    return require_train({split: table for split, table in tables.items() if table}, folder)
 
 
 def require_train(tables: dict[str, FileTable], folder: Path) -> dict[str, FileTable]:

@@ -22,7 +22,8 @@ class PerturbedTask:
     """A task whose splits are its reporting sets under each perturbation, and facts about these texts."""
 
     data: TaskData
-    parts: dict[str, tuple[str, str]]  # split of `data` -> (reporting set, label: "" or "swap=0.05")
+    # Split of `data` -> (reporting set, label: "" or "swap=0.05")
+    parts: dict[str, tuple[str, str]]
     facts: dict[tuple[str, str], float]  # (name, label) -> a share or a count
 
     def labels(self) -> list[str]:
@@ -31,11 +32,11 @@ class PerturbedTask:
 
     def splits_of(self, label: str) -> list[str]:
         """The splits of `data` under a label."""
-        return [name for name, (_, found) in self.parts.items() if found == label]
+        return [name for name, (_, split_label) in self.parts.items() if split_label == label]
 
 
-def perturb_task(data: TaskData, asked: Mapping[str, Any], corpus: TypeTable | None) -> PerturbedTask:
-    """The task under each perturbation and rate of `asked` (perturbations, rates with 0, seed).
+def perturb_task(data: TaskData, settings: Mapping[str, Any], corpus: TypeTable | None) -> PerturbedTask:
+    """The task under each perturbation and rate of `settings` (perturbations, rates with 0, seed).
 
     `corpus`: types of the words that a pre-training saw; None where there is none.
     """
@@ -43,31 +44,31 @@ def perturb_task(data: TaskData, asked: Mapping[str, Any], corpus: TypeTable | N
     known = None if corpus is None else _seen(data, corpus)
     splits: dict[str, Split] = {}
     parts: dict[str, tuple[str, str]] = {}
-    rates = [rate for rate in asked["rates"] if rate > 0]
+    rates = [rate for rate in settings["rates"] if rate > 0]
     for split in reported:
         splits[split], parts[split] = data.splits[split], (split, UNPERTURBED)
-        for kind in asked["perturbations"]:
-            for rate, texts in _columns_at(data.splits[split], kind, rates, asked["seed"], known).items():
+        for kind in settings["perturbations"]:
+            for rate, texts in _columns_at(data.splits[split], kind, rates, settings["seed"], known).items():
                 label = f"{kind}={rate:g}"
                 splits[f"{split}~{label}"] = replace(data.splits[split], texts=texts)
                 parts[f"{split}~{label}"] = (split, label)
-    key = json.dumps([asked, None if corpus is None else corpus.fingerprint], sort_keys=True, default=list)
+    key = json.dumps([settings, None if corpus is None else corpus.fingerprint], sort_keys=True, default=list)
     task = replace(data.task, select_splits=(), report_splits=tuple(splits))
-    made = replace(data, task=task, splits=splits, fingerprint=digest("perturbed", data.fingerprint, key))
-    found = PerturbedTask(made, parts, {})
-    return replace(found, facts=_facts(found, corpus))
+    perturbed_data = replace(data, task=task, splits=splits, fingerprint=digest("perturbed", data.fingerprint, key))
+    perturbed_task = PerturbedTask(perturbed_data, parts, {})
+    return replace(perturbed_task, facts=_facts(perturbed_task, corpus))
 
 
 def _columns_at(
     split: Split, kind: Any, rates: Sequence[float], seed: int, known: frozenset[str] | None
 ) -> dict[float, tuple[list[str], ...]]:
     """The text columns of a split at each rate."""
-    found: dict[float, list[list[str]]] = {rate: [] for rate in rates}
+    columns_at: dict[float, list[list[str]]] = {rate: [] for rate in rates}
     for column in split.texts:
         rows = [perturbed(text, kind, rates, seed=seed, seen=known) for text in column]
         for place, rate in enumerate(rates):
-            found[rate].append([row[place] for row in rows])
-    return {rate: tuple(columns) for rate, columns in found.items()}
+            columns_at[rate].append([row[place] for row in rows])
+    return {rate: tuple(columns) for rate, columns in columns_at.items()}
 
 
 def _seen(data: TaskData, corpus: TypeTable) -> frozenset[str]:
@@ -77,14 +78,17 @@ def _seen(data: TaskData, corpus: TypeTable) -> frozenset[str]:
     return seen_among(with_forms(words), corpus)
 
 
-def _facts(made: PerturbedTask, corpus: TypeTable | None) -> dict[tuple[str, str], float]:
+def _facts(perturbed_task: PerturbedTask, corpus: TypeTable | None) -> dict[tuple[str, str], float]:
     """Of the texts under each label: words, share of words changed, and of unseen tokens and types."""
     facts: dict[tuple[str, str], float] = {}
-    plain = [WORD.findall(text) for split in made.splits_of(UNPERTURBED) for text in _texts(made.data.splits[split])]
+    splits = perturbed_task.data.splits
+    plain = [
+        WORD.findall(text) for split in perturbed_task.splits_of(UNPERTURBED) for text in _texts(splits[split])
+    ]
     total = sum(map(len, plain))
     facts["words", UNPERTURBED] = total
-    for label in made.labels():
-        texts = [text for split in made.splits_of(label) for text in _texts(made.data.splits[split])]
+    for label in perturbed_task.labels():
+        texts = [text for split in perturbed_task.splits_of(label) for text in _texts(splits[split])]
         if label and total:
             changed = sum(_changed(words, WORD.findall(text)) for words, text in zip(plain, texts, strict=True))
             facts["words_changed", label] = changed / total
