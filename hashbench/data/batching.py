@@ -38,7 +38,7 @@ class Rows:
         return np.diff(self.offsets)
 
     def padded(self, rows: np.ndarray, pad: int, length: int | None = None, multiple: int = 1) -> np.ndarray:
-        """Some rows as ids (B, L) int32, filled up with `pad`.
+        """Some rows, `rows` (B,), as ids (B, L) int32, filled up with `pad`.
 
         L is `length`, or that of the longest row, and in either case a positive multiple of `multiple`.
         """
@@ -76,7 +76,7 @@ def encode_rows(columns: Sequence[TokenizedTexts], template: Template, max_lengt
 
 
 def truncated(lengths: Sequence[np.ndarray], budget: int, template: Template) -> list[np.ndarray]:
-    """How many tokens of each text are kept so that a row holds at most `budget`: one or two arrays (n,).
+    """How many tokens of each text are kept so that a row holds at most `budget`: (n,) of each of `lengths` (n,).
 
     balanced: of a pair that is too long both are cut to half where both are longer, else only the longer one is
     (released HashFormers code). longest_first: the longer one loses a token until they fit (BERT), which is the same

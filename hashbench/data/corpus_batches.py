@@ -115,6 +115,7 @@ class PretrainingData(SharedData):
         collate, output_rows = Collator(self.codes, self._template), np.asarray(self._output_rows)
 
         def make(rows: np.ndarray, epoch: int) -> Batch:
+            """Rows (B,) -> a batch of corrupted ids (B, L) with the objective's labels (B, L)."""
             whole = self.with_specials(rows)  # (B, L)
             ids, labels = self._objective.corrupt(
                 whole, rows, seed=self.seed, epoch=epoch, n_types=len(self.corpus.types), **self._arguments
@@ -137,7 +138,7 @@ class PretrainingData(SharedData):
         return ids
 
     def _label_rows(self, output_rows: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        """Labels (B, L) int64: for mlm the types' rows (n_types, 1) in the vocabulary instead of types."""
+        """Labels (B, L) as (B, L) int64: for mlm the types' rows (n_types, 1) in the vocabulary instead of types."""
         if not self._objective.label_types:
             return labels.astype(np.int64)
         labelled = labels != NO_LABEL

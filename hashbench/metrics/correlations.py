@@ -83,7 +83,7 @@ def _varying(targets: np.ndarray, outputs: np.ndarray) -> tuple[np.ndarray, np.n
 
 
 def _standard(values: np.ndarray) -> np.ndarray:
-    """Values (n,) with mean 0 and deviation 1; zeros for a constant."""
+    """Values (n,) -> (n,) with mean 0 and deviation 1; zeros for a constant."""
     if (values == values[0]).all():
         return np.zeros(len(values))
     centred = values.astype(np.float64) - values.mean(dtype=np.float64)

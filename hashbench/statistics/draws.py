@@ -26,9 +26,9 @@ def drawn(
 ) -> np.ndarray:
     """The metric of each run's outputs in each draw: (len(outputs), draws), NaN where it is undefined.
 
-    `targets` (n,), `outputs` as the metric takes them. As many examples are drawn as there are. `units` (n,): what is
-    drawn instead, every example of a unit with it (a page of links). A metric of rankings may end in ' tenth=3': cases
-    of one decile by frequency.
+    `targets` (n,), `outputs` as the metric takes them: (n,), (n, C) or (n, 3 + m). As many examples are drawn as there
+    are. `units` (n,): what is drawn instead, every example of a unit with it (a page of links). A metric of rankings
+    may end in ' tenth=3': cases of one decile by frequency.
 
     Raises InputError for an unknown metric, ValueError for units where they cannot be drawn.
     """

@@ -45,7 +45,7 @@ class Sequences:
         return Sequences(self.starts[chosen], self.ends[chosen], self.documents[chosen])
 
     def items(self, ids: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Items (B, L) int32 of some sequences, `rows` (B,), -2 behind the last."""
+        """Items (B, L) int32 of some sequences, `rows` (B,), -2 behind the last; `ids` (total,) of the set."""
         starts, ends = self.starts[rows], self.ends[rows]
         places = starts[:, None] + np.arange(int((ends - starts).max()))
         return np.where(places < ends[:, None], ids[np.minimum(places, len(ids) - 1)], np.int32(PADDING))
@@ -54,7 +54,7 @@ class Sequences:
 def sequences(offsets: np.ndarray, documents: np.ndarray, width: int) -> Sequences:
     """Documents, of which `offsets` (all + 1,) are the bounds, cut into pieces of `width` items, the last one shorter.
 
-    One item alone is left out.
+    `documents` (n,): which of them. One item alone is left out.
 
     >>> sequences(np.array([0, 5, 6, 9]), np.array([0, 1, 2]), 3).starts.tolist()
     [0, 3, 6]
@@ -181,9 +181,9 @@ class PhraseData(ItemData):
         return batch
 
     def _cuts(self, ids: np.ndarray, rows: np.ndarray, seed: int, epoch: int) -> np.ndarray:
-        """Items (B,) of the first segment of each row (B, L): up to the end of a sentence, any of them.
+        """How many items (B,) of `ids` (B, L) the first segment has; `rows` (B,) are the numbers of the sequences.
 
-        Anywhere where none ends.
+        It ends with a sentence, any of them, and anywhere where none ends.
         """
         lengths = (ids != PADDING).sum(1)  # at least LEAST
         inside = np.arange(ids.shape[1]) < lengths[:, None] - 1
@@ -196,7 +196,10 @@ class PhraseData(ItemData):
         self, ids: np.ndarray, cuts: np.ndarray, rows: np.ndarray, epoch: int
     ) -> tuple[np.ndarray, np.ndarray]:
         """Sequences (B, L) whose second segment is, in half of the rows, the beginning of one of another document; and
-        whether it still follows (B,) int64. A row that draws its own document stays as it is."""
+        whether it still follows (B,) int64. A row that draws its own document stays as it is.
+
+        `ids` (B, L), `cuts` (B,), `rows` (B,) -> (B, L), (B,).
+        """
         others = integers(self.seed, epoch, rows, 1, OTHER, below=len(self.train))[:, 0]
         elsewhere = self.train.documents[others] != self.train.documents[rows]
         replaced = elsewhere & (uniforms(self.seed, epoch, rows, 1, NEXT)[:, 0] < 0.5)
