@@ -128,7 +128,7 @@ def encode_texts(reader: Reader, texts: Sequence[str]) -> list[Encoded]:
 
 def _numbers(reader: Reader, codes: np.ndarray) -> list[list[int]] | list[list[float]]:
     """The numbers that the embedding looks up: rows of its table, or the codewords it reads from bits; or the vectors
-    themselves."""
+    themselves. Codes (n, c) -> a list for each of the n tokens, empty where an embedding sees whole bits."""
     if reader.coder.bits is None:
         rows: list[list[int]] | list[list[float]] = codes.tolist()
         return rows

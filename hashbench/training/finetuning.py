@@ -136,7 +136,7 @@ def make_head_of(model: Model, data: TaskData, spec: ModelSpec) -> Classificatio
 def report_once(
     done: Finetuned, data: FinetuningData, points: list[Point], machine: Machine, precision: Precision = "32"
 ) -> OutputsBySplit:
-    """OutputsBySplit on the splits that are only reported, with the weights as they stand; adds their scores."""
+    """Outputs (n, n_outputs) on splits that are only reported, with the weights as they stand; adds their scores."""
     outputs = outputs_on(done.model, done.head, data, machine, precision)
     for split, values in outputs.items():
         for name, score in evaluate(data.data.task.metrics, data.targets(split), values).items():
