@@ -26,7 +26,7 @@ def list_data(data: Data = None, style: TableFormat = "text") -> None:
     metrics = {name: ", ".join(task.metrics) for name, task in known_tasks().items()}
     for source in available(open_sources(tuple(data or ("builtin", "hub")), Path.cwd())):
         sizes = ", ".join(f"{split} {'?' if n is None else f'{n:,}'}" for split, n in source.rows.items())
-        known = metrics[source.name] if source.kind == "task" and source.name in metrics else ""
+        known = metrics.get(source.name, "") if source.kind == "task" else ""
         rows.append(
             {
                 "kind": source.kind,

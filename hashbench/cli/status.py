@@ -109,7 +109,7 @@ def retries(config: Mapping[str, object]) -> int:
     """
     from hashbench.experiment.schema import Experiment
 
-    return int(str(config["retries"])) if "retries" in config else Experiment.model_fields["retries"].default
+    return int(str(config.get("retries", Experiment.model_fields["retries"].default)))
 
 
 def headline(name: str, store: str, by_state: Mapping[str, int]) -> str:

@@ -77,7 +77,7 @@ def _check_packages() -> None:
 
 def _project(content: Shown) -> str:
     config = content.measured.experiment.config
-    return str(config["tracking"]["project"]) if "project" in config.get("tracking", {}) else PROJECT
+    return str(config.get("tracking", {}).get("project", PROJECT))
 
 
 def _write_views(content: Shown, path: Path, *, project: str, entity: str) -> tuple[str, str]:

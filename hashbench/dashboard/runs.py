@@ -64,8 +64,7 @@ class ShownRun:
 
     def fingerprint(self) -> str:
         """Equal for runs that show the same, sha256."""
-        parts = (self.id, self.name, self.kind, self.group, self.tags, self.config, self.history, self.summary)
-        return hashlib.sha256(json.dumps((*parts, self.tables), sort_keys=True, default=str).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(list(vars(self).values()), sort_keys=True, default=str).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -98,7 +97,7 @@ def shown(store: Store, experiment: str | None = None) -> Shown:
     ratios = measured.ratios("own")
     for entry, row in zip(measured.entries, table.rows, strict=True):
         key = (entry.model, entry.encoder, "average")
-        ratio = ratios[key] if key in ratios and measured.has_one_entry(entry.model) else None
+        ratio = ratios.get(key) if measured.has_one_entry(entry.model) else None
         runs.append(_model(measured, entry, row, table=table, ratio=ratio))
     origins = [f"{what}: {value}" for what, value in provenance(measured, paper, table)]
     runs.append(_experiment(measured, table, [*warnings(measured, paper, table), *origins]))
@@ -110,12 +109,10 @@ def _finished(
 ) -> ShownRun:
     """A finished run: curves, final metrics, and `score`, the one number that the experiment reads of it."""
     summary: dict[str, Any] = {name: value for name, value in final_values(metrics).items() if value is not None}
-    key = (run.model, run.run_id)
-    for score in measured.scores[key] if key in measured.scores else ():
+    for score in measured.scores.get((run.model, run.run_id), ()):
         if score.own and score.value is not None:
             summary["score"] = score.value
-    undefined = [metric for metric in metrics if metric.reason]
-    missing = [f"{metric_name(each.split, each.name, each.condition)}: {each.reason}" for each in undefined]
+    missing = [f"{metric_name(one.split, one.name, one.condition)}: {one.reason}" for one in metrics if one.reason]
     if missing:
         summary["missing"] = "; ".join(dict.fromkeys(missing))
     summary["seconds"] = run.origin.seconds
@@ -189,10 +186,7 @@ def _scores_grid(table: Table) -> WandbGrid:
     rows = []
     for row in table.rows:
         cells = [row.cells[column.name] for column in table.columns]
-        values = [
-            None if cell.value is None else cell.value * (SIZES[cell.unit] if cell.unit in SIZES else 1.0)
-            for cell in cells
-        ]
+        values = [None if cell.value is None else cell.value * SIZES.get(cell.unit, 1.0) for cell in cells]
         rows.append((row.title.strip(), row.kind, row.encoder, row.settings, *values))
     return ("model", "kind", "encoder", "settings", *columns), tuple(rows)
 

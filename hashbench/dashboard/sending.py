@@ -17,6 +17,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable
+from concurrent.futures import Future, wait
 from pathlib import Path
 from typing import TypeVar
 
@@ -180,20 +181,15 @@ def _save_report(shown: Shown, project: str, entity: str) -> str:
 
 def _within(seconds: float, call: Callable[[], Answer]) -> Answer:
     """What a call gives back; a TimeoutError where it takes longer, and its thread is left behind."""
-    answers: list[Answer] = []
-    errors: list[BaseException] = []
+    future: Future[Answer] = Future()
 
     def work() -> None:
         try:
-            answers.append(call())
+            future.set_result(call())
         except BaseException as error:  # raised again below, in the thread that asked
-            errors.append(error)
+            future.set_exception(error)
 
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
-    thread.join(seconds)
-    if errors:
-        raise errors[0]
-    if not answers:
+    threading.Thread(target=work, daemon=True).start()
+    if not wait([future], seconds).done:
         raise TimeoutError(f"no answer within {seconds:g} s")
-    return answers[0]
+    return future.result()

@@ -56,7 +56,14 @@ def blocks(shown: Shown) -> list[PanelBlock]:
             "Average against parameters",
             "A point is a model: the mean over tasks of the means over seeds, 0 to 1. Parameters on a log scale.",
             MODEL,
-            [_against(name, words) for name, words in SIZES.items() if {"average", name} <= names],
+            [
+                wr.ScatterPlot(
+                    title=f"Average score against {words}", x=wr.SummaryMetric(name), y=wr.SummaryMetric("average"),
+                    log_x=True, legend_template="${run:displayName}",
+                )
+                for name, words in SIZES.items()
+                if {"average", name} <= names
+            ],
         ),
         PanelBlock(
             "Score per task",
@@ -70,19 +77,12 @@ def blocks(shown: Shown) -> list[PanelBlock]:
             MODEL,
             [_bars(title, name) for name, title in SPEED_UPS.items() if name in names],
         ),
-        _curves(shown, "pretrain", None, words="pre-training"),
+        _curves(shown, "pretrain", None),
     ]
     for task in shown.measured.tasks():
         kinds = dict.fromkeys(run.kind for run in shown.runs if run.history and run.config["task_name"] == task)
-        every += [_curves(shown, kind, task, words=task) for kind in kinds]
+        every += [_curves(shown, kind, task) for kind in kinds]
     return [block for block in every if block.panels]
-
-
-def _against(size: str, words: str) -> wr.ScatterPlot:
-    return wr.ScatterPlot(
-        title=f"Average score against {words}", x=wr.SummaryMetric(size), y=wr.SummaryMetric("average"), log_x=True,
-        legend_template="${run:displayName}",
-    )  # fmt: skip
 
 
 def _bars(title: str, metric: str) -> wr.BarPlot:
@@ -92,7 +92,7 @@ def _bars(title: str, metric: str) -> wr.BarPlot:
     )
 
 
-def _curves(shown: Shown, kind: str, task: str | None, *, words: str) -> PanelBlock:
+def _curves(shown: Shown, kind: str, task: str | None) -> PanelBlock:
     """The loss of training first, then each metric that was evaluated."""
     runs = [run for run in shown.runs if run.kind == kind and run.config["task_name"] == task]
     names = {name for run in runs for _, values in run.history for name in values}
@@ -104,7 +104,7 @@ def _curves(shown: Shown, kind: str, task: str | None, *, words: str) -> PanelBl
         for name in sorted(names, key=lambda name: (not name.startswith("train/"), name))
     ]  # fmt: skip
     note = "A line is a model: the mean over seeds, with the lowest and highest."
-    return PanelBlock(f"Curves by model: {words}", note, kind, panels, task)
+    return PanelBlock(f"Curves by model: {task or 'pre-training'}", note, kind, panels, task)
 
 
 def workspace(shown: Shown, *, project: str, entity: str) -> ws.Workspace:

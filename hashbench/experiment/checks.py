@@ -25,34 +25,34 @@ from hashbench.text.tokenizers import make_tokenizer
 
 def check_model(loaded: Loaded, model: ResolvedModel) -> None:
     """Raises InputError with file and line for the first thing in the model's entry that cannot work."""
-    place, spec = model.place, model.spec
-    with _of_model(loaded.where(*place, "tokenizer"), model.label):
+    spec = model.spec
+    with _of_model(loaded, model, "tokenizer"):
         make_tokenizer(spec.text.tokenizer, **spec.text.args)
-    with _of_model(loaded.where(*place, "coder"), model.label):
+    with _of_model(loaded, model, "coder"):
         _check_coder(spec)
-    objective = objective_of(spec)
-    if objective and objective.coder not in (None, spec.code.coder):
-        raise InputError(
-            f"{loaded.where(*place, 'coder')}: model '{model.label}': objective {objective.name} needs coder "
-            f"{objective.coder}, which makes tokens of items, not {spec.code.coder}; "
-            f"write coder: {{kind: {objective.coder}}}"
-        )
-    with _of_model(loaded.where(*place, "encoder"), model.label):
-        encoder = _check_encoder(model, loaded.experiment.encoder)
+        objective = objective_of(spec)
+        if objective and objective.coder not in (None, spec.code.coder):
+            raise InputError(
+                f"objective {objective.name} needs coder {objective.coder}, which makes tokens of items, "
+                f"not {spec.code.coder}; write coder: {{kind: {objective.coder}}}"
+            )
+    with _of_model(loaded, model, "encoder"):
+        _check_encoder_values(spec)
+        encoder = _encoder(loaded, spec)
         _check_segments(spec, encoder)
-    with _of_model(loaded.where(*place, "objective"), model.label):
+    with _of_model(loaded, model, "objective"):
         if objective is not None:
             objective.check_arguments(spec.training.args)
         _check_states(spec, encoder)
-    with _of_model(loaded.where(*place, "embedding"), model.label):
+    with _of_model(loaded, model, "embedding"):
         embedding = _build(spec, encoder.config.dim)
     untied = objective is not None and not objective.reads_items and embedding.untied_rows is not None
     if objective and objective.needs_matrix and embedding.output_matrix() is None and not untied:
-        raise InputError(
-            f"{loaded.where(*place, 'objective')}: model '{model.label}': objective {spec.training.objective} "
-            f"needs an embedding with an output matrix, which {spec.embedding.family.stored_name()} has not; "
-            "write objective: shuffle_random"
-        )
+        with _of_model(loaded, model, "objective"):
+            raise InputError(
+                f"objective {objective.name} needs an embedding with an output matrix, which "
+                f"{spec.embedding.family.stored_name()} has not; write objective: shuffle_random"
+            )
 
 
 def check_pairing(loaded: Loaded, model: ResolvedModel, tasks: Sequence[Task]) -> None:
@@ -96,10 +96,9 @@ def check_robustness(loaded: Loaded, models: Iterable[ResolvedModel], tasks: Seq
 def _check_positions(loaded: Loaded, model: ResolvedModel, task: Task) -> None:
     """Raises InputError for rows of items that are longer than the positions of the embedding, or maps of no use."""
     kind = item_kind(task)
-    coherent = "coherent" in model.spec.code.args and model.spec.code.args["coherent"]
-    if coherent and not kind.coherent_maps:
-        where = loaded.where(*model.place, "coder")
-        raise InputError(f"{where}: model '{model.label}': coherent maps are made of page links; write coherent: 0")
+    if model.spec.code.args.get("coherent") and not kind.coherent_maps:
+        with _of_model(loaded, model, "coder"):
+            raise InputError("coherent maps are made of page links; write coherent: 0")
     key, items, specials = kind.row_length(task.protocol)
     place = (kind.name, key)
     longest = model.spec.embedding.family.max_items
@@ -116,12 +115,12 @@ def check_weights(loaded: Loaded, model: ResolvedModel) -> None:
     spec = model.spec
     if spec.training.weights is None or spec.training.weights == RANDOM:
         return
-    with _of_model(loaded.where(*model.place, "weights"), model.label):
+    with _of_model(loaded, model, "weights"):
         if spec.training.objective is not None:
             both = f"weights {spec.training.weights} or objective {spec.training.objective}"
             raise InputError(f"{both}: a model starts from one of them")
+        encoder = _encoder(loaded, spec)
         with torch.device("meta"):
-            encoder = make_encoder(spec.encoder.kind, loaded.experiment.encoder, **spec.encoder.args)
             embedding = build_embedding(spec, encoder.config.dim)
         weights = locate_weights(spec.training.weights)
         for part in (embedding, encoder):
@@ -132,8 +131,7 @@ def check_weights(loaded: Loaded, model: ResolvedModel) -> None:
 def check_lengths(loaded: Loaded, model: ResolvedModel) -> None:
     """Raises InputError where sequences are longer than the encoder's positions, or of a fixed length that its groups
     of neighbours do not divide."""
-    with torch.device("meta"):
-        encoder = make_encoder(model.spec.encoder.kind, loaded.experiment.encoder, **model.spec.encoder.args)
+    encoder = _encoder(loaded, model.spec)
     finetunes = [model.finetune, *model.per_task.values()]
     for recipe in finetunes:
         if recipe.pad_to_max and recipe.max_length % encoder.length_multiple:
@@ -237,14 +235,18 @@ def _check_states(spec: ModelSpec, encoder: Encoder) -> None:
         )
 
 
-def _check_encoder(model: ResolvedModel, size: str) -> Encoder:
-    for key, value in model.spec.encoder.args.items():
+def _check_encoder_values(spec: ModelSpec) -> None:
+    for key, value in spec.encoder.args.items():
         if isinstance(value, bool) or not isinstance(value, int | float) and key != "activation":
             raise InputError(f"encoder: {key} must be a number, not {value!r}; correct the value")
+
+
+def _encoder(loaded: Loaded, spec: ModelSpec) -> Encoder:
+    """The model's encoder without memory for its weights."""
     with torch.device("meta"):
-        return make_encoder(model.spec.encoder.kind, size, **model.spec.encoder.args)
+        return make_encoder(spec.encoder.kind, loaded.experiment.encoder, **spec.encoder.args)
 
 
-def _of_model(where: str, label: str) -> AbstractContextManager[None]:
-    """Puts file, line and model before the message of a lower room, which knows none of them."""
-    return located(f"{where}: model '{label}'")
+def _of_model(loaded: Loaded, model: ResolvedModel, key: str) -> AbstractContextManager[None]:
+    """Puts the file and line of the model's key and its name before a message from the block, which knows none."""
+    return located(f"{loaded.where(*model.place, key)}: model '{model.label}'")

@@ -66,7 +66,7 @@ def _real_keys(values: Any, fault: Mapping[str, Any]) -> tuple[str | int, ...]:
         last = i == len(fault["loc"]) - 1
         if isinstance(values, Mapping) and (part in values or (last and fault["type"] == "missing")):
             keys.append(part)
-            values = values[part] if part in values else None
+            values = values.get(part)
         elif isinstance(values, list) and isinstance(part, int):
             keys.append(part)
             values = values[part] if part < len(values) else None
@@ -122,7 +122,7 @@ def _wanted(fault: Mapping[str, Any]) -> str:
     if kind == "string_pattern_mismatch":
         return "letters, digits, '.', '_' and '-', a letter or digit first"
     stem = kind.rsplit("_", 1)[0]
-    return KINDS[stem] if stem in KINDS else KINDS[kind] if kind in KINDS else fault["msg"]
+    return KINDS.get(stem) or KINDS.get(kind) or fault["msg"]
 
 
 def _shown(value: Any) -> str:

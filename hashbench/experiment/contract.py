@@ -58,14 +58,14 @@ def contract(spec: ModelSpec) -> Iterator[Finding]:
         return
     yield Finding("it can be built", None)
     for promise, check in PROMISES.items():
+        problem = None
         try:
             check(specimen)
         except PromiseBroken as broken:
-            yield Finding(promise, str(broken))
+            problem = str(broken)
         except Exception as error:  # as above
-            yield Finding(promise, _told(error))
-        else:
-            yield Finding(promise, None)
+            problem = _told(error)
+        yield Finding(promise, problem)
 
 
 def make_specimen(spec: ModelSpec) -> Specimen:

@@ -69,8 +69,7 @@ def _strip(key: str, value: Any) -> Any:
     """A block, and the blocks in it, without the values that mean "as before"; anything else as it is."""
     if not isinstance(value, Mapping):
         return value
-    name = BLOCK_OF[key] if key in BLOCK_OF else key
-    neutral = AS_BEFORE[name] if name in AS_BEFORE else {}
+    neutral = AS_BEFORE.get(BLOCK_OF.get(key, key), {})
     return {k: _strip(k, v) for k, v in value.items() if not (k in neutral and neutral[k] == v)}
 
 

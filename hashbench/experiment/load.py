@@ -242,15 +242,12 @@ def _own_entries(listed: Any) -> dict[str, Any]:
 def _check_names(loaded: Loaded) -> None:
     """Names and seeds that must be unique in the experiment."""
     experiment = loaded.experiment
-    lists: dict[str, list[str]] = {
-        "models": [m if isinstance(m, str) else m.name for m in experiment.models],
-        "tasks": []
-        if isinstance(experiment.tasks, str)
-        else [t if isinstance(t, str) else t.name for t in experiment.tasks],
-        "seeds": [str(seed) for seed in experiment.seeds],
-        "floors": list(experiment.floors),
-    }
-    for key, names in lists.items():
+    tasks = () if isinstance(experiment.tasks, str) else experiment.tasks
+    lists: dict[str, Sequence[object]] = {
+        "models": experiment.models, "tasks": tasks, "seeds": experiment.seeds, "floors": experiment.floors,
+    }  # fmt: skip
+    for key, entries in lists.items():
+        names = [getattr(entry, "name", entry) for entry in entries]
         for i, name in enumerate(names):
             if name in names[:i]:
                 raise InputError(f"{loaded.where(key, i)}: '{name}' stands twice in {key}; keep one of them")

@@ -40,7 +40,7 @@ class ResolvedModel:
 
     def recipe(self, task: str) -> Finetune:
         """How it is fine-tuned on a task."""
-        return self.per_task[task] if task in self.per_task else self.finetune
+        return self.per_task.get(task, self.finetune)
 
     def for_task(self, task: str) -> ResolvedModel:
         """The same model with the task's recipe as its only one."""
@@ -70,13 +70,13 @@ def resolve_baseline(loaded: Loaded, resolved: Mapping[str, ResolvedModel]) -> R
     if name in loaded.entries:
         entry = validate(ModelEntry, loaded.entries[name], loaded, *place)
         return _complete(loaded, _from_entry(loaded, entry, place), entry, place)
-    return _complete(loaded, _named(loaded, name, ("baseline",), list(resolved)), None, ("baseline",))
+    return _complete(loaded, _named(loaded, name, place, list(resolved)), None, place)
 
 
 def model_of(loaded: Loaded, label: str) -> ResolvedModel:
     """One model of an experiment by its label: what a worker needs besides a run's spec."""
     resolved = resolve_models(loaded)
-    return resolved[label] if label in resolved else resolve_baseline(loaded, resolved)
+    return resolved.get(label) or resolve_baseline(loaded, resolved)
 
 
 def needs_corpus(spec: ModelSpec) -> bool:
@@ -261,5 +261,4 @@ def _block(
     """What a user wrote for all models wins over a model's recipe difference, and its own entry over both."""
     if entry:
         validate(block, entry, loaded, *place, key)
-    written = loaded.values[key] if key in loaded.values else {}
-    return validate(block, {**spec, **(written or {}), **(entry or {})}, loaded, key)
+    return validate(block, {**spec, **(loaded.values.get(key) or {}), **(entry or {})}, loaded, key)

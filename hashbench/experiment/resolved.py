@@ -40,7 +40,7 @@ class ResolvedExperiment:
 
     def model(self, label: str) -> ResolvedModel:
         """The model of a label; any other than those of the models is the baseline's."""
-        return self.models[label] if label in self.models else self.baseline
+        return self.models.get(label, self.baseline)
 
     def model_block(self, model: ResolvedModel) -> dict[str, Any]:
         """What a model is: its tokenizer and coder by their recipes, published weights by their content.

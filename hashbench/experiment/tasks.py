@@ -12,16 +12,11 @@ def find_tasks(loaded: Loaded) -> list[Task]:
     """The tasks of an experiment. Raises InputError with file and line for an unknown one or an unfit metric."""
     tasks = loaded.experiment.tasks
     named: list[Task] = []
-    if isinstance(tasks, str):
-        with located(loaded.where("tasks")):
-            named = expand_tasks(tasks, loaded.folder)
-    else:
-        for i, entry in enumerate(tasks):
-            with located(loaded.where("tasks", i)):
-                expanded = expand_tasks([entry], loaded.folder)
-            for task in expanded:
+    for i, entry in enumerate([tasks] if isinstance(tasks, str) else tasks):
+        with located(loaded.where("tasks", i)):
+            for task in expand_tasks([entry], loaded.folder):
                 if task.name in [other.name for other in named]:
-                    raise InputError(f"{loaded.where('tasks', i)}: task '{task.name}' stands twice; rename one of them")
+                    raise InputError(f"task '{task.name}' stands twice; rename one of them")
                 named.append(task)
     protocols = []
     for task in named:

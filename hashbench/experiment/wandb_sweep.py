@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -58,7 +59,4 @@ def write_wandb_sweep(loaded: Loaded, path: Path, options: Sequence[str] = ()) -
         path.write_text(head + text.getvalue(), encoding="utf-8")
     except OSError as error:
         raise InputError(f"--export-wandb {path}: {error.strerror}; give a file in a folder that exists") from error
-    n = 1
-    for axis in AXES:
-        n *= len(sweep["parameters"][axis]["values"])
-    return n
+    return math.prod(len(axis["values"]) for axis in sweep["parameters"].values())

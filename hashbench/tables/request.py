@@ -92,6 +92,5 @@ def paper_of(measured: Measured) -> Paper:
 def count_known(paper: Paper, measured: Measured) -> int:
     """How many models of a paper an experiment has. A variation stands for the model that it is like."""
     config = measured.experiment.config
-    entries = config["models"] if "models" in config else []
-    like = {entry["like"] for entry in entries if isinstance(entry, dict) and entry.get("like")}
+    like = {entry["like"] for entry in config.get("models", []) if isinstance(entry, dict) and entry.get("like")}
     return len({model for _, model, _ in paper.numbers} & (measured.labels() | like))
