@@ -86,11 +86,9 @@ def check_embedding(reference: str, coder: str | None) -> bool:
     spec = ModelSpec(embedding.__name__, EmbeddingSpec(embedding), code=CodeSpec(coder or OWN_CODER))
     passed = True
     for finding in contract(spec):
-        print(
-            f"{'ok  ' if finding.problem is None else 'FAIL'}  {finding.promise}"
-            + (f": {finding.problem}" if finding.problem else "")
-        )
-        passed = passed and finding.problem is None
+        kept = finding.problem is None
+        print(f"ok    {finding.promise}" if kept else f"FAIL  {finding.promise}: {finding.problem}")
+        passed = passed and kept
     return passed
 
 

@@ -47,5 +47,5 @@ def _pairs(lines: Sequence[str]) -> tuple[list[str], list[str]]:
     for line in lines:
         if "\t" not in line:
             raise InputError(f"{line[:60]!r}: no pair; write two texts with a tab between")
-    parts = [line.partition("\t") for line in lines]
-    return [first for first, _, _ in parts], [second for _, _, second in parts]
+    parts = [line.split("\t", 1) for line in lines]
+    return [first for first, _ in parts], [second for _, second in parts]

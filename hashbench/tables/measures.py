@@ -108,9 +108,7 @@ def _at(spec: Any, path: str) -> Any:
     (5, None)
     """
     for key in path.split("."):
-        if not isinstance(spec, dict) or key not in spec:
-            return None
-        spec = spec[key]
+        spec = spec.get(key) if isinstance(spec, dict) else None
     return spec
 
 

@@ -161,7 +161,7 @@ def _finetuning(measured: Measured) -> str:
 
 def _length(recipes: Sequence[dict[str, Any]]) -> str:
     """Epochs, or steps where these were asked for; runs stored before there was such a key have epochs."""
-    steps = [recipe["steps"] for recipe in recipes if "steps" in recipe and recipe["steps"] is not None]
+    steps = [recipe["steps"] for recipe in recipes if recipe.get("steps") is not None]
     if len(steps) == len(recipes):
         return f"steps {_distinct(steps)} at most"
     return f"epochs {_distinct(recipe['epochs'] for recipe in recipes)}"
