@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from enum import Enum
 from pathlib import Path
 from typing import Any, get_args
 
@@ -151,11 +150,18 @@ def usage(parameter: Any) -> str:
     return names if parameter.is_flag else f"{names} {parameter.name.upper()}"
 
 
+def choices_of(annotation: Any) -> list[str]:
+    """The words that an option takes, where it takes only some: those of its Literal, alone or beside None."""
+    if str(getattr(annotation, "__origin__", "")) == "typing.Literal":
+        return [str(choice) for choice in get_args(annotation)]
+    return [choice for argument in get_args(annotation) for choice in choices_of(argument)]
+
+
 def meaning(parameter: Any) -> str:
     text = getattr(parameter, "help", None) or ""
-    kind = parameter.type_descriptor.annotation
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        text += f" One of {', '.join(str(choice.value) for choice in kind)}."
+    choices = choices_of(parameter.type_descriptor.annotation)
+    if choices:
+        text += f" One of {', '.join(choices)}."
     default = parameter.default
     if default not in (None, False):
         text += f" Default: {getattr(default, 'value', default)}."
