@@ -10,11 +10,8 @@ from typing import Literal
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from hashbench.papers.paper import Paper
-from hashbench.results.measured import Measured, measure
-from hashbench.store.engine import Store
 from hashbench.tables.report import tables
-from hashbench.tables.request import ReportRequest
+from hashbench.tables.request import ReportRequest, ReportSource
 from hashbench.tables.table import Table
 
 Width = Literal["single", "double"]
@@ -26,26 +23,15 @@ class NothingToDraw(Exception):
 
 
 @dataclass(frozen=True)
-class FigureData:
-    """What figures are drawn from. Each part is read from the store once, when it is first needed.
+class FigureData(ReportSource):
+    """What figures are drawn from: what tables are made from, and how large a figure is.
 
     `alone`: the figure carries its title, warnings and small print; otherwise they stand beside it on a page.
     """
 
-    store: Store
     request: ReportRequest = ReportRequest(examples=True)
     width: Width = "double"
     alone: bool = True
-
-    @cached_property
-    def measured(self) -> Measured:
-        """Runs, scores and facts of the experiment."""
-        return measure(self.store, self.request.experiment, checkpoint=self.request.checkpoint)
-
-    @cached_property
-    def paper(self) -> Paper:
-        """The paper that is named, else that in whose tables most of the experiment's models stand."""
-        return self.request.source(self.measured)
 
     @cached_property
     def tables(self) -> list[Table]:

@@ -21,19 +21,6 @@ Scores = dict[tuple[str, str], list[SeedScore]]  # by (label, run id)
 
 
 @dataclass(frozen=True)
-class Origin:
-    """Under which circumstances a run was finished."""
-
-    git_commit: str = ""
-    has_diff: bool = False
-    hardware: str = ""
-    packages: tuple[tuple[str, str], ...] = ()
-    notes: tuple[tuple[str, str], ...] = ()  # what a table must say about the run, by topic
-    seconds: float = 0.0
-    finished_at: float | None = None
-
-
-@dataclass(frozen=True)
 class ModelFact:
     """A measured number of a model that no seed varies: parameters, shares, times."""
 
