@@ -223,8 +223,8 @@ def _check_alike(part: ClaimPart, results: Results, seeds: frozenset[int], *, on
 
 def _check_corpora(part: ClaimPart, results: Results) -> None:
     corpora: dict[str, str] = {}
-    for run in results.measured.runs:
-        if run.kind == "pretrain" and run.model in part.slugs:
+    for run in results.measured.pretrainings():
+        if run.model in part.slugs:
             corpus = run.spec["corpus"]
             names = " and ".join(f"{each['name']} {each['fingerprint'][:8]}" for each in corpus["corpora"])
             first = f", first {corpus['max_documents']:,} documents" if corpus["max_documents"] else ""

@@ -87,7 +87,7 @@ class Results:
         known = self.meaning(column)
         if not isinstance(known, ScoreColumn):
             raise TypeError(f"{column} holds no scores")
-        baselines = [entry for entry in self.measured.entries if entry.kind == "floor"]
+        baselines = [entry for entry in self.measured.entries if entry.is_baseline]
         entry = next((entry for entry in baselines if entry.model in TRIVIAL_BASELINES), None)
         if entry is None:
             raise Missing(f"no floor ({' or '.join(TRIVIAL_BASELINES)}) was measured")
@@ -96,7 +96,7 @@ class Results:
 
     def entry(self, label: str) -> Entry:
         """The runs of a model. Raises Missing where there are none, or several that must not share a cell."""
-        entries = [entry for entry in self.measured.entries if entry.model == label and entry.kind == "model"]
+        entries = [entry for entry in self.measured.entries if entry.model == label and not entry.is_baseline]
         if not entries:
             raise Missing(f"model {label}: not in this experiment")
         if len(entries) > 1:

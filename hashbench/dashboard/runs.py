@@ -147,11 +147,11 @@ def _model(measured: Measured, entry: Entry, row: Row, *, table: Table, ratio: R
         value = row.cells[column.name].value
         if value is not None and column.measure in ("score", "average"):
             summary["average" if column.measure == "average" else f"score/{column.name}"] = value / PERCENT
-    if ratio is not None and ratio.value is not None and entry.kind == "model":
+    if ratio is not None and ratio.value is not None and not entry.is_baseline:
         summary["prr"], summary["prr_tasks"] = ratio.value, ratio.n_tasks
     config = {
         "kind": MODEL, "model_name": entry.model, "task_name": None, "encoder": entry.encoder,
-        "settings": entry.settings, "floor": entry.kind == "floor", "experiment": name,
+        "settings": entry.settings, "floor": entry.is_baseline, "experiment": name,
         "baseline": measured.experiment.baseline,
     }  # fmt: skip
     label = entry.model + (f" ({entry.settings})" if entry.settings else "")
@@ -162,7 +162,7 @@ def _sizes(measured: Measured, entry: Entry) -> dict[str, float]:
     """Sizes, times and ratios of a model in their natural range, those that were measured."""
     sizes: dict[str, float] = {}
     for title, name in SIZES_OF_A_MODEL.items():
-        fact = measured.fact(entry, name) if entry.kind == "model" else None
+        fact = measured.fact(entry, name) if not entry.is_baseline else None
         if fact is not None and fact.value is not None:
             high = fact.value_high if title.endswith("_high") else None
             sizes[title] = fact.value if high is None else high
@@ -193,7 +193,7 @@ def _scores_grid(table: Table) -> WandbGrid:
 
 def _sizes_grid(measured: Measured) -> WandbGrid:
     """Parameters, bytes, times and ratios of each model in their natural range; empty where not measured."""
-    models = [(entry, _sizes(measured, entry)) for entry in measured.entries if entry.kind == "model"]
+    models = [(entry, _sizes(measured, entry)) for entry in measured.entries if not entry.is_baseline]
     names = [name for name in SIZES_OF_A_MODEL if any(name in sizes for _, sizes in models)]
     rows = [(entry.model, entry.encoder, *(sizes.get(name) for name in names)) for entry, sizes in models]
     return ("model", "encoder", *names), tuple(rows)

@@ -58,8 +58,11 @@ def blocks(shown: Shown) -> list[PanelBlock]:
             MODEL,
             [
                 wr.ScatterPlot(
-                    title=f"Average score against {words}", x=wr.SummaryMetric(name), y=wr.SummaryMetric("average"),
-                    log_x=True, legend_template="${run:displayName}",
+                    title=f"Average score against {words}",
+                    x=wr.SummaryMetric(name),
+                    y=wr.SummaryMetric("average"),
+                    log_x=True,
+                    legend_template="${run:displayName}",
                 )
                 for name, words in SIZES.items()
                 if {"average", name} <= names
@@ -77,9 +80,8 @@ def blocks(shown: Shown) -> list[PanelBlock]:
             MODEL,
             [_bars(title, name) for name, title in SPEED_UPS.items() if name in names],
         ),
-        _curves(shown, "pretrain", None),
     ]
-    for task in shown.measured.tasks():
+    for task in (None, *shown.measured.tasks()):
         kinds = dict.fromkeys(run.kind for run in shown.runs if run.history and run.config["task_name"] == task)
         every += [_curves(shown, kind, task) for kind in kinds]
     return [block for block in every if block.panels]

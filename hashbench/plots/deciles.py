@@ -25,7 +25,7 @@ def draw(data: FigureData) -> list[Drawn]:
     if not tables:
         raise NothingToDraw("no recall by frequency; it is stored by sweeps on entities or phrases")
     rows = [row for table in tables for row in table.rows]
-    baselines = dashed(row.model for row in rows if row.kind == "floor")
+    baselines = dashed(row.model for row in rows if row.is_baseline)
     drawn = sheet(
         data,
         "deciles",

@@ -116,7 +116,7 @@ def _baselines(axes: Axes, table: Table, score: str) -> None:
     outside = []
     for row in table.rows:
         value = row.cells[score].value
-        if row.kind != "floor" or value is None:
+        if not row.is_baseline or value is None:
             continue
         name = f"{row.model} {value:.1f}"
         if not low <= value <= high:

@@ -22,7 +22,7 @@ HATCH = "////"  # so that a print without colours shows which part is which
 
 def counts_of(measured: Measured) -> dict[str, tuple[float, float]]:
     """Parameters of the embedding and of the whole, by model in the experiment's order, where both are stored."""
-    stored: dict[str, dict[str, float]] = {entry.model: {} for entry in measured.entries if entry.kind == "model"}
+    stored: dict[str, dict[str, float]] = {entry.model: {} for entry in measured.entries if not entry.is_baseline}
     for (model, _, name), fact in measured.facts.items():
         if model in stored and fact.value is not None:
             stored[model].setdefault(name, fact.value)

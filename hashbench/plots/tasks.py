@@ -40,7 +40,7 @@ def draw(data: FigureData) -> list[Drawn]:
         for column in columns
     }
     shown = any(value is not None for values in published.values() for value in values)
-    baselines = [row for row in scored if row.kind == "floor"]
+    baselines = [row for row in scored if row.is_baseline]
     looks = dashed(row.model for row in baselines)
     mark = [Line2D([], [], ms=4, label="published", **PUBLISHED)] if shown else []
     drawn = sheet(

@@ -147,7 +147,7 @@ def _find(name: str, experiment: str | None, read: Callable[[str | None], Eviden
 def _common_models(ours: Side, theirs: Side) -> list[str]:
     """The models that both experiments have, in the order of the first. Raises InputError where there is none."""
     both = {entry.model for entry in theirs.evidence.measured.entries}
-    models = dict.fromkeys(entry.model for entry in ours.evidence.measured.entries if entry.kind == "model")
+    models = dict.fromkeys(entry.model for entry in ours.evidence.measured.entries if not entry.is_baseline)
     common = [model for model in models if model in both]
     if not common:
         raise InputError(f"compare: {ours.place} and {theirs.place} have no common model; name two models instead")
@@ -227,7 +227,7 @@ def unlike(x: Sample, y: Sample) -> str:
         return f"{what}: no common seed ({_listed(x.by_seed())} and {_listed(y.by_seed())})"
     if {score.run.run_id for score in x.scores.values()} & {score.run.run_id for score in y.scores.values()}:
         return f"{what}: the same runs stand on both sides"
-    if x.entry.kind == y.entry.kind and _precisions(x) != _precisions(y):
+    if x.entry.is_baseline == y.entry.is_baseline and _precisions(x) != _precisions(y):
         return f"{what}: other precisions, {_precisions(x)} and {_precisions(y)}"
     if x.data != y.data:
         return f"{what}: measured on other data (fingerprints {x.data[:8]} and {y.data[:8]})"

@@ -46,9 +46,7 @@ def curves(measured: Measured, metric: str = "") -> list[LearningCurves]:
     where the reported split is read once at the end only.
     """
     key = {"experiment": measured.experiment.id}
-    objectives = {
-        run.model: run.spec["model"]["objective"]["kind"] for run in measured.runs if run.kind == "pretrain"
-    }
+    objectives = {run.model: run.spec["model"]["objective"]["kind"] for run in measured.pretrainings()}
     stored = measured.query(queries.CURVE_OF_PRETRAINING, **key, metric=metric or "loss")
     before = [{**row, "panel": _objective(objectives[row["model"]])} for row in stored]
     after = measured.query(queries.CURVE_OF_TRAINING, **key, metric=metric) if metric else _scores(measured)

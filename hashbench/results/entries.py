@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from hashbench.results.runs import SCRATCH, MeasuredRun
 
@@ -14,7 +13,7 @@ class Entry:
     """What one row of a table speaks of: a model's runs that may share a cell."""
 
     model: str
-    kind: Literal["model", "floor"]
+    is_baseline: bool  # trivial, no model
     encoder: str
     # What tells it from other entries of the model, and whether it is from scratch; '' for neither
     settings: str
@@ -41,21 +40,21 @@ class Entry:
 
 def entries(runs: Sequence[MeasuredRun]) -> list[Entry]:
     """The rows that runs may be put in: one a model, more where encoder, precision or data differ."""
-    labels = list(dict.fromkeys(run.model for run in runs if run.kind != "floor"))
-    trivial_baselines = list(dict.fromkeys(run.model for run in runs if run.kind == "floor"))
+    labels = list(dict.fromkeys(run.model for run in runs if not run.is_baseline))
+    trivial_baselines = list(dict.fromkeys(run.model for run in runs if run.is_baseline))
     rows: list[Entry] = []
     for name in labels:
         scored = [run for run in runs if run.model == name and run.is_scored]
         if not scored:  # pre-trained or timed only
             encoder = next(run.encoder for run in runs if run.model == name)
-            rows.append(Entry(name, "model", encoder, "", ()))
-        rows.extend(_entries_of(name, "model", scored))
+            rows.append(Entry(name, False, encoder, "", ()))
+        rows.extend(_entries_of(name, scored))
     for name in trivial_baselines:
-        rows.extend(_entries_of(name, "floor", [run for run in runs if run.model == name and run.kind == "floor"]))
+        rows.extend(_entries_of(name, [run for run in runs if run.model == name and run.is_baseline]))
     return rows
 
 
-def _entries_of(name: str, kind: Literal["model", "floor"], runs: Sequence[MeasuredRun]) -> list[Entry]:
+def _entries_of(name: str, runs: Sequence[MeasuredRun]) -> list[Entry]:
     """The entries of one model: its runs by (encoder, precision), then by the data of each task."""
     parts: dict[tuple[str, str, int], list[MeasuredRun]] = {}
     seen: dict[tuple[str, str, str | None], list[str]] = {}  # data of a task, in the order met
@@ -68,7 +67,10 @@ def _entries_of(name: str, kind: Literal["model", "floor"], runs: Sequence[Measu
     # How an open run will be made is not known yet: the first part misses it
     if done and len(done) < len(runs):
         next(iter(parts.values())).extend(run for run in runs if run.state != "done")
-    return [Entry(name, kind, key[0], _settings(key, parts), tuple(members)) for key, members in parts.items()]
+    return [
+        Entry(name, members[0].is_baseline, key[0], _settings(key, parts), tuple(members))
+        for key, members in parts.items()
+    ]
 
 
 def _settings(key: tuple[str, str, int], parts: dict[tuple[str, str, int], list[MeasuredRun]]) -> str:

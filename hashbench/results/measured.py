@@ -61,6 +61,14 @@ class Measured:
         """The tasks of the experiment, in its order."""
         return list(dict.fromkeys(run.task for run in self.runs if run.task is not None))
 
+    def pretrainings(self) -> list[MeasuredRun]:
+        """The pre-trainings, finished or not."""
+        return [run for run in self.runs if run.is_pretraining]
+
+    def trainings(self) -> list[MeasuredRun]:
+        """The trainings on a task, finished or not."""
+        return [run for run in self.runs if run.is_scored]
+
     def own(self, entry: Entry, task: str) -> list[SeedScore]:
         """The scores that the experiment itself reads, one a finished run."""
         return [score for run in entry.of_task(task) for score in self._of(run) if score.own]
@@ -99,7 +107,7 @@ class Measured:
 
     def find_entry(self, model: str) -> Entry | None:
         """The runs of a model where they may share a cell; None where there are none, or several settings."""
-        entries = [entry for entry in self.entries if entry.model == model and entry.kind == "model"]
+        entries = [entry for entry in self.entries if entry.model == model and not entry.is_baseline]
         return entries[0] if len(entries) == 1 else None
 
     def tasks_with(self, metric: str, split: str) -> list[str]:
@@ -114,7 +122,7 @@ class Measured:
 
     def labels(self) -> set[str]:
         """The labels of all models of the experiment, without trivial baselines."""
-        return {run.model for run in self.runs if run.kind != "floor"}
+        return {run.model for run in self.runs if not run.is_baseline}
 
 
 def measure(store: Store, name: str | None = None, *, checkpoint: str = "best") -> Measured:

@@ -6,6 +6,10 @@ their models, so that a new kind with scores of its own is read like a fine-tuni
 
 from __future__ import annotations
 
+from hashbench.results.runs import BASELINE, EFFICIENCY, PRETRAINING, ROBUSTNESS
+
+TRAINED = f"f.kind NOT IN ('{BASELINE}', '{ROBUSTNESS}')"  # or what is read like a training
+
 # a run under one label, finished or not
 RUNS = """
 SELECT er.model AS model, er.position AS position, r.id AS run_id, r.kind AS kind, r.task AS task, r.seed AS seed,
@@ -85,9 +89,9 @@ SELECT f.run_id, m.name, m.value FROM finished f JOIN metric m ON m.attempt_id =
 WHERE f.experiment_id = :experiment AND f.task IS NOT NULL AND m.split = '' AND m.step = 0
 """
 # a time of one efficiency run
-TIMES = """
+TIMES = f"""
 SELECT model, run_id, name, task, value FROM facts
-WHERE experiment_id = :experiment AND kind = 'efficiency' AND value IS NOT NULL ORDER BY model, run_id
+WHERE experiment_id = :experiment AND kind = '{EFFICIENCY}' AND value IS NOT NULL ORDER BY model, run_id
 """
 # a time with its ratio to the baseline's of the same run
 SPEED_UPS = """
@@ -96,20 +100,20 @@ WHERE experiment_id = :experiment AND name IN ('infer_ms', 'pretrain_ms') ORDER 
 """
 
 # the reported metric of a run on a task at one evaluation, on `split`
-CURVE_OF_SCORES = """
+CURVE_OF_SCORES = f"""
 SELECT f.model AS model, f.task AS panel, f.seed AS seed, f.own_metric AS label, m.step AS step, m.value AS value
 FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id AND m.name = f.own_metric AND m.split = :split
-WHERE f.experiment_id = :experiment AND f.kind NOT IN ('floor', 'robustness') AND m.condition = ''
+WHERE f.experiment_id = :experiment AND {TRAINED} AND m.condition = ''
   AND m.value IS NOT NULL
 ORDER BY f.position, m.step
 """
 # the same on the split that the experiment reports
 CURVE_OF_OWN_SCORES = CURVE_OF_SCORES.replace(":split", "f.own_split")
 # a metric of a pre-training at one step
-CURVE_OF_PRETRAINING = """
+CURVE_OF_PRETRAINING = f"""
 SELECT f.model AS model, f.task AS panel, f.seed AS seed, m.name AS label, m.step AS step, m.value AS value
 FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id AND m.name = :metric AND m.split = 'train'
-WHERE f.experiment_id = :experiment AND f.kind = 'pretrain' AND m.condition = '' AND m.value IS NOT NULL
+WHERE f.experiment_id = :experiment AND f.kind = '{PRETRAINING}' AND m.condition = '' AND m.value IS NOT NULL
 ORDER BY f.position, m.step
 """
 # the same of a training on a task
@@ -131,9 +135,9 @@ SELECT split, condition, outputs, targets, index_fingerprint FROM predictions
 WHERE attempt_id = :attempt AND checkpoint = 'best'
 """
 # what a fine-tuning predicted on a split
-OUTPUTS_OF_FINETUNINGS = """
+OUTPUTS_OF_FINETUNINGS = f"""
 SELECT f.task, f.model, f.seed, p.split, p.condition, p.outputs, p.targets, p.index_fingerprint
 FROM finished f JOIN predictions p ON p.attempt_id = f.attempt_id
-WHERE f.experiment_id = :experiment AND f.kind NOT IN ('floor', 'robustness') AND p.checkpoint = 'best'
+WHERE f.experiment_id = :experiment AND {TRAINED} AND p.checkpoint = 'best'
   AND p.condition = ''
 """

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
+
+# Stored names of the kinds of run that readers tell apart. No other file of theirs names a kind of run.
+BASELINE: Final = "floor"
+PRETRAINING: Final = "pretrain"
+EFFICIENCY: Final = "efficiency"
+ROBUSTNESS: Final = "robustness"
 
 SCRATCH = "from scratch"  # how a table marks random weights in the place of published ones
 
@@ -40,9 +46,24 @@ class MeasuredRun:
     origin: RunOrigin
 
     @property
+    def is_baseline(self) -> bool:
+        """Whether it is a trivial baseline, which is no model."""
+        return self.kind == BASELINE
+
+    @property
+    def is_pretraining(self) -> bool:
+        """Whether it is a pre-training."""
+        return self.kind == PRETRAINING
+
+    @property
+    def measures_time(self) -> bool:
+        """Whether it measures the time and memory of a model."""
+        return self.kind == EFFICIENCY
+
+    @property
     def is_scored(self) -> bool:
         """Whether it is a training on a task. A trivial baseline is none, nor is what measures a trained model."""
-        return self.task is not None and self.kind not in ("floor", "robustness", "efficiency")
+        return self.task is not None and self.kind not in (BASELINE, ROBUSTNESS, EFFICIENCY)
 
     @property
     def precision(self) -> str:

@@ -50,7 +50,7 @@ class Evidence:
         key = (id(entry), task, metric, split)
         if key not in self._samples:
             scores = self.measured.read(entry, task, metric, split)
-            known = {score.run.seed if entry.kind == "model" else None: score for score in scores}
+            known = {None if entry.is_baseline else score.run.seed: score for score in scores}
             self._samples[key] = Sample(self, entry, task, metric, split, known)
         return self._samples[key]
 
@@ -59,9 +59,7 @@ class Evidence:
         scores = self.measured.own(entry, task)
         return self.of(entry, task, scores[0].metric, scores[0].split) if scores else None
 
-    def interval(
-        self, entry: Entry, by_task: Sequence[Sequence[SeedScore]]
-    ) -> tuple[float, float, int] | None:
+    def interval(self, entry: Entry, by_task: Sequence[Sequence[SeedScore]]) -> tuple[float, float, int] | None:
         """95 % over examples of a score of texts, or of the average over tasks, and the number of examples.
 
         `by_task`: one metric of one task each. It says nothing about other seeds: these share their draws. None where

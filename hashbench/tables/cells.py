@@ -10,9 +10,9 @@ from typing import Literal
 from hashbench.papers.column import Column
 from hashbench.results.entries import Entry
 from hashbench.results.measured import PERCENT, Measured
-from hashbench.results.runs import SeedScore
+from hashbench.results.runs import BASELINE, SeedScore
 from hashbench.results.samples import Evidence
-from hashbench.tables.table import BINARY, BYTES, DECIMAL, Cell, Row, scaled
+from hashbench.tables.table import BINARY, BYTES, DECIMAL, Cell, Row, RowKind, scaled
 
 # Units that depend on the size
 SCALES = {"params": DECIMAL, "binary params": BINARY, "bytes": BYTES}
@@ -24,10 +24,15 @@ AverageMember = str | tuple[str, ...]
 CENTRES: Mapping[str, Callable[[Sequence[float]], float]] = {"mean": statistics.fmean, "median": statistics.median}
 
 
+def row_kind(entry: Entry) -> RowKind:
+    """What a row of this entry is."""
+    return BASELINE if entry.is_baseline else "model"
+
+
 def entry_row(entry: Entry, cells: dict[str, Cell]) -> Row:
     """The row of an experiment's own table."""
-    section = "Trivial baselines" if entry.kind == "floor" else "Models"
-    return Row(entry.model, entry.model, cells, entry.kind, entry.encoder, section, entry.settings)
+    section = "Trivial baselines" if entry.is_baseline else "Models"
+    return Row(entry.model, entry.model, cells, row_kind(entry), entry.encoder, section, entry.settings)
 
 
 def score_cell(
@@ -41,7 +46,7 @@ def score_cell(
     if not values:
         return replace(cell, reason=_why_no_score(entry, task, scores))
     cell = replace(cell, value=CENTRES[statistic](values), std=_deviation(values))
-    if entry.kind == "floor":
+    if entry.is_baseline:
         cell = replace(cell, n=None, planned=None)  # nothing random in a trivial baseline
     return _with_interval(cell, evidence if statistic == "mean" else None, entry, [scores])
 
@@ -70,7 +75,7 @@ def average_cell(
     if not centres:
         return replace(cell, reason="no task")
     cell = replace(cell, value=PERCENT * _mean_of_groups(groups, centres))
-    if entry.kind == "model":
+    if not entry.is_baseline:
         averages = _seed_averages(groups, scores)
         planned = len({run.seed for run in entry.runs if run.task in tasks})
         cell = replace(cell, std=_deviation(averages), n=len(averages) or None, planned=planned)
@@ -79,9 +84,7 @@ def average_cell(
     return _with_interval(cell, evidence, entry, list(scores.values()))
 
 
-def _with_interval(
-    cell: Cell, evidence: Evidence | None, entry: Entry, by_task: Sequence[Sequence[SeedScore]]
-) -> Cell:
+def _with_interval(cell: Cell, evidence: Evidence | None, entry: Entry, by_task: Sequence[Sequence[SeedScore]]) -> Cell:
     """The cell of a mean with its interval over examples, where there is one."""
     interval = evidence.interval(entry, by_task) if evidence else None
     if interval is None:
@@ -131,7 +134,7 @@ def fact_cell(measured: Measured, entry: Entry, column: Column) -> Cell:
     fact = measured.fact(entry, column.fact or column.name)
     if fact is None or fact.value is None:
         # A trivial baseline is not counted
-        return Cell(group=entry.encoder, reason="" if entry.kind == "floor" else "not measured")
+        return Cell(group=entry.encoder, reason="" if entry.is_baseline else "not measured")
     if column.unit in SCALES:
         value, unit = scaled(column.factor * fact.value, SCALES[column.unit])
         return Cell(value, unit=unit, group=entry.encoder)

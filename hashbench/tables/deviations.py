@@ -14,7 +14,7 @@ NAMES_SHOWN = 3  # models that are named before they are only counted
 
 def pretraining_deviations(measured: Measured, paper: Paper) -> list[str]:
     """Differences of all pre-trainings of the experiment from the paper's."""
-    runs = [run for run in measured.runs if run.kind == "pretrain"]
+    runs = measured.pretrainings()
     lines = _differing(runs, "pretrain", paper.recipe.pretrain)
     lines += _differing([run for run in runs if run.spec["corpus"]], "corpus", paper.recipe.corpus)
     if paper.recipe.corpora:
@@ -37,7 +37,7 @@ def _trained_rows(tokenizer: Mapping[str, Any]) -> list[int]:
 
 def finetuning_deviations(measured: Measured, paper: Paper) -> list[str]:
     """Differences of all fine-tunings of the experiment from the paper's, the number of seeds among them."""
-    runs = [run for run in measured.runs if run.is_scored and "finetune" in run.spec]
+    runs = [run for run in measured.trainings() if "finetune" in run.spec]
     lines = _differing(runs, "finetune", paper.recipe.finetune)
     seeds = len({run.seed for run in runs})
     if runs and paper.recipe.seeds and seeds != paper.recipe.seeds:
@@ -49,7 +49,7 @@ def encoder_deviation(measured: Measured, paper: Paper) -> list[str]:
     """The sizes of the encoder where they are not the paper's; nothing where its models have sizes of their own."""
     if paper.recipe.encoder is None:
         return []
-    sizes = {run.model: run.encoder for run in measured.runs if run.kind != "floor"}
+    sizes = {run.model: run.encoder for run in measured.runs if not run.is_baseline}
     return _line("encoder", sizes, dict.fromkeys(sizes, paper.recipe.encoder))
 
 

@@ -63,7 +63,7 @@ def own_table(
 
 def shared_tasks(measured: Measured, tasks: Sequence[str]) -> list[str]:
     """The tasks on which every model that was fine-tuned has a score: only over these are averages comparable."""
-    models = [entry for entry in measured.entries if entry.kind == "model" and entry.runs]
+    models = [entry for entry in measured.entries if not entry.is_baseline and entry.runs]
     return [
         task
         for task in tasks
@@ -133,7 +133,7 @@ def _cell(measured: Measured, entry: Entry, column: Column, evidence: Evidence |
 
 def minutes_cell(measured: Measured, entry: Entry) -> Cell:
     """Work of all finished runs of the row; a pre-training counts for each model that uses it."""
-    pretrained = [run for run in measured.runs if run.kind == "pretrain" and run.model == entry.model]
+    pretrained = [run for run in measured.pretrainings() if run.model == entry.model]
     seconds = sum(run.origin.seconds for run in (*entry.runs, *pretrained) if run.state == "done")
     return Cell(seconds / 60, unit="minutes") if seconds else Cell(unit="minutes", reason="no finished run")
 
@@ -142,8 +142,6 @@ TABLE = TableFile(
     "own",
     "every model by every task, the average over the tasks they share, parameters, times",
     lambda source: [
-        own_table(
-            source.measured, source.paper, evidence=source.evidence, all_metrics=source.request.all_metrics
-        )
+        own_table(source.measured, source.paper, evidence=source.evidence, all_metrics=source.request.all_metrics)
     ],
 )

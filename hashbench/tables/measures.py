@@ -54,7 +54,7 @@ class RowView:
     def partner(self, entry: Entry, column: Column) -> tuple[Entry | None, str]:
         """The other model of a comparison, or why there is none ('' where none is meant)."""
         name = self.layout.pairs.get(entry.model, "") if column.against == "pair" else column.against
-        if not name or name == entry.model or entry.kind != "model":
+        if not name or name == entry.model or entry.is_baseline:
             return None, ""
         other = self.measured.find_entry(name)
         return other, "" if other else f"no {name} to compare with"
@@ -95,7 +95,7 @@ def _fact_ratio(view: RowView, entry: Entry, column: Column, *, formula: Callabl
 def _setting(view: RowView, entry: Entry, column: Column, *, power: int = 1) -> Cell:
     """A number that was asked for, where it stands in the spec of the model's runs."""
     runs = entry.runs or tuple(run for run in view.measured.runs if run.model == entry.model)
-    value = _at(runs[0].spec, column.path) if runs and entry.kind == "model" else None
+    value = _at(runs[0].spec, column.path) if runs and not entry.is_baseline else None
     if isinstance(value, bool) or not isinstance(value, int | float):
         return Cell()  # a size's own value, or a model without it
     return Cell(value=float(value) ** power, unit=column.unit)

@@ -10,7 +10,7 @@ from typing import Any
 from hashbench.papers.paper import Paper
 from hashbench.results.measured import Measured
 from hashbench.results.origins import TaskOrigin, data_warnings, scratch_warning, starts, task_origins
-from hashbench.results.runs import MeasuredRun, RunOrigin
+from hashbench.results.runs import RunOrigin
 from hashbench.tables.deviations import (
     corpora_of,
     encoder_deviation,
@@ -28,7 +28,7 @@ Lines = list[tuple[str, str]]  # (what, value)
 
 def warnings(measured: Measured, paper: Paper, table: Table) -> list[str]:
     """What must be said loudly above and below a table."""
-    corpora = {name for run in _of(measured, "pretrain") for name in corpora_of(run)}
+    corpora = {name for run in measured.pretrainings() for name in corpora_of(run)}
     lines = data_warnings(task_origins(measured, paper), sorted(corpora), published=table.published)
     lines += scratch_warning(measured.runs)
     if not table.published:
@@ -53,7 +53,7 @@ def provenance(measured: Measured, paper: Paper, table: Table) -> Lines:
         ("experiment", _experiment(measured)),
         ("data", _data(task_origins(measured, paper))),
         ("metrics", _metrics(measured, table) if scores else ""),
-        ("encoder", _distinct(run.encoder for run in measured.runs if run.kind != "floor")),
+        ("encoder", _distinct(run.encoder for run in measured.runs if not run.is_baseline)),
         ("pre-training", _pretraining(measured)),
         ("fine-tuning", _finetuning(measured) if scores else ""),
         ("checkpoint", _checkpoint(measured, table) if scores and not measured.hides_items() else ""),
@@ -64,14 +64,6 @@ def provenance(measured: Measured, paper: Paper, table: Table) -> Lines:
         ("machines", _machines(measured)),
     ]
     return [(what, value) for what, value in lines if value]
-
-
-def _of(measured: Measured, kind: str) -> list[MeasuredRun]:
-    return [run for run in measured.runs if run.kind == kind]
-
-
-def _scored(measured: Measured) -> list[MeasuredRun]:
-    return [run for run in measured.runs if run.is_scored]
 
 
 def _done(measured: Measured) -> list[RunOrigin]:
@@ -132,7 +124,7 @@ def _readings(measured: Measured, table: Table) -> list[tuple[str, str, str]]:
 
 def _pretraining(measured: Measured) -> str:
     recipes = []
-    for run in _of(measured, "pretrain"):
+    for run in measured.pretrainings():
         recipe = run.spec["pretrain"]
         corpora = " and ".join(corpora_of(run)) or "no corpus"
         documents = run.spec["corpus"]["max_documents"] if run.spec["corpus"] else None
@@ -141,12 +133,12 @@ def _pretraining(measured: Measured) -> str:
             f"{recipe['steps']:,} steps of {recipe['batch_size']} x {recipe['sequence_length']} tokens "
             f"on {corpora}{first}, seed {run.seed}, precision {recipe['precision']}"
         )
-    recipes += starts([run for run in _scored(measured) if not run.spec.get("pretrain")])
+    recipes += starts([run for run in measured.trainings() if not run.spec.get("pretrain")])
     return "; ".join(dict.fromkeys(recipes))
 
 
 def _finetuning(measured: Measured) -> str:
-    runs = [run for run in _scored(measured) if "finetune" in run.spec]
+    runs = [run for run in measured.trainings() if "finetune" in run.spec]
     if not runs:
         return ""
     recipes = [run.spec["finetune"] for run in runs]
@@ -181,7 +173,7 @@ def _rates(measured: Measured, recipes: Sequence[dict[str, Any]]) -> str:
 
 
 def _checkpoint(measured: Measured, table: Table) -> str:
-    if not _scored(measured):
+    if not measured.trainings():
         return ""
     if measured.checkpoint == "last":
         return "last evaluation"
@@ -202,7 +194,7 @@ def _deviations(measured: Measured, paper: Paper) -> str:
 
 
 def _timing(measured: Measured) -> str:
-    runs = [run for run in _of(measured, "efficiency") if run.state == "done"]
+    runs = [run for run in measured.runs if run.measures_time and run.state == "done"]
     if not runs:
         return ""
     devices = [run.spec["device"] for run in runs]

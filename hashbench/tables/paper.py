@@ -10,6 +10,7 @@ from hashbench.papers.paper import Paper, Section, Variant, find_layout
 from hashbench.results.entries import Entry
 from hashbench.results.measured import Measured
 from hashbench.results.samples import Evidence
+from hashbench.tables.cells import row_kind
 from hashbench.tables.legend import missing_lines
 from hashbench.tables.measures import RowView, data_cell
 from hashbench.tables.request import ReportSource, TableFile
@@ -106,9 +107,9 @@ def _rows(views: Sequence[RowView]) -> list[Row]:
         for name, task in section.tasks.items():
             rows.append(_data_row(name, task, section, first))
     for entry in first.measured.entries:
-        if first.layout.others and entry.kind == "model" and entry.model not in placed and _is_asked(entry, views):
+        if first.layout.others and not entry.is_baseline and entry.model not in placed and _is_asked(entry, views):
             rows.extend(row for view in views for row in _entry_row(entry, Section(title=OTHERS), view))
-        elif first.layout.floors and entry.kind == "floor":
+        elif first.layout.floors and entry.is_baseline:
             rows.extend(row for view in views for row in _entry_row(entry, Section(title=TRIVIAL), view))
     return rows
 
@@ -122,7 +123,7 @@ def _is_asked(entry: Entry, views: Sequence[RowView]) -> bool:
 def _model_rows(model: str, section: Section, views: Sequence[RowView]) -> list[Row]:
     """The rows of a model of the paper: one an entry and view, or an empty one where the experiment has none."""
     first = views[0]
-    entries = [entry for entry in first.measured.entries if entry.model == model and entry.kind == "model"]
+    entries = [entry for entry in first.measured.entries if entry.model == model and not entry.is_baseline]
     if entries:
         return [row for view in views for entry in entries for row in _entry_row(entry, section, view)]
     if section.ours:
@@ -150,13 +151,13 @@ def _entry_row(entry: Entry, section: Section, view: RowView) -> list[Row]:
         entry.model,
         _title(entry.model, view.variant),
         cells,
-        entry.kind,
+        row_kind(entry),
         entry.encoder,
         section.title,
         ", ".join(filter(None, (entry.settings, view.settings))),
         key,
     )
-    return [row] if row.measured() or entry.kind == "model" else []
+    return [row] if row.measured() or not entry.is_baseline else []
 
 
 def _title(model: str, variant: Variant) -> str:
@@ -174,7 +175,7 @@ def _data_row(name: str, task: str, section: Section, view: RowView) -> Row:
 
 def _family_row(family: str, members: Sequence[str], section: Section, view: RowView) -> Row:
     """One row of the paper for several models: the mean of theirs; of a range, the mean of each end."""
-    entries = [entry for entry in view.measured.entries if entry.model in members and entry.kind == "model"]
+    entries = [entry for entry in view.measured.entries if entry.model in members and not entry.is_baseline]
     alike = len({entry.encoder for entry in entries}) == 1
     cells: dict[str, Cell] = {}
     for column in view.columns.values():

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from hashbench.papers.column import Column, PublishedNumber
+from hashbench.results.runs import BASELINE
 
 RowKind = Literal["model", "floor", "family", "quoted", "task", "claim"]
 Tone = Literal["good", "bad", "open", "none", ""]  # what a word says of the thing
@@ -55,6 +56,11 @@ class Row:
     key: str = ""  # its name in the reference data, where that is not the model's
     # Of a table of words: what a terminal has below the row, in sentences
     details: tuple[str, ...] = ()
+
+    @property
+    def is_baseline(self) -> bool:
+        """Whether it is a trivial baseline, which is no model."""
+        return self.kind == BASELINE
 
     def measured(self) -> bool:
         """Whether any cell holds a measured value."""

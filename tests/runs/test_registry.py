@@ -14,9 +14,8 @@ from hashbench.runs import registry
 from hashbench.runs.registry import EXTRA_FOLDER, kinds, names
 
 PACKAGE = Path(hashbench.__file__).parent
-# What reads results must not import what trains; it meets the kinds as words of stored rows.
-READERS = ("results", "papers", "tables", "claims", "rendering", "plots", "dashboard")
-EXEMPT = ("store/migrations", "store/views.py", *READERS)
+# What reads results must not import what trains. It meets the kinds as words of stored rows, which one file names.
+EXEMPT = ("store/migrations", "store/views.py", "results/runs.py")
 
 
 def named_kinds(tree: ast.AST, known: set[str]) -> Iterator[tuple[int, str]]:

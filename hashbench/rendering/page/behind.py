@@ -85,5 +85,5 @@ def _runs_of_row(row: Row, measured: Measured) -> list[int]:
     return [
         place
         for place, run in enumerate(measured.runs)
-        if id(run) in scored or (run.model == row.model and run.kind in ("pretrain", "efficiency"))
+        if id(run) in scored or (run.model == row.model and run.task is None)
     ]
