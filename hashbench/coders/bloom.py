@@ -146,15 +146,7 @@ class Bloom(Coder):
 
     def recipe(self) -> dict[str, object]:
         """Name and arguments: the items and their maps are state."""
-        return {
-            "name": self.name,
-            "alpha": self.alpha,
-            "maps": self.n_maps,
-            "seed": self.seed,
-            "coherent": self.coherent,
-            "distinct_pairs": self.distinct_pairs,
-            "special_items": self.special_items,
-        }
+        return super().recipe() | {"maps": self.n_maps}
 
     def state(self) -> dict[str, np.ndarray]:
         """Items as packed strings, and their maps (m, N)."""

@@ -6,8 +6,10 @@ from collections import Counter
 
 import numpy as np
 
-from hashbench.coders.ngrams import Features, laid_out
+from hashbench.coders.ngrams import Features
+from hashbench.coders.vocabulary import split
 from hashbench.text.subwords import SubwordTokenizer
+from hashbench.text.unicode import offsets_from
 
 LONGEST = 256  # characters of a word that is still split; splits of n characters make n^2 to read
 BATCH = 4096  # words a call of the BPE
@@ -36,18 +38,20 @@ class SplitFeatures:
 
     def features(self, blob: np.ndarray, offsets: np.ndarray) -> Features:
         """Packed strings -> their features (m,), ids ascending within a type."""
-        words = [blob[a:b].tobytes().decode() for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
-        per_type: list[dict[int, float]] = []
+        words = [string.decode() for string in split(blob, offsets)]
+        ids: list[int] = []
+        weights: list[float] = []
+        lengths = []
         for start in range(0, len(words), BATCH):
             batch = words[start : start + BATCH]
-            for word, ids in zip(batch, self._tokenizer.piece_ids([with_splits(word) for word in batch]), strict=True):
-                per_type.append(self._weighted(word, Counter(ids)))
-        return laid_out(per_type)
-
-    def _weighted(self, word: str, counts: Counter[int]) -> dict[int, float]:
-        if len(counts) > 1:
-            counts.pop(self._hyphen, None)
-        return {i: count / max(len(word) + 1 - self._lengths[i], 1) for i, count in counts.items()}
+            pieces = self._tokenizer.piece_ids([with_splits(word) for word in batch])
+            for word, counts in zip(batch, map(Counter, pieces), strict=True):
+                if len(counts) > 1:
+                    counts.pop(self._hyphen, None)
+                ids += sorted(counts)
+                weights += [counts[i] / max(len(word) + 1 - self._lengths[i], 1) for i in sorted(counts)]
+                lengths.append(len(counts))
+        return np.array(ids, dtype=np.int32), np.array(weights, dtype=np.float64), offsets_from(lengths)
 
 
 def with_splits(word: str) -> str:

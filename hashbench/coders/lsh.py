@@ -16,7 +16,6 @@ from hashbench.coders.lsh_kernels import BLOCK, best_offsets, sign_bits
 from hashbench.coders.md5 import checked_count
 from hashbench.coders.ngrams import Features, NgramFeatures
 from hashbench.errors import InputError, near_match
-from hashbench.text.compiled import use_numba
 from hashbench.text.types import TypeTable
 
 ROW_SEED = 42  # of eta, as in the released code
@@ -104,18 +103,8 @@ class LshRows(_LshCoder):
         """Sparse features -> winning offsets (n,) int64. Feature ids beyond D wrap."""
         eta, rounded = self._eta
         ids = (ids % self._dimension).astype(np.int64)
-        if use_numba():
-            blocks = offset_blocks(self.num_buckets, self.lsh_negate_half)
-            return best_offsets(eta, rounded, blocks, ids, weights, bounds)
-        signs = np.ones(self.num_buckets)
-        signs[self.num_buckets // 2 :] = -1.0 if self.lsh_negate_half else 1.0
-        out = np.zeros(len(bounds) - 1, dtype=np.int64)
-        for t, (start, stop) in enumerate(zip(bounds[:-1], bounds[1:], strict=True)):
-            scores = np.zeros(self.num_buckets)
-            for i, weight in zip(ids[start:stop], weights[start:stop], strict=True):
-                scores += weight * eta[i : i + self.num_buckets]
-            out[t] = np.argmax(scores * signs)
-        return out
+        blocks = offset_blocks(self.num_buckets, self.lsh_negate_half)
+        return best_offsets(eta, rounded, blocks, ids, weights, bounds)
 
     def recipe(self) -> dict[str, object]:
         """Name and arguments, the BPE by its content."""
@@ -170,13 +159,7 @@ class LshBits(_LshCoder):
     def bits_of(self, ids: np.ndarray, weights: np.ndarray, bounds: np.ndarray) -> np.ndarray:
         """Sparse features -> packed bits (n, T / 8)."""
         planes, rounded, largest = self._planes
-        if use_numba():
-            return sign_bits(planes, rounded, largest, self.lsh_zero_bit, ids, weights, bounds)
-        out = np.empty((len(bounds) - 1, self.width), dtype=np.uint8)
-        for t, (start, stop) in enumerate(zip(bounds[:-1], bounds[1:], strict=True)):
-            scores = weights[start:stop] @ planes[ids[start:stop]]  # (T,)
-            out[t] = np.packbits(scores >= 0 if self.lsh_zero_bit else scores > 0)
-        return out
+        return sign_bits(planes, rounded, largest, self.lsh_zero_bit, ids, weights, bounds)
 
     def recipe(self) -> dict[str, object]:
         """Name and arguments, the BPE by its content."""

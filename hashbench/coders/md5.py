@@ -11,9 +11,7 @@ import numpy as np
 
 from hashbench.coders.base import FIRST_ROW, Coder
 from hashbench.coders.md5_kernel import hmac_md5
-from hashbench.coders.vocabulary import split
 from hashbench.errors import InputError
-from hashbench.text.compiled import use_numba
 
 BLOCK = 64  # bytes of an MD5 block (RFC 1321)
 
@@ -28,21 +26,7 @@ def digests(blob: np.ndarray, offsets: np.ndarray, key: bytes) -> np.ndarray:
         key = hashlib.md5(key, usedforsecurity=False).digest()
     padded = np.frombuffer(key.ljust(BLOCK, b"\0"), dtype=np.uint8)
     inner, outer = padded ^ np.uint8(0x36), padded ^ np.uint8(0x5C)  # the constants of RFC 2104
-    if use_numba():
-        return hmac_md5(blob, np.asarray(offsets, dtype=np.int64), inner, outer)
-    return _by_hashlib(split(blob, offsets), inner.tobytes(), outer.tobytes())
-
-
-def _by_hashlib(strings: list[bytes], inner: bytes, outer: bytes) -> np.ndarray:
-    """The same (n, 16) without a compiler."""
-    first, second = (hashlib.md5(pad, usedforsecurity=False) for pad in (inner, outer))
-    out = bytearray()
-    for string in strings:
-        message, envelope = first.copy(), second.copy()
-        message.update(string)
-        envelope.update(message.digest())
-        out += envelope.digest()
-    return np.frombuffer(bytes(out), dtype=np.uint8).reshape(-1, 16)
+    return hmac_md5(blob, np.asarray(offsets, dtype=np.int64), inner, outer)
 
 
 class Md5Bits(Coder):

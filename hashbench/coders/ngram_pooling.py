@@ -17,17 +17,14 @@ import numpy as np
 from hashbench.coders.base import Coder
 from hashbench.coders.md5 import checked_count
 from hashbench.coders.ngram_pooling_kernels import pooled
-from hashbench.coders.vocabulary import split
 from hashbench.errors import InputError
 from hashbench.splitmix import GAMMA, mix
-from hashbench.text.compiled import use_numba
 from hashbench.text.unicode import pack
 
 ORDERS, MODULUS = 3, 1_000_000_007  # N and B (section 3.2)
 BASE = 257  # of the rolling hash: no two n-grams of bytes collide, since 257^3 < B
 SEED = 42  # the random state
 MARKER = "##"  # of a word piece that goes on
-CELLS = 1 << 20  # products that the fallback holds at a time
 
 
 class NgramPooling(Coder):
@@ -76,37 +73,11 @@ class NgramPooling(Coder):
         n = len(offsets) - 1
         codes = np.empty((n, self.dim), dtype=np.float32)
         sums = np.empty((n if with_sums else 0, self.dim), dtype=np.int64)
-        if not use_numba():
-            self._compute_plainly(split(blob, offsets), sums, codes)
-            return codes, sums
         marker = np.frombuffer(MARKER.encode() if self.strip else b"", dtype=np.uint8)
         numbers = np.array([BASE, self.modulus], dtype=np.int64)
         places = np.asarray(offsets, dtype=np.int64)
         pooled(blob, places, self._seeds, self._parts, numbers, self.scale, marker, sums, codes)
         return codes, sums
-
-    def _compute_plainly(self, strings: list[bytes], sums: np.ndarray, codes: np.ndarray) -> None:
-        """The same without a compiler, into `codes` (n, d)."""
-        for row, string in enumerate(strings):
-            text = string.decode()
-            text = text[len(MARKER) :] if self.strip and text.startswith(MARKER) and text != MARKER else text
-            points = np.array([ord(character) for character in text], dtype=np.int64)
-            for order, (first, last) in enumerate(zip(self._parts[:-1], self._parts[1:], strict=True), start=1):
-                found = rolling_hashes(points, order, self.modulus)
-                total = self._folded_sum(found, self._seeds[first:last])
-                codes[row, first:last] = 2.0 * total / (float(max(len(found), 1)) * self.modulus) * self.scale
-                if len(sums):
-                    sums[row, first:last] = total
-
-    def _folded_sum(self, signatures: np.ndarray, seeds: np.ndarray) -> np.ndarray:
-        """Column sums (d_i,) of the folded outer product, a block of signatures at a time."""
-        total = np.zeros(len(seeds), dtype=np.int64)
-        block = max(CELLS // max(len(seeds), 1), 1)
-        for start in range(0, len(signatures), block):
-            products = signatures[start : start + block, None] * seeds.astype(np.int64) % self.modulus  # (k, d_i)
-            products[products > self.modulus // 2] -= self.modulus
-            total += products.sum(axis=0)
-        return total
 
     def _checked_partition(self, partition: Sequence[int] | None) -> tuple[int, ...]:
         if partition is None:
@@ -132,16 +103,3 @@ def seed_vector(state: int, dim: int, modulus: int) -> np.ndarray:
     """
     values = mix(np.uint64(state) + np.arange(1, dim + 1, dtype=np.uint64) * np.uint64(GAMMA))  # (d,)
     return (1 + values % np.uint64(modulus - 1)).astype(np.int32)
-
-
-def rolling_hashes(points: np.ndarray, order: int, modulus: int) -> np.ndarray:
-    """Signatures of the i-grams of code points (l,) -> (max(l - i + 1, 0),) int64, by Horner's rule.
-
-    >>> rolling_hashes(np.array([99, 97, 116]), 2, 1_000_000_007).tolist()
-    [25540, 25045]
-    """
-    n = max(len(points) - order + 1, 0)
-    found = np.zeros(n, dtype=np.int64)
-    for place in range(order):
-        found = (found * BASE + points[place : place + n]) % modulus
-    return found

@@ -16,7 +16,6 @@ import torch
 from torch import Tensor
 
 from hashbench.objectives.item_search_kernel import rank_items
-from hashbench.text.compiled import use_numba
 
 EXHAUSTIVE_BELOW = 30_000  # items: below, scoring all of them is faster than looking for candidates
 CELLS = 1 << 24  # scores that exist at a time: 64 MB in float32
@@ -87,7 +86,7 @@ class ItemSearch:
 
         Compiled on a CPU; elsewhere by beams, of which `beam` is the first.
         """
-        if logs.device.type != "cpu" or logs.dtype != torch.float32 or not use_numba():
+        if logs.device.type != "cpu" or logs.dtype != torch.float32:
             return self.exact_by_beams(logs, k, beam)
         members, elsewhere, by_sum = self._members.numpy(), self._elsewhere.numpy(), self._join is torch.add
         values = logs.detach().contiguous().numpy()

@@ -1,46 +1,29 @@
-"""Compiled kernels and threads: numba where it is at hand, a plain fallback where it is not."""
+"""Kernels that numba compiles, and the threads that they run in."""
 
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar, cast
 
+import numba
+
 F = TypeVar("F", bound=Callable[..., object])
-
-try:
-    import numba
-except ImportError:  # the fallbacks are slow but equal
-    numba = None  # type: ignore[assignment]
-
-
-def use_numba() -> bool:
-    """Whether kernels are compiled. HASHBENCH_NO_NUMBA=1 selects the fallback in numpy and Python."""
-    if sys.byteorder != "little":
-        return False  # the scan reads eight bytes as one number
-    return numba is not None and os.environ.get("HASHBENCH_NO_NUMBA") != "1"
 
 
 def compiled(function: F) -> F:
     """A kernel that runs without the interpreter's lock and is compiled once per installation."""
-    if numba is None:
-        return function
     return cast(F, numba.njit(nogil=True, cache=True)(function))
 
 
 def inlined(function: F) -> F:
     """A piece of a kernel that is always compiled into its caller: passing arrays to it costs nothing then."""
-    if numba is None:
-        return function
     return cast(F, numba.njit(nogil=True, cache=True, forceinline=True)(function))
 
 
 def compiled_fast(function: F) -> F:
     """A kernel whose float operations may be reordered: only for results that are checked afterwards."""
-    if numba is None:
-        return function
     return cast(F, numba.njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nnan", "nsz"})(function))
 
 

@@ -6,7 +6,6 @@ import re
 
 from hashbench.errors import InputError
 from hashbench.text.base import Tokenizer
-from hashbench.text.compiled import use_numba
 from hashbench.text.counting import ScanInterner
 from hashbench.text.types import DictInterner, Interner
 from hashbench.text.unicode import well_formed
@@ -47,6 +46,6 @@ class WordTokenizer(Tokenizer):
 
     def interner(self) -> Interner:
         """A counter of word types: compiled for the named patterns, a dictionary for others."""
-        if self.pattern in PATTERNS and use_numba():
+        if self.pattern in PATTERNS:
             return ScanInterner(self.pattern == "default", self.lowercase)
         return DictInterner(self.tokenize)

@@ -24,12 +24,6 @@ DICTIONARY = np.array([[ord(c) + 1 for c in ngram] + [0] * (4 - len(ngram)) for 
 CORPUS = {"cat": 9, "cats": 7, "the": 30, "hat": 4, "that": 8, "naïve": 2, "中文": 3, ",": 20, "tact": 1, "attack": 2}
 
 
-@pytest.fixture(params=["0", "1"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setenv("HASHBENCH_NO_NUMBA", request.param)
-    return request.param
-
-
 @pytest.fixture
 def bpe(tmp_path: Path) -> str:
     tokenizer = SubwordTokenizer()
@@ -44,12 +38,12 @@ def rows(words: list[str], n: int) -> list[int]:
     return (coder.encode(words)[:, 0] - 5).tolist()
 
 
-def test_worked_rows(way: str) -> None:
+def test_worked_rows() -> None:
     assert rows(["cat", "cats", "at", "tact", "zzz"], 16) == [2, 1, 3, 1, 0]
     assert rows(["cat", "cats", "at", "tact"], 7) == [2, 5, 3, 1]
 
 
-def test_worked_bits(way: str) -> None:
+def test_worked_bits() -> None:
     coder = LshBits()
     coder.restore({"ngrams": DICTIONARY})
     assert [coder.describe(code) for code in coder.encode(["cat", "cats", "at", "zzz"])] == [
@@ -60,7 +54,7 @@ def test_worked_bits(way: str) -> None:
     ]
 
 
-def test_zero_bit_of_the_released_code(way: str) -> None:
+def test_zero_bit_of_the_released_code() -> None:
     coder = LshBits(lsh_zero_bit=0)
     coder.restore({"ngrams": DICTIONARY})
     assert [coder.describe(code) for code in coder.encode(["zzz", "at"])] == [
@@ -71,7 +65,7 @@ def test_zero_bit_of_the_released_code(way: str) -> None:
 
 @pytest.mark.parametrize("negate_half", [False, True])
 @pytest.mark.parametrize("n", [1, 2, 7, 64, 1033])
-def test_rows_equal_the_dense_product(way: str, n: int, negate_half: bool) -> None:
+def test_rows_equal_the_dense_product(n: int, negate_half: bool) -> None:
     coder = LshRows(num_buckets=n, lsh_negate_half=negate_half, max_features=40)
     coder.fit(TypeTable.from_counts(CORPUS))
     known = oracle.dictionary(CORPUS, 40)
@@ -81,7 +75,7 @@ def test_rows_equal_the_dense_product(way: str, n: int, negate_half: bool) -> No
 
 
 @pytest.mark.parametrize(("width", "zero_bit"), [(128, 1), (8, 0), (256, 1)])
-def test_bits_equal_the_dense_product(way: str, width: int, zero_bit: int) -> None:
+def test_bits_equal_the_dense_product(width: int, zero_bit: int) -> None:
     coder = LshBits(bits=width, lsh_zero_bit=zero_bit, max_features=40)
     coder.fit(TypeTable.from_counts(CORPUS))
     known = oracle.dictionary(CORPUS, 40)
@@ -98,19 +92,19 @@ def features_of(*types: dict[int, float]) -> tuple[np.ndarray, np.ndarray, np.nd
 
 
 @pytest.mark.parametrize(("negate_half", "offsets"), [(False, [15833, 15643]), (True, [15833, 43123])])
-def test_feature_vectors_of_the_released_code(way: str, negate_half: bool, offsets: list[int]) -> None:
+def test_feature_vectors_of_the_released_code(negate_half: bool, offsets: list[int]) -> None:
     coder = LshRows(lsh_negate_half=negate_half)
     found = coder.offsets_of(*features_of({10: 1.0}, {10: 1.0, 200: 2.0, 3000: 0.5}))
     assert found.tolist() == offsets
 
 
-def test_hyperplanes_of_the_released_code(way: str, bpe: str) -> None:
+def test_hyperplanes_of_the_released_code(bpe: str) -> None:
     coder = LshBits(lsh_features="bpe-splits", lsh_bpe=bpe)
     code = coder.bits_of(*features_of({10: 1.0}))[0]
     assert coder.describe(code) == "cbb763f4ba8197c22374c1b3691a863f"
 
 
-def test_feature_ids_wrap_at_the_length_of_eta(way: str) -> None:
+def test_feature_ids_wrap_at_the_length_of_eta() -> None:
     coder = LshRows(num_buckets=100)
     assert coder.offsets_of(*features_of({103: 1.0})).tolist() == coder.offsets_of(*features_of({3: 1.0})).tolist()
 
@@ -163,18 +157,6 @@ def test_a_token_of_100_000_characters_works() -> None:
     for coder in (LshRows(num_buckets=5000), LshBits()):
         coder.fit(TypeTable.from_counts(counts))
         assert len(coder.encode(list(counts))) == 2
-
-
-def test_compiled_and_fallback_agree(monkeypatch: pytest.MonkeyPatch) -> None:
-    words = [f"{a}{b}{a}" for a in CORPUS for b in CORPUS]
-    codes = []
-    for setting in ("0", "1"):
-        monkeypatch.setenv("HASHBENCH_NO_NUMBA", setting)
-        for coder in (LshRows(num_buckets=3000), LshBits()):
-            coder.fit(TypeTable.from_counts(CORPUS))
-            codes.append(coder.encode(words).tolist())
-    assert codes[0] == codes[2]
-    assert codes[1] == codes[3]
 
 
 def test_unfitted_says_so() -> None:

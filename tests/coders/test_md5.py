@@ -15,17 +15,11 @@ from tests.oracles import hashes as oracle
 WORDS = ["", "a", "naïve", "中文", "😀", "nul\0", *("x" * n for n in (54, 55, 56, 63, 64, 65, 119, 120, 128, 1000))]
 
 
-@pytest.fixture(params=["compiled", "hashlib"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setenv("HASHBENCH_NO_NUMBA", "0" if request.param == "compiled" else "1")
-    return request.param
-
-
 @pytest.mark.parametrize(
     ("word", "bits"),  # HMAC-MD5 with the key of the released HashFormers code
     [("play", "95ea122b0b72902c5a95d7ba740ff838"), ("plays", "f75bd557c7ca967ff75cdd26f4987fc1")],
 )
-def test_published_bits(way: str, word: str, bits: str) -> None:
+def test_published_bits(word: str, bits: str) -> None:
     coder = Md5Bits()
     assert coder.describe(coder.encode([word])[0]) == bits
     assert coder.bits == 128
@@ -40,16 +34,16 @@ def test_bits_are_most_significant_first() -> None:
 
 
 @pytest.mark.parametrize(("word", "row"), [("play", 22237), ("hello", 46797), (",", 15846), ("the", 20664)])
-def test_rows_of_the_released_code(way: str, word: str, row: int) -> None:
+def test_rows_of_the_released_code(word: str, row: int) -> None:
     assert Md5Rows().encode([word]).tolist() == [[row]]
 
 
-def test_rows_of_the_small_table(way: str) -> None:
+def test_rows_of_the_small_table() -> None:
     assert Md5Rows(num_buckets=1033).encode(["play"]).tolist() == [[740]]
     assert Md5Rows(num_buckets=1033, first_row=0).encode(["play"]).tolist() == [[735]]
 
 
-def test_any_word_equals_hashlib(way: str) -> None:
+def test_any_word_equals_hashlib() -> None:
     generator = random.Random(0)
     words = WORDS + ["".join(chr(generator.randrange(1, 0xD800)) for _ in range(n)) for n in range(80)]
     bits, rows = Md5Bits("a key"), Md5Rows(2**31 - 1, "a key", first_row=0)
@@ -58,17 +52,17 @@ def test_any_word_equals_hashlib(way: str) -> None:
     assert rows.encode(words)[:, 0].tolist() == [number % (2**31 - 1) for number in numbers]
 
 
-def test_a_key_longer_than_a_block(way: str) -> None:
+def test_a_key_longer_than_a_block() -> None:
     key = "k" * (BLOCK + 1)
     assert digests(*pack(["word"]), key.encode()).tobytes().hex() == f"{oracle.md5_number('word', key):032x}"
 
 
-def test_a_slice_of_a_packed_list(way: str) -> None:
+def test_a_slice_of_a_packed_list() -> None:
     blob, offsets = pack(["zero", "play"])
     assert Md5Rows().encode_utf8(blob, offsets[1:]).tolist() == [[22237]]
 
 
-def test_no_words_at_all(way: str) -> None:
+def test_no_words_at_all() -> None:
     assert Md5Bits().encode([]).shape == (0, 16)
     assert Md5Rows().encode([]).shape == (0, 1)
 

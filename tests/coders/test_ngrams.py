@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hashbench.coders import ngram_kernels
-from hashbench.coders.ngrams import NgramFeatures, spelled
+from hashbench.coders.ngrams import NgramFeatures
 from hashbench.text.types import TypeTable
 from hashbench.text.unicode import pack
 from tests.oracles import hashes as oracle
@@ -16,10 +16,9 @@ from tests.oracles import hashes as oracle
 COUNTS = {"cat": 5, "cats": 3, "at": 3, "": 2, "a\0b": 1, "naïve": 2, "中文中文中文": 1, "😀😀": 4, "aaaaaaaa": 1}
 
 
-@pytest.fixture(params=["0", "1"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setenv("HASHBENCH_NO_NUMBA", request.param)
-    return request.param
+def spelled(row: np.ndarray) -> str:
+    """A row of the dictionary as a string."""
+    return "".join(chr(point - 1) for point in row.tolist() if point)
 
 
 def fitted(counts: dict[str, int], most: int) -> NgramFeatures:
@@ -29,7 +28,7 @@ def fitted(counts: dict[str, int], most: int) -> NgramFeatures:
 
 
 @pytest.mark.parametrize("most", [1, 7, 20, 1000])
-def test_the_dictionary_is_ranked_by_count_and_code_points(way: str, most: int) -> None:
+def test_the_dictionary_is_ranked_by_count_and_code_points(most: int) -> None:
     features = fitted(COUNTS, most)
     assert features.ngrams is not None
     assert [spelled(row) for row in features.ngrams] == oracle.dictionary(COUNTS, most)
@@ -56,16 +55,6 @@ def test_features_equal_plain_counts(counts: dict[str, int], most: int) -> None:
         assert sorted(set(ids[start:stop].tolist())) == ids[start:stop].tolist()
 
 
-def test_the_fallback_gives_the_same_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
-    words = [*COUNTS, "unseen"]
-    compiled = fitted(COUNTS, 30).features(*pack(words))
-    monkeypatch.setenv("HASHBENCH_NO_NUMBA", "1")
-    plain = fitted(COUNTS, 30).features(*pack(words))
-    for one, other in zip(compiled, plain, strict=True):
-        assert one.dtype == other.dtype
-        assert one.tolist() == other.tolist()
-
-
-def test_a_corpus_without_types(way: str) -> None:
+def test_a_corpus_without_types() -> None:
     assert len(fitted({}, 10)) == 0
     assert len(fitted({"": 3}, 10)) == 0

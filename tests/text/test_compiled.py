@@ -1,4 +1,4 @@
-"""Threads and the switch to the fallback."""
+"""Threads of kernels."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from hashbench.text.compiled import in_threads, slices, thread_count, use_numba
+from hashbench.text.compiled import in_threads, slices, thread_count
 
 
 def test_threads_are_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -14,11 +14,6 @@ def test_threads_are_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
     assert thread_count() == 3
     monkeypatch.delenv("HASHBENCH_THREADS")
     assert 1 <= thread_count() <= (os.cpu_count() or 1)
-
-
-def test_the_fallback_is_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HASHBENCH_NO_NUMBA", "1")
-    assert not use_numba()
 
 
 @pytest.mark.parametrize("n", [0, 1, 4096, 100_000])

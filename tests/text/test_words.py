@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from hashbench.errors import InputError
 from hashbench.text import counting
+from hashbench.text.counting import ScanInterner
 from hashbench.text.types import DictInterner, TypeTable
 from hashbench.text.words import PATTERNS, WordTokenizer
 from tests.oracles import words as oracle
@@ -106,13 +107,13 @@ def test_the_table_does_not_depend_on_how_texts_are_cut() -> None:
     assert other.strings(shards[-3].remapped(remap).ids) == ["don", "'", "t", "stop", "!!!", "_x_", "3", ".", "14"]
 
 
-def test_without_numba_the_outcome_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    compiled = tokens(WordTokenizer(), ODD_TEXTS)
-    monkeypatch.setenv("HASHBENCH_NO_NUMBA", "1")
-    assert isinstance(WordTokenizer().interner(), DictInterner)
-    plain = tokens(WordTokenizer(), ODD_TEXTS)
-    assert plain[0] == compiled[0]
-    assert plain[1].fingerprint == compiled[1].fingerprint
+@pytest.mark.parametrize("lowercase", [True, False])
+def test_the_compiled_scan_gives_what_a_dictionary_gives(lowercase: bool) -> None:
+    compiled, plain = WordTokenizer(lowercase=lowercase), WordTokenizer(PATTERNS["default"], lowercase)
+    assert isinstance(compiled.interner(), ScanInterner) and isinstance(plain.interner(), DictInterner)
+    one, other = tokens(compiled, ODD_TEXTS), tokens(plain, ODD_TEXTS)
+    assert one[0] == other[0]
+    assert one[1].fingerprint == other[1].fingerprint
 
 
 def test_nothing_at_all() -> None:
