@@ -13,10 +13,10 @@ import numpy as np
 
 from hashbench.coders.base import Coder
 from hashbench.coders.coherent import coherent_map, item_vectors
-from hashbench.coders.vocabulary import split
 from hashbench.errors import InputError
 from hashbench.splitmix import GAMMA, mix
 from hashbench.text.types import TokenizedTexts, TypeTable
+from hashbench.text.unicode import split
 
 # [CLS], [MASK], [SEP], each with m tokens of its own; more are reserved, the first of them for [UNK].
 SPECIAL_ITEMS = 3

@@ -7,9 +7,8 @@ from collections import Counter
 import numpy as np
 
 from hashbench.coders.ngrams import Features
-from hashbench.coders.vocabulary import split
 from hashbench.text.subwords import SubwordTokenizer
-from hashbench.text.unicode import offsets_from
+from hashbench.text.unicode import offsets_from, split
 
 LONGEST = 256  # characters of a word that is still split; splits of n characters make n^2 to read
 BATCH = 4096  # words a call of the BPE

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from hashbench.coders.base import Coder
-from hashbench.coders.vocabulary import split
+from hashbench.text.unicode import split
 
 NO_CHARACTER = 0xFFFD  # Unicode's replacement character
 

@@ -16,9 +16,8 @@ import numpy as np
 from hashbench.coders.base import Coder
 from hashbench.coders.md5 import checked_count
 from hashbench.coders.projection_kernels import project
-from hashbench.coders.vocabulary import split
 from hashbench.splitmix import GAMMA, mix
-from hashbench.text.unicode import pack
+from hashbench.text.unicode import pack, split
 
 BITS = 420  # T of the paper, section 3
 MOST_CHARACTERS = 256  # of a word, ours: |s| <= 1,534 features fits an int16

@@ -9,7 +9,7 @@ from threading import Lock
 import numpy as np
 
 from hashbench.coders.base import Coder
-from hashbench.coders.vocabulary import split
+from hashbench.text.unicode import split
 
 FIRST_ROWS = 256  # for which there is room at first; the room doubles
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from hashbench.coders.base import FIRST_ROW, UNKNOWN_ROW, Coder
 from hashbench.text.types import TypeTable
-from hashbench.text.unicode import pack
+from hashbench.text.unicode import pack, split
 
 
 class Vocabulary(Coder):
@@ -61,10 +61,3 @@ class Vocabulary(Coder):
     def _take(self, blob: np.ndarray, offsets: np.ndarray) -> None:
         self._blob, self._offsets = blob, offsets
         self._rows = {string: FIRST_ROW + i for i, string in enumerate(split(blob, offsets))}
-
-
-def split(blob: np.ndarray, offsets: np.ndarray) -> list[bytes]:
-    """Bytes laid end to end and their offsets (n + 1,) -> a list of n byte strings."""
-    first = int(offsets[0])
-    data, ends = blob[first : int(offsets[-1])].tobytes(), (offsets - first).tolist()
-    return [data[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]

@@ -13,6 +13,7 @@ import torch
 
 from hashbench.embeddings.base import Batch, Template
 from hashbench.text.types import TokenizedTexts
+from hashbench.text.unicode import offsets_from, ranges
 
 POOL_BATCHES = 50  # batches that are sorted by length together; more pad less and mix less
 # A small data set has smaller pools, so that its batches are not the same in every epoch
@@ -61,8 +62,7 @@ def encode_rows(columns: Sequence[TokenizedTexts], template: Template, max_lengt
     n = len(columns[0])
     # (parts, n)
     widths = np.stack([kept[part] if part in texts else np.ones(n, np.int64) for part in form])
-    offsets = np.zeros(n + 1, np.int64)
-    np.cumsum(widths.sum(axis=0), out=offsets[1:])
+    offsets = offsets_from(widths.sum(axis=0))
     begins = offsets[:-1] + np.cumsum(widths, axis=0) - widths  # (parts, n): where each part begins
     ids = np.empty(offsets[-1], np.int32)
     for part, begin in zip(form, begins, strict=True):
@@ -92,16 +92,6 @@ def truncated(lengths: Sequence[np.ndarray], budget: int, template: Template) ->
     cut_first = np.where(both, half_first, np.where(too_long & (first > second), budget - second, first))
     cut_second = np.where(both, half, np.where(too_long & (first <= second), budget - first, second))
     return [cut_first, cut_second]
-
-
-def ranges(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """The numbers start, ..., start + length - 1 of each pair, laid end to end: (n,) and (n,) -> (total,).
-
-    >>> ranges(np.array([5, 1]), np.array([2, 3])).tolist()
-    [5, 6, 1, 2, 3]
-    """
-    before = np.cumsum(lengths) - lengths
-    return np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))
 
 
 def special_id(template: Template, name: str) -> int:

@@ -20,6 +20,7 @@ from hashbench.errors import InputError
 from hashbench.text.pieces import PieceTokenizer
 from hashbench.text.tokenizers import Tokenizer
 from hashbench.text.types import Interner, TypeTable
+from hashbench.text.unicode import in_chunks
 
 FORMAT = 1  # of a prepared corpus; a change makes all of them anew
 CHUNK_CHARACTERS = 4_000_000  # read, tokenized and written at a time
@@ -192,7 +193,7 @@ class _Making:
     def _write(self, source: CorpusSource, interner: Interner, file: BinaryIO, lengths: list[np.ndarray]) -> CorpusPart:
         """Append a corpus to `file` as provisional ids, and to `lengths` those of its documents, (n,) of each chunk."""
         n_documents = n_characters = n_tokens = 0
-        for texts in _chunks(self._documents(source)):
+        for texts in in_chunks(self._documents(source), CHUNK_CHARACTERS):
             tokenized = interner.add(texts)
             file.write(tokenized.ids.astype(np.int32, copy=False).tobytes())
             lengths.append(np.diff(tokenized.offsets))
@@ -252,20 +253,6 @@ def _recipe(tokenizer: Tokenizer, vocabulary_size: int) -> dict[str, object]:
         trained = {"kind": tokenizer.kind, "train": vocabulary_size, "characters": BPE_TRAINING_CHARACTERS}
         return trained | tokenizer.options()
     return tokenizer.recipe()
-
-
-def _chunks(texts: Iterator[str]) -> Iterator[list[str]]:
-    """Texts in lists of about CHUNK_CHARACTERS."""
-    chunk: list[str] = []
-    characters = 0
-    for text in texts:
-        chunk.append(text)
-        characters += len(text) + 1
-        if characters >= CHUNK_CHARACTERS:
-            yield chunk
-            chunk, characters = [], 0
-    if chunk:
-        yield chunk
 
 
 def _remap_file(path: Path, remap: np.ndarray) -> str:

@@ -24,8 +24,7 @@ def text_batches(
     interner = tokenizer.interner()
     provisional = [interner.add(column) for column in columns]
     types, remap = interner.finish()
-    tokenized = [column.remapped(remap) if len(column.ids) else column for column in provisional]
-    rows = encode_rows(tokenized, template, max_length)
+    rows = encode_rows([column.remapped(remap) for column in provisional], template, max_length)
     collate = Collator(coder.encode_types(types), template)
     length = max_length if pad_to_max else None
     for chosen in evaluation_batches(rows.lengths, batch_size):

@@ -54,7 +54,7 @@ def _build(data: TaskData, tokenizer: Tokenizer, folder: Path) -> None:
     types, remap = interner.finish()
     types.save(folder / "types")
     for (split, column), tokenized in provisional.items():
-        np.save(folder / f"{split}-{column}-ids.npy", remap[tokenized.ids] if len(tokenized.ids) else tokenized.ids)
+        np.save(folder / f"{split}-{column}-ids.npy", tokenized.remapped(remap).ids)
         np.save(folder / f"{split}-{column}-offsets.npy", tokenized.offsets)
 
 

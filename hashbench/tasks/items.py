@@ -19,7 +19,7 @@ from hashbench.tasks.base import ConditionedScore, SplitOutputs, Task, TaskKind
 from hashbench.tasks.blocks import EntitiesBlock, PhrasesBlock
 from hashbench.tasks.item_batches import HiddenItems, ItemData
 from hashbench.text.types import TokenizedTexts, TypeTable
-from hashbench.text.unicode import pack
+from hashbench.text.unicode import offsets_from, pack, ranges
 
 # rec@1 first: it selects, as in the paper's tables
 METRICS = ("rec@1", "rec@10", "rec@20", "mrr", "token_rec@1", "certified")
@@ -44,10 +44,8 @@ class LinkSet:
         """The pages of one split."""
         rows = self.splits[split]
         lengths = np.diff(self.pages.offsets)[rows]
-        offsets = np.zeros(len(rows) + 1, np.int64)
-        np.cumsum(lengths, out=offsets[1:])
-        places = np.repeat(self.pages.offsets[:-1][rows] - offsets[:-1], lengths) + np.arange(int(offsets[-1]))
-        return TokenizedTexts(self.pages.ids[places], offsets)
+        places = ranges(self.pages.offsets[:-1][rows], lengths)
+        return TokenizedTexts(self.pages.ids[places], offsets_from(lengths))
 
     @cached_property
     def training_fingerprint(self) -> str:

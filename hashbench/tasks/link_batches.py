@@ -9,7 +9,7 @@ from typing import Unpack
 
 import numpy as np
 
-from hashbench.data.batching import Collator, ranges
+from hashbench.data.batching import Collator
 from hashbench.data.loader import Make
 from hashbench.embeddings.base import Batch
 from hashbench.objectives.entities import MASK_ID, NO_LABEL, corrupt
@@ -19,6 +19,7 @@ from hashbench.tasks.item_batches import CASES_AT_ONCE, PADDING, ItemData, Setti
 from hashbench.tasks.items import LinkSet
 from hashbench.tasks.links import links_protocol
 from hashbench.text.types import TokenizedTexts
+from hashbench.text.unicode import ranges
 
 SEGMENT, START, HIDDEN, CONTEXT = 31, 32, 33, 34  # streams of random numbers
 LAST = np.uint64(2**64 - 1)
@@ -94,9 +95,7 @@ class EntityData(ItemData):
             """Pages (B,) -> a batch of items (B, L) with the tokens of the hidden ones (B, L, m)."""
             ids = segments(self.train, rows, self.protocol, seed=self.seed, epoch=epoch)
             n_items = len(self.codes)
-            ids, labels = corrupt(
-                ids, rows, seed=self.seed, epoch=epoch, n_items=n_items, objective=self.objective
-            )
+            ids, labels = corrupt(ids, rows, seed=self.seed, epoch=epoch, n_items=n_items, objective=self.objective)
             complete = with_specials(ids, self.template)
             return collate(complete, row_ids=rows, labels=self.tokens(aligned(labels, complete.shape[1])))
 

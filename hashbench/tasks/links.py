@@ -24,9 +24,10 @@ from hashbench.tasks.base import Task
 from hashbench.tasks.blocks import EntitiesBlock
 from hashbench.tasks.items import LEAST, LinkSet, number_items, split_pages
 from hashbench.text.types import TokenizedTexts, TypeTable
-from hashbench.text.unicode import pack
+from hashbench.text.unicode import offsets_from, pack
 
 FILE = "links"  # links.parquet, or links-00000-of-00002.parquet ...
+
 
 @dataclass(frozen=True)
 class LocatedLinks:
@@ -119,7 +120,7 @@ def read_links(
     flat_ids, page_lengths = np.concatenate(ids), np.concatenate(lengths)
     repeated = n_links - len(flat_ids)
     notes = [f"{repeated:,} repeated links left out"] if repeated else []
-    pages_as_ids = _laid(flat_ids, page_lengths)
+    pages_as_ids = TokenizedTexts(flat_ids, offsets_from(page_lengths))
     items = list(known)
     if max_items is not None and max_items < len(items):
         items, pages_as_ids = _most_linked(items, pages_as_ids, max_items)
@@ -152,17 +153,11 @@ def _pieces(table: FileTable, page_column: str, column: str) -> Iterator[pa.Arra
         raise InputError(f"{table.where}: has no rows; put at least one in it")
 
 
-def _laid(ids: np.ndarray, lengths: np.ndarray) -> TokenizedTexts:
-    """Ids (total,) of n pages as texts, of which `lengths` (n,) says how many ids each has."""
-    offsets = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    return TokenizedTexts(ids, offsets)
-
-
 def _most_linked(items: list[str], pages: TokenizedTexts, n: int) -> tuple[list[str], TokenizedTexts]:
     """The n most linked items (ties by string), and the pages without the others."""
     table, rank = TypeTable.sorted(*pack(items), np.bincount(pages.ids, minlength=len(items)).astype(np.int64))
     ids = rank[pages.ids]
     kept = ids < n
     of_page = np.repeat(np.arange(len(pages)), np.diff(pages.offsets))
-    return table.strings(np.arange(n)), _laid(ids[kept], np.bincount(of_page[kept], minlength=len(pages)))
+    lengths = np.bincount(of_page[kept], minlength=len(pages))
+    return table.strings(np.arange(n)), TokenizedTexts(ids[kept], offsets_from(lengths))

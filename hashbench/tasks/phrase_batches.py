@@ -13,7 +13,7 @@ from typing import Unpack
 import numpy as np
 import torch
 
-from hashbench.data.batching import Collator, ranges, special_id
+from hashbench.data.batching import Collator, special_id
 from hashbench.data.loader import Make
 from hashbench.embeddings.base import Batch, Template
 from hashbench.objectives.entities import NO_LABEL, EntityObjective, corrupt
@@ -21,6 +21,7 @@ from hashbench.objectives.randomness import integers, uniforms
 from hashbench.tasks.blocks import PhrasesBlock
 from hashbench.tasks.item_batches import CASES_AT_ONCE, PADDING, ItemData, Settings, aligned, with_specials
 from hashbench.tasks.items import LinkSet
+from hashbench.text.unicode import ranges
 
 LEAST = 2  # items of a sequence: one hidden, one beside it
 SENTENCE_ENDS = (".", "!", "?")
@@ -137,9 +138,7 @@ class PhraseData(ItemData):
                 cuts = self._cuts(ids, rows, self.seed, epoch)
                 ids, follows = self._with_others(ids, cuts, rows, epoch)
             n_items = len(self.codes)
-            hidden, labels = corrupt(
-                ids, rows, seed=self.seed, epoch=epoch, n_items=n_items, objective=self.objective
-            )
+            hidden, labels = corrupt(ids, rows, seed=self.seed, epoch=epoch, n_items=n_items, objective=self.objective)
             return self._batch(collate, hidden, labels, cuts, row_ids=rows, follows=follows)
 
         return make

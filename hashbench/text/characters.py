@@ -8,17 +8,13 @@ import numpy as np
 
 from hashbench.text.base import Tokenizer
 from hashbench.text.types import TokenizedTexts, TypeTable, counted_table
-from hashbench.text.unicode import CODE_POINTS, well_formed
+from hashbench.text.unicode import CODE_POINTS, offsets_from, well_formed
 
 
 class CharacterTokenizer(Tokenizer):
     """Code points of the text as it is: nothing is lower-cased, normalised or left out."""
 
     kind = "characters"
-
-    def recipe(self) -> dict[str, object]:
-        """The kind: there is nothing to choose."""
-        return {"kind": self.kind}
 
     def tokenize(self, text: str) -> list[str]:
         """The characters of one text."""
@@ -44,8 +40,7 @@ class CharacterInterner:
             texts = [well_formed(text) for text in texts]
             joined = "".join(texts).encode("utf-32-le")
         ids = np.frombuffer(joined, dtype="<u4").astype(np.int32)  # (total,)
-        offsets = np.zeros(len(texts) + 1, dtype=np.int64)
-        np.cumsum(np.fromiter(map(len, texts), dtype=np.int64, count=len(texts)), out=offsets[1:])
+        offsets = offsets_from(np.fromiter(map(len, texts), dtype=np.int64, count=len(texts)))
         found = np.bincount(ids)
         self._counts[: len(found)] += found
         return TokenizedTexts(ids, offsets)

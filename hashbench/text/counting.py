@@ -10,7 +10,7 @@ from hashbench.text.compiled import in_threads, thread_count
 from hashbench.text.scan import PADDING, scan
 from hashbench.text.table import enter, rehash, translate
 from hashbench.text.types import TokenizedTexts, TypeTable
-from hashbench.text.unicode import fold_table, join, lower_utf8, utf8
+from hashbench.text.unicode import fold_table, in_chunks, join, lower_utf8, utf8
 
 CHUNK_CHARACTERS = 1 << 20  # of text a thread reads in one go
 FIRST_SLOTS = 1 << 12
@@ -100,15 +100,14 @@ class ScanInterner:
 
     def add(self, texts: Sequence[str]) -> TokenizedTexts:
         """Texts -> provisional ids: those of the common table, by discovery."""
-        chunks = _chunks(texts)
+        chunks = list(in_chunks(texts, CHUNK_CHARACTERS))
         chunk_ids: list[IdsAndEnds] = [(np.empty(0), np.empty(0))] * len(chunks)
         in_use = self._readers[: max(min(len(self._readers), len(chunks)), 1)]
 
         def read(r: int, _: int) -> None:
             # Fixed shares: ids do not depend on who is faster.
             for c in range(r, len(chunks), len(in_use)):
-                encoded = [self._encode(text) for text in texts[chunks[c][0] : chunks[c][1]]]
-                data, offsets = join(encoded, padding=PADDING)
+                data, offsets = join([self._encode(text) for text in chunks[c]], padding=PADDING)
                 chunk_ids[c] = in_use[r].types.read(data, offsets[1:], self._words_apart, self._fold)
 
         shares = [(r, r + 1) for r in range(len(in_use))]
@@ -133,16 +132,3 @@ class ScanInterner:
         for reader in self._readers:
             counts += np.bincount(reader.meaning, weights=reader.counts, minlength=common.n).astype(np.int64)
         return TypeTable.sorted(common.blob[: common.n_bytes], common.offsets[: common.n + 1], counts)
-
-
-def _chunks(texts: Sequence[str]) -> list[tuple[int, int]]:
-    """Texts cut into (first, last) of about a million characters."""
-    cuts, size = [0], 0
-    for i, text in enumerate(texts):
-        size += len(text)
-        if size >= CHUNK_CHARACTERS:
-            cuts.append(i + 1)
-            size = 0
-    if cuts[-1] < len(texts):
-        cuts.append(len(texts))
-    return list(zip(cuts[:-1], cuts[1:], strict=True))

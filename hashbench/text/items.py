@@ -12,10 +12,6 @@ class ItemTokenizer(Tokenizer):
 
     kind = "items"
 
-    def recipe(self) -> dict[str, object]:
-        """The kind: there is nothing to choose."""
-        return {"kind": self.kind}
-
     def tokenize(self, text: str) -> list[str]:
         """The text itself."""
         return [well_formed(text)] if text else []

@@ -19,7 +19,7 @@ from tokenizers import normalizers
 
 from hashbench.text.pieces import PieceTokenizer
 from hashbench.text.types import TypeTable
-from hashbench.text.unicode import offsets_from, pack, well_formed
+from hashbench.text.unicode import offsets_from, pack, ranges, well_formed
 
 JOINT = "_"  # between the words of a pair; no word holds one, since BERT splits at it
 # A word of unknown characters: special token <unk>, never hidden, never predicted.
@@ -103,8 +103,7 @@ class Phrases:
         covered = np.roll(taken, 1)  # the last word begins no pair
         lengths = np.where(taken, 1, np.diff(self.word_offsets)[ids] * ~covered)
         offsets = offsets_from(lengths)
-        sources = self.word_offsets[:-1][ids]
-        items = self.word_items[np.repeat(sources - offsets[:-1], lengths) + np.arange(offsets[-1])]
+        items = self.word_items[ranges(self.word_offsets[:-1][ids], lengths)]
         items[offsets[:-1][taken]] = self.pair_items[place[taken[:-1]]]
         return items, offsets
 
@@ -119,9 +118,7 @@ def frequent_words(words: TypeTable, counts: np.ndarray, pieces: PieceTokenizer,
     return _wordlike(words) & (counts >= max(1, least))
 
 
-def choose(
-    words: TypeTable, counts: np.ndarray, pairs: PairCounts, pieces: PieceTokenizer, wanted: int
-) -> Phrases:
+def choose(words: TypeTable, counts: np.ndarray, pairs: PairCounts, pieces: PieceTokenizer, wanted: int) -> Phrases:
     """The phrases: all pieces but reserved ones, then words that are no piece and pairs by count, ties by string.
 
     `counts` (n_words,) of the words in training, `wanted`: items in all. Where the pieces are that many already no word

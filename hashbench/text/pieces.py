@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from tokenizers import Tokenizer as LibraryTokenizer
@@ -23,17 +25,25 @@ class PieceTokenizer(Tokenizer):
     """A vocabulary of pieces and the way from a text to them. A type is a piece as the vocabulary spells it."""
 
     title: str  # the kind in messages
+    argument: str  # that names the vocabulary
     facts_file: str  # beside the tokenizer.json of a trained vocabulary
     special_tokens: frozenset[str]  # never pieces
 
-    def __init__(self) -> None:
+    def __init__(self, source: str) -> None:
+        """`source`: train, or the file or hub name that the subclass reads."""
         self.vocabulary_size: int | None = None  # asked for in training, specials included
+        self.trained = source == TRAIN  # whether the vocabulary comes, or will come, from the corpora
+        self._digest = ""  # of the content of a file
         self._tokenizer: LibraryTokenizer | None = None
 
-    @property
-    @abstractmethod
-    def trained(self) -> bool:
-        """Whether the vocabulary comes, or will come, from the corpora; False: from a file."""
+    def _take_file(self, content: str, tokenizer: LibraryTokenizer) -> None:
+        """The tokenizer of a file, known by its content."""
+        self._digest, self._tokenizer = hashlib.sha256(content.encode()).hexdigest(), tokenizer
+
+    def recipe(self) -> dict[str, object]:
+        """The content of the file, or the size of the training; never a path."""
+        made_by = {"train": self.vocabulary_size} if self.trained else {"sha256": self._digest}
+        return {"kind": self.kind, self.argument: made_by, **self.options()}
 
     @abstractmethod
     def train(self, texts: Iterable[str], vocabulary_size: int) -> None:
@@ -52,7 +62,7 @@ class PieceTokenizer(Tokenizer):
         """Write a trained tokenizer into a folder."""
         folder.mkdir(parents=True, exist_ok=True)
         (folder / self.facts_file).write_text(json.dumps({"vocabulary_size": self.vocabulary_size}))
-        self._ready().save(str(folder / FILE))
+        self.library_tokenizer().save(str(folder / FILE))
 
     def load(self, folder: Path) -> None:
         """Take what `save` wrote."""
@@ -64,38 +74,37 @@ class PieceTokenizer(Tokenizer):
     @property
     def pieces(self) -> list[str]:
         """The vocabulary in the order of its ids, without special tokens."""
-        vocabulary = self._ready().get_vocab(with_added_tokens=False)
+        vocabulary = self.library_tokenizer().get_vocab(with_added_tokens=False)
         return [piece for piece in sorted(vocabulary, key=vocabulary.__getitem__) if piece not in self.special_tokens]
 
     def piece_ids(self, texts: Sequence[str]) -> list[list[int]]:
         """Ids of the pieces of each text, in the file's own numbering (which counts its specials)."""
-        encodings = self._ready().encode_batch_fast([well_formed(text) for text in texts], add_special_tokens=False)
+        encodings = self.library_tokenizer().encode_batch_fast(
+            [well_formed(text) for text in texts], add_special_tokens=False
+        )
         return [encoding.ids for encoding in encodings]
 
     def tokenize(self, text: str) -> list[str]:
         """The pieces of one text."""
-        return self._ready().encode(well_formed(text), add_special_tokens=False).tokens
+        return self.library_tokenizer().encode(well_formed(text), add_special_tokens=False).tokens
 
     def interner(self) -> Interner:
         """A counter of pieces."""
         return PieceInterner(self)
 
     def library_tokenizer(self) -> LibraryTokenizer:
-        """The object of the `tokenizers` library behind it."""
-        return self._ready()
+        """The object of the `tokenizers` library behind it. Raises RuntimeError before `train` or `load`."""
+        if self._tokenizer is None:
+            raise RuntimeError(f"this {self.title} tokenizer is not trained yet: call train or load first")
+        return self._tokenizer
 
     def spellings(self) -> list[str]:
         """The string of every id, specials included; ids without a piece are empty."""
-        vocabulary = self._ready().get_vocab(with_added_tokens=False)
+        vocabulary = self.library_tokenizer().get_vocab(with_added_tokens=False)
         strings = [""] * (max(vocabulary.values()) + 1)
         for piece, i in vocabulary.items():
             strings[i] = piece
         return strings
-
-    def _ready(self) -> LibraryTokenizer:
-        if self._tokenizer is None:
-            raise RuntimeError(f"this {self.title} tokenizer is not trained yet: call train or load first")
-        return self._tokenizer
 
 
 class PieceInterner:
@@ -115,6 +124,32 @@ class PieceInterner:
     def finish(self) -> tuple[TypeTable, np.ndarray]:
         """-> (table of the pieces that occur, remap (n,) int32 with -1 for the others)."""
         return counted_table(self._counts, self._spellings.__getitem__)
+
+
+def read_file(path: Path, name: str, file: str, where: str) -> str:
+    """The text of `path`, or where nothing is there, of a file of the hub's model `name`.
+
+    Raises:
+        InputError: neither is there, or it cannot be read.
+    """
+    if not path.exists():
+        path = from_hub(name, file, where)
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{where} {name}: cannot be read ({error}); give a {file}") from None
+
+
+def read_model(text: str, kind: str, where: str, *, remedy: str, wanted: str) -> dict[str, Any]:
+    """The content of a tokenizer.json with a model of this kind. Raises InputError, with what to give, for another."""
+    try:
+        content: dict[str, Any] = json.loads(text)
+        found, _ = content["model"]["type"], content["model"]["vocab"]
+    except (ValueError, KeyError, TypeError):
+        raise InputError(f"{where}: no {FILE} of the tokenizers library; {remedy}") from None
+    if found != kind:
+        raise InputError(f"{where}: holds a {found} model; give {wanted}")
+    return content
 
 
 def from_hub(name: str, file: str, where: str) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from hashbench.errors import InputError
-from hashbench.text.pieces import FILE, TRAIN, PieceTokenizer, from_hub
+from hashbench.text.pieces import FILE, TRAIN, PieceTokenizer, read_file, read_model
 from hashbench.text.unicode import well_formed
 
 SPECIALS = frozenset(("<s>", "<pad>", "</s>", "<unk>", "<mask>"))  # RoBERTa's: never pieces
@@ -22,6 +21,7 @@ class SubwordTokenizer(PieceTokenizer):
 
     kind = "bpe"
     title = "BPE"
+    argument = "bpe"
     facts_file = "bpe.json"
     special_tokens = SPECIALS
 
@@ -33,23 +33,10 @@ class SubwordTokenizer(PieceTokenizer):
         """
         if not isinstance(bpe, str) or not bpe:
             raise InputError(f"tokenizer bpe: {bpe!r} is no name; give train, a tokenizer.json or a hub name")
-        super().__init__()
-        self.bpe = bpe
-        self._digest: str | None = None  # of the file's content
+        super().__init__(bpe)
         if bpe != TRAIN:
             text = read_bpe(bpe)
-            self._digest = hashlib.sha256(text.encode()).hexdigest()
-            self._tokenizer = without_specials(text, where=bpe)
-
-    @property
-    def trained(self) -> bool:
-        """Whether the pieces are learned from the corpora."""
-        return self.bpe == TRAIN
-
-    def recipe(self) -> dict[str, object]:
-        """The content of the file, or the size of the training; never a path."""
-        made_by = {"train": self.vocabulary_size} if self._digest is None else {"sha256": self._digest}
-        return {"kind": self.kind, "bpe": made_by}
+            self._take_file(text, without_specials(text, where=bpe))
 
     def train(self, texts: Iterable[str], vocabulary_size: int) -> None:
         """Learn `vocabulary_size` - 5 pieces (five rows are for special tokens), or fewer where texts give no more."""
@@ -74,12 +61,7 @@ def read_bpe(name: str) -> str:
         path = path / FILE
     elif path.is_dir():
         return _from_vocabulary_and_merges(path)
-    elif not path.exists():
-        path = from_hub(name, FILE, "bpe")
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"bpe {name}: cannot be read ({error}); give a tokenizer.json") from None
+    return read_file(path, name, FILE, "bpe")
 
 
 def _from_vocabulary_and_merges(folder: Path) -> str:
@@ -94,12 +76,6 @@ def _from_vocabulary_and_merges(folder: Path) -> str:
 
 def without_specials(text: str, where: str) -> Tokenizer:
     """The BPE of a tokenizer.json, stripped of all that makes special tokens out of a text or adds some to it."""
-    try:
-        content = json.loads(text)
-        kind = content["model"]["type"]
-    except (ValueError, KeyError, TypeError):
-        raise InputError(f"bpe {where}: no {FILE} of the tokenizers library; give one") from None
-    if kind != "BPE":
-        raise InputError(f"bpe {where}: holds a {kind} model; give a BPE")
+    content = read_model(text, "BPE", f"bpe {where}", remedy="give one", wanted="a BPE")
     content |= {"added_tokens": [], "post_processor": None, "truncation": None, "padding": None}
     return Tokenizer.from_str(json.dumps(content))

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Protocol
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from hashbench.atomic import atomic_write
 from hashbench.errors import InputError
-from hashbench.text.unicode import offsets_from, pack
+from hashbench.text.unicode import offsets_from, pack, split
 
 FORMAT = 1  # of the files that TypeTable.save writes
 ARRAYS = {"blob": np.uint8, "offsets": np.int64, "counts": np.int64}
@@ -46,11 +48,17 @@ class TypeTable:
     @classmethod
     def sorted(cls, blob: np.ndarray, offsets: np.ndarray, counts: np.ndarray) -> tuple[TypeTable, np.ndarray]:
         """Distinct strings in any order -> (table, rank int32 (n,): old place -> id)."""
-        order = canonical_order(blob, offsets, counts)
+        # UTF-8 sorts by bytes as its text does by code points.
+        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(blob)]
+        strings = pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(counts), buffers)
+        keys = [("count", "descending"), ("string", "ascending")]
+        order = pc.sort_indices(pa.table({"count": counts, "string": strings}), sort_keys=keys)
+        _, new_offsets, new_blob = strings.take(order).buffers()
+        order = order.to_numpy()
         rank = np.empty(len(order), dtype=np.int32)
         rank[order] = np.arange(len(order), dtype=np.int32)
-        new_blob, new_offsets = take_strings(blob, offsets, order)
-        return cls(new_blob, new_offsets, counts[order]), rank
+        table = cls(np.frombuffer(new_blob, np.uint8), np.frombuffer(new_offsets, np.int64), counts[order])
+        return table, rank
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -63,8 +71,7 @@ class TypeTable:
         """The strings of these types (n,), or of all."""
         if ids is not None:
             return [self.string(i) for i in ids]
-        data, ends = self.blob.tobytes(), self.offsets.tolist()
-        return [data[a:b].decode() for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        return [string.decode() for string in split(self.blob, self.offsets)]
 
     @property
     def fingerprint(self) -> str:
@@ -179,46 +186,3 @@ def lay_end_to_end(per_text: Sequence[Sequence[int]]) -> TokenizedTexts:
     offsets = offsets_from([len(ids) for ids in per_text])
     flat: Iterable[int] = (i for ids in per_text for i in ids)
     return TokenizedTexts(np.fromiter(flat, dtype=np.int32, count=int(offsets[-1])), offsets)
-
-
-def take_strings(blob: np.ndarray, offsets: np.ndarray, order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The strings `order` (m,) of a packed list, as a packed list."""
-    lengths = np.diff(offsets)[order]
-    new_offsets = offsets_from(lengths)
-    places = np.repeat(offsets[:-1][order] - new_offsets[:-1], lengths)  # (bytes,)
-    places += np.arange(len(places))
-    return blob[places], new_offsets
-
-
-def canonical_order(blob: np.ndarray, offsets: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Order (n,) by (count descending, string). UTF-8 sorts by bytes as its text does by code points.
-
-    Eight bytes of each string at a time as one big-endian number; only what is still equal goes to the next round.
-    """
-    order = np.argsort(-counts.astype(np.int64), kind="stable")
-    places = np.arange(len(order))  # of `order`, where neighbours are still undecided
-    group = np.cumsum(np.diff(counts[order], prepend=0) != 0)  # (n,), neighbours of one group are equal so far
-    done = 0
-    while len(places):
-        members = order[places]
-        rest = np.clip(offsets[members + 1] - offsets[members] - done, 0, 8)
-        keys = _eight_bytes(blob, offsets[members] + done, rest)
-        # among equal keys the shorter string is the prefix of the longer one and comes first ("a" before "a\0")
-        by = np.lexsort((rest, keys, group))
-        order[places] = members[by]
-        keys, rest = keys[by], rest[by]
-        same = (group[1:] == group[:-1]) & (keys[1:] == keys[:-1]) & (rest[1:] == 8) & (rest[:-1] == 8)
-        tied = np.append(same, False) | np.append(False, same)
-        group = np.cumsum(np.append(True, ~same))[tied]
-        places = places[tied]
-        done += 8
-    return order
-
-
-def _eight_bytes(blob: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """The first eight bytes of each string as a big-endian uint64 (n,), filled up with zeros."""
-    keys = np.zeros(len(starts), dtype=np.uint64)
-    for j in range(8):
-        inside = lengths > j
-        keys[inside] |= blob[starts[inside] + j].astype(np.uint64) << np.uint64(56 - 8 * j)
-    return keys

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -68,6 +68,41 @@ def offsets_from(lengths: np.ndarray | Sequence[int]) -> np.ndarray:
     offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths, out=offsets[1:])
     return offsets
+
+
+def split(blob: np.ndarray, offsets: np.ndarray) -> list[bytes]:
+    """Bytes laid end to end and their offsets (n + 1,) -> a list of n byte strings."""
+    first = int(offsets[0])
+    data, ends = blob[first : int(offsets[-1])].tobytes(), (offsets - first).tolist()
+    return [data[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
+
+
+def ranges(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """The numbers start, ..., start + length - 1 of each pair, laid end to end: (n,) and (n,) -> (total,).
+
+    >>> ranges(np.array([5, 1]), np.array([2, 3])).tolist()
+    [5, 6, 1, 2, 3]
+    """
+    before = np.cumsum(lengths) - lengths
+    return np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))
+
+
+def in_chunks(texts: Iterable[str], characters: int) -> Iterator[list[str]]:
+    """Texts in lists of about so many characters.
+
+    >>> list(in_chunks(["ab", "cd", "e"], 4))
+    [['ab', 'cd'], ['e']]
+    """
+    chunk: list[str] = []
+    size = 0
+    for text in texts:
+        chunk.append(text)
+        size += len(text) + 1  # so that empty texts come to an end too
+        if size >= characters:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
 
 
 @lru_cache(maxsize=4)

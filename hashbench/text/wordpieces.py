@@ -6,8 +6,6 @@ with "##" before them. A word that cannot be cut is one [UNK].
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -16,8 +14,8 @@ import numpy as np
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 
 from hashbench.errors import InputError
-from hashbench.text.pieces import FILE, TRAIN, PieceTokenizer, from_hub
-from hashbench.text.unicode import well_formed
+from hashbench.text.pieces import FILE, TRAIN, PieceTokenizer, read_file, read_model
+from hashbench.text.unicode import in_chunks, well_formed
 
 # BERT's: never pieces, but for [UNK].
 SPECIALS = frozenset(("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"))
@@ -36,6 +34,7 @@ class WordPieceTokenizer(PieceTokenizer):
 
     kind = "wordpieces"
     title = "word-piece vocabulary"
+    argument = "vocab"
     facts_file = "wordpieces.json"
     special_tokens = SPECIALS
 
@@ -48,24 +47,12 @@ class WordPieceTokenizer(PieceTokenizer):
         if not isinstance(vocab, str) or not vocab or not isinstance(lowercase, bool):
             given = f"vocab {vocab!r}, lowercase {lowercase!r}"
             raise InputError(f"tokenizer wordpieces: {given}; give train, a {LIST} or a hub name, and true or false")
-        super().__init__()
-        self.vocab, self.lowercase = vocab, lowercase
-        self._digest: str | None = None  # of the vocabulary
+        super().__init__(vocab)
+        self.lowercase = lowercase
         if vocab != TRAIN:
             pieces = read_vocabulary(vocab)
-            self._digest = hashlib.sha256("\n".join(pieces).encode()).hexdigest()
-            self._tokenizer = word_piece_tokenizer(pieces, lowercase)
+            self._take_file("\n".join(pieces), word_piece_tokenizer(pieces, lowercase))
             self.vocabulary_size = len(pieces)
-
-    @property
-    def trained(self) -> bool:
-        """Whether the pieces are learned from the corpora."""
-        return self.vocab == TRAIN
-
-    def recipe(self) -> dict[str, object]:
-        """The content of the file, or the size of the training; never a path."""
-        made_by = {"train": self.vocabulary_size} if self._digest is None else {"sha256": self._digest}
-        return {"kind": self.kind, "vocab": made_by, **self.options()}
 
     def options(self) -> dict[str, object]:
         """Whether the text is lower-cased."""
@@ -111,8 +98,8 @@ def word_piece_tokenizer(pieces: list[str], lowercase: bool) -> Tokenizer:
 def frequent_characters(tokenizer: Tokenizer, texts: Iterable[str]) -> list[str]:
     """The most frequent characters of normalised texts, sorted; equally frequent ones in the order of code points."""
     counts: Counter[int] = Counter()
-    for block in _blocks(texts):
-        normal = tokenizer.normalizer.normalize_str(block)
+    for block in in_chunks(map(well_formed, texts), BLOCK_CHARACTERS):
+        normal = tokenizer.normalizer.normalize_str("\n".join(block))
         points, found = np.unique(np.frombuffer(normal.encode("utf-32-le"), dtype="<u4"), return_counts=True)
         counts.update(dict(zip(points.tolist(), found.tolist(), strict=True)))
     ranked = sorted(counts, key=lambda point: (-counts[point], point))
@@ -137,13 +124,13 @@ def read_vocabulary(name: str) -> list[str]:
         if not there:
             raise InputError(f"vocab {name}: neither {LIST} nor {FILE} is in it; name another folder")
         path = there[0]
-    elif not path.exists():
-        path = from_hub(name, LIST, "vocab")
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"vocab {name}: cannot be read ({error}); give a {LIST}") from None
-    pieces = _from_json(text, name) if path.suffix == ".json" else [line.rstrip("\r") for line in text.split("\n")]
+    text = read_file(path, name, LIST, "vocab")
+    if path.suffix == ".json":
+        content = read_model(text, "WordPiece", f"vocab {name}", remedy=f"give one, or a {LIST}", wanted="word pieces")
+        vocabulary = content["model"]["vocab"]
+        pieces = sorted(vocabulary, key=vocabulary.__getitem__)
+    else:
+        pieces = [line.rstrip("\r") for line in text.split("\n")]
     while pieces and not pieces[-1]:
         pieces.pop()
     if UNKNOWN not in pieces:
@@ -152,27 +139,3 @@ def read_vocabulary(name: str) -> list[str]:
         double = next(piece for piece, n in Counter(pieces).items() if n > 1)
         raise InputError(f"vocab {name}: the piece {double!r} stands twice; leave one out")
     return pieces
-
-
-def _from_json(text: str, name: str) -> list[str]:
-    try:
-        model = json.loads(text)["model"]
-        kind, vocabulary = model["type"], model["vocab"]
-    except (ValueError, KeyError, TypeError):
-        raise InputError(f"vocab {name}: no {FILE} of the tokenizers library; give one, or a {LIST}") from None
-    if kind != "WordPiece":
-        raise InputError(f"vocab {name}: holds a {kind} model; give word pieces")
-    return sorted(vocabulary, key=vocabulary.__getitem__)
-
-
-def _blocks(texts: Iterable[str]) -> Iterator[str]:
-    """Texts joined to blocks of about BLOCK_CHARACTERS."""
-    block: list[str] = []
-    size = 0
-    for text in texts:
-        block.append(well_formed(text))
-        size += len(text) + 1
-        if size >= BLOCK_CHARACTERS:
-            yield "\n".join(block)
-            block, size = [], 0
-    yield "\n".join(block)
