@@ -19,7 +19,7 @@ from hashbench.data.weights import RANDOM, locate_weights
 from hashbench.embeddings.base import Embedding, ModelSpec
 from hashbench.embeddings.registry import embedding_arguments
 from hashbench.experiment.models import ResolvedModel, needs_corpus
-from hashbench.experiment.schema import Experiment
+from hashbench.experiment.schema import Experiment, Tuning
 from hashbench.tasks.base import LocatedTask
 from hashbench.text.pieces import PieceTokenizer
 from hashbench.text.tokenizers import make_tokenizer
@@ -35,12 +35,19 @@ class ResolvedExperiment:
     tasks: tuple[LocatedTask, ...]
     corpora: Mapping[str, CorpusSource]  # by name
     sources: tuple[str, ...]  # "hub", "builtin" or folders, in order
+    # How values were chosen, as far as the file says: by label, by name.
+    tuned: Mapping[str, Mapping[str, Tuning]] = field(default_factory=dict)
     # Blocks that were made before: a BPE file is read for one.
     _blocks: dict[str, dict[str, Any]] = field(default_factory=dict, repr=False)
 
     def model(self, label: str) -> ResolvedModel:
         """The model of a label; any other than those of the models is the baseline's."""
         return self.models.get(label, self.baseline)
+
+    def tuning_of(self, label: str) -> dict[str, dict[str, Any]]:
+        """How values of a model were chosen, as far as the file says, by name: tried, on, by."""
+        declared = self.tuned.get(label, {})
+        return {name: tuning.model_dump(mode="json") for name, tuning in declared.items()}
 
     def model_block(self, model: ResolvedModel) -> dict[str, Any]:
         """What a model is: its tokenizer and coder by their recipes, published weights by their content.

@@ -31,6 +31,7 @@ def _all_different(rates: tuple[float, ...]) -> tuple[float, ...]:
     return rates
 
 
+TriedValue = bool | int | float | str | tuple[float, ...] | None
 Grid = Annotated[tuple[Rate, ...], Field(min_length=1), AfterValidator(_all_different)]
 
 
@@ -198,6 +199,18 @@ class Tracking(Strict):
     project: str = Field(default="hashbench", description="of Weights & Biases")
 
 
+class Tuning(Strict):
+    """How a recipe value was chosen. Tables, the page and model cards print it; it is no part of a run's identity."""
+
+    tried: tuple[TriedValue, ...] = Field(
+        min_length=1, description="the values that were tried, the one that is used among them"
+    )
+    on: Literal["validation", "held-out tenth of train", "test", "dev that is reported"] = Field(
+        description="the rows whose scores decided; of the last two tables warn"
+    )
+    by: str = Field(default="", description="what was compared there: model, task, metric, seeds")
+
+
 class ModelEntry(Strict):
     """One entry of `models`: a name, a variation of a model, or an embedding of the user's own."""
 
@@ -233,6 +246,7 @@ class ModelEntry(Strict):
     )
     pretrain: dict[str, Any] | None = Field(default=None, description="differences from the experiment's pretrain")
     finetune: dict[str, Any] | None = Field(default=None, description="differences from the experiment's finetune")
+    tuned: dict[str, Tuning] = Field(default={}, description="how values of this model were chosen, as for all models")
 
     @model_validator(mode="after")
     def _one_origin(self) -> ModelEntry:
@@ -318,6 +332,14 @@ class Experiment(Strict):
     )
     pretrain: Pretrain = Field(default=Pretrain(), description="for all models; an entry of models may differ")
     finetune: Finetune = Field(default=Finetune(), description="for all models; an entry of models may differ")
+    tuned: dict[str, Tuning] = Field(
+        default={},
+        description=(
+            "how values were chosen, by name: {finetune.learning_rate: {tried: [1e-4, 3e-4], on: validation}}; "
+            "names begin with pretrain, finetune, finetune.per_task.TASK, coder, embedding or encoder; what is not "
+            "listed is printed as not declared"
+        ),
+    )
     entities: EntitiesBlock = Field(default=EntitiesBlock(), description="of page-link sets")
     phrases: PhrasesBlock = Field(default=PhrasesBlock(), description="of the task phrases: masked items of corpora")
     efficiency: bool | Efficiency = Field(

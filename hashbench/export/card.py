@@ -9,6 +9,7 @@ from typing import Any
 from hashbench.embeddings.base import ModelSpec
 from hashbench.export.config import Config
 from hashbench.export.writing import Sizes
+from hashbench.tables.tuning import NOT_DECLARED, card_lines
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,8 @@ class CardFacts:
     pretrain: Mapping[str, Any] | None  # the spec of its pre-training, None where there was none
     scores: Sequence[Mapping[str, Any]]  # metric, split, value of the exported checkpoint
     notes: Mapping[str, str]  # of its attempt: origin of the data and what must be said of them
+    # How recipe values were chosen, as far as the experiment declares it: by name tried, on, by.
+    tuned: Mapping[str, Mapping[str, Any]]
     origin: str  # experiment and database
 
 
@@ -72,6 +75,8 @@ def _training(config: Config, facts: CardFacts) -> list[str]:
             f"- fine-tuned on {config.task}: {recipe['epochs']} epochs, batches of {recipe['batch_size']}, "
             f"learning rate {rates}, seed {facts.spec['seed']}; the weights of the best evaluation"
         )
+    chosen = card_lines(facts.tuned, config.task)
+    lines.append(f"- how values were chosen: {'; '.join([*chosen, f'all other values: {NOT_DECLARED}'])}")
     lines += [f"- {name}: {text}" for name, text in facts.notes.items() if name in ("origin", "data") and text]
     return lines
 

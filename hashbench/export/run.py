@@ -11,8 +11,10 @@ from hashbench.data.fingerprints import usable_cache_folder
 from hashbench.data.sources import open_sources
 from hashbench.efficiency.parameters import count
 from hashbench.errors import InputError
+from hashbench.experiment.load import Loaded
 from hashbench.experiment.models import ResolvedModel, model_of
 from hashbench.experiment.tasks import task_of
+from hashbench.experiment.tuning import tuning_of
 from hashbench.export.card import CardFacts, model_card
 from hashbench.export.config import Config, spec_values
 from hashbench.export.encoding import Reader, experiment_of, fitted_reader
@@ -47,7 +49,7 @@ def export_run(db: str, prefix: str, folder: Path, data: Sequence[str] | None) -
     config = _config(run_id, size, model, reader, task)
     trained = TrainedModel(config, reader.model.spec, reader.tokenizer, reader.coder, weights[0], weights[1])
     sizes = _sizes(trained, model, write(trained, folder))
-    write_card(folder, model_card(config, model.spec, _facts(store, run_id, loaded.experiment.name), sizes))
+    write_card(folder, model_card(config, model.spec, _facts(store, run_id, loaded, model), sizes))
     return sizes
 
 
@@ -86,7 +88,7 @@ def _sizes(trained: TrainedModel, model: ResolvedModel, weight_bytes: int) -> Si
     return Sizes(in_paper, deployed, weight_bytes)
 
 
-def _facts(store: Store, run_id: str, experiment: str) -> CardFacts:
+def _facts(store: Store, run_id: str, loaded: Loaded, model: ResolvedModel) -> CardFacts:
     """What the card says of the run."""
     spec = run_spec(store, run_id)
     source = spec["pretrain"] if spec["kind"] == FINETUNING.name else run_id
@@ -96,5 +98,6 @@ def _facts(store: Store, run_id: str, experiment: str) -> CardFacts:
         pretrain=None if source is None else run_spec(store, source),
         scores=[dict(row) for row in store.query(queries.BEST_SCORES_OF_RUN, id=run_id)],
         notes=notes,
-        origin=f"experiment {experiment}",
+        tuned={name: tuning.model_dump(mode="json") for name, tuning in tuning_of(loaded, model).items()},
+        origin=f"experiment {loaded.experiment.name}",
     )

@@ -19,6 +19,7 @@ from hashbench.runs.artifacts import ArtifactFolder
 from hashbench.runs.materials import Materials
 from hashbench.runs.timing import training_seconds
 from hashbench.store.result import Result
+from hashbench.tables.tuning import card_lines
 from hashbench.tasks.base import LocatedTask
 from hashbench.training.machine import Machine
 
@@ -53,6 +54,11 @@ class Workplace:
         """The model of a run, under the recipe of its task where it has one."""
         model = self.resolved.model(run.model)
         return model if run.task is None else model.for_task(run.task)
+
+    def tuning(self, run: Run) -> dict[str, str]:
+        """A note on how the values of a run's recipe were chosen, as far as the experiment's file says."""
+        lines = card_lines(self.resolved.tuning_of(run.model), run.task)
+        return {"tuned": "; ".join(lines)} if lines else {}
 
     def is_needed(self, run: Run) -> bool:
         """Whether another run of the experiment waits for this one."""

@@ -24,6 +24,7 @@ from hashbench.experiment.load import KeyPath, Loaded
 from hashbench.experiment.models import ResolvedModel, needs_corpus, resolve_baseline, resolve_models
 from hashbench.experiment.resolved import ResolvedExperiment
 from hashbench.experiment.tasks import find_tasks
+from hashbench.experiment.tuning import declared
 from hashbench.runs.base import Run
 from hashbench.runs.registry import kinds
 from hashbench.tasks.base import LocatedTask, Task
@@ -52,6 +53,7 @@ def plan(loaded: Loaded, *, data: Sequence[str] | None = None) -> Plan:
     models = resolve_models(loaded)
     baseline = resolve_baseline(loaded, models)
     tasks = _checked(loaded, models, baseline)
+    tuned = declared(loaded, models)
     names = loaded.sources(data)
     measured = [*models.values(), *([baseline] if loaded.experiment.efficiency else [])]
     for model in measured:
@@ -62,7 +64,7 @@ def plan(loaded: Loaded, *, data: Sequence[str] | None = None) -> Plan:
     corpora = _locate_corpora(loaded, measured, sources)
     if loaded.experiment.robustness_block and corpora:
         corpora |= _locate_words(loaded, sources)
-    resolved = ResolvedExperiment(loaded.experiment, models, baseline, located_tasks, corpora, names)
+    resolved = ResolvedExperiment(loaded.experiment, models, baseline, located_tasks, corpora, names, tuned)
     runs = tuple(run for kind in kinds().values() for run in kind.planned(resolved))
     places = {label: loaded.where(*model.place, "coder") for label, model in models.items()}
     return Plan(resolved, runs, places)

@@ -33,6 +33,7 @@ from hashbench.sweep.executors.registry import EXECUTORS
 from hashbench.sweep.plan import Plan, check_items, plan
 from hashbench.sweep.processes import is_dead
 from hashbench.sweep.progress import SweepProgress, duration_text
+from hashbench.tables.tuning import STORED
 from hashbench.text.compiled import usable_cores
 
 DONE, SOME_FAILED, INTERRUPTED, TERMINATED = 0, 1, 130, 143
@@ -88,7 +89,7 @@ def sweep(
     experiment_id = add_experiment(
         store,
         loaded.experiment.name,
-        loaded.experiment.model_dump(mode="json") | ({"provenance": origins} if origins else {}),
+        stored_config(planned, origins),
         [row_of(run) for run in planned.runs],
         baseline=loaded.experiment.baseline,
         command=" ".join(sys.argv[1:]),
@@ -101,6 +102,14 @@ def sweep(
     assignment = assign(planned, db=db, experiment_id=experiment_id, n_workers=n_workers)
     work = Sweep(store, experiment_id, planned, assignment, n_workers, training_rows(origins))
     return carry_out(work, fail_fast=fail_fast)
+
+
+def stored_config(planned: Plan, origins: Mapping[str, Any]) -> dict[str, Any]:
+    """The experiment as the store keeps it: its keys, how values of each model were chosen, origins of the data."""
+    resolved = planned.resolved
+    tuned = {label: declared for label in resolved.models if (declared := resolved.tuning_of(label))}
+    config = resolved.experiment.model_dump(mode="json") | {STORED: tuned}
+    return config | ({"provenance": origins} if origins else {})
 
 
 def assign(planned: Plan, *, db: str, experiment_id: int, n_workers: int) -> Assignment:

@@ -15,10 +15,11 @@ from hashbench.tables.deviations import (
     corpora_of,
     encoder_deviation,
     finetuning_deviations,
-    plain,
     pretraining_deviations,
 )
 from hashbench.tables.table import SCORES, Table
+from hashbench.tables.tuning import tuned_on_reported, tuning_line
+from hashbench.tables.wording import plain
 
 # That move numbers
 PACKAGES = ("hashbench", "python", "torch", "lightning", "numpy", "scikit-learn")
@@ -31,6 +32,7 @@ def warnings(measured: Measured, paper: Paper, table: Table) -> list[str]:
     corpora = {name for run in measured.pretrainings() for name in corpora_of(run)}
     lines = data_warnings(task_origins(measured, paper), sorted(corpora), published=table.published)
     lines += scratch_warning(measured.runs)
+    lines += tuned_on_reported(measured) if {column.measure for column in table.columns} & SCORES else []
     if not table.published:
         return lines
     scale = encoder_deviation(measured, paper)
@@ -56,6 +58,7 @@ def provenance(measured: Measured, paper: Paper, table: Table) -> Lines:
         ("encoder", _distinct(run.encoder for run in measured.runs if not run.is_baseline)),
         ("pre-training", _pretraining(measured)),
         ("fine-tuning", _finetuning(measured) if scores else ""),
+        ("tuning", tuning_line(measured) if scores or facts else ""),
         ("checkpoint", _checkpoint(measured, table) if scores and not measured.hides_items() else ""),
         ("deviations", "" if measured.hides_items() else _deviations(measured, paper)),
         ("timing", _timing(measured) if facts else ""),
@@ -160,10 +163,10 @@ def _length(recipes: Sequence[dict[str, Any]]) -> str:
 
 
 def _rates(measured: Measured, recipes: Sequence[dict[str, Any]]) -> str:
-    """The learning rates, and whether they came from a grid."""
+    """The learning rates, and whether the sweep searched them in a grid; what else is known stands under tuning."""
     grids = [tuple(recipe["learning_rate"]) for recipe in recipes if isinstance(recipe["learning_rate"], list)]
     if not grids:
-        return f"learning rate {_distinct(recipe['learning_rate'] for recipe in recipes)} (set, not searched)"
+        return f"learning rate {_distinct(recipe['learning_rate'] for recipe in recipes)}"
     chosen = Counter(measured.chosen_rates())
     counts = ", ".join(f"{plain(rate)} in {n}" for rate, n in sorted(chosen.items()))
     grid = "; ".join(plain(list(grid)) for grid in dict.fromkeys(grids))

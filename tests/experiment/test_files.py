@@ -10,6 +10,7 @@ from hashbench.efficiency.parameters import count
 from hashbench.embeddings.registry import groups
 from hashbench.experiment.load import load_experiment
 from hashbench.experiment.models import resolve_models
+from hashbench.experiment.tuning import declared
 from hashbench.sweep.plan import plan
 from hashbench.tasks.named.glue import GROUPS
 
@@ -25,7 +26,7 @@ def test_the_four_are_there() -> None:
 def test_a_file_is_valid_and_known_to_editors(path: Path) -> None:
     loaded = load_experiment(path)
     assert loaded.experiment.name == path.stem
-    assert resolve_models(loaded)
+    assert set(declared(loaded, resolve_models(loaded))) == set(resolve_models(loaded))
     assert path.read_text().startswith("# yaml-language-server: $schema=schema.json\n")
 
 

@@ -14,7 +14,7 @@ from hashbench.cli.app import main
 from hashbench.errors import InputError
 from hashbench.export.config import read_config
 from hashbench.store.engine import open_store
-from hashbench.store.status import find_experiment, predictions, runs
+from hashbench.store.status import attempts, find_experiment, predictions, runs
 
 EXPERIMENT = """
 name: leaving
@@ -27,6 +27,7 @@ seeds: [0]
 floors: [majority]
 pretrain: {corpora: [builtin], steps: 2, batch_size: 4, sequence_length: 16, max_documents: 20, vocabulary_size: 400}
 finetune: {epochs: 1, batch_size: 64, max_length: 32, evaluations_per_epoch: 1}
+tuned: {finetune.epochs: {tried: [1, 2], on: validation}, pretrain.steps: {tried: [2], on: test, by: nobody}}
 threads: 1
 keep_weights: best
 """
@@ -126,6 +127,10 @@ def test_the_card_is_filled_from_the_store(here, tmp_path, capsys) -> None:
     assert card.startswith("# uno-eelbert on rte\n") and run_id in card
     assert "pre-trained by mlm on builtin: 2 steps of 4 sequences of 16 tokens" in card
     assert "fine-tuned on rte: 1 epochs, batches of 64, learning rate 0.0005, seed 0" in card
+    chosen = "finetune.epochs: tried 1, 2 on validation; pretrain.steps: tried 2 on test (nobody)"
+    assert f"how values were chosen: {chosen}; all other values: not declared" in card
+    store = open_store("results.db")
+    assert attempts(store, run_of("finetune", "uno-eelbert", "rte"))[-1].notes["tuned"] == chosen
     assert "not GLUE scores" in card  # what every table made from built-in data says
     score = sqlite3.connect("results.db").execute(
         "SELECT value FROM scores WHERE run_id = ? AND checkpoint = 'best' AND metric = 'accuracy'", (run_id,)

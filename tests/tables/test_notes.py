@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from hashbench.store.engine import Store
+from hashbench.tables.deviations import _lines
 from hashbench.tables.report import tables
 from hashbench.tables.request import ReportRequest
 from hashbench.tables.table import Table
@@ -46,7 +47,7 @@ def test_deviations_name_ours_and_the_papers(small_store: Store) -> None:
     deviations = _facts(tables(small_store, ReportRequest(table="1"))[0])["deviations"]
     assert "encoder tiny (paper: base)" in deviations
     assert "pre-training steps 1,000 (paper: 500,000)" in deviations
-    assert "fine-tuning learning_rate 0.0001, 0.0005 (paper: 3e-05)" in deviations
+    assert "fine-tuning learning_rate 0.0001, 0.0005 (paper: 3e-05; tuned on held-out tenth of train)" in deviations
 
 
 def test_the_own_table_names_the_metrics_of_own_tasks(small_store: Store) -> None:
@@ -105,13 +106,9 @@ def test_a_built_in_corpus_is_named(tmp_path: Path) -> None:
 
 
 def test_deviations_of_some_models_name_them(tmp_path: Path) -> None:
-    class Odd(World):
-        pass
-
-    from hashbench.tables.deviations import _line
-
-    ours = {"a": 1e-4, "b": 3e-4, "c": 1e-4}
-    assert _line("learning_rate", ours, dict.fromkeys(ours, 1e-4)) == ["learning_rate 0.0003 for b (paper: 0.0001)"]
+    stated: dict[tuple[str, str | None], float] = {("a", "rte"): 1e-4, ("b", "rte"): 3e-4, ("c", "rte"): 1e-4}
+    wanted = dict.fromkeys(stated, 1e-4)
+    assert _lines("learning_rate", stated, wanted) == ["learning_rate 0.0003 for b (paper: 0.0001)"]
 
 
 def test_what_the_runs_noted_counts_more_than_the_experiment_file(tmp_path: Path) -> None:
