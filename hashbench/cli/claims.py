@@ -38,10 +38,8 @@ def report_claims(
     """
     from hashbench.claims.table import claim_tables
     from hashbench.cli.output import print_tables
-    from hashbench.store.engine import open_store
+    from hashbench.store.engine import open_results
     from hashbench.tables.request import ReportRequest
 
-    request = ReportRequest(
-        named or experiment, paper, checkpoint=checkpoint, claims_file=file, parts=parts
-    )
-    print_tables(claim_tables(open_store(db, create=False, read_only=True), request), style, output)
+    request = ReportRequest(named or experiment, paper, checkpoint=checkpoint, claims_file=file, parts=parts)
+    print_tables(claim_tables(open_results(db), request), style, output)

@@ -35,10 +35,10 @@ def compare(
     """
     from hashbench.cli.output import note, print_rows
     from hashbench.results.comparison import compare as compare_sides
-    from hashbench.store.engine import open_store
+    from hashbench.store.engine import open_results
     from hashbench.tables.comparison import comparison_rows, remarks, sides
 
-    stores = [open_store(place, create=False, read_only=True) for place in _places(db or [], alone=second is None)]
+    stores = [open_results(place) for place in _places(db or [], alone=second is None)]
     comparison = compare_sides(stores, first, second or first, experiment=experiment, checkpoint=checkpoint)
     for_people = style in ("text", "md")
     columns, rows = comparison_rows(comparison, for_people=for_people)

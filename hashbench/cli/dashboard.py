@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from hashbench.cli.options import DEFAULT_DB, Database
+from hashbench.cli.options import DEFAULT_DB, Database, ExperimentName
 
 
 def dashboard(
-    experiment: Annotated[str | None, typer.Argument(help="Its name; the last one swept if not given.")] = None,
+    experiment: ExperimentName = None,
     db: Database = DEFAULT_DB,
     project: Annotated[
         str | None, typer.Option(help="Of Weights & Biases; the experiment's tracking.project if not given.")
@@ -30,9 +30,9 @@ def dashboard(
     """
     from hashbench.cli.output import note
     from hashbench.dashboard.main import dashboard as make_dashboard
-    from hashbench.store.engine import open_store
+    from hashbench.store.engine import open_results
 
-    store = open_store(db, create=False, read_only=True)
+    store = open_results(db)
     result = make_dashboard(
         store, experiment, project=project, entity=entity, offline=offline, output=output, note=note
     )

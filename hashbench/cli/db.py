@@ -48,12 +48,12 @@ def export(
     Example: hashbench db export --example results.db.example
     """
     from hashbench.errors import InputError
-    from hashbench.store.engine import open_store
+    from hashbench.store.engine import open_results
     from hashbench.store.export import export_example
 
     if not example:
         raise InputError("db export: add --example, the one form there is; a full copy is a copy of the file")
-    store = open_store(db, create=False, read_only=True)
+    store = open_results(db)
     export_example(store, file, tuple(experiments or ()), replace=replace)
     print(f"{db} -> {file}")
 

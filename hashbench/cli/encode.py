@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 import typer
 
 from hashbench.cli.options import DEFAULT_DB, Data, Database, TextOrJson
-from hashbench.cli.output import note
+from hashbench.cli.output import note, print_json
 from hashbench.errors import InputError
 
 
@@ -22,7 +21,7 @@ def encode(
         str | None, typer.Option("--run", help="Fit dictionaries as this run did, by its id's first digits.")
     ] = None,
     db: Database = DEFAULT_DB,
-    style: Annotated[TextOrJson, typer.Option("--format", help="How to print it.")] = "text",
+    style: TextOrJson = "text",
 ) -> None:
     """The codes of the tokens of a text.
 
@@ -40,7 +39,7 @@ def encode(
         raise InputError("encode: give --model NAME or --run ID; see hashbench models")
     encoded = encode_texts(reader, texts)
     if style == "json":
-        print(json.dumps(encoded, indent=2, ensure_ascii=False))
+        print_json(encoded)
         return
     for row in encoded:
         print("\t".join(str(part) for part in (row["token"], *row["codes"], row["bits"]) if part is not None))

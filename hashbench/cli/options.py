@@ -42,7 +42,7 @@ EvaluationOption = Annotated[
     Literal["best", "last"], typer.Option("--checkpoint", help="Scores of the best evaluation, or of the last.")
 ]
 
-TextOrJson = Literal["text", "json"]
+TextOrJson = Annotated[Literal["text", "json"], typer.Option("--format", help="How to print it.")]
 SizeOption = Literal["tiny", "mini", "small", "medium", "base"]  # of the encoder
 
 # How rows are printed

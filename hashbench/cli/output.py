@@ -10,6 +10,7 @@ from pathlib import Path
 from hashbench.atomic import atomic_write
 from hashbench.cli.options import Format
 from hashbench.errors import InputError
+from hashbench.rendering.formats.tidy import json_text
 from hashbench.rendering.registry import find_renderer, render
 from hashbench.rendering.rows import ListedRows, render_rows
 from hashbench.tables.table import Table
@@ -18,6 +19,11 @@ from hashbench.tables.table import Table
 def print_rows(columns: Sequence[str], rows: ListedRows, style: Format) -> None:
     """Prints rows with these columns."""
     print(render_rows(columns, rows, style), end="")
+
+
+def print_json(value: object) -> None:
+    """Prints a value as JSON."""
+    print(json_text(value), end="")
 
 
 def print_tables(tables: Sequence[Table], format: str, output: Path | None = None) -> None:

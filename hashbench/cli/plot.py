@@ -27,7 +27,7 @@ def plot(
     style: Annotated[Literal["png", "svg", "pdf"], typer.Option("--format", help="The kind of file.")] = "png",
     width: Annotated[
         Literal["single", "double"],
-        typer.Option("--width", help="A paper's column (3.03 inches), or its whole text (6.30).")
+        typer.Option("--width", help="A paper's column (3.03 inches), or its whole text (6.30)."),
     ] = "double",
 ) -> None:
     """Draw the figures of an experiment, in the size of a paper.
@@ -38,12 +38,10 @@ def plot(
     """
     from hashbench.cli.output import note
     from hashbench.plots.main import plot as draw_figures
-    from hashbench.store.engine import open_store
+    from hashbench.store.engine import open_results
 
-    store = open_store(db, create=False, read_only=True)
-    figures = draw_figures(
-        store, names or [], experiment=experiment, folder=folder, format=style, width=width
-    )
+    store = open_results(db)
+    figures = draw_figures(store, names or [], experiment=experiment, folder=folder, format=style, width=width)
     for name, reason in figures.left_out.items():
         note(f"not drawn: {name}: {reason}")
     for path in figures.files:

@@ -20,7 +20,7 @@ def predict(
         list[str] | None,
         typer.Argument(metavar="[TEXT]...", help="Texts; a pair is two with a tab between. Else lines of stdin."),
     ] = None,
-    style: Annotated[TextOrJson, typer.Option("--format", help="How to print it.")] = "text",
+    style: TextOrJson = "text",
 ) -> None:
     """Labels, or values of a regression, that an exported model gives to texts, one a line.
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from hashbench.cli.output import print_tables, write_output
-from hashbench.store.engine import open_store
+from hashbench.store.engine import open_results
 from hashbench.tables.report import tables
 from hashbench.tables.request import ReportRequest
 
 
 def print_report(db: str, request: ReportRequest, style: str, output: Path | None) -> None:
     """Prints tables in one of the formats, into a file too where one is named."""
-    print_tables(tables(open_store(db, create=False, read_only=True), request), style, output)
+    print_tables(tables(open_results(db), request), style, output)
 
 
 def print_page(db: str, request: ReportRequest, output: Path | None) -> None:
@@ -20,7 +20,7 @@ def print_page(db: str, request: ReportRequest, output: Path | None) -> None:
     from hashbench.plots.main import page_figures
     from hashbench.rendering.page.main import page
 
-    store = open_store(db, create=False, read_only=True)
+    store = open_results(db)
     text = page(store, request, page_figures(store, request))
     if output is None:
         print(text.rstrip("\n"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from hashbench.cli.output import print_json
 
 
 def schema() -> None:
@@ -12,8 +12,4 @@ def schema() -> None:
     """
     from hashbench.experiment.schema import Experiment
 
-    print(
-        json.dumps(
-            {"$schema": "https://json-schema.org/draft/2020-12/schema", **Experiment.model_json_schema()}, indent=2
-        )
-    )
+    print_json({"$schema": "https://json-schema.org/draft/2020-12/schema", **Experiment.model_json_schema()})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -12,8 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hashbench.cli.options import DEFAULT_DB, Database, TextOrJson
+from hashbench.cli.options import DEFAULT_DB, Database, ExperimentName, TextOrJson
+from hashbench.cli.output import print_json, print_rows
 from hashbench.errors import InputError
+from hashbench.rendering.formats.tidy import json_text
 
 if TYPE_CHECKING:
     from hashbench.store.engine import Store
@@ -25,7 +26,7 @@ COLUMNS = ("run", "kind", "model", "task", "seed", "state", "attempts", "seconds
 
 
 def status(
-    experiment: Annotated[str | None, typer.Argument(help="Its name; the last one swept if not given.")] = None,
+    experiment: ExperimentName = None,
     db: Database = DEFAULT_DB,
     run: Annotated[
         str | None, typer.Option("--run", help="One run by the first digits of its id: attempts, log.")
@@ -33,18 +34,18 @@ def status(
     watch: Annotated[
         bool, typer.Option("--watch", help="Print again every few seconds until nothing is left to do; text only.")
     ] = False,
-    style: Annotated[TextOrJson, typer.Option("--format", help="How to print it.")] = "text",
+    style: TextOrJson = "text",
 ) -> None:
     """How far a sweep is.
 
     Example: hashbench status --watch
     """
-    from hashbench.store.engine import open_store
+    from hashbench.store.engine import open_results
 
     as_json = style == "json"
     if watch and as_json:
         raise InputError("status: --watch prints text; leave out --watch or --format json")
-    store = open_store(db, create=False, read_only=True)
+    store = open_results(db)
     if run is not None:
         _print_run(store, run, as_json=as_json)
     elif watch:
@@ -55,13 +56,13 @@ def status(
 
 def _print_experiment(store: Store, name: str | None, *, as_json: bool) -> None:
     """Counts by state and one row a run, of the named experiment or the last one swept."""
-    from hashbench.cli.output import print_rows
     from hashbench.store.status import counts, find_experiment, runs
 
     experiment = find_experiment(store, name)
     by_state, rows = counts(store, experiment.id), runs(store, experiment.id)
     if as_json:
-        _print_json(experiment=experiment.name, counts=by_state, runs=[asdict(row) for row in rows])
+        table = [asdict(row) for row in rows]
+        print_json({"version": FORMAT_VERSION, "experiment": experiment.name, "counts": by_state, "runs": table})
         return
     print(headline(experiment.name, store.name, by_state))
     print_rows(COLUMNS, [_row(row) for row in rows], "text")
@@ -96,9 +97,10 @@ def _print_run(store: Store, prefix: str, *, as_json: bool) -> None:
     run_id = find_run(store, prefix)
     spec, tries = run_spec(store, run_id), attempts(store, run_id)
     if as_json:
-        _print_json(run=run_id, spec=spec, attempts=[asdict(attempt) for attempt in tries])
+        ended = [asdict(attempt) for attempt in tries]
+        print_json({"version": FORMAT_VERSION, "run": run_id, "spec": spec, "attempts": ended})
         return
-    print("\n".join([f"run {run_id}", json.dumps(spec, indent=2), *map(_attempt, tries)]))
+    print("\n".join([f"run {run_id}", json_text(spec).rstrip(), *map(_attempt, tries)]))
 
 
 def retries(config: Mapping[str, object]) -> int:
@@ -120,10 +122,6 @@ def headline(name: str, store: str, by_state: Mapping[str, int]) -> str:
     """
     others = [f"{n} {state}" for state, n in by_state.items() if n and state != "done"]
     return ", ".join([f"{name} ({store}): {by_state['done']} of {sum(by_state.values())} runs done", *others])
-
-
-def _print_json(**values: object) -> None:
-    print(json.dumps({"version": FORMAT_VERSION, **values}, indent=2))
 
 
 def _attempt(attempt: Attempt) -> str:

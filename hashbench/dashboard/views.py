@@ -17,6 +17,7 @@ import wandb_workspaces.reports.v2 as wr
 import wandb_workspaces.workspaces as ws
 
 from hashbench.dashboard.runs import EXPERIMENT, MODEL, Shown, tag, task_tag
+from hashbench.rendering.formats.tidy import json_text
 from hashbench.rendering.registry import render
 
 WIDTH, HEIGHT = 24, 9  # of the grid of a report, in its units
@@ -188,4 +189,4 @@ def as_json(view: ws.Workspace | wr.Report) -> str:
     def number(match: re.Match[str]) -> str:
         return f'{match[1]}"{numbers.setdefault(match[2], len(numbers))}"'
 
-    return json.dumps(json.loads(re.sub(r'("(?:__id__|id)": )"([a-z0-9]{8,13})"', number, text)), indent=1) + "\n"
+    return json_text(json.loads(re.sub(r'("(?:__id__|id)": )"([a-z0-9]{8,13})"', number, text)))

@@ -18,6 +18,7 @@ from typing import Any
 from hashbench.atomic import atomic_write
 from hashbench.dashboard.runs import ShownRun
 from hashbench.errors import InputError
+from hashbench.rendering.formats.tidy import json_text
 
 MANIFEST = "runs.json"
 LAYOUT = 1  # raised when the same ShownRun is written in another way
@@ -145,4 +146,4 @@ def _read(path: Path) -> dict[str, Written]:
 
 def _save(path: Path, runs: Mapping[str, Written]) -> None:
     with atomic_write(path / MANIFEST) as part:
-        part.write_text(json.dumps({key: asdict(run) for key, run in runs.items()}, indent=1) + "\n", encoding="utf-8")
+        part.write_text(json_text({key: asdict(run) for key, run in runs.items()}), encoding="utf-8")

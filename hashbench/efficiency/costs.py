@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from hashbench.coders.projection import ProjectionCoder
 from hashbench.coders.registry import make_coder
 from hashbench.embeddings.base import ModelSpec
-from hashbench.embeddings.registry import embedding_arguments, find_model, groups, models
+from hashbench.embeddings.registry import embedding_arguments, find_model, models, named_models
 from hashbench.encoders.registry import encoder_config
 from hashbench.errors import InputError
 
@@ -123,9 +123,8 @@ def cost_rows(names: Sequence[str], size: str, length: int) -> list[dict[str, st
 
     Raises InputError for an unknown model, one whose arithmetic is not this, or a length that groups do not divide.
     """
-    known = groups()
-    wanted = [each for name in names or LISTED for each in (known[name] if name in known else [name])]
-    shapes = {BASELINE: PAPER_BERT, **{name: shape_of(find_model(name), size) for name in wanted}}
+    shapes = {BASELINE: PAPER_BERT}
+    shapes |= {name: shape_of(find_model(name), size) for name in named_models(names or LISTED)}
     baseline = multiply_adds(PAPER_BERT, length).total
     rows = []
     for name, shape in shapes.items():

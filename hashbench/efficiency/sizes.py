@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hashbench.efficiency.parameters import count, frame_of
 from hashbench.embeddings.base import Counts, ModelSpec
-from hashbench.embeddings.registry import find_model, groups, models
+from hashbench.embeddings.registry import find_model, models, named_models
 from hashbench.experiment.models import needs_corpus
 from hashbench.objectives.registry import objective_of
 from hashbench.papers.paper import Paper, load_paper, papers
@@ -77,9 +77,7 @@ def parameter_rows(
     Raises InputError for an unknown paper or model.
     """
     chosen = load_paper(paper) if paper is not None else None
-    known = groups()
-    wanted = [each for name in names for each in (known[name] if name in known else [name])]
-    wanted = wanted or (models_of(chosen) if chosen else list(models()))
+    wanted = named_models(names) or (models_of(chosen) if chosen else list(models()))
     rows = []
     for spec in map(find_model, dict.fromkeys(wanted)):
         own_paper = chosen.name if chosen else spec.origin.paper

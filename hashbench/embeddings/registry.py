@@ -10,7 +10,7 @@ import importlib
 import importlib.util
 import inspect
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 
@@ -63,6 +63,12 @@ def groups() -> dict[str, list[str]]:
         for group in spec.groups:
             members.setdefault(group, []).append(spec.name)
     return members
+
+
+def named_models(names: Iterable[str]) -> list[str]:
+    """The models of these names, in place of a group its models; names that are neither stay."""
+    known = groups()
+    return [model for name in names for model in known.get(name, [name])]
 
 
 def build_embedding(spec: ModelSpec, dim: int, *, vocabulary_rows: int | None = None) -> Embedding:

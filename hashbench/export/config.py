@@ -24,6 +24,7 @@ from hashbench.embeddings.registry import embedding_arguments, load_own
 from hashbench.encoders.registry import encoder_config
 from hashbench.errors import InputError
 from hashbench.listing import OWN_MODULE
+from hashbench.rendering.formats.tidy import json_text
 
 FORMAT = 1  # of the folder
 CONFIG, WEIGHTS, TOKENIZER, STATE, CARD, OWN = (
@@ -48,7 +49,7 @@ class Config:
 
     def write(self, folder: Path) -> None:
         """Writes config.json."""
-        (folder / CONFIG).write_text(json.dumps(asdict(self), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        (folder / CONFIG).write_text(json_text(asdict(self)), encoding="utf-8")
 
 
 def read_config(folder: Path) -> Config:

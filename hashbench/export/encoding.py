@@ -21,7 +21,7 @@ from hashbench.experiment.load import Loaded
 from hashbench.experiment.models import ResolvedModel, model_of, needs_corpus
 from hashbench.experiment.schema import Experiment, Pretrain
 from hashbench.objectives.registry import reads_items
-from hashbench.store.engine import Store, open_store
+from hashbench.store.engine import Store, open_results
 from hashbench.store.status import experiments, find_run, run_spec, runs
 from hashbench.tasks.locate import available
 from hashbench.text.tokenizers import Tokenizer, make_tokenizer
@@ -72,7 +72,7 @@ def reader_of_model(name: str, data: Sequence[str] | None, note: Callable[[str],
 
 def reader_of_run(db: str, prefix: str, label: str | None, data: Sequence[str] | None) -> Reader:
     """The reader that a run of the store used: its corpora, from `data` or from where the sweep had them."""
-    store = open_store(db, create=False, read_only=True)
+    store = open_results(db)
     run_id = find_run(store, prefix)
     spec = run_spec(store, run_id)
     if "model" not in spec:

@@ -22,7 +22,7 @@ from hashbench.results import queries
 from hashbench.runs.artifacts import ArtifactFolder, ModelFiles
 from hashbench.runs.items import KIND as ITEM_TRAINING
 from hashbench.runs.items import build_parts
-from hashbench.store.engine import Store, open_store
+from hashbench.store.engine import Store, open_results
 from hashbench.store.status import find_run, run_spec
 from hashbench.tasks.catalogue import item_kind_of
 from hashbench.tasks.item_batches import with_specials
@@ -40,7 +40,7 @@ def neighbours(db: str, run: str, context: list[str], *, top: int, beam: int | N
     `beam` None: exact. Raises InputError for an unknown run, one without weights, an item it does not know, or a text
     that does not hide one item.
     """
-    store = open_store(db, create=False, read_only=True)
+    store = open_results(db)
     run_id = find_run(store, run)
     spec = run_spec(store, run_id)
     if spec["kind"] != ITEM_TRAINING.name:
@@ -75,9 +75,7 @@ def _files(store: Store, run_id: str, run: str) -> ModelFiles:
     return files
 
 
-def _loaded(
-    store: Store, run_id: str, files: ModelFiles, *, next_sentence: bool
-) -> tuple[Bloom, Model, EntityHead]:
+def _loaded(store: Store, run_id: str, files: ModelFiles, *, next_sentence: bool) -> tuple[Bloom, Model, EntityHead]:
     """Coder, model and head of a finished run."""
     loaded, label, _ = experiment_of(store, run_id)
     resolved = model_of(loaded, label)

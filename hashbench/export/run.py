@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from hashbench.coders.base import Coder
 from hashbench.coders.vocabulary import Vocabulary
 from hashbench.data.fingerprints import usable_cache_folder
 from hashbench.data.sources import open_sources
@@ -22,7 +23,7 @@ from hashbench.export.writing import Sizes, TrainedModel, write, write_card
 from hashbench.results import queries
 from hashbench.runs.finetuning import KIND as FINETUNING
 from hashbench.runs.pretraining import KIND as PRETRAINING
-from hashbench.store.engine import Store, open_store
+from hashbench.store.engine import Store, open_results
 from hashbench.store.status import artifacts, attempts, done_ids, find_run, run_spec
 from hashbench.tasks.locate import load_task
 from hashbench.tasks.text import TaskData
@@ -30,7 +31,7 @@ from hashbench.tasks.text import TaskData
 
 def export_run(db: str, prefix: str, folder: Path, data: Sequence[str] | None) -> Sizes:
     """Writes a finished run's model; its sizes. Raises InputError for a run that is none, or kept no weights."""
-    store = open_store(db, create=False, read_only=True)
+    store = open_results(db)
     run_id = find_run(store, prefix)
     spec = run_spec(store, run_id)
     if spec["kind"] not in (PRETRAINING.name, FINETUNING.name):
@@ -69,20 +70,19 @@ def _weights(store: Store, run_id: str, prefix: str, *, with_head: bool) -> tupl
 
 def _config(run_id: str, size: str, model: ResolvedModel, reader: Reader, task: TaskData | None) -> Config:
     spec = reader.model.spec
-    config = Config(model.label, run_id, size, spec_values(spec, size, _rows(reader)), model.finetune.max_length)
+    config = Config(model.label, run_id, size, spec_values(spec, size, _rows(reader.coder)), model.finetune.max_length)
     if task is None:
         return config
     name, is_pair = task.task.name, task.task.is_pair
     return replace(config, task=name, is_pair=is_pair, n_outputs=task.n_outputs, labels=task.label_names)
 
 
-def _rows(reader: Reader) -> int | None:
-    return reader.coder.num_rows if isinstance(reader.coder, Vocabulary) else None
+def _rows(coder: Coder) -> int | None:
+    return coder.num_rows if isinstance(coder, Vocabulary) else None
 
 
 def _sizes(trained: TrainedModel, model: ResolvedModel, weight_bytes: int) -> Sizes:
-    rows = trained.coder.num_rows if isinstance(trained.coder, Vocabulary) else None
-    size, n_outputs = trained.config.size, trained.config.n_outputs
+    size, n_outputs, rows = trained.config.size, trained.config.n_outputs, _rows(trained.coder)
     in_paper = count(model.spec, size, vocabulary_rows=rows)
     deployed = count(model.spec, size, vocabulary_rows=rows, n_classes=n_outputs, deployed=True)
     return Sizes(in_paper, deployed, weight_bytes)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from safetensors.torch import load_file, save_file
 
+from hashbench.atomic import atomic_write
 from hashbench.coders.base import Coder
 from hashbench.embeddings.base import Counts, ModelSpec
 from hashbench.errors import InputError
@@ -48,28 +47,22 @@ def write(trained: TrainedModel, folder: Path) -> int:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder}: is there already; name a new folder, or empty it")
     folder = folder.expanduser().absolute()
-    part = folder.with_name(f"{folder.name}.{os.getpid()}.part")
+    tensors = {f"model.{name}": tensor for name, tensor in load_file(trained.weights).items()}
+    if trained.head is not None:
+        tensors |= {f"head.{name}": tensor for name, tensor in load_file(trained.head).items()}
     try:
-        part.mkdir(parents=True)
+        with atomic_write(folder) as part:
+            part.mkdir()
+            save_file(tensors, part / WEIGHTS, metadata={"format": "pt"})
+            if isinstance(trained.tokenizer, PieceTokenizer):
+                trained.tokenizer.save(part / TOKENIZER)
+            if trained.coder.state():
+                # mypy mistakes the arrays for allow_pickle.
+                np.savez(part / STATE, **trained.coder.state())  # type: ignore[arg-type]
+            copy_own_code(trained.spec.embedding.family, part)
+            trained.config.write(part)
     except OSError as error:
         raise InputError(f"{folder}: cannot be made ({error.strerror}); name another folder") from error
-    try:
-        tensors = {f"model.{name}": tensor for name, tensor in load_file(trained.weights).items()}
-        if trained.head is not None:
-            tensors |= {f"head.{name}": tensor for name, tensor in load_file(trained.head).items()}
-        save_file(tensors, part / WEIGHTS, metadata={"format": "pt"})
-        if isinstance(trained.tokenizer, PieceTokenizer):
-            trained.tokenizer.save(part / TOKENIZER)
-        if trained.coder.state():
-            # mypy mistakes the arrays for allow_pickle.
-            np.savez(part / STATE, **trained.coder.state())  # type: ignore[arg-type]
-        copy_own_code(trained.spec.embedding.family, part)
-        trained.config.write(part)
-        if folder.exists():
-            folder.rmdir()
-        part.replace(folder)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
     return (folder / WEIGHTS).stat().st_size
 
 

@@ -131,12 +131,12 @@ WHERE experiment_id = :experiment ORDER BY position
 """
 # what one attempt predicted on a split under one condition
 OUTPUTS_OF_ATTEMPT = """
-SELECT split, condition, outputs, targets, index_fingerprint FROM predictions
+SELECT * FROM predictions
 WHERE attempt_id = :attempt AND checkpoint = 'best'
 """
 # what a fine-tuning predicted on a split
 OUTPUTS_OF_FINETUNINGS = f"""
-SELECT f.task, f.model, f.seed, p.split, p.condition, p.outputs, p.targets, p.index_fingerprint
+SELECT f.task, f.model, f.seed, p.*
 FROM finished f JOIN predictions p ON p.attempt_id = f.attempt_id
 WHERE f.experiment_id = :experiment AND {TRAINED} AND p.checkpoint = 'best'
   AND p.condition = ''

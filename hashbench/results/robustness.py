@@ -20,7 +20,7 @@ from hashbench.results.samples import draw_seed
 from hashbench.statistics.draws import DRAWS, drawn
 from hashbench.statistics.estimates import Estimate, combine
 from hashbench.store.engine import Store
-from hashbench.store.result import Predictions, unpack
+from hashbench.store.result import Predictions
 from hashbench.store.status import StoredExperiment, find_experiment
 
 # (seeds, rates), and (draws, rates) of the mean over seeds: None without predictions
@@ -148,9 +148,7 @@ def _outputs(store: Store, attempt: int) -> AttemptOutputs:
 
 def _ordered(row: Row) -> Predictions:
     """Stored predictions in the order of an export, so that draws are those of an exported database."""
-    outputs, targets = unpack(row["outputs"]), unpack(row["targets"])
-    stored = Predictions(row["split"], "best", outputs, targets, row["index_fingerprint"], row["condition"])
-    return stored.in_order_of_targets()
+    return Predictions.of_row(row).in_order_of_targets()
 
 
 def _curves(rows: Sequence[Row], outputs: Mapping[int, AttemptOutputs], draws: int) -> list[RobustnessCurve]:
@@ -221,9 +219,7 @@ def _averages(curves: Sequence[RobustnessCurve]) -> list[RobustnessCurve]:
         if n_tasks > 1 and len(parts) == n_tasks and alike:
             scores, retained = _mean([part.scores for part in parts]), _mean([part.retained for part in parts])
             n = sum(part.n_examples for part in parts)
-            averages.append(
-                replace(parts[0], task=AVERAGE, metric="", scores=scores, retained=retained, n_examples=n)
-            )
+            averages.append(replace(parts[0], task=AVERAGE, metric="", scores=scores, retained=retained, n_examples=n))
     return averages
 
 

@@ -118,6 +118,11 @@ def open_store(where: str | Path, *, create: bool = True, read_only: bool = Fals
     return store
 
 
+def open_results(where: str | Path) -> Store:
+    """A database that is there already, to read from alone. Raises InputError as `open_store`."""
+    return open_store(where, create=False, read_only=True)
+
+
 def parse(where: str | Path) -> tuple[URL, str]:
     """The URL of what a user gave, and how messages call it (a password hidden)."""
     text = str(where)

@@ -8,6 +8,7 @@ example has which label: data sets may not be passed on, and counts of labels ar
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from collections.abc import Iterator, Sequence
@@ -21,10 +22,10 @@ from sqlalchemy.engine import Connection
 
 from hashbench.atomic import atomic_write
 from hashbench.errors import InputError
-from hashbench.store.engine import Store, insert_rows, open_store
+from hashbench.store.engine import Store, insert_rows, open_results, open_store
 from hashbench.store.merge import copy_attempt
 from hashbench.store.queue import Environment, as_json
-from hashbench.store.result import Predictions, pack, unpack
+from hashbench.store.result import Predictions, pack
 from hashbench.store.schema import (
     attempt,
     dependency,
@@ -71,7 +72,7 @@ def _check_place(file: Path, replace: bool) -> None:
     if file.exists():
         if not replace:
             raise InputError(f"{file}: is there already; name a new file, or add --replace")
-        open_store(file, create=False, read_only=True).close()  # says so where it is no store
+        open_results(file).close()  # says so where it is no store
 
 
 def scrub(value: Any, hosts: frozenset[str], *, places: Sequence[str] = (), key: str = "") -> Any:
@@ -148,8 +149,8 @@ class _Copy:
         best = sa.select(predictions).where(predictions.c.attempt_id == attempt_id, predictions.c.checkpoint == "best")
         rows = self.source.execute(best).mappings().all()
         for row in [row for row in rows if row["split"] == "test"] or rows:
-            outputs, targets = classes(unpack(row["outputs"]), unpack(row["targets"])), unpack(row["targets"])
-            kept = Predictions(row["split"], "best", outputs, targets, row["index_fingerprint"]).in_order_of_targets()
+            stored = Predictions.of_row(row)
+            kept = dataclasses.replace(stored, outputs=classes(stored.outputs, stored.targets)).in_order_of_targets()
             small = {"outputs": pack(kept.outputs), "targets": pack(kept.targets)}
             yield {**row, **small, "index_fingerprint": kept.index_fingerprint, "attempt_id": new_id}
 

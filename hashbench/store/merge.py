@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, RowMapping
 
 from hashbench.errors import InputError
-from hashbench.store.engine import Store, insert_rows, open_store
+from hashbench.store.engine import Store, insert_rows, open_results
 from hashbench.store.schema import (
     artifact,
     attempt,
@@ -64,7 +64,7 @@ def merge(store: Store, where: str | Path) -> MergeReport:
     Every run is one transaction: workers of this database go on meanwhile, and a merge that was interrupted is
     completed by calling it again.
     """
-    other = open_store(where, create=False, read_only=True)
+    other = open_results(where)
     if _is_same(store, other):
         raise InputError(f"{other.name}: the same database; name another one to merge into {store.name}")
     report = MergeReport()

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
+from sqlalchemy.engine import RowMapping
 
 Checkpoint = Literal["best", "last"]
 
@@ -59,6 +60,12 @@ class Predictions:
     def __post_init__(self) -> None:
         if len(self.outputs) != len(self.targets):
             raise ValueError(f"{self.split}: {len(self.outputs)} outputs but {len(self.targets)} targets")
+
+    @classmethod
+    def of_row(cls, row: RowMapping) -> Predictions:
+        """Those of a row of table predictions."""
+        outputs, targets = unpack(row["outputs"]), unpack(row["targets"])
+        return cls(row["split"], row["checkpoint"], outputs, targets, row["index_fingerprint"], row["condition"])
 
     def in_order_of_targets(self) -> Predictions:
         """The same rows in the order of their targets, equal ones as they stood, and a fingerprint that says so.

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from hashbench.store.engine import Store, open_store
+from hashbench.store.engine import Store, open_results
 from hashbench.store.status import find_experiment
 
 COLUMNS = (
@@ -20,7 +20,7 @@ def results(db: str | Path | Store, experiment: str | None = None) -> pd.DataFra
 
     Scores are in their natural range; a missing one is NaN with its reason beside it. Without a name: all experiments.
     """
-    store = db if isinstance(db, Store) else open_store(db, create=False, read_only=True)
+    store = db if isinstance(db, Store) else open_results(db)
     try:
         only, parameters = "", {}
         if experiment is not None:

@@ -6,6 +6,7 @@ no time zone of a driver can shift. They are always taken from the database's cl
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
@@ -15,20 +16,17 @@ SCHEMA = "0003"  # the newest revision in migrations/versions; raised with every
 metadata = sa.MetaData()
 
 
-def _text(name: str, *, null: bool = False, default: str | None = None, key: bool = False) -> sa.Column[str]:
-    return sa.Column(name, sa.Text, nullable=null, server_default=default, primary_key=key)
+def _column(
+    kind: Any, name: str, *, null: bool = False, default: str | None = None, key: bool = False
+) -> sa.Column[Any]:
+    return sa.Column(name, kind, nullable=null, server_default=default, primary_key=key)
 
 
-def _integer(name: str, *, null: bool = False, default: str | None = None, key: bool = False) -> sa.Column[int]:
-    return sa.Column(name, sa.Integer, nullable=null, server_default=default, primary_key=key)
-
-
-def _real(name: str, *, null: bool = False) -> sa.Column[float]:
-    return sa.Column(name, sa.Double, nullable=null)
+_text, _integer, _real = partial(_column, sa.Text), partial(_column, sa.Integer), partial(_column, sa.Double)
 
 
 def _reference(name: str, target: str, *, null: bool = False, key: bool = False) -> sa.Column[Any]:
-    return sa.Column(name, sa.ForeignKey(target), nullable=null, primary_key=key)
+    return _column(sa.ForeignKey(target), name, null=null, key=key)
 
 
 def _one_of(column: str, *words: str) -> sa.CheckConstraint:

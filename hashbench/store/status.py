@@ -12,7 +12,7 @@ from sqlalchemy.engine import RowMapping
 from hashbench.errors import InputError, near_match
 from hashbench.store.engine import Store
 from hashbench.store.planning import known_ids
-from hashbench.store.result import Artifact, Checkpoint, Predictions, unpack
+from hashbench.store.result import Artifact, Checkpoint, Predictions
 from hashbench.store.schema import STATES, run
 
 SHORTEST_PREFIX = 4  # letters of a run id that a user must give
@@ -111,7 +111,7 @@ SELECT a.kind, a.url, a.bytes, a.sha256 FROM artifact a JOIN run r ON r.finished
 WHERE r.id = :run AND r.state = 'done' ORDER BY a.kind
 """
 PREDICTIONS = """
-SELECT p.outputs, p.targets, p.index_fingerprint FROM predictions p JOIN run r ON r.finished_attempt = p.attempt_id
+SELECT p.* FROM predictions p JOIN run r ON r.finished_attempt = p.attempt_id
 WHERE r.id = :run AND r.state = 'done' AND p.split = :split AND p.checkpoint = :checkpoint AND p.condition = :condition
 """
 DURATIONS = """
@@ -189,10 +189,8 @@ def predictions(
     store: Store, run_id: str, split: str, checkpoint: Checkpoint, condition: str = ""
 ) -> Predictions | None:
     """Outputs and targets of a finished run, or None where they are not stored."""
-    for row in store.query(PREDICTIONS, run=run_id, split=split, checkpoint=checkpoint, condition=condition):
-        outputs, targets = unpack(row["outputs"]), unpack(row["targets"])
-        return Predictions(split, checkpoint, outputs, targets, row["index_fingerprint"], condition)
-    return None
+    rows = store.query(PREDICTIONS, run=run_id, split=split, checkpoint=checkpoint, condition=condition)
+    return Predictions.of_row(rows[0]) if rows else None
 
 
 def durations(store: Store) -> list[Duration]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+from itertools import groupby
 
 from rich import box
 from rich.console import Console
@@ -36,7 +38,8 @@ def render_text(table: Table, *, width: int, color: bool) -> str:
     _warn(console, table.warnings)
     for block, stacked in _blocks(table, console.width, starred=not color):
         console.print()
-        console.print(_grid(table, block, stacked=stacked, starred=not color))
+        for grid in _grids(table, block, stacked=stacked, starred=not color):
+            console.print(grid)
     _warn(console, table.warnings if len(table.rows) > 3 else ())  # a short table is seen whole
     _under(console, table, starred=not color)
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n"
@@ -49,7 +52,7 @@ def _warn(console: Console, warnings: Sequence[str]) -> None:
 
 def _blocks(table: Table, width: int, *, starred: bool) -> list[tuple[list[Column], bool]]:
     """Which columns stand side by side, and whether value and spread are stacked to save width."""
-    room = width - max([len(name) for row in table.rows for name in (_name(row), row.section)] + [5]) - GAP
+    room = width - _width_of_names(table) - GAP
     columns = list(table.columns)
     if sum(_width(table, column, stacked=False, starred=starred) + GAP for column in columns) <= room + GAP:
         return [(columns, False)]
@@ -100,22 +103,31 @@ def _lines(cell: Cell, column: Column, table: Table, *, stacked: bool, starred: 
     return lines
 
 
-def _grid(table: Table, columns: Sequence[Column], *, stacked: bool, starred: bool) -> Grid:
-    """One block of columns under the rows' names."""
-    grid = Grid(box=box.SIMPLE_HEAD, padding=(0, GAP - 1, 0, 0), pad_edge=False, show_edge=False, header_style="bold")
-    grid.add_column(row_head(table), no_wrap=True, overflow="fold")
+def _grids(table: Table, columns: Sequence[Column], *, stacked: bool, starred: bool) -> Iterator[Grid | Text]:
+    """One block of columns under the rows' names: its head, then each section's heading and rows in equal columns."""
+    empty = Grid(box=box.SIMPLE_HEAD, padding=(0, GAP - 1, 0, 0), pad_edge=False, show_edge=False, header_style="bold")
+    empty.add_column(row_head(table), no_wrap=True, overflow="fold", width=_width_of_names(table))
     for column in columns:
         head = f"{column.title}\n{column.subtitle}" if any(other.subtitle for other in columns) else column.title
-        grid.add_column(head, justify="right", no_wrap=True)
-    section = ""
-    for row in table.rows:
-        if row.section != section:
-            section = row.section
-            grid.add_row(Text(section, style="italic bold"))
-        name = Text(_name(row), style="" if row.measured() else "dim")
-        cells = [(row.cells[column.name], column) for column in columns]
-        grid.add_row(name, *(Text("\n").join(_lines(*cell, table, stacked=stacked, starred=starred)) for cell in cells))
-    return grid
+        width = _width(table, column, stacked=stacked, starred=starred)
+        empty.add_column(head, justify="right", no_wrap=True, width=width)
+    yield empty
+    for section, rows in groupby(table.rows, key=lambda row: row.section):
+        if section:
+            yield Text(section, style="italic bold")
+        grid = deepcopy(empty)
+        grid.show_header = False
+        for row in rows:
+            name = Text(_name(row), style="" if row.measured() else "dim")
+            cells = [(row.cells[column.name], column) for column in columns]
+            lines = (_lines(*cell, table, stacked=stacked, starred=starred) for cell in cells)
+            grid.add_row(name, *(Text("\n").join(each) for each in lines))
+        yield grid
+
+
+def _width_of_names(table: Table) -> int:
+    """Characters of the first column. A heading is wider than it may be: it stands alone on its line."""
+    return max(len(name) for name in (row_head(table), *map(_name, table.rows)))
 
 
 def _name(row: Row) -> str:

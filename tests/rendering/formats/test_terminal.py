@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -35,6 +36,14 @@ def test_a_hopelessly_narrow_terminal_still_gets_a_table(small_store: Store) -> 
     text = render(tables(small_store), width=5)
     assert max(len(line) for line in text.splitlines()) <= NARROWEST
     assert "54.5" in text
+
+
+def test_a_long_heading_moves_no_column(small_store: Store) -> None:
+    short, more = tables(small_store)[0], " of any length" * 4
+    long = replace(short, rows=tuple(replace(row, section=row.section + more) for row in short.rows))
+    plain, headed = (render([table], width=120).splitlines() for table in (short, long))
+    differing = [(one, other) for one, other in zip(plain, headed, strict=True) if one != other]
+    assert differing and all(other == one + more for one, other in differing)
 
 
 def test_loud_lines_stand_above_and_below(small_store: Store) -> None:
