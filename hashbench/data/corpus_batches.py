@@ -1,53 +1,21 @@
-"""The data of a pre-training and of a fine-tuning, as Lightning takes them.
-
-The number of batches is known without a loader, so that the length of a schedule never touches a loader's state.
-"""
+"""The data of a pre-training, as Lightning takes them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 import numpy as np
-from lightning.pytorch import LightningDataModule
 
 from hashbench.coders.vocabulary import Vocabulary
-from hashbench.data.batching import (
-    Collator,
-    count_batches,
-    epoch_batches,
-    pad_id,
-    share,
-    special_id,
-)
+from hashbench.data.batching import Collator, pad_id, special_id
 from hashbench.data.corpus import Corpus
-from hashbench.data.loader import BatchLoader, Make
+from hashbench.data.loader import Make, TrainingData
 from hashbench.embeddings.base import Batch, Template
 from hashbench.objectives.base import NO_LABEL
 from hashbench.objectives.registry import objectives
 
-# An evaluation batch holds as many training batches: it keeps nothing for a backward pass
-EVALUATION_BATCHES = 4
 
-
-class SharedData(LightningDataModule):
-    """What both have in common: which share of each batch this process takes."""
-
-    def __init__(self, rank: int, world_size: int) -> None:
-        super().__init__()
-        self._rank, self._world_size = rank, world_size
-
-    @property
-    def rank(self) -> int:
-        """This process among those that train together; the trainer knows it best."""
-        return self._rank if self.trainer is None else self.trainer.global_rank
-
-    @property
-    def world_size(self) -> int:
-        """Processes that train together."""
-        return self._world_size if self.trainer is None else self.trainer.world_size
-
-
-class PretrainingData(SharedData):
+class PretrainingData(TrainingData):
     """Corrupted sequences of a corpus. `batch_size` is over all processes."""
 
     def __init__(
@@ -69,9 +37,8 @@ class PretrainingData(SharedData):
         """`codes` (n_types, c) of the corpus' types. What mlm predicts is the row of a type in the vocabulary
         `outputs`; without one the codes are such rows.
         """
-        super().__init__(rank, world_size)
+        super().__init__(batch_size=batch_size, seed=seed, rank=rank, world_size=world_size, prefetch=prefetch)
         self.corpus, self.codes = corpus, codes
-        self.batch_size, self.seed, self.prefetch = batch_size, seed, prefetch
         self._objective = objectives()[objective]
         # (n_types, 1)
         self._output_rows = codes if outputs is None else outputs.encode_types(corpus.types)
@@ -84,34 +51,23 @@ class PretrainingData(SharedData):
         self._ids = np.asarray(corpus.ids)
         self.starts, self.ends = corpus.rows(sequence_length, len(before) + len(after))
 
-    @property
-    def n_rows(self) -> int:
-        """Sequences of an epoch."""
-        return len(self.starts)
+    def row_lengths(self) -> np.ndarray:
+        """Tokens of each sequence (n,), special ones not counted."""
+        return self.ends - self.starts
 
     @property
-    def steps_per_epoch(self) -> int:
-        """Batches of an epoch; no loader is touched."""
-        return count_batches(self.n_rows, self.batch_size, self.world_size)
-
-    def train_dataloader(self) -> BatchLoader:
-        """Batches whose order and corruption are functions of (seed, epoch, row) alone."""
-        return BatchLoader(self._plan, self._maker(), self.steps_per_epoch, self.prefetch)
+    def bucketed(self) -> bool:
+        """Not where rows are packed: all but the last are of one length, and sorting them would change nothing."""
+        lengths = self.row_lengths()
+        return len(lengths) < 2 or bool((lengths[:-1] != lengths[0]).any())
 
     def longest_batch(self) -> Batch:
         """The longest rows as one batch, longest first, corrupted as in epoch 0: the most that a step can cost."""
         rows = np.argsort(self.starts - self.ends, kind="stable")[: self.batch_size]
-        return self._maker()(rows, 0)
+        return self.training_maker()(rows, 0)
 
-    def _plan(self, epoch: int) -> list[np.ndarray]:
-        """Row numbers (B,) of this process in each batch of an epoch."""
-        lengths = self.ends - self.starts
-        # Packed rows are all of one length, and then sorting them would change nothing.
-        even = self.n_rows > 1 and bool((lengths[:-1] == lengths[0]).all())
-        batches = epoch_batches(lengths, self.batch_size, seed=self.seed, epoch=epoch, bucketed=not even)
-        return share(batches, self.rank, self.world_size)
-
-    def _maker(self) -> Make:
+    def training_maker(self) -> Make:
+        """Makes a batch of corrupted sequences."""
         collate, output_rows = Collator(self.codes, self._template), np.asarray(self._output_rows)
 
         def make(rows: np.ndarray, epoch: int) -> Batch:

@@ -1,13 +1,20 @@
-"""Loaders whose place in the data is two numbers, and which make batches ahead in a thread."""
+"""Loaders whose place in the data is two numbers, and which make batches ahead in a thread; and what all data of a
+training share.
+
+The number of batches is known without a loader, so that the length of a schedule never touches a loader's state.
+"""
 
 from __future__ import annotations
 
 import queue
 import threading
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
+from lightning.pytorch import LightningDataModule
 
+from hashbench.data.batching import count_batches, epoch_batches, share
 from hashbench.embeddings.base import Batch
 
 EpochPlan = Callable[[int], Sequence[np.ndarray]]  # epoch -> row numbers of each batch
@@ -98,3 +105,56 @@ def _produce(
             ready.put(make(rows, epoch))
     except BaseException as error:  # told to the thread that reads, which raises it
         ready.put(error)
+
+
+class TrainingData(LightningDataModule):
+    """Rows of a training in batches, of which each process takes its share."""
+
+    def __init__(self, *, batch_size: int, seed: int, rank: int = 0, world_size: int = 1, prefetch: int = 2) -> None:
+        """`batch_size`: over all processes. `rank` and `world_size` count until there is a trainer."""
+        super().__init__()
+        self.batch_size, self.seed, self.prefetch = batch_size, seed, prefetch
+        self._rank, self._world_size = rank, world_size
+
+    @abstractmethod
+    def row_lengths(self) -> np.ndarray:
+        """Tokens or items of each training row (n,)."""
+
+    @abstractmethod
+    def training_maker(self) -> Make:
+        """Makes a batch of training rows."""
+
+    @property
+    def rank(self) -> int:
+        """This process among those that train together; the trainer knows it best."""
+        return self._rank if self.trainer is None else self.trainer.global_rank
+
+    @property
+    def world_size(self) -> int:
+        """Processes that train together."""
+        return self._world_size if self.trainer is None else self.trainer.world_size
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of an epoch, in which each stands once."""
+        return len(self.row_lengths())
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """Training batches of an epoch; no loader is touched."""
+        return count_batches(self.n_rows, self.batch_size, self.world_size)
+
+    @property
+    def bucketed(self) -> bool:
+        """Whether rows of like length come together."""
+        return True
+
+    def train_dataloader(self) -> BatchLoader:
+        """Batches whose order, contents and corruption are functions of (seed, epoch, row) alone."""
+        return BatchLoader(self._plan, self.training_maker(), self.steps_per_epoch, self.prefetch)
+
+    def _plan(self, epoch: int) -> list[np.ndarray]:
+        """Row numbers (B,) of this process in each batch of an epoch."""
+        lengths = self.row_lengths()
+        batches = epoch_batches(lengths, self.batch_size, seed=self.seed, epoch=epoch, bucketed=self.bucketed)
+        return share(batches, self.rank, self.world_size)

@@ -22,7 +22,7 @@ from hashbench.store.result import Artifact, MetricRow, Result
 from hashbench.tasks.base import SplitOutputs
 from hashbench.tasks.catalogue import item_kind_of
 from hashbench.tasks.item_batches import ItemData
-from hashbench.tasks.items import LinkSet, item_kind
+from hashbench.tasks.items import LinkSet, item_kind, protocol_of
 from hashbench.training.entities import Trained, test_entities, train_entities
 from hashbench.training.machine import Machine
 from hashbench.training.model import Model, build_model, save_weights
@@ -69,7 +69,7 @@ class ItemTraining(TrainingKind):
             run.encoder,
             coder,
             seed=seed,
-            next_sentence=kind.next_sentence(kind.protocol(links.task)),
+            next_sentence=kind.next_sentence(protocol_of(links.task)),
             row_counts=coder.token_counts(links.items.counts),
         )
         data = item_data(links, coder, head, model, seed, machine)
@@ -83,7 +83,7 @@ class ItemTraining(TrainingKind):
         metrics = [
             *scored_metrics(links.task, SplitOutputs(outputs, targets), "test", step),
             *beam_metrics(under, step),
-            *facts_of(trained, coder, targets, data.n_train),
+            *facts_of(trained, coder, targets, data.n_rows),
             MetricRow("total_params", counts.total),
             MetricRow("emb_params", counts.embedding),
             *stored_points(trained.points),

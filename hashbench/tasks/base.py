@@ -138,17 +138,17 @@ class TaskKind(ABC):
     def takes(self, entry: TaskEntry) -> bool:
         """Whether an entry of `tasks` describes an own data set of this kind."""
 
-    @abstractmethod
     def own_task(self, entry: TaskEntry, base: Path) -> Task:
         """The task of an own data set, whose path is read from `base`; its files are listed, not read."""
+        raise NotImplementedError(f"{self.name} takes no entry of tasks")
 
     @abstractmethod
     def find_in(self, source: Source, task: Task) -> LocatedTask | None:
         """The task as a source has it, None where it has it not. Raises InputError where a split is missing."""
 
-    @abstractmethod
     def locate_own(self, task: Task, folder: Path) -> LocatedTask:
         """An own data set in its folder. Raises InputError where a file is gone."""
+        raise NotImplementedError(f"{self.name} has no own data sets")
 
     @abstractmethod
     def files_of(self, task: Task) -> str:

@@ -10,12 +10,11 @@ from collections.abc import Mapping
 from typing import NotRequired, Protocol, TypedDict, Unpack
 
 import numpy as np
-from lightning.pytorch import LightningDataModule
 
-from hashbench.data.batching import count_batches, epoch_batches, pad_id, share, special_id
-from hashbench.data.loader import BatchLoader, EvaluationLoader, Make
-from hashbench.embeddings.base import Template
-from hashbench.objectives.entities import NO_LABEL, EntityObjective
+from hashbench.data.batching import Collator, pad_id, special_id
+from hashbench.data.loader import EvaluationLoader, Make, TrainingData
+from hashbench.embeddings.base import Batch, Template
+from hashbench.objectives.entities import NO_LABEL, EntityObjective, corrupt
 from hashbench.tasks.base import Task
 
 CASES_AT_ONCE = 512  # of an evaluation batch: it keeps nothing for a backward pass
@@ -31,11 +30,9 @@ class HiddenItems(Protocol):
     def __len__(self) -> int: ...
 
 
-class Settings(TypedDict):
-    """How rows become batches."""
+class Shared(TypedDict):
+    """What `TrainingData` takes."""
 
-    objective: EntityObjective
-    template: Template
     batch_size: int  # over all processes
     seed: int
     rank: NotRequired[int]
@@ -43,51 +40,33 @@ class Settings(TypedDict):
     prefetch: NotRequired[int]
 
 
-class ItemData(LightningDataModule):
+class Settings(Shared):
+    """How rows become batches."""
+
+    objective: EntityObjective
+    template: Template
+
+
+class ItemData(TrainingData):
     """Batches of rows with hidden items, and of the cases that a training is selected and tested on."""
 
     cases: Mapping[str, HiddenItems]  # by split
 
-    def __init__(self, task: Task, codes: np.ndarray, **settings: Unpack[Settings]) -> None:
+    def __init__(
+        self, task: Task, codes: np.ndarray, *, objective: EntityObjective, template: Template, **shared: Unpack[Shared]
+    ) -> None:
         """`codes` (N, m): the tokens of each item."""
-        super().__init__()
-        self.task, self.codes = task, codes
-        self.objective, self.template = settings["objective"], settings["template"]
-        self.batch_size, self.seed = settings["batch_size"], settings["seed"]
-        self.prefetch = settings["prefetch"] if "prefetch" in settings else 2
-        self._rank = settings["rank"] if "rank" in settings else 0
-        self._world_size = settings["world_size"] if "world_size" in settings else 1
-        assert pad_id(self.template) == PADDING
-
-    @abstractmethod
-    def row_lengths(self) -> np.ndarray:
-        """Items of each training row (n,)."""
+        super().__init__(**shared)
+        self.task, self.codes, self.objective, self.template = task, codes, objective, template
+        assert pad_id(template) == PADDING
 
     @abstractmethod
     def case_batches(self, split: str) -> list[np.ndarray]:
         """What `case_maker` makes each batch of: numbers (B,) of cases or of sequences."""
 
     @abstractmethod
-    def training_maker(self) -> Make:
-        """Makes a batch of training rows."""
-
-    @abstractmethod
     def case_maker(self, split: str) -> Make:
         """Makes a batch of cases; its `row_ids` number them in the order of rows and columns."""
-
-    @property
-    def steps_per_epoch(self) -> int:
-        """Training batches of an epoch, in which each page or sequence stands once."""
-        return count_batches(self.n_train, self.batch_size, self._world_size)
-
-    @property
-    def n_train(self) -> int:
-        """Training rows."""
-        return len(self.row_lengths())
-
-    def train_dataloader(self) -> BatchLoader:
-        """Batches whose order, contents and corruption are functions of (seed, epoch, row) alone."""
-        return BatchLoader(self._plan, self.training_maker(), self.steps_per_epoch, self.prefetch)
 
     def val_dataloader(self) -> EvaluationLoader:
         """The cases by which the best evaluation is chosen, all of them in every process."""
@@ -104,11 +83,15 @@ class ItemData(LightningDataModule):
         tokens[labelled] = self.codes[labels[labelled]]
         return tokens
 
-    def _plan(self, epoch: int) -> list[np.ndarray]:
-        """Row numbers (B,) of this process in each batch of an epoch."""
-        rank = self._rank if self.trainer is None else self.trainer.global_rank
-        batches = epoch_batches(self.row_lengths(), self.batch_size, seed=self.seed, epoch=epoch)
-        return share(batches, rank, self._world_size)
+    def corrupted(self, ids: np.ndarray, rows: np.ndarray, epoch: int) -> tuple[np.ndarray, np.ndarray]:
+        """Items (B, L) of training rows (B,), some of them hidden, and the hidden ones as labels: two (B, L)."""
+        n_items = len(self.codes)
+        return corrupt(ids, rows, seed=self.seed, epoch=epoch, n_items=n_items, objective=self.objective)
+
+    def segment_batch(self, collate: Collator, ids: np.ndarray, labels: np.ndarray, row_ids: np.ndarray) -> Batch:
+        """[CLS] items [SEP] of rows: items (B, L), labels (B, L), `row_ids` (B,) or those of hidden items (K,)."""
+        complete = with_specials(ids, self.template)
+        return collate(complete, row_ids=row_ids, labels=self.tokens(aligned(labels, complete.shape[1])))
 
 
 def with_specials(ids: np.ndarray, template: Template) -> np.ndarray:

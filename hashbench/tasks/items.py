@@ -99,11 +99,6 @@ class ItemKind(TaskKind):
     def cases(self, data: LinkSet, split: str) -> HiddenItems:
         """The cases of a split that are tested, the same for every model."""
 
-    def protocol(self, task: Task) -> Any:
-        """How items are split and tested: the kind's block as the experiment has it, or by default."""
-        assert self.block is not None
-        return task.protocol if isinstance(task.protocol, self.block) else self.block()
-
     @abstractmethod
     def row_length(self, block: Any) -> RowLength:
         """The longest row under the kind's block."""
@@ -153,3 +148,9 @@ def item_kind(task: Task) -> ItemKind:
     """The kind of a task that is known to be of items."""
     assert isinstance(task.kind, ItemKind)
     return task.kind
+
+
+def protocol_of(task: Task) -> Any:
+    """How items are split and tested: the block of the task's kind as the experiment has it, or by default."""
+    assert task.kind.block is not None
+    return task.protocol or task.kind.block()

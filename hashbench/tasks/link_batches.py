@@ -12,12 +12,11 @@ import numpy as np
 from hashbench.data.batching import Collator
 from hashbench.data.loader import Make
 from hashbench.embeddings.base import Batch
-from hashbench.objectives.entities import MASK_ID, NO_LABEL, corrupt
+from hashbench.objectives.entities import MASK_ID, NO_LABEL
 from hashbench.objectives.randomness import random_bits
 from hashbench.tasks.blocks import EntitiesBlock
-from hashbench.tasks.item_batches import CASES_AT_ONCE, PADDING, ItemData, Settings, aligned, with_specials
-from hashbench.tasks.items import LinkSet
-from hashbench.tasks.links import links_protocol
+from hashbench.tasks.item_batches import CASES_AT_ONCE, PADDING, ItemData, Settings
+from hashbench.tasks.items import LinkSet, protocol_of
 from hashbench.text.types import TokenizedTexts
 from hashbench.text.unicode import ranges
 
@@ -70,7 +69,7 @@ class EntityData(ItemData):
     def __init__(self, links: LinkSet, codes: np.ndarray, **settings: Unpack[Settings]) -> None:
         """`codes` (N, m): the tokens of each item."""
         super().__init__(links.task, codes, **settings)
-        self.links, self.protocol = links, links_protocol(links.task)
+        self.links, self.protocol = links, protocol_of(links.task)
         self.train = links.links_of("train")
         limits = {"validation": self.protocol.validation_cases, "test": None}
         self.cases = {
@@ -94,10 +93,8 @@ class EntityData(ItemData):
         def make(rows: np.ndarray, epoch: int) -> Batch:
             """Pages (B,) -> a batch of items (B, L) with the tokens of the hidden ones (B, L, m)."""
             ids = segments(self.train, rows, self.protocol, seed=self.seed, epoch=epoch)
-            n_items = len(self.codes)
-            ids, labels = corrupt(ids, rows, seed=self.seed, epoch=epoch, n_items=n_items, objective=self.objective)
-            complete = with_specials(ids, self.template)
-            return collate(complete, row_ids=rows, labels=self.tokens(aligned(labels, complete.shape[1])))
+            hidden, labels = self.corrupted(ids, rows, epoch)
+            return self.segment_batch(collate, hidden, labels, rows)
 
         return make
 
@@ -110,8 +107,7 @@ class EntityData(ItemData):
             ids = cases.contexts(rows)
             labels = np.full(ids.shape, NO_LABEL, np.int32)
             labels[:, 0] = cases.targets[rows]
-            complete = with_specials(ids, self.template)
-            return collate(complete, row_ids=rows, labels=self.tokens(aligned(labels, complete.shape[1])))
+            return self.segment_batch(collate, ids, labels, rows)
 
         return make
 

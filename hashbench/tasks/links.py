@@ -21,8 +21,7 @@ from hashbench.data.fingerprints import digest
 from hashbench.data.sources import SourceKind
 from hashbench.errors import InputError, near_match
 from hashbench.tasks.base import Task
-from hashbench.tasks.blocks import EntitiesBlock
-from hashbench.tasks.items import LEAST, LinkSet, number_items, split_pages
+from hashbench.tasks.items import LEAST, LinkSet, number_items, protocol_of, split_pages
 from hashbench.text.types import TokenizedTexts, TypeTable
 from hashbench.text.unicode import offsets_from, pack
 
@@ -58,7 +57,7 @@ class LocatedLinks:
         Raises:
             InputError: a file that is no page-link set, or one with too few pages for a split.
         """
-        protocol = links_protocol(self.task)
+        protocol = protocol_of(self.task)
         items, pages, notes = read_links(self.table, self.task.text[0], self.task.label, protocol.max_items)
         kept = np.flatnonzero(np.diff(pages.offsets) >= LEAST)
         if len(kept) < len(pages):
@@ -75,11 +74,6 @@ class LocatedLinks:
             self.kind,
             tuple(notes),
         )
-
-
-def links_protocol(task: Task) -> EntitiesBlock:
-    """How a page-link set is split and tested: as the experiment says, or by default."""
-    return task.protocol if isinstance(task.protocol, EntitiesBlock) else EntitiesBlock()
 
 
 def in_folder(folder: Path, task: Task, origin: str, kind: SourceKind) -> LocatedLinks | None:

@@ -19,8 +19,8 @@ from hashbench.embeddings.base import Batch, Template
 from hashbench.objectives.entities import NO_LABEL, EntityObjective, corrupt
 from hashbench.objectives.randomness import integers, uniforms
 from hashbench.tasks.blocks import PhrasesBlock
-from hashbench.tasks.item_batches import CASES_AT_ONCE, PADDING, ItemData, Settings, aligned, with_specials
-from hashbench.tasks.items import LinkSet
+from hashbench.tasks.item_batches import CASES_AT_ONCE, PADDING, ItemData, Settings
+from hashbench.tasks.items import LinkSet, protocol_of
 from hashbench.text.unicode import ranges
 
 LEAST = 2  # items of a sequence: one hidden, one beside it
@@ -106,8 +106,7 @@ class PhraseData(ItemData):
     def __init__(self, data: LinkSet, codes: np.ndarray, **settings: Unpack[Settings]) -> None:
         """`codes` (N, m): the tokens of each item."""
         super().__init__(data.task, codes, **settings)
-        protocol = data.task.protocol
-        self.protocol = protocol if isinstance(protocol, PhrasesBlock) else PhrasesBlock()
+        self.protocol = protocol_of(data.task)
         self.ids = data.pages.ids
         self.train = sequences(data.pages.offsets, data.splits["train"], self.protocol.sequence_items)
         limits = {"validation": self.protocol.validation_sequences, "test": self.protocol.test_sequences}
@@ -137,8 +136,7 @@ class PhraseData(ItemData):
             if self.protocol.next_sentence:
                 cuts = self._cuts(ids, rows, self.seed, epoch)
                 ids, follows = self._with_others(ids, cuts, rows, epoch)
-            n_items = len(self.codes)
-            hidden, labels = corrupt(ids, rows, seed=self.seed, epoch=epoch, n_items=n_items, objective=self.objective)
+            hidden, labels = self.corrupted(ids, rows, epoch)
             return self._batch(collate, hidden, labels, cuts, row_ids=rows, follows=follows)
 
         return make
@@ -170,8 +168,7 @@ class PhraseData(ItemData):
     ) -> Batch:
         """Items (B, L), labels (B, L) and cuts (B,) as a batch; `row_ids` (B,) or (K,), `follows` (B,)."""
         if cuts is None:
-            complete = with_specials(ids, self.template)
-            return collate(complete, row_ids=row_ids, labels=self.tokens(aligned(labels, complete.shape[1])))
+            return self.segment_batch(collate, ids, labels, row_ids)
         complete, places = pairs_with_specials(ids, cuts, self.template)
         placed = np.full(complete.shape, NO_LABEL, labels.dtype)
         np.put_along_axis(placed, places, labels[:, : places.shape[1]], axis=1)

@@ -25,7 +25,7 @@ from hashbench.data.sources import SourceKind
 from hashbench.errors import InputError
 from hashbench.tasks.base import Task
 from hashbench.tasks.blocks import PhrasesBlock
-from hashbench.tasks.items import LinkSet, split_pages
+from hashbench.tasks.items import LinkSet, protocol_of, split_pages
 from hashbench.text.phrases import PairCounts, Phrases, choose, frequent_words, paragraphs
 from hashbench.text.pieces import TRAIN
 from hashbench.text.types import TokenizedTexts, TypeTable
@@ -41,11 +41,6 @@ LEAST_DOCUMENTS = 3  # one for each split
 IDS, DOCUMENTS, MANIFEST, TYPES = "ids.int32", "documents.npy", "manifest.json", "types"
 
 
-def phrases_protocol(task: Task) -> PhrasesBlock:
-    """How documents are split and cut: as the experiment says, or by default."""
-    return task.protocol if isinstance(task.protocol, PhrasesBlock) else PhrasesBlock()
-
-
 @dataclass(frozen=True)
 class LocatedPhrases:
     """A corpus, or several, to be read as items."""
@@ -56,7 +51,8 @@ class LocatedPhrases:
     @property
     def protocol(self) -> PhrasesBlock:
         """How documents are split and cut."""
-        return phrases_protocol(self.task)
+        protocol: PhrasesBlock = protocol_of(self.task)
+        return protocol
 
     @property
     def origin(self) -> str:
@@ -235,9 +231,7 @@ def listed_phrases(words: Words, training: np.ndarray, pieces: WordPieceTokenize
     return choose(words.types, counts, pairs, pieces, n_items)
 
 
-def write_items(
-    words: Words, training: np.ndarray, phrases: Phrases, folder: Path
-) -> tuple[TypeTable, np.ndarray]:
+def write_items(words: Words, training: np.ndarray, phrases: Phrases, folder: Path) -> tuple[TypeTable, np.ndarray]:
     """The documents as items, into `folder`: the items by how often they occur in training, and the documents' bounds.
 
     `training` (n_documents,) bool; the bounds are (n_documents + 1,) int64. An item that training never has keeps its

@@ -1,7 +1,4 @@
-"""The data of a pre-training and of a fine-tuning, as Lightning takes them.
-
-The number of batches is known without a loader, so that the length of a schedule never touches a loader's state.
-"""
+"""The data of a fine-tuning, as Lightning takes them."""
 
 from __future__ import annotations
 
@@ -11,17 +8,9 @@ import numpy as np
 
 from hashbench.coders.base import Coder
 from hashbench.coders.cache import type_codes
-from hashbench.data.batching import (
-    Collator,
-    count_batches,
-    encode_rows,
-    epoch_batches,
-    evaluation_batches,
-    share,
-)
-from hashbench.data.corpus_batches import SharedData
+from hashbench.data.batching import Collator, encode_rows, evaluation_batches
 from hashbench.data.fingerprints import cache_folder
-from hashbench.data.loader import BatchLoader, EvaluationLoader, Make
+from hashbench.data.loader import EvaluationLoader, Make, TrainingData
 from hashbench.embeddings.base import Batch, Template
 from hashbench.tasks.encoding import encode_task
 from hashbench.tasks.text import TaskData
@@ -31,7 +20,7 @@ from hashbench.text.tokenizers import Tokenizer
 EVALUATION_BATCHES = 4
 
 
-class FinetuningData(SharedData):
+class FinetuningData(TrainingData):
     """Batches of a task, by length. `batch_size` is over all processes.
 
     `batch.row_ids` number the rows of the split. Under several processes a row may come twice in an evaluation:
@@ -56,19 +45,22 @@ class FinetuningData(SharedData):
         folder: Path | None = None,
     ) -> None:
         """`coder` is fitted; `folder` keeps what is made of task and tokenizer (None: the cache folder)."""
-        super().__init__(rank, world_size)
-        self.data, self.template, self.seed, self.prefetch = data, template, seed, prefetch
-        self.batch_size, self.length = batch_size, max_length if pad_to_max else None
+        super().__init__(batch_size=batch_size, seed=seed, rank=rank, world_size=world_size, prefetch=prefetch)
+        self.data, self.template = data, template
+        self.length = max_length if pad_to_max else None
         self.evaluation_batch_size = evaluation_batch_size or EVALUATION_BATCHES * batch_size
         folder = folder or cache_folder()
         encoded = encode_task(data, tokenizer, folder / "tasks")
         self.rows = {split: encode_rows(columns, template, max_length) for split, columns in encoded.splits.items()}
         self.codes = type_codes(coder, encoded.types, folder / "codes")
 
-    @property
-    def steps_per_epoch(self) -> int:
-        """Training batches of an epoch; no loader is touched."""
-        return count_batches(len(self.rows["train"]), self.batch_size, self.world_size)
+    def row_lengths(self) -> np.ndarray:
+        """Tokens of each training row (n,), special ones included."""
+        return self.rows["train"].lengths
+
+    def training_maker(self) -> Make:
+        """Makes a batch of training rows."""
+        return self._maker("train")
 
     @property
     def select_splits(self) -> tuple[str, ...]:
@@ -79,10 +71,6 @@ class FinetuningData(SharedData):
     def test_splits(self) -> tuple[str, ...]:
         """The splits of `test_dataloader`: reported on, never selected on, so they are read once at the end."""
         return tuple(split for split in self.data.task.report_splits if split not in self.select_splits)
-
-    def train_dataloader(self) -> BatchLoader:
-        """Training batches; the order is a function of (seed, epoch) alone."""
-        return BatchLoader(self._plan, self._maker("train"), self.steps_per_epoch, self.prefetch)
 
     def val_dataloader(self) -> list[EvaluationLoader]:
         """A loader for each split that is selected on."""
@@ -101,11 +89,6 @@ class FinetuningData(SharedData):
     def targets(self, split: str) -> np.ndarray:
         """Labels (n,) of a split, in the order of its rows."""
         return self.data.splits[split].labels
-
-    def _plan(self, epoch: int) -> list[np.ndarray]:
-        """Row numbers (B,) of this process in each batch of an epoch."""
-        batches = epoch_batches(self.rows["train"].lengths, self.batch_size, seed=self.seed, epoch=epoch)
-        return share(batches, self.rank, self.world_size)
 
     def _maker(self, split: str) -> Make:
         collate, source, labels = Collator(self.codes, self.template), self.rows[split], self.targets(split)

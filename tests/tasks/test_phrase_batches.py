@@ -180,7 +180,7 @@ def test_an_epoch_shows_each_sequence_once_and_corrupts_it_anew() -> None:
     made = data_of(documents())
     loader = made.train_dataloader()
     epochs = [np.concatenate([batch.row_ids.numpy() for batch in loader]) for _ in range(2)]
-    assert sorted(epochs[0]) == sorted(epochs[1]) == list(range(made.n_train))
+    assert sorted(epochs[0]) == sorted(epochs[1]) == list(range(made.n_rows))
     make = made.training_maker()
     rows = np.arange(4)
     same, other = make(rows, 0), make(rows, 1)

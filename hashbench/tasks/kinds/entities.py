@@ -10,9 +10,9 @@ from hashbench.errors import InputError, near_match
 from hashbench.tasks.base import Task
 from hashbench.tasks.blocks import EntitiesBlock, TaskEntry
 from hashbench.tasks.item_baselines import nearest, popularity
-from hashbench.tasks.items import METRICS, ItemKind, LinkSet, RowLength
+from hashbench.tasks.items import METRICS, ItemKind, LinkSet, RowLength, protocol_of
 from hashbench.tasks.link_batches import Cases, EntityData
-from hashbench.tasks.links import FILE, LocatedLinks, in_folder, links_of_table, links_protocol
+from hashbench.tasks.links import FILE, LocatedLinks, in_folder, links_of_table
 
 NAME = "entities"  # the kind, the named task, and the folder in a data folder
 LABEL = "links"  # the column of links, unless an own data set names another
@@ -60,7 +60,7 @@ class PageLinks(ItemKind):
         return f"{NAME}/{FILE}.parquet"
 
     def cases(self, data: LinkSet, split: str) -> Cases:
-        return Cases(data.links_of(split), data.splits[split], links_protocol(data.task))
+        return Cases(data.links_of(split), data.splits[split], protocol_of(data.task))
 
     def row_length(self, block: EntitiesBlock) -> RowLength:
         return RowLength("segment_items", block.segment_items, 2)

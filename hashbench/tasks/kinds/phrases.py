@@ -10,9 +10,9 @@ from hashbench.errors import InputError
 from hashbench.tasks.base import Task
 from hashbench.tasks.blocks import PhrasesBlock, Strict, TaskEntry
 from hashbench.tasks.item_baselines import popularity
-from hashbench.tasks.items import METRICS, ItemKind, LinkSet, RowLength
+from hashbench.tasks.items import METRICS, ItemKind, LinkSet, RowLength, protocol_of
 from hashbench.tasks.phrase_batches import HiddenPhrases, PhraseData
-from hashbench.tasks.phrases import NAME, LocatedPhrases, phrases_protocol
+from hashbench.tasks.phrases import NAME, LocatedPhrases
 
 
 class CorpusPhrases(ItemKind):
@@ -27,18 +27,12 @@ class CorpusPhrases(ItemKind):
     def takes(self, entry: TaskEntry) -> bool:
         return False  # its corpora stand in the kind's block
 
-    def own_task(self, entry: TaskEntry, base: Path) -> Task:
-        raise NotImplementedError("corpora are no entry of tasks")
-
     def find_in(self, source: Source, task: Task) -> None:
         """None: it is made of corpora."""
 
-    def locate_own(self, task: Task, folder: Path) -> LocatedPhrases:
-        raise NotImplementedError("corpora are no folder of their own")
-
     def locate(self, task: Task, sources: Sequence[Source]) -> LocatedPhrases:
         """The corpora of the kind's block, each in the first source that has it."""
-        return LocatedPhrases(task, tuple(locate_corpus(name, sources) for name in phrases_protocol(task).corpora))
+        return LocatedPhrases(task, tuple(locate_corpus(name, sources) for name in protocol_of(task).corpora))
 
     def files_of(self, task: Task) -> str:
         return "corpora/NAME/*.parquet"
@@ -62,7 +56,7 @@ class CorpusPhrases(ItemKind):
         return block
 
     def cases(self, data: LinkSet, split: str) -> HiddenPhrases:
-        block = phrases_protocol(data.task)
+        block = protocol_of(data.task)
         limit = block.test_sequences if split == "test" else block.validation_sequences
         return HiddenPhrases(data, split, block, limit)
 
