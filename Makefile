@@ -43,7 +43,7 @@ test: $(STAMP)
 test-slow: $(STAMP)
 	$(BIN)/pytest -m slow
 
-# Tests against PostgreSQL and in Chromium; each is skipped, with the reason, where the program is not installed.
+# Tests against PostgreSQL, a stand-in for the hub and in Chromium; each is skipped, with the reason, where the program is not installed.
 test-services: $(STAMP)
 	$(BIN)/pytest -m services -rs
 

@@ -38,7 +38,7 @@ class CorpusSource:
     @property
     def revision(self) -> str | None:
         """The hub's commit, where there is one."""
-        return self.table.resolved_revision() if self.table else None
+        return self.table.copy().revision if self.table else None
 
     @cached_property
     def fingerprint(self) -> str:

@@ -107,10 +107,7 @@ class Hub:
         at = place.hub
         if at is None:
             return None
-        tables: dict[str, DataTable] = {
-            split: HubTable(at.repository, at.config, split, at.revision, at.columns)
-            for split in at.rows or place.files
-        }
+        tables: dict[str, DataTable] = {split: HubTable(at, split) for split in at.rows or place.files}
         return SplitTables(tables, f"hub {at.repository}", "hub", f"hub {at.repository}", rows=dict(at.rows))
 
     def find_corpus(self, name: str) -> CorpusSource | None:
@@ -118,8 +115,7 @@ class Hub:
         if name not in self.corpora():
             return None
         at = hub_corpora()[name]
-        table = HubTable(at.repository, at.config, "train", at.revision)
-        return CorpusSource(name, f"hub {at.repository}", "hub", table=table)
+        return CorpusSource(name, f"hub {at.repository}", "hub", table=HubTable(at, "train"))
 
     def corpora(self) -> list[str]:
         """Names of the corpora in hub.json."""

@@ -20,7 +20,8 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from hashbench.data.fingerprints import cache_folder, digest, file_fingerprint, read_json, write_json
-from hashbench.data.hub import REACH_SECONDS, answering, import_package
+from hashbench.data.hub_copies import REACH_SECONDS, import_package
+from hashbench.data.hub_errors import answering
 from hashbench.embeddings.base import Published
 from hashbench.errors import InputError
 

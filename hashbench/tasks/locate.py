@@ -77,7 +77,8 @@ def _shown(source: Source, table: DataTable | None) -> str:
     """What a list calls a source: of the hub the repository and the commit, "newest" where none was fixed yet."""
     if not isinstance(table, HubTable):
         return source.name
-    return f"{source.name} {table.repository}@{(table.known_revision() or 'newest')[:12]}"
+    copy = table.known_copy()
+    return f"{source.name} {table.place.repository}@{copy.revision[:12] if copy else 'newest'}"
 
 
 def _problem(table: DataTable | None) -> str:

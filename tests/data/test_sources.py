@@ -1,15 +1,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from hashbench.data import hub, sources
+from hashbench.data import sources
 from hashbench.data.builtin import BuiltinTable
 from hashbench.data.files import FileTable
+from hashbench.data.hub import HubTable
 from hashbench.data.sources import locate_corpus, open_sources
 from hashbench.errors import InputError
 from hashbench.tasks.catalogue import find_task
@@ -160,124 +160,8 @@ def test_list_of_what_there_is(tmp_path: Path) -> None:
     assert {name for kind, name in lines if kind == "corpus"} == {"wikipedia", "books"}
 
 
-def test_hub_tasks_are_pinned_and_located_without_a_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hub, "import_package", lambda name: pytest.fail(f"{name} was imported"))
-    located = locate_task(find_task("mnli"), open_sources("hub"))
-    assert set(located.tables) == {"train", "validation_matched", "validation_mismatched"}
-    assert len(located.fingerprint) == 64
-
-
-def out_of_reach(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The hub's packages as they behave without a network, and for a name that does not exist."""
-    hub._problem.cache_clear()
-
-    def fail(*_: object, **__: object) -> None:
-        raise ConnectionError("Couldn't reach 'nyu-mll/glue' on the Hub (OfflineModeIsEnabled)")
-
-    packages = {
-        "huggingface_hub": SimpleNamespace(HfApi=lambda: SimpleNamespace(dataset_info=fail)),
-        "datasets": SimpleNamespace(load_dataset=fail, DownloadConfig=SimpleNamespace),
-    }
-    monkeypatch.setattr(hub, "import_package", packages.__getitem__)
-
-
-REMEDY = (
-    r"cannot be opened; either the hub is out of reach or it has no data set of this name \(Couldn't reach .*\); "
-    r"use other data: --data FOLDER, or --data builtin"
-)
-
-
-def test_hub_out_of_reach(monkeypatch: pytest.MonkeyPatch) -> None:
-    out_of_reach(monkeypatch)
-    with pytest.raises(InputError, match=r"hub nyu-mll/glue \(cola\) train: " + REMEDY):
-        load_task(find_task("cola"), open_sources("hub"))
-
-
-def test_hub_corpus_out_of_reach(monkeypatch: pytest.MonkeyPatch) -> None:
-    out_of_reach(monkeypatch)
-    with pytest.raises(InputError, match=r"hub wikimedia/wikipedia \(20231101\.en\) train: " + REMEDY):
-        next(locate_corpus("wikipedia", open_sources("hub")).documents())
-    with pytest.raises(InputError, match="hub rojagtap/bookcorpus: " + REMEDY):
-        _ = locate_corpus("bookcorpus", open_sources("hub")).fingerprint
-
-
-def test_list_says_that_the_hub_is_out_of_reach(monkeypatch: pytest.MonkeyPatch) -> None:
-    out_of_reach(monkeypatch)
-    lines = {(line.kind, line.name): line for line in available(open_sources("hub"))}
-    assert lines["task", "cola"].rows == {"train": 8_551, "validation": 1_043}
-    assert {line.note for line in lines.values()} == {"the hub is out of reach, or has no such data set"}
-    assert {name for kind, name in lines if kind == "corpus"} == {"wikipedia", "bookcorpus", "openwebtext"}
-
-
-def test_list_names_the_hubs_repositories_without_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From hub.json; the commit of a copy that is pinned nowhere is known once a sweep has asked for it."""
-    out_of_reach(monkeypatch)
-    found = {line.name: line.source for line in available(open_sources("hub"))}
-    assert found["cola"] == "hub nyu-mll/glue@bcdcba79d07b"
-    assert found["bookcorpus"] == "hub rojagtap/bookcorpus@newest"
-    monkeypatch.setattr(hub, "_newest_revision", lambda repository: "c0ffee" * 6)
-    assert locate_corpus("bookcorpus", open_sources("hub")).revision == "c0ffee" * 6
-    found = {line.name: line.source for line in available(open_sources("hub"))}
-    assert found["bookcorpus"] == "hub rojagtap/bookcorpus@c0ffeec0ffee"
-
-
 def test_sources_and_tables_are_documented() -> None:
-    for each in (sources.Folder, sources.Hub, sources.Builtin, FileTable, hub.HubTable, BuiltinTable):
+    for each in (sources.Folder, sources.Hub, sources.Builtin, FileTable, HubTable, BuiltinTable):
         for name, member in vars(each).items():
             if not name.startswith("_") and (callable(member) or isinstance(member, property)):
                 assert member.__doc__, f"{each.__name__}.{name}"
-
-
-def test_hub_package_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "datasets", None)
-    with pytest.raises(InputError, match=r"'datasets' is not installed; run: pip install datasets"):
-        hub.import_package("datasets")
-
-
-def test_offline_mode_ends_where_it_began() -> None:
-    from datasets import config
-
-    before = config.HF_HUB_OFFLINE
-    with pytest.raises(ZeroDivisionError), hub.offline():
-        assert config.HF_HUB_OFFLINE is True
-        raise ZeroDivisionError
-    assert config.HF_HUB_OFFLINE is before
-
-
-def test_an_open_revision_is_asked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
-
-    def dataset_info(repository: str, **_: object) -> SimpleNamespace:
-        asked.append(repository)
-        return SimpleNamespace(sha="c0ffee")
-
-    api = SimpleNamespace(HfApi=lambda: SimpleNamespace(dataset_info=dataset_info))
-    monkeypatch.setattr(hub, "import_package", lambda _: api)
-    revisions = {locate_corpus("bookcorpus", open_sources("hub")).revision for _ in range(3)}
-    assert revisions == {"c0ffee"}
-    assert asked == ["rojagtap/bookcorpus"]
-
-
-def test_hub_columns_and_stream(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Column(list[object]):
-        column_names = ("sentence", "label")
-
-        def __getitem__(self, name: object) -> object:
-            return {"sentence": ["a", "b"], "label": [1, 0]}[name]  # type: ignore[index]
-
-    calls: list[dict[str, object]] = []
-
-    def load_dataset(*names: object, **options: object) -> object:
-        calls.append(options)
-        return iter([{"text": "one"}, {"text": None}]) if options["streaming"] else Column()
-
-    datasets = SimpleNamespace(load_dataset=load_dataset)
-    monkeypatch.setattr(hub, "reach", lambda *_: True)
-    monkeypatch.setattr(hub, "import_package", lambda _: datasets)
-    table = hub.HubTable("some/name", "cola", "train", "c0ffee")
-    assert table.read(["sentence", "label"]) == {"sentence": ["a", "b"], "label": [1, 0]}
-    assert calls[0]["revision"] == "c0ffee" and calls[0]["split"] == "train"
-    with pytest.raises(InputError, match="no column 'text'; it has sentence, label"):
-        table.read(["text"])
-    assert list(locate_corpus("wikipedia", open_sources("hub")).documents()) == ["one", ""]
-    assert calls[-1]["streaming"] is True

@@ -36,21 +36,22 @@ def _made_of(text: tuple[str, ...], label: str) -> tuple[tuple[str, tuple[str, .
     return ("text", text), ("label", (label,))
 
 
-ATIS = HubPlace(
-    "tuetschek/atis", rows={"train": 4_978, "test": 893}, columns=_made_of(("text",), "intent")
-)
+ATIS = HubPlace("tuetschek/atis", rows={"train": 4_978, "test": 893}, columns=_made_of(("text",), "intent"))
 MRDA = HubPlace(
     "eusip/silicone",
     "mrda",
-    "refs/convert/parquet",
     rows={"train": 83_943, "validation": 9_815, "test": 15_470},
     columns=_made_of(("Utterance",), "Dialogue_Act"),
 )
 AG_NEWS = HubPlace(
-    "fancyzhx/ag_news", rows={"train": 120_000, "test": 7_600}, columns=_made_of(("text",), "label")
+    "fancyzhx/ag_news",
+    revision="eb185aade064a813bc0b7f42de02595523103ca4",
+    rows={"train": 120_000, "test": 7_600},
+    columns=_made_of(("text",), "label"),
 )
 YAHOO_ANSWERS = HubPlace(
     "community-datasets/yahoo_answers_topics",
+    revision="6652a1e7c94f7260a0bfd0c9092dd48e2d536ea1",
     rows={"train": 1_400_000, "test": 60_000},
     columns=_made_of(("question_title", "question_content", "best_answer"), "topic"),
 )

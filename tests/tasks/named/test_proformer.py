@@ -81,26 +81,10 @@ def test_the_hub_has_every_task_by_name(name: str) -> None:
     """Nothing is read: splits, columns and rows stand with the task."""
     located = locate_task(find_task(name), open_sources("hub"))
     table = located.tables["train"]
-    assert isinstance(table, HubTable) and set(dict(table.columns)) == {"text", "label"}
+    assert isinstance(table, HubTable) and set(dict(table.place.columns)) == {"text", "label"}
     assert set(located.tables) == set(find_task(name).hub.rows) == set(located.task.official_rows)
     assert located.task.report_splits == ("test",)
     assert located.task.select_splits == (("validation",) if name == "mrda" else (HOLDOUT,))
-
-
-def test_columns_of_the_hub_are_renamed_and_joined(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Dataset:
-        column_names = ["title", "body", "topic"]
-
-        def __getitem__(self, name: str) -> list[object]:
-            return {"title": ["Why?", "How?"], "body": ["", "So."], "topic": [3, 1]}[name]
-
-    made = (("text", ("title", "body")), ("label", ("topic",)))
-    table = HubTable("some/where", None, "train", "abc", made)
-    monkeypatch.setattr(HubTable, "_load", lambda self, streaming: Dataset())
-    assert table.read(("text", "label")) == {"text": ["Why?", "How? So."], "label": [3, 1]}
-    assert table.fingerprint() != HubTable("some/where", None, "train", "abc").fingerprint()
-    with pytest.raises(InputError, match=r"^hub some/where train: no column 'idx'; it has title, body, topic$"):
-        table.read(("idx",))
 
 
 def test_one_column_is_not_touched() -> None:

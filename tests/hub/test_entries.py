@@ -1,0 +1,122 @@
+"""Every data set that hashbench names, read through `datasets` and `huggingface_hub` from a stand-in for the hub."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hashbench.data.hub import hub_corpora
+from hashbench.tasks.catalogue import known_tasks
+from tests.hub.client import StandIn
+from tests.hub.layouts import repositories
+
+pytestmark = pytest.mark.services
+
+CORPORA = sorted(hub_corpora())
+TASKS = sorted(name for name, task in known_tasks().items() if task.hub is not None)
+READ = """
+import json, sys
+from hashbench.data.sources import open_sources
+from hashbench.tasks.catalogue import find_task
+from hashbench.tasks.locate import locate_task
+found = {{}}
+for name in {names}:
+    data = locate_task(find_task(name), open_sources("hub")).load()
+    found[name] = {{
+        "rows": {{split: len(part) for split, part in data.splits.items()}},
+        "first": [column[0] for column in data.splits["train"].texts],
+        "labels": sorted({{str(label) for label in data.splits["train"].labels}})[:12],
+        "notes": data.notes,
+    }}
+print(json.dumps(found))
+"""
+STREAM = """
+import json
+from hashbench.data.sources import locate_corpus, open_sources
+found = {}
+for name in %s:
+    source = locate_corpus(name, open_sources("hub"))
+    texts = list(source.documents())
+    found[name] = [source.revision, len(texts), texts[0]]
+print(json.dumps(found))
+"""
+
+
+def test_the_stand_in_has_every_entry_at_its_revision() -> None:
+    served = repositories()
+    for place in [*hub_corpora().values(), *(known_tasks()[name].hub for name in TASKS)]:
+        assert place is not None and place.repository in served
+        assert place.revision is None or place.revision in served[place.repository].commits
+
+
+def test_every_task_is_read(hub: StandIn) -> None:
+    """All rows that are published, GLUE's labels as ids, the others by their names; the same again without the hub."""
+    found = hub.python(READ.format(names=TASKS))
+    assert sorted(found) == TASKS
+    for name, data in found.items():
+        task = known_tasks()[name]
+        published = task.hub.rows if task.hub and task.hub.rows else task.official_rows
+        rows = data["rows"]
+        if "holdout" in rows:
+            rows["train"] += rows.pop("holdout")
+        assert rows == published, name
+        assert all(data["first"]) and len(data["first"]) == len(task.text)
+        assert not any("sample" in note for note in data["notes"])
+    assert found["mnli"]["labels"] == ["0", "1", "2"]
+    assert len(found["mrda"]["labels"]) == len(found["atis"]["labels"]) == 5
+    asked = hub.asked()
+    assert any("refs%2Fconvert%2Fparquet" in line for line in asked)  # MRDA's
+    assert any("cursor=" in line for line in asked)  # further pages of a tree
+    assert any("/_storage/" in line for line in asked)
+
+
+def test_what_was_read_is_there_without_the_hub(hub: StandIn) -> None:
+    """At the very commit, and at once."""
+    names = ["rte", "atis", "mrda"]
+    first = hub.python(READ.format(names=names))
+    assert hub.python(READ.format(names=names), HF_ENDPOINT="http://127.0.0.1:9") == first
+
+
+def test_every_corpus_is_streamed(hub: StandIn) -> None:
+    """In the order of the files; the newest commit of the one that is not pinned is remembered."""
+    found = hub.python(STREAM % CORPORA)
+    served = repositories()
+    assert {name: rows for name, (_, rows, _) in found.items()} == {
+        "bookcorpus": 400, "openwebtext": 150, "wikipedia": 180
+    }  # fmt: skip
+    for name, (revision, _, text) in found.items():
+        place = hub_corpora()[name]
+        assert revision == (place.revision or served[place.repository].branches["main"])
+        assert text
+    (note,) = (hub.folder / "cache" / "hub").iterdir()
+    assert json.loads(note.read_text())["repository"] == "rojagtap/bookcorpus"
+    assert any("Range" not in line and "bytes=" in line for line in hub.asked())  # pieces of files
+
+
+def test_every_corpus_is_prepared(hub: StandIn) -> None:
+    """`data prepare` by the command line; the commits stand with what was prepared."""
+    experiment = f"""
+name: corpora
+data: hub
+encoder: tiny
+models: [hashformer-md-proj]
+tasks: []
+seeds: [0]
+pretrain: {{corpora: [{", ".join(CORPORA)}], steps: 2, batch_size: 2, sequence_length: 16}}
+"""
+    (hub.folder / "corpora.yaml").write_text(experiment)
+    done = hub.hashbench("data", "prepare", "corpora.yaml")
+    assert done.returncode == 0, done.stderr
+    place, _, counts = done.stdout.strip().partition(": ")
+    manifest = json.loads((Path(place) / "manifest.json").read_text())
+    assert {part["name"]: part["documents"] for part in manifest["corpora"]} == {
+        "bookcorpus": 400, "openwebtext": 150, "wikipedia": 180
+    }  # fmt: skip
+    assert all(len(part["revision"]) == 40 for part in manifest["corpora"])
+    assert counts == f"{manifest['tokens']:,} tokens of {manifest['types']:,} types"
+    # What was prepared is not asked for again
+    hub.asked()
+    again = hub.hashbench("data", "prepare", "corpora.yaml", HF_ENDPOINT="http://127.0.0.1:9")
+    assert (again.returncode, again.stdout) == (0, done.stdout), again.stderr
