@@ -16,6 +16,9 @@ app = typer.Typer(help="Merge, export, upgrade the results store; void a run.", 
 def merge(
     file: Annotated[str, typer.Argument(metavar="FILE", help="The store whose results are taken over.")],
     db: Database = DEFAULT_DB,
+    with_diffs: Annotated[
+        bool, typer.Option("--with-diffs", help="Take over the texts of uncommitted changes of the code, too.")
+    ] = False,
 ) -> None:
     """Take over the finished runs of another store. Doing it twice changes nothing.
 
@@ -25,7 +28,7 @@ def merge(
     from hashbench.store.engine import open_store
     from hashbench.store.merge import merge as merge_store
 
-    done = merge_store(open_store(db), file)
+    done = merge_store(open_store(db), file, with_diffs=with_diffs)
     print(f"{file} -> {db}: {done.experiments} experiments, {done.runs} runs, {done.attempts} attempts")
     for each in done.differences:
         place = f"run {each.run_id[:8]} {each.split} {each.name} step {each.step}"

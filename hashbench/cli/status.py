@@ -56,6 +56,7 @@ def status(
 
 def _print_experiment(store: Store, name: str | None, *, as_json: bool) -> None:
     """Counts by state and one row a run, of the named experiment or the last one swept."""
+    from hashbench.results.sources import different_sources, sources_of
     from hashbench.store.status import counts, find_experiment, runs
 
     experiment = find_experiment(store, name)
@@ -66,6 +67,9 @@ def _print_experiment(store: Store, name: str | None, *, as_json: bool) -> None:
         return
     print(headline(experiment.name, store.name, by_state))
     print_rows(COLUMNS, [_row(row) for row in rows], "text")
+    done = (row for row in rows if row.state == "done")
+    for line in different_sources(sources_of(row.kind, row.task, row.model, row.notes) for row in done):
+        print(f"different code: {line}")
 
 
 def _watch(store: Store, name: str | None) -> None:

@@ -24,7 +24,7 @@ WHERE er.experiment_id = :experiment ORDER BY er.position, er.model
 STATE_OF_RUN = "SELECT state FROM run WHERE id = :id"
 # code, machine and time of a finished run
 ORIGINS = """
-SELECT run_id, git_commit, has_diff, hardware_name, packages, notes, seconds, finished_at FROM run_origins
+SELECT run_id, git_commit, git_tree, has_diff, hardware_name, packages, notes, seconds, finished_at FROM run_origins
 WHERE experiment_id = :experiment
 """
 # an experiment that a run of this one belongs to as well

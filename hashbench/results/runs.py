@@ -20,12 +20,22 @@ class RunOrigin:
     """Under which circumstances a run was finished."""
 
     git_commit: str = ""
+    git_tree: str = ""  # of the package in that commit, the same after a rebase; "" where it was not stored
     has_diff: bool = False
     hardware: str = ""
     packages: tuple[tuple[str, str], ...] = ()
     notes: tuple[tuple[str, str], ...] = ()  # what a table must say about the run, by topic
     seconds: float = 0.0
     finished_at: float | None = None
+
+    def code(self, letters: int | None = None) -> str:
+        """Commit, tree of the package in it and whether the checkout had changes; ids cut after `letters`.
+
+        A release is named in full.
+        """
+        commit = self.git_commit if " " in self.git_commit else self.git_commit[:letters] or "unknown"
+        tree = f" (tree {self.git_tree[:letters]})" if self.git_tree else ""
+        return commit + tree + (" with uncommitted changes" if self.has_diff else "")
 
 
 @dataclass(frozen=True)
@@ -115,6 +125,7 @@ def run_of(row: Any, origin: Any) -> MeasuredRun:
 def _origin(row: Any) -> RunOrigin:
     return RunOrigin(
         git_commit=row["git_commit"] or "",
+        git_tree=row["git_tree"] or "",
         has_diff=bool(row["has_diff"]),
         hardware=row["hardware_name"] or "",
         packages=tuple(sorted(json.loads(row["packages"] or "{}").items())),

@@ -12,7 +12,7 @@ import dataclasses
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from hashbench.atomic import atomic_write
 from hashbench.errors import InputError
 from hashbench.store.engine import Store, insert_rows, open_results, open_store
 from hashbench.store.merge import copy_attempt
-from hashbench.store.queue import Environment, as_json
+from hashbench.store.queue import LEFT_OUT, Environment, as_json
 from hashbench.store.result import Predictions, pack
 from hashbench.store.schema import (
     attempt,
@@ -37,7 +37,6 @@ from hashbench.store.schema import (
     run,
 )
 
-LEFT_OUT = "(left out)"
 # keys of an experiment whose values may be paths of any form
 PLACES = ("path", "data", "sources", "use")
 NO_PATHS = ("hub", "builtin")  # values of them that are none
@@ -167,12 +166,8 @@ class _Copy:
         if key is None:
             return None
         row = self.source.execute(sa.select(environment).where(environment.c.id == key)).mappings().one()
-        clean = Environment(
-            git_commit=row["git_commit"],
-            git_diff=LEFT_OUT if row["git_diff"] else "",  # that there was one is worth knowing
-            packages=json.loads(row["packages"]),
-            hardware_name=scrub_text(row["hardware_name"], self.hosts),
-        ).row()
+        place = Environment.of_row(dict(row)).without_diff()
+        clean = replace(place, host="", hardware={}, hardware_name=scrub_text(place.hardware_name, self.hosts)).row()
         self.target.execute(self.example.insert_new(environment), clean)
         return clean["id"]
 

@@ -17,6 +17,7 @@ from sqlalchemy.engine import Connection, RowMapping
 
 from hashbench.errors import InputError
 from hashbench.store.engine import Store, insert_rows, open_results
+from hashbench.store.queue import Environment
 from hashbench.store.schema import (
     artifact,
     attempt,
@@ -58,8 +59,10 @@ class MergeReport:
     differences: list[Difference] = field(default_factory=list)
 
 
-def merge(store: Store, where: str | Path) -> MergeReport:
+def merge(store: Store, where: str | Path, *, with_diffs: bool = False) -> MergeReport:
     """Bring in what the database at `where` has and this one has not.
+
+    Of an uncommitted change of the code only the fact that there was one comes along, unless `with_diffs`.
 
     Every run is one transaction: workers of this database go on meanwhile, and a merge that was interrupted is
     completed by calling it again.
@@ -72,7 +75,7 @@ def merge(store: Store, where: str | Path) -> MergeReport:
         with other.read() as source:
             for row in source.execute(sa.select(run)).mappings().all():
                 with store.write() as target:
-                    _RunMerge(store, source, target, row).into(report)
+                    _RunMerge(store, source, target, row, with_diffs).into(report)
             report.experiments = _merge_experiments(store, source)
     finally:
         other.close()
@@ -112,6 +115,7 @@ class _RunMerge:
     source: Connection
     target: Connection
     theirs: RowMapping  # the run as the source has it
+    with_diffs: bool
 
     def into(self, report: MergeReport) -> None:
         """Bring the run, its attempts and their results, and count them in the report."""
@@ -136,17 +140,24 @@ class _RunMerge:
         rows = sa.select(attempt).where(of_run, attempt.c.state != "running").order_by(attempt.c.id)
         for row in self.source.execute(rows).mappings().all():
             if row["token"] not in known:
-                self._bring_environment(row["environment_id"])
-                copy_attempt(self.source, self.target, row, environment_id=row["environment_id"])
+                place = self._bring_environment(row["environment_id"])
+                copy_attempt(self.source, self.target, row, environment_id=place)
                 brought += 1
             elif row["state"] == "void" and known[row["token"]] == "done":
                 voided = sa.update(attempt).where(attempt.c.token == row["token"])
                 self.target.execute(voided.values(state="void", reason=row["reason"]))
         return brought
 
-    def _bring_environment(self, key: str | None) -> None:
-        rows = self.source.execute(sa.select(environment).where(environment.c.id == key)).mappings()
-        insert_rows(self.target, self.store.insert_new(environment), rows)
+    def _bring_environment(self, key: str | None) -> str | None:
+        """Copy where an attempt worked; the id it has in the target."""
+        theirs = self.source.execute(sa.select(environment).where(environment.c.id == key)).mappings().first()
+        if theirs is None:
+            return None
+        row = dict(theirs)
+        if row["git_diff"] and not self.with_diffs:
+            row = Environment.of_row(row).without_diff().row()
+        self.target.execute(self.store.insert_new(environment), row)
+        return str(row["id"])
 
     def _settle(self, *, new: bool) -> int | None:
         """Give the run the state that its attempts justify; the attempt that counts."""

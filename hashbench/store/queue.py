@@ -12,7 +12,7 @@ import hashlib
 import json
 import uuid
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 import sqlalchemy as sa
@@ -23,6 +23,9 @@ from hashbench.store.schema import attempt, dependency, environment, experiment_
 
 # so many killed attempts of one run count as a failed try: a run that kills its worker must end
 LOSSES_PER_TRY = 20
+
+
+LEFT_OUT = "(left out)"  # what stands for a text that does not travel
 
 
 class LeaseLost(Exception):
@@ -39,6 +42,17 @@ class Environment:
     packages: Mapping[str, str] = field(default_factory=dict)
     hardware: Mapping[str, Any] = field(default_factory=dict)
     hardware_name: str = ""
+    git_tree: str = ""  # of the package in that commit, the same after a rebase
+
+    @classmethod
+    def of_row(cls, row: Mapping[str, Any]) -> Environment:
+        """From the columns of table environment."""
+        parsed = {name: json.loads(row[name]) for name in ("packages", "hardware")}
+        return cls(**{each.name: row[each.name] for each in fields(cls)} | parsed)
+
+    def without_diff(self) -> Environment:
+        """The same place without the text of its uncommitted change; that there was one is worth knowing."""
+        return replace(self, git_diff=LEFT_OUT if self.git_diff else "")
 
     def row(self) -> dict[str, str]:
         """The columns of table environment; the id is the sha256 of the rest."""
@@ -245,9 +259,7 @@ def _end(
     if run_id is None:
         return False
     losses = sa.select(sa.func.count()).where(attempt.c.run_id == run_id, attempt.c.state == "lost")
-    is_try = state == "failed" or (
-        state == "lost" and connection.execute(losses).scalar_one() % LOSSES_PER_TRY == 0
-    )
+    is_try = state == "failed" or (state == "lost" and connection.execute(losses).scalar_one() % LOSSES_PER_TRY == 0)
     after = {"state": "failed", "tries": run.c.tries + 1} if is_try else {"state": "planned"}
     connection.execute(sa.update(run).where(run.c.id == run_id, run.c.state == "running").values(after))
     return True

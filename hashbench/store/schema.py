@@ -11,7 +11,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-SCHEMA = "0003"  # the newest revision in migrations/versions; raised with every change of a table
+SCHEMA = "0004"  # the newest revision in migrations/versions; raised with every change of a table
 
 metadata = sa.MetaData()
 
@@ -106,6 +106,7 @@ environment = sa.Table(
     _text("packages"),  # JSON
     _text("hardware"),  # JSON
     _text("hardware_name"),
+    _text("git_tree", default=""),  # of the package in that commit; the same after a rebase
 )
 
 attempt = sa.Table(

@@ -49,6 +49,7 @@ class RunStatus:
     worker: str | None
     started_at: float | None
     heartbeat_at: float | None
+    notes: dict[str, str]  # of the attempt that counts, by topic
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,8 @@ WHERE id IN (SELECT run_id FROM experiment_run WHERE experiment_id = :experiment
 RUNS = """
 SELECT r.id AS run_id, r.kind, er.model, r.task, r.seed, r.encoder, r.state,
        (SELECT COUNT(*) FROM attempt n WHERE n.run_id = r.id) AS attempts, r.tries, a.reason,
-       CASE WHEN r.state = 'done' THEN a.seconds END AS seconds, a.worker, a.started_at, a.heartbeat_at
+       CASE WHEN r.state = 'done' THEN a.seconds END AS seconds, a.worker, a.started_at, a.heartbeat_at,
+       CASE WHEN r.state = 'done' THEN a.notes END AS notes
 FROM experiment_run er
 JOIN run r ON r.id = er.run_id
 LEFT JOIN attempt a ON a.id = COALESCE(r.finished_attempt, (SELECT MAX(n.id) FROM attempt n WHERE n.run_id = r.id))
@@ -154,7 +156,8 @@ def done_ids(store: Store, run_ids: Iterable[str]) -> set[str]:
 
 def runs(store: Store, experiment_id: int) -> list[RunStatus]:
     """Every run of the experiment, in the planned order."""
-    return [RunStatus(**row) for row in store.query(RUNS, experiment=experiment_id)]
+    rows = store.query(RUNS, experiment=experiment_id)
+    return [RunStatus(**{**row, "notes": json.loads(row["notes"] or "{}")}) for row in rows]
 
 
 def find_run(store: Store, prefix: str) -> str:

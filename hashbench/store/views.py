@@ -268,11 +268,12 @@ WHERE SUBSTR(t.model, LENGTH(t.model) - 3) = '-bpe'
 """
 
 VIEWS["run_origins"] = """
--- where a finished run was made; has_diff: 1 where the checkout had changes; packages and notes: JSON; seconds of work
+-- where a finished run was made; has_diff: 1 where the checkout had changes; git_tree: of the
+-- package in that commit; packages and notes: JSON; seconds of work
 SELECT f.experiment_id, f.experiment, f.encoder, f.model, f.position, f.run_id, f.kind, f.task, f.seed,
        COALESCE(v.git_commit, '') AS git_commit, CASE WHEN COALESCE(v.git_diff, '') = '' THEN 0 ELSE 1 END AS has_diff,
        COALESCE(v.hardware_name, '') AS hardware_name, COALESCE(v.packages, '{}') AS packages, a.notes,
-       f.data_fingerprint, a.seconds, f.finished_at
+       f.data_fingerprint, a.seconds, f.finished_at, COALESCE(v.git_tree, '') AS git_tree
 FROM finished f
 JOIN attempt a ON a.id = f.attempt_id
 LEFT JOIN environment v ON v.id = a.environment_id

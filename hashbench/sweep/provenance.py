@@ -20,10 +20,12 @@ DIFF_LIMIT = 200_000  # characters of an uncommitted change that are kept
 
 def environment() -> Environment:
     """The state of code and machine as every attempt of this process stores it."""
-    commit, diff = git_state(Path(hashbench.__file__).parent)
+    folder = Path(hashbench.__file__).parent
+    commit, diff = git_state(folder)
     return Environment(
         host=socket.gethostname(),
         git_commit=commit,
+        git_tree=git_tree(folder),
         git_diff=diff,
         packages=packages(),
         hardware=hardware(),
@@ -38,6 +40,11 @@ def git_state(folder: Path) -> tuple[str, str]:
     if not commit or not tracked:
         return f"release {hashbench.__version__}", ""
     return commit, _git(folder, "diff", "HEAD")[:DIFF_LIMIT]
+
+
+def git_tree(folder: Path) -> str:
+    """The id of the committed content of `folder`, which survives a rebase; "" where there is no checkout."""
+    return _git(folder, "rev-parse", "HEAD:./") if _git(folder, "ls-files", "--error-unmatch", "__init__.py") else ""
 
 
 def packages() -> dict[str, str]:

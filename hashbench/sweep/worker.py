@@ -31,6 +31,7 @@ from hashbench.sweep.events import Event, RunEnded, RunProgress, RunStarted
 from hashbench.sweep.processes import own_name
 from hashbench.sweep.provenance import environment
 from hashbench.sweep.ranks import run_on_devices
+from hashbench.sweep.sources import sources_of
 from hashbench.tracking import Tracker, final_values, run_config, run_label, wandb_id
 from hashbench.training.checkpoints import Interrupted
 from hashbench.training.machine import Machine
@@ -92,9 +93,7 @@ class Heartbeat:
 class Worker:
     """One worker process of a sweep."""
 
-    def __init__(
-        self, assignment: Assignment, index: int, stop: StopEvent, events: Queue[Event], parent: int
-    ) -> None:
+    def __init__(self, assignment: Assignment, index: int, stop: StopEvent, events: Queue[Event], parent: int) -> None:
         self._assignment, self._index, self._stop, self._events, self._parent = assignment, index, stop, events, parent
         self._store = open_store(assignment.db, create=False)
         self._environment = environment()
@@ -146,12 +145,11 @@ class Worker:
         try:
             machine = self._machine(run, stop, tracker)
             several = machine.devices > 1
-            result = (
-                run_on_devices(run, self._assignment, machine) if several else carry_out(run, self._place, machine)
-            )
+            result = run_on_devices(run, self._assignment, machine) if several else carry_out(run, self._place, machine)
             # A lease that ran out while the machine slept lives on if nobody took the run.
             heartbeat(self._store, held)
-            finish(self._store, held, replace(result, log=log()))
+            notes = {**result.notes, "sources": sources_of(run, self._place)}
+            finish(self._store, held, replace(result, log=log(), notes=notes))
             # Not before: a checkpoint is worth keeping until then.
             shutil.rmtree(machine.folder, ignore_errors=True)
         except (Interrupted, SIGTERMException, KeyboardInterrupt):

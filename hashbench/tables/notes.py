@@ -11,6 +11,7 @@ from hashbench.papers.paper import Paper
 from hashbench.results.measured import Measured
 from hashbench.results.origins import TaskOrigin, data_warnings, scratch_warning, starts, task_origins
 from hashbench.results.runs import RunOrigin
+from hashbench.results.sources import SourcesOfRun, different_sources, sources_of
 from hashbench.tables.deviations import (
     corpora_of,
     encoder_deviation,
@@ -63,6 +64,7 @@ def provenance(measured: Measured, paper: Paper, table: Table) -> Lines:
         ("deviations", "" if measured.hides_items() else _deviations(measured, paper)),
         ("timing", _timing(measured) if facts else ""),
         ("commits", _commits(measured)),
+        ("different code", "; ".join(different_sources(_sources(measured)))),
         ("software", _software(measured)),
         ("machines", _machines(measured)),
     ]
@@ -213,15 +215,12 @@ def _timing(measured: Measured) -> str:
 
 
 def _commits(measured: Measured) -> str:
-    return _distinct(
-        _commit(origin.git_commit) + (" with uncommitted changes" if origin.has_diff else "")
-        for origin in _done(measured)
-    )
+    return _distinct(origin.code(SHORT) for origin in _done(measured))
 
 
-def _commit(name: str) -> str:
-    """A commit's first letters; a release is named in full."""
-    return name if " " in name else name[:SHORT] or "unknown"
+def _sources(measured: Measured) -> list[SourcesOfRun]:
+    done = [run for run in measured.runs if run.state == "done"]
+    return [sources_of(run.kind, run.task, run.model, dict(run.origin.notes)) for run in done]
 
 
 def _software(measured: Measured) -> str:

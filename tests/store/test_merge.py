@@ -178,3 +178,22 @@ def test_what_cannot_be_merged(new_store: NewStore, tmp_path: Path) -> None:
     (tmp_path / "text").write_text("no")
     with pytest.raises(InputError, match="not a database"):
         merge(store, tmp_path / "text")
+
+
+def test_the_text_of_an_uncommitted_change_stays_at_home_unless_asked(
+    store: Store, new_store: NewStore, lab: Lab
+) -> None:
+    other = new_store("other.db")
+    place = Environment("box7", "abc", "- old\n+ new", {"torch": "2"}, {"cores": 2}, "EPYC", "5f5f")
+    experiment = lab.plan(other, lab.run("a"))
+    held = claim(other, experiment, worker="w", lease_s=60, max_attempts=1, environment=place)
+    assert held is not None
+    finish(other, held, Result(lab.score("matthews", 0.5)))
+    merge(store, place_of(other))
+    columns = "SELECT host, git_commit, git_diff, git_tree, hardware FROM environment"
+    assert [tuple(row.values()) for row in store.query(columns)] == [
+        ("box7", "abc", "(left out)", "5f5f", '{"cores":2}')
+    ]
+    asked = new_store("asked.db")
+    merge(asked, place_of(other), with_diffs=True)
+    assert [row["git_diff"] for row in asked.query(columns)] == ["- old\n+ new"]

@@ -135,10 +135,20 @@ def test_schema_3_renames_a_column_and_names_runs_on_items(tmp_path: Path) -> No
 
 def test_an_older_database_is_merged_after_its_upgrade(store: Store, tmp_path: Path) -> None:
     old = old_database(tmp_path / "old.db")
-    with pytest.raises(InputError, match="schema 2, this program writes 3; run: hashbench db upgrade --db .*old.db"):
+    with pytest.raises(InputError, match="schema 2, this program writes 4; run: hashbench db upgrade --db .*old.db"):
         merge(store, old)
     migrate.upgrade(old)
     assert merge(store, old).finished == 3
+
+
+def test_schema_4_keeps_places_and_knows_no_tree_of_them(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    with sqlite3.connect(path) as connection:
+        connection.executescript((RELEASED / "0003.sql").read_text())
+        before = connection.execute("SELECT id, git_commit, packages FROM environment ORDER BY id").fetchall()
+    migrate.upgrade(path)
+    after = sqlite3.connect(path).execute("SELECT id, git_commit, packages, git_tree FROM environment ORDER BY id")
+    assert before and after.fetchall() == [(*row, "") for row in before]
 
 
 def test_an_upgrade_gives_the_room_of_the_old_tables_back(tmp_path: Path) -> None:
@@ -163,7 +173,7 @@ def test_upgrading_brings_todays_views(store: Store, place: str) -> None:
 def test_a_newer_database_is_left_alone(store: Store, place: str) -> None:
     with store.write() as connection:
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0009'")
-    with pytest.raises(InputError, match="schema 9, this program writes 3; install a newer hashbench"):
+    with pytest.raises(InputError, match="schema 9, this program writes 4; install a newer hashbench"):
         migrate.upgrade(place)
     assert [row["version_num"] for row in store.query("SELECT version_num FROM alembic_version")] == ["0009"]
 

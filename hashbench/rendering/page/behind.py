@@ -38,7 +38,7 @@ def run_data(measured: Measured, run: MeasuredRun, texts: SharedTexts) -> dict[s
         "id": run.run_id[:16], "kind": texts.place(run.kind), "model": texts.place(run.model),
         "task": None if run.task is None else texts.place(run.task), "seed": run.seed, "state": texts.place(run.state),
         "reason": texts.place(run.reason) if run.reason else None, "data": texts.place(run.fingerprint),
-        "commit": texts.place(origin.git_commit + (" with uncommitted changes" if origin.has_diff else "")),
+        "commit": texts.place(origin.code() if run.state == "done" else ""),
         "machine": texts.place(origin.hardware), "encoder": texts.place(run.encoder),
         "software": texts.place(", ".join(f"{name} {version}" for name, version in origin.packages)),
         "notes": [texts.place(f"{topic}: {text}") for topic, text in origin.notes if text],

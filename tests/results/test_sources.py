@@ -1,0 +1,22 @@
+"""Whether what stands side by side was computed by the same code."""
+
+from hashbench.results.sources import different_sources, sources_of
+
+
+def run(task: str | None, model: str, sources: str | None):
+    return sources_of("finetune" if task else "pretrain", task, model, {} if sources is None else {"sources": sources})
+
+
+def test_equal_code_and_code_that_was_not_noted_is_not_spoken_of() -> None:
+    runs = [run("cola", "a", "11 aa"), run("cola", "b", "11 bb"), run("cola", "c", None), run(None, "a", "22 aa")]
+    assert different_sources(runs) == []
+
+
+def test_a_column_whose_runs_have_different_shared_code() -> None:
+    runs = [run("cola", "a", "11 aa"), run("cola", "b", "99 bb"), run("cola", "c", "11 cc"), run("rte", "a", "11 aa")]
+    assert different_sources(runs) == ["finetune on cola: 2 versions of the code (11: a, c; 99: b)"]
+
+
+def test_a_model_whose_own_code_changed_between_columns() -> None:
+    runs = [run("cola", "a", "11 aa"), run("rte", "a", "11 dd"), run("rte", "b", "11 bb")]
+    assert different_sources(runs) == ["model a: 2 versions of the code (aa: finetune on cola; dd: finetune on rte)"]

@@ -1,0 +1,67 @@
+"""The fingerprint of the code of a run: it follows what computes, and nothing else."""
+
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hashbench.embeddings.registry import find_model, models
+from hashbench.sweep.sources import code_of, files_of, fingerprint, modules_of
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text)
+    code_of.cache_clear()
+    return path
+
+
+def test_comments_docstrings_and_layout_are_no_code(tmp_path: Path) -> None:
+    plain = write(tmp_path / "a.py", "def f(x):\n    return x + 1\n")
+    before = fingerprint([plain])
+    write(plain, '"""What it is."""\n\n\n# why\ndef f(x):\n    """Says more."""\n\n    return x + 1  # one more\n')
+    assert fingerprint([plain]) == before
+    write(plain, "def f(x):\n    return x + 2\n")
+    assert fingerprint([plain]) != before
+
+
+def test_a_string_that_is_no_docstring_counts(tmp_path: Path) -> None:
+    file = write(tmp_path / "a.py", 'NAME = "a"\n')
+    before = fingerprint([file])
+    write(file, 'NAME = "b"\n')
+    assert fingerprint([file]) != before
+
+
+def test_the_fingerprint_is_the_hash_of_names_and_tokens(tmp_path: Path) -> None:
+    file = write(tmp_path / "a.py", "x = 1  # one\n")
+    assert fingerprint([file]) == hashlib.sha256(b"[('a.py', 'x = 1')]").hexdigest()[:8]
+
+
+def test_imports_are_followed_through_what_computes_only() -> None:
+    names = {"/".join(file.parts[-2:]) for file in files_of(["hashbench.runs.finetuning"])}
+    assert {"runs/finetuning.py", "training/fit.py", "training/finetuning.py", "training/recipe.py"} <= names
+    assert {"tasks/text_batches.py", "coders/base.py"} <= names
+    rooms = {name.split("/")[0] for name in names}
+    assert not rooms & {"store", "sweep", "experiment", "results", "cli"}
+
+
+@pytest.mark.parametrize("name", sorted(models()))
+def test_every_model_names_its_own_files(name: str) -> None:
+    spec = find_model(name)
+    files = files_of(modules_of(spec))
+    assert any(file.parent.name == "embeddings" for file in files)
+    assert any(file.parent.name == "encoders" for file in files)
+    if spec.training.objective is not None:
+        assert any(file.parent.name == "objectives" for file in files)
+
+
+def test_two_models_of_other_coders_have_other_fingerprints() -> None:
+    lsh, md = find_model("hashformer-lsh-proj"), find_model("hashformer-md-proj")
+    assert fingerprint(files_of(modules_of(lsh))) != fingerprint(files_of(modules_of(md)))
+    renamed = replace(lsh, name="mine")
+    assert fingerprint(files_of(modules_of(renamed))) == fingerprint(files_of(modules_of(lsh)))
+
+
+def test_what_is_imported_of_a_package_is_followed_as_a_module() -> None:
+    assert not files_of(["hashbench.cli.status"]), "the command line computes nothing"
+    assert {file.name for file in files_of(["hashbench.splitmix"])} == {"splitmix.py"}
