@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from hashbench.results.runs import RunOrigin
 from hashbench.store.engine import Store
 from hashbench.tables.deviations import _lines
 from hashbench.tables.report import tables
@@ -131,13 +132,12 @@ def test_the_record_of_the_sweep_is_read_too(tmp_path: Path) -> None:
     assert _table(tmp_path, world, None).warnings[0].startswith("BUILT-IN DATA")
 
 
-def test_a_release_is_named_in_full() -> None:
-    from hashbench.tables.notes import _commit
-
-    assert (_commit("release 0.1.0"), _commit("0123456789abcdef"), _commit("")) == (
-        "release 0.1.0",
-        "01234567",
-        "unknown",
+def test_a_release_is_named_in_full_and_a_commit_with_its_tree() -> None:
+    assert RunOrigin("release 0.1.0").code(8) == "release 0.1.0"
+    assert RunOrigin("0123456789abcdef").code(8) == "01234567"
+    assert RunOrigin().code(8) == "unknown"
+    assert RunOrigin("0123456789abcdef", "fedcba9876543210", has_diff=True).code(8) == (
+        "01234567 (tree fedcba98) with uncommitted changes"
     )
 
 
