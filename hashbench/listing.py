@@ -5,14 +5,15 @@ from __future__ import annotations
 import hashlib
 import importlib
 import importlib.util
+import inspect
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import TypeVar
 
-from hashbench.errors import InputError, first_line
+from hashbench.errors import InputError, first_line, near_match
 
 T = TypeVar("T")
 OWN_MODULE = "hashbench_own_"  # begins the name of a module that is a user's own file
@@ -46,11 +47,24 @@ def by_name(
     for module in modules:
         for name, entry in entries(module):
             if name in listed:
-                raise InputError(
-                    f"{module.__file__}: {what} {name!r} is already in {files[name]}; rename one of them"
-                )
+                raise InputError(f"{module.__file__}: {what} {name!r} is already in {files[name]}; rename one of them")
             listed[name], files[name] = entry, module.__file__
     return listed
+
+
+def make_named(
+    classes: Mapping[str, Callable[..., T]], what: str, key: str, name: str, arguments: Mapping[str, object]
+) -> T:
+    """An object of the class of this name. Raises InputError for an unknown name (called `key`) or argument."""
+    if name not in classes:
+        hint = f"{near_match(name, list(classes))}; choose from {', '.join(classes)}"
+        raise InputError(f"{what}: unknown {key} {name!r}{hint}")
+    parameters = list(inspect.signature(classes[name]).parameters)
+    for argument in arguments:
+        if argument not in parameters:
+            hint = f"{near_match(argument, parameters)}; it takes {', '.join(parameters) or 'none'}"
+            raise InputError(f"{what} {name}: unknown argument {argument!r}{hint}")
+    return classes[name](**arguments)
 
 
 def classes_in(module: ModuleType, base: type, key: str) -> Iterator[tuple[str, type]]:

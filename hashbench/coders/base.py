@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from hashbench.errors import InputError
 from hashbench.text.compiled import in_threads, slices
 from hashbench.text.types import TypeTable
 from hashbench.text.unicode import pack
@@ -74,3 +75,17 @@ class Coder(ABC):
         if self.bits is not None:
             return code.tobytes().hex()
         return code.tolist()
+
+
+def checked_count(coder: str, argument: str, value: int, least: int = 1, most: int = 2**31 - 1) -> int:
+    """The number, if it is a whole one in [least, most]."""
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise InputError(f"coder {coder}: {argument} {value!r} is no whole number from {least} to {most}; correct it")
+    return value
+
+
+def checked_switch(coder: str, argument: str, value: bool) -> bool:
+    """The value, if it is true or false."""
+    if not isinstance(value, bool):
+        raise InputError(f"coder {coder}: {argument} {value!r}; give true or false")
+    return value

@@ -11,7 +11,7 @@ import hashlib
 
 import numpy as np
 
-from hashbench.coders.base import Coder
+from hashbench.coders.base import Coder, checked_switch
 from hashbench.coders.coherent import coherent_map, item_vectors
 from hashbench.errors import InputError
 from hashbench.splitmix import GAMMA, mix
@@ -55,10 +55,9 @@ class Bloom(Coder):
                 raise InputError(f"coder bloom: {key} {value!r}; give an integer of at least {least}")
         if coherent > maps:
             raise InputError(f"coder bloom: coherent {coherent} of {maps} maps; take at most {maps}")
-        if not isinstance(distinct_pairs, bool):
-            raise InputError(f"coder bloom: distinct_pairs {distinct_pairs!r}; give true or false")
         self.alpha, self.n_maps, self.seed, self.coherent = alpha, maps, seed, coherent
-        self.distinct_pairs, self.special_items = distinct_pairs, special_items
+        self.distinct_pairs = checked_switch(self.name, "distinct_pairs", distinct_pairs)
+        self.special_items = special_items
         self.width = maps
         self.maps = np.zeros((maps, 0), np.int32)  # (m, N): bucket of each item in each map
         self.violations = 0  # items that the constraint between coherent maps left no better place

@@ -7,13 +7,13 @@ Features are the paper's character n-grams (`ngram`) or the released code's BPE 
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from hashbench.coders.base import FIRST_ROW, Coder
+from hashbench.coders.base import FIRST_ROW, Coder, checked_count, checked_switch
 from hashbench.coders.bpe_splits import SplitFeatures
 from hashbench.coders.lsh_kernels import BLOCK, best_offsets, sign_bits
-from hashbench.coders.md5 import checked_count
 from hashbench.coders.ngrams import Features, NgramFeatures
 from hashbench.errors import InputError, near_match
 from hashbench.text.types import TypeTable
@@ -52,6 +52,11 @@ class _LshCoder(Coder):
             self.ngrams.restore(state["ngrams"])
         self._draw()
 
+    @cached_property
+    def _drawn(self) -> tuple[Any, ...]:
+        """Random numbers for the features, in float64 and float32."""
+        raise NotImplementedError
+
     def features(self, blob: np.ndarray, offsets: np.ndarray) -> Features:
         """Packed strings -> sparse features (m,)."""
         if self.splits is not None:
@@ -61,7 +66,9 @@ class _LshCoder(Coder):
         return self.ngrams.features(blob, offsets)
 
     def _draw(self) -> None:
-        raise NotImplementedError
+        """Numbers for the features as they are now."""
+        self.__dict__.pop("_drawn", None)
+        _ = self._drawn
 
     def _recipe(self) -> dict[str, object]:
         shared = {"name": self.name, "lsh_features": self.lsh_features}
@@ -90,9 +97,7 @@ class LshRows(_LshCoder):
         max_features: int = 50_000,
     ) -> None:
         self.num_buckets = checked_count(self.name, "num_buckets", num_buckets)
-        if not isinstance(lsh_negate_half, bool):
-            raise InputError(f"coder {self.name}: lsh_negate_half {lsh_negate_half!r}; give true or false")
-        self.lsh_negate_half = lsh_negate_half
+        self.lsh_negate_half = checked_switch(self.name, "lsh_negate_half", lsh_negate_half)
         super().__init__(lsh_features=lsh_features, lsh_bpe=lsh_bpe, max_features=max_features)
 
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
@@ -101,7 +106,7 @@ class LshRows(_LshCoder):
 
     def offsets_of(self, ids: np.ndarray, weights: np.ndarray, bounds: np.ndarray) -> np.ndarray:
         """Sparse features -> winning offsets (n,) int64. Feature ids beyond D wrap."""
-        eta, rounded = self._eta
+        eta, rounded = self._drawn
         ids = (ids % self._dimension).astype(np.int64)
         blocks = offset_blocks(self.num_buckets, self.lsh_negate_half)
         return best_offsets(eta, rounded, blocks, ids, weights, bounds)
@@ -116,15 +121,11 @@ class LshRows(_LshCoder):
         return max(len(self.ngrams) if self.splits is None else self.splits.n_pieces, self.num_buckets)
 
     @cached_property
-    def _eta(self) -> tuple[np.ndarray, np.ndarray]:
+    def _drawn(self) -> tuple[np.ndarray, np.ndarray]:
         """eta (D + N,), laid out so that no index wraps, in float64 and float32."""
         eta = np.random.RandomState(ROW_SEED).standard_normal(self._dimension)
         wrapped = np.concatenate([eta, eta[: self.num_buckets]])
         return wrapped, wrapped.astype(np.float32)
-
-    def _draw(self) -> None:
-        self.__dict__.pop("_eta", None)
-        _ = self._eta
 
 
 class LshBits(_LshCoder):
@@ -158,7 +159,7 @@ class LshBits(_LshCoder):
 
     def bits_of(self, ids: np.ndarray, weights: np.ndarray, bounds: np.ndarray) -> np.ndarray:
         """Sparse features -> packed bits (n, T / 8)."""
-        planes, rounded, largest = self._planes
+        planes, rounded, largest = self._drawn
         return sign_bits(planes, rounded, largest, self.lsh_zero_bit, ids, weights, bounds)
 
     def recipe(self) -> dict[str, object]:
@@ -166,17 +167,13 @@ class LshBits(_LshCoder):
         return {**self._recipe(), "bits": self.bits, "lsh_zero_bit": self.lsh_zero_bit}
 
     @cached_property
-    def _planes(self) -> tuple[np.ndarray, np.ndarray, float]:
+    def _drawn(self) -> tuple[np.ndarray, np.ndarray, float]:
         """R (features, T) in float64 and float32, and its largest |component|."""
         if self.splits is None:
             planes = np.random.RandomState(BIT_SEED).standard_normal((len(self.ngrams), self.bits))
         else:
             planes = np.stack([np.random.RandomState(f).standard_normal(self.bits) for f in range(len(self.splits))])
         return planes, planes.astype(np.float32), float(np.abs(planes).max(initial=0.0))
-
-    def _draw(self) -> None:
-        self.__dict__.pop("_planes", None)
-        _ = self._planes
 
 
 def offset_blocks(n: int, negate_half: bool) -> np.ndarray:

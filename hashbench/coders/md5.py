@@ -9,7 +9,7 @@ import hashlib
 
 import numpy as np
 
-from hashbench.coders.base import FIRST_ROW, Coder
+from hashbench.coders.base import FIRST_ROW, Coder, checked_count
 from hashbench.coders.md5_kernel import hmac_md5
 from hashbench.errors import InputError
 
@@ -72,10 +72,3 @@ def checked_key(key: str) -> str:
     if not isinstance(key, str):
         raise InputError(f"coder: md_key {key!r} is no text; put it in quotes")
     return key
-
-
-def checked_count(coder: str, argument: str, value: int, least: int = 1, most: int = 2**31 - 1) -> int:
-    """The number, if it is a whole one in [least, most]."""
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-        raise InputError(f"coder {coder}: {argument} {value!r} is no whole number from {least} to {most}; correct it")
-    return value

@@ -9,13 +9,19 @@ from __future__ import annotations
 import numpy as np
 
 from hashbench.text.compiled import compiled
-from hashbench.text.scan import code_point
+from hashbench.text.scan import code_point, longest_string
 
 MIX_A = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio
 MIX_B = np.uint64(0xC2B2AE3D27D4EB4F)  # xxHash's second prime
 POINT_BITS = np.uint64(21)  # a code point + 1 is below 2^21
 POINT_MASK = np.uint64(2**21 - 1)
 FIRST_SLOTS = 1 << 16
+
+
+@compiled
+def shift_of(n_slots: int) -> np.uint64:
+    """By how much a mixed key is shifted to be a slot of a table of 2^k slots: 64 - k."""
+    return np.uint64(64 - int(np.round(np.log2(n_slots))))
 
 
 @compiled
@@ -55,11 +61,8 @@ def count_into(
     """
     n_slots = len(sums)
     mask = n_slots - 1
-    shift = np.uint64(64 - int(np.round(np.log2(n_slots))))
-    longest = 0
-    for t in range(first, len(counts)):
-        longest = max(longest, offsets[t + 1] - offsets[t])
-    points = np.empty(longest, dtype=np.uint64)
+    shift = shift_of(n_slots)
+    points = np.empty(longest_string(offsets, first), dtype=np.uint64)
     for t in range(first, len(counts)):
         if 2 * (used + 4 * (offsets[t + 1] - offsets[t])) > n_slots:
             return t, used
@@ -82,7 +85,7 @@ def count_into(
 def reinsert(keys: np.ndarray, sums: np.ndarray, new_keys: np.ndarray, new_sums: np.ndarray) -> None:
     """Move a table, keys (s, 2) and sums (s,), into a larger one."""
     mask = len(new_sums) - 1
-    shift = np.uint64(64 - int(np.round(np.log2(len(new_sums)))))
+    shift = shift_of(len(new_sums))
     for old in range(len(sums)):
         if sums[old] != 0:
             slot = place(keys[old, 0], keys[old, 1], shift)
@@ -126,7 +129,7 @@ def build_lookup(ngrams: np.ndarray) -> np.ndarray:
 def fill_lookup(ngrams: np.ndarray, lookup: np.ndarray) -> None:
     """Enter the n-grams (features, 4), rank = row."""
     mask = len(lookup) - 1
-    shift = np.uint64(64 - int(np.round(np.log2(len(lookup)))))
+    shift = shift_of(len(lookup))
     for rank in range(len(ngrams)):
         low = ngrams[rank, 0] | (ngrams[rank, 1] << POINT_BITS) | (ngrams[rank, 2] << (POINT_BITS + POINT_BITS))
         slot = place(low, ngrams[rank, 3], shift)
@@ -174,10 +177,8 @@ def find_features(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Packed strings -> (ids, weights, bounds); the first two are longer than needed: bounds[-1] counts."""
     n_types = len(offsets) - 1
-    shift = np.uint64(64 - int(np.round(np.log2(len(lookup)))))
-    longest = 0
-    for t in range(n_types):
-        longest = max(longest, offsets[t + 1] - offsets[t])
+    shift = shift_of(len(lookup))
+    longest = longest_string(offsets, 0)
     points, found = np.empty(longest, dtype=np.uint64), np.empty(4 * longest, dtype=np.int32)
     most = 4 * (offsets[-1] - offsets[0])
     ids, weights = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.float64)

@@ -14,8 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hashbench.coders.base import Coder
-from hashbench.coders.md5 import checked_count
+from hashbench.coders.base import Coder, checked_count, checked_switch
 from hashbench.coders.ngram_pooling_kernels import pooled
 from hashbench.errors import InputError
 from hashbench.splitmix import GAMMA, mix
@@ -53,9 +52,7 @@ class NgramPooling(Coder):
         self.seed = checked_count(self.name, "seed", seed, least=0, most=2**64 - 1)
         if not isinstance(scale, int | float) or isinstance(scale, bool) or not 0 < scale < float("inf"):
             raise InputError(f"coder {self.name}: scale {scale!r} is no number above 0; correct it")
-        if not isinstance(strip, bool):
-            raise InputError(f"coder {self.name}: strip {strip!r}; give true or false")
-        self.scale, self.strip = float(scale), strip
+        self.scale, self.strip = float(scale), checked_switch(self.name, "strip", strip)
         self.partition = self._checked_partition(partition)
         self._seeds = seed_vector(self.seed, self.dim, self.modulus)
         self._parts = np.cumsum([0, *self.partition])

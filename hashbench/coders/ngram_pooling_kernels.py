@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from hashbench.text.compiled import compiled, inlined
-from hashbench.text.scan import code_point
+from hashbench.text.scan import code_point, longest_string
 
 
 @inlined
@@ -67,9 +67,7 @@ def pooled(
     base, modulus = numbers[0], numbers[1]
     dim, orders = len(seeds), len(parts) - 1
     quotients = seeds / np.float64(modulus)
-    longest = 0
-    for t in range(len(offsets) - 1):
-        longest = max(longest, offsets[t + 1] - offsets[t])
+    longest = longest_string(offsets, 0)
     points, found = np.empty(longest, dtype=np.int64), np.empty(longest, dtype=np.int64)
     row = np.empty(dim, dtype=np.int64)
     for t in range(len(offsets) - 1):

@@ -13,8 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hashbench.coders.base import Coder
-from hashbench.coders.md5 import checked_count
+from hashbench.coders.base import Coder, checked_count
 from hashbench.coders.projection_kernels import project
 from hashbench.splitmix import GAMMA, mix
 from hashbench.text.unicode import pack, split

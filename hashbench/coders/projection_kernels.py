@@ -11,6 +11,7 @@ import numpy as np
 from hashbench.coders.md5_kernel import START, finish_message
 from hashbench.splitmix import GAMMA, mix
 from hashbench.text.compiled import compiled, inlined
+from hashbench.text.scan import longest_string
 
 STEP = np.uint64(GAMMA)
 mix_one = inlined(mix)  # one number
@@ -75,10 +76,8 @@ def characters(blob: np.ndarray, start: int, stop: int, starts: np.ndarray) -> i
 @compiled
 def project(blob: np.ndarray, offsets: np.ndarray, flip: np.uint64, n_bits: int, places: int) -> np.ndarray:
     """Packed words, each between its markers -> sums int16 (n, places * T). Fingerprints are xor-ed with `flip`."""
-    n_types, longest = len(offsets) - 1, 0
-    for t in range(n_types):
-        longest = max(longest, offsets[t + 1] - offsets[t])
-    starts = np.empty(longest + 1, dtype=np.int64)
+    n_types = len(offsets) - 1
+    starts = np.empty(longest_string(offsets, 0) + 1, dtype=np.int64)
     message = np.empty(MESSAGE_BYTES, dtype=np.uint8)
     message[1] = COLON
     state, words = np.empty(4, dtype=np.uint32), np.empty(16, dtype=np.uint32)

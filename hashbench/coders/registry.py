@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
-
 from hashbench.coders.base import Coder
-from hashbench.errors import InputError, near_match
-from hashbench.listing import by_name, classes_in, modules_in
+from hashbench.listing import by_name, classes_in, make_named, modules_in
 
 EXTRA_FOLDER = "HASHBENCH_CODERS"
 
@@ -27,13 +24,4 @@ def make_coder(name: str, **arguments: object) -> Coder:
     Raises:
         InputError: unknown name or argument, or a value that the coder refuses.
     """
-    known = coders()
-    if name not in known:
-        hint = f"{near_match(name, list(known))}; choose from {', '.join(known)}"
-        raise InputError(f"coder: unknown name {name!r}{hint}")
-    parameters = list(inspect.signature(known[name]).parameters)
-    for argument in arguments:
-        if argument not in parameters:
-            hint = f"{near_match(argument, parameters)}; it takes {', '.join(parameters) or 'none'}"
-            raise InputError(f"coder {name}: unknown argument {argument!r}{hint}")
-    return known[name](**arguments)
+    return make_named(coders(), "coder", "name", name, arguments)

@@ -12,7 +12,7 @@ from typing import BinaryIO, TypedDict
 
 import numpy as np
 
-from hashbench.data.documents import CorpusSource
+from hashbench.data.documents import Again, CorpusSource
 from hashbench.data.fingerprints import cache_folder, digest, write_json
 from hashbench.data.once import make_once
 from hashbench.data.sources import Source, locate_corpus
@@ -165,7 +165,7 @@ class _Making:
         """Fill `folder`: tokenizer, ids, documents, types, and the manifest last."""
         if isinstance(self.tokenizer, PieceTokenizer) and self.tokenizer.trained:
             self.progress(f"training the {self.tokenizer.title}")
-            self.tokenizer.train(_Again(self._training_texts), self.vocabulary_size)
+            self.tokenizer.train(Again(self._training_texts), self.vocabulary_size)
             self.tokenizer.save(folder / "tokenizer")
         interner = self.tokenizer.interner()
         lengths: list[np.ndarray] = [np.zeros(1, np.int64)]
@@ -225,16 +225,6 @@ class _Making:
                     break
                 left -= len(text)
                 yield text
-
-
-class _Again:
-    """Texts that can be read any number of times without being kept."""
-
-    def __init__(self, begin: Callable[[], Iterator[str]]) -> None:
-        self._begin = begin
-
-    def __iter__(self) -> Iterator[str]:
-        return self._begin()
 
 
 def article(text: str) -> str:

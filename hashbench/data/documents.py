@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -67,6 +67,16 @@ class CorpusSource:
                 yield read_text(path)  # a text file is one document
             else:
                 yield from iterate_column(path, TEXT_COLUMN)
+
+
+class Again:
+    """Texts that can be read any number of times without being kept."""
+
+    def __init__(self, begin: Callable[[], Iterator[str]]) -> None:
+        self._begin = begin
+
+    def __iter__(self) -> Iterator[str]:
+        return self._begin()
 
 
 def corpus_files(folder: Path) -> tuple[Path, ...]:

@@ -79,3 +79,9 @@ class Objective:
             if is_switch != isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
                 wanted = "true or false" if is_switch else "a number from 0 to 1"
                 raise InputError(f"objective: {key} must be {wanted}, not {value!r}; correct the value")
+
+
+def mean_cross_entropy(scores: Tensor, labels: Tensor) -> Tensor:
+    """Mean over the labels (n,) that are not -100, 0 where there is none; scores (n, C)."""
+    total = nn.functional.cross_entropy(scores.float(), labels, ignore_index=NO_LABEL, reduction="sum")
+    return total / (labels != NO_LABEL).sum().clamp(min=1)

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from hashbench.embeddings.base import Batch, Embedding
 from hashbench.errors import InputError
 from hashbench.layers import draw_weights, init_weights
-from hashbench.objectives.base import MASK_ID, NO_LABEL, Head, Objective, States
+from hashbench.objectives.base import MASK_ID, NO_LABEL, Head, Objective, States, mean_cross_entropy
 from hashbench.objectives.linear_loss import linear_cross_entropy
 from hashbench.objectives.randomness import integers, uniforms
 
@@ -95,11 +95,7 @@ class MaskedLanguageHead(Head):
 
         states (B, L, d), labels (B, L) rows of `matrix` (n_rows, d) or -100.
         """
-        scores = self(states, matrix).flatten(0, 1)  # (B L, n_rows)
-        total = nn.functional.cross_entropy(
-            scores.float(), labels.flatten(), ignore_index=NO_LABEL, reduction="sum"
-        )
-        return total / (labels != NO_LABEL).sum().clamp(min=1)
+        return mean_cross_entropy(self(states, matrix).flatten(0, 1), labels.flatten())
 
 
 def label_columns(labels: Tensor) -> tuple[Tensor, Tensor]:

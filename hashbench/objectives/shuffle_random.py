@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from hashbench.embeddings.base import Batch, Embedding
 from hashbench.layers import Dropout, init_weights
-from hashbench.objectives.base import NO_LABEL, Head, Objective, States
+from hashbench.objectives.base import NO_LABEL, Head, Objective, States, mean_cross_entropy
 from hashbench.objectives.randomness import integers, random_bits, uniforms
 
 INTACT, SHUFFLED, RANDOM = range(3)
@@ -106,9 +106,7 @@ class TokenHead(Head):
 
     def loss(self, states: Tensor, labels: Tensor) -> Tensor:
         """Mean cross-entropy without class weights over labels (B, L) that are not -100; 0 where there is none."""
-        scores = self(states).flatten(0, 1).float()  # (B L, 3)
-        total = nn.functional.cross_entropy(scores, labels.flatten(), ignore_index=NO_LABEL, reduction="sum")
-        return total / (labels != NO_LABEL).sum().clamp(min=1)
+        return mean_cross_entropy(self(states).flatten(0, 1), labels.flatten())
 
 
 def make_head(embedding: Embedding, config: Any) -> TokenHead:

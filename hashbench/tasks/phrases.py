@@ -11,13 +11,13 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
+from itertools import compress, islice
 from pathlib import Path
 
 import numpy as np
 
 from hashbench.data.builtin import NOTE
-from hashbench.data.documents import CorpusSource
+from hashbench.data.documents import Again, CorpusSource
 from hashbench.data.files import DataTable
 from hashbench.data.fingerprints import cache_folder, digest, write_json
 from hashbench.data.once import make_once
@@ -133,8 +133,7 @@ class LocatedPhrases:
         training[self._splits(len(training))["train"]] = True
         pieces = self._pieces()
         if pieces.needs_training:
-            training_texts = _Marked(self, training)
-            pieces.train(training_texts, self.protocol.vocabulary_size)
+            pieces.train(Again(lambda: compress(self._texts(), training)), self.protocol.vocabulary_size)
             pieces.save(folder / "tokenizer")
         phrases = listed_phrases(words, training, pieces, self.protocol.items)
         types, documents = write_items(words, training, phrases, folder)
@@ -255,15 +254,3 @@ def write_items(words: Words, training: np.ndarray, phrases: Phrases, folder: Pa
         ids[start : start + BLOCK_WORDS] = np.where(block >= 0, rank[block], block)
     ids.flush()
     return types, np.concatenate(bounds)
-
-
-class _Marked:
-    """The texts of some documents, to be read any number of times."""
-
-    def __init__(self, located: LocatedPhrases, chosen: np.ndarray) -> None:
-        """`chosen` (n_documents,) bool."""
-        self._located, self._chosen = located, chosen
-
-    def __iter__(self) -> Iterator[str]:
-        texts = self._located._texts()
-        return (text for text, wanted in zip(texts, self._chosen, strict=True) if wanted)

@@ -36,6 +36,15 @@ def code_point(data: np.ndarray, at: int) -> tuple[int, int]:
 
 
 @compiled
+def longest_string(offsets: np.ndarray, first: int) -> int:
+    """Bytes of the longest of packed strings, `offsets` (n + 1,), from number `first` on; 0 where there is none."""
+    longest = 0
+    for t in range(first, len(offsets) - 1):
+        longest = max(longest, offsets[t + 1] - offsets[t])
+    return longest
+
+
+@compiled
 def put(point: int, blob: np.ndarray, at: int) -> int:
     """Write a code point into `blob` (n,) as UTF-8; its width."""
     if point < 0x80:

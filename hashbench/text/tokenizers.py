@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
-
-from hashbench.errors import InputError, near_match
-from hashbench.listing import by_name, classes_in, modules_in
+from hashbench.listing import by_name, classes_in, make_named, modules_in
 from hashbench.text.base import Tokenizer
 
 EXTRA_FOLDER = "HASHBENCH_TOKENIZERS"
@@ -26,13 +23,4 @@ def make_tokenizer(kind: str, **arguments: object) -> Tokenizer:
     Raises:
         InputError: unknown name or argument, or a value that the tokenizer refuses.
     """
-    known = tokenizers()
-    if kind not in known:
-        hint = f"{near_match(kind, list(known))}; choose from {', '.join(known)}"
-        raise InputError(f"tokenizer: unknown kind {kind!r}{hint}")
-    parameters = list(inspect.signature(known[kind]).parameters)
-    for name in arguments:
-        if name not in parameters:
-            hint = f"{near_match(name, parameters)}; it takes {', '.join(parameters) or 'none'}"
-            raise InputError(f"tokenizer {kind}: unknown argument {name!r}{hint}")
-    return known[kind](**arguments)
+    return make_named(tokenizers(), "tokenizer", "kind", kind, arguments)
