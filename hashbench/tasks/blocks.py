@@ -13,13 +13,21 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, protected_namespaces=())
 
 
+Beams = Annotated[
+    tuple[Annotated[int, Field(gt=0)], ...],
+    Field(description="beam widths whose recall is stored, beside that of the full ranking"),
+]
+
+
 class EntitiesBlock(Strict):
     """How a page-link set is split, cut into segments and evaluated; the same for all models of an experiment."""
 
     max_items: int | None = Field(default=None, gt=0, description="keep links to the most linked items only; null: all")
     test_share: float = Field(default=0.1, gt=0, lt=1, description="share of the pages that are held out for testing")
     validation_share: float = Field(
-        default=0.1, gt=0, lt=1,
+        default=0.1,
+        gt=0,
+        lt=1,
         description="share of the remaining pages by which the best evaluation is chosen",
     )
     split_seed: int = Field(default=0, ge=0, description="of the held-out pages and of the contexts they are tested in")
@@ -29,43 +37,46 @@ class EntitiesBlock(Strict):
         description="how a segment is drawn from a longer page: any of its links, or neighbours (links may be sorted)",
     )
     validation_cases: int | None = Field(
-        default=2048, gt=0,
+        default=2048,
+        gt=0,
         description="cases of an evaluation during training; null: every link of every validation page",
     )
     cases_per_page: int | None = Field(
-        default=None, gt=0,
+        default=None,
+        gt=0,
         description="hidden links a test page, one at a time; null: each of its links; the paper: 1",
     )
-    beams: tuple[Annotated[int, Field(gt=0)], ...] = Field(
-        default=(1, 5, 10, 20, 50, 100),
-        description="beam widths whose recall is stored, beside that of the full ranking",
-    )
+    beams: Beams = (1, 5, 10, 20, 50, 100)
 
 
 class PhrasesBlock(Strict):
     """How a corpus becomes items that are hidden and predicted; the same for all models of an experiment."""
 
     corpora: tuple[str, ...] = Field(
-        default=("wikipedia", "bookcorpus"), min_length=1,
+        default=("wikipedia", "bookcorpus"),
+        min_length=1,
         description="names of corpora, read in this order",
     )
     max_documents: int | None = Field(
-        default=None, gt=0,
+        default=None,
+        gt=0,
         description="read only the first documents of each corpus; null: all",
     )
     vocabulary: str | None = Field(
-        default=None, min_length=1,
+        default=None,
+        min_length=1,
         description=(
-            "word pieces of a vocabulary file or hub name (bert-base-uncased); null: trained on the training "
-            "documents"
+            "word pieces of a vocabulary file or hub name (bert-base-uncased); null: trained on the training documents"
         ),
     )
     vocabulary_size: int = Field(
-        default=30_522, ge=300,
+        default=30_522,
+        ge=300,
         description="rows of a trained vocabulary of word pieces, specials included",
     )
     items: int = Field(
-        default=1_000_000, gt=0,
+        default=1_000_000,
+        gt=0,
         description="items in all: every word piece, then the most frequent words and pairs of words from one list",
     )
     sequence_items: int = Field(default=128, ge=4, description="items of a sequence at most, special ones not counted")
@@ -77,35 +88,39 @@ class PhrasesBlock(Strict):
         ),
     )
     test_share: float = Field(
-        default=0.1, gt=0, lt=1,
+        default=0.1,
+        gt=0,
+        lt=1,
         description="share of the documents that are held out for testing",
     )
     validation_share: float = Field(
-        default=0.1, gt=0, lt=1,
+        default=0.1,
+        gt=0,
+        lt=1,
         description="share of the remaining documents by which the best evaluation is chosen",
     )
     split_seed: int = Field(default=0, ge=0, description="of the held-out documents and of what is hidden in them")
     validation_sequences: int | None = Field(
-        default=100, gt=0,
+        default=100,
+        gt=0,
         description=(
             "sequences of an evaluation during training, each with all its hidden items; null: all of validation"
         ),
     )
     test_sequences: int | None = Field(
-        default=2_000, gt=0,
+        default=2_000,
+        gt=0,
         description="sequences of the test, each with all its hidden items; null: all",
     )
-    beams: tuple[Annotated[int, Field(gt=0)], ...] = Field(
-        default=(1, 5, 10, 20, 50, 100),
-        description="beam widths whose recall is stored, beside that of the full ranking",
-    )
+    beams: Beams = (1, 5, 10, 20, 50, 100)
 
 
 class TaskEntry(Strict):
     """A data set of the user's own where a task name stands."""
 
     name: str = Field(
-        min_length=1, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",
+        min_length=1,
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",
         description="unique in the experiment, and no task of the suite",
     )
     path: str = Field(
