@@ -109,7 +109,7 @@ def _finished(
 ) -> ShownRun:
     """A finished run: curves, final metrics, and `score`, the one number that the experiment reads of it."""
     summary: dict[str, Any] = {name: value for name, value in final_values(metrics).items() if value is not None}
-    for score in measured.scores.get((run.model, run.run_id), ()):
+    for score in measured.scores_of(run):
         if score.own and score.value is not None:
             summary["score"] = score.value
     missing = [f"{metric_name(one.split, one.name, one.condition)}: {one.reason}" for one in metrics if one.reason]

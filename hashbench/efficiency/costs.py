@@ -112,7 +112,7 @@ def shape_of(spec: ModelSpec, size: str) -> Shape:
     coder, arguments = make_coder(spec.code.coder, **spec.code.args), embedding_arguments(spec)
     if spec.encoder.kind == "proformer" and isinstance(coder, ProjectionCoder):
         return Shape(config.layers, config.dim, config.feed_forward, bits=coder.n_bits, group=config.group)
-    rows = arguments["num_rows"] if "num_rows" in arguments else None
+    rows = arguments.get("num_rows")
     if spec.encoder.kind == "bert" and isinstance(rows, int):
         return Shape(config.layers, config.dim, config.feed_forward, rows=rows)
     raise InputError(f"costs of '{spec.name}' are not known; name models of {', '.join(LISTED)}")

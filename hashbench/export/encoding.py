@@ -95,8 +95,7 @@ def experiment_of(store: Store, run_id: str) -> tuple[Loaded, str, tuple[str, ..
                 values = {key: stored.config[key] for key in Experiment.model_fields if key in stored.config}
                 experiment = Experiment.model_validate_json(json.dumps(values))
                 loaded = Loaded(experiment, Path.cwd() / "store.yaml", store.name, values)
-                known = stored.config["provenance"] if "provenance" in stored.config else {"sources": ()}
-                return loaded, row.model, tuple(known["sources"] if "sources" in known else ())
+                return loaded, row.model, tuple(stored.config.get("provenance", {}).get("sources", ()))
     raise InputError(f"{store.name}: run {run_id[:8]} belongs to no experiment; name another")
 
 

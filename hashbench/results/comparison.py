@@ -201,8 +201,7 @@ def _samples(evidence: Evidence, entry: Entry, task: str) -> list[Sample]:
     sample = evidence.own(entry, task)
     if sample is None:
         return []
-    runs = {(run.model, run.run_id) for run in entry.of_task(task)}
-    splits = {score.split for run, scores in evidence.measured.scores.items() if run in runs for score in scores}
+    splits = {score.split for run in entry.of_task(task) for score in evidence.measured.scores_of(run)}
     parts = sorted(split for split in splits if split.startswith(PART)) if sample.split.startswith(PART) else []
     further = [split for split in parts if split != sample.split]
     return [sample, *(evidence.of(entry, task, sample.metric, split) for split in further)]

@@ -46,9 +46,10 @@ def curves(measured: Measured, metric: str = "") -> list[LearningCurves]:
     where the reported split is read once at the end only.
     """
     key = {"experiment": measured.experiment.id}
-    objectives = {run.model: run.spec["model"]["objective"]["kind"] for run in measured.pretrainings()}
+    kinds = {run.model: run.spec["model"]["objective"]["kind"] for run in measured.pretrainings()}
+    objectives = {model: OBJECTIVES.get(kind, kind) for model, kind in kinds.items()}
     stored = measured.query(queries.CURVE_OF_PRETRAINING, **key, metric=metric or "loss")
-    before = [{**row, "panel": _objective(objectives[row["model"]])} for row in stored]
+    before = [{**row, "panel": objectives[row["model"]]} for row in stored]
     after = measured.query(queries.CURVE_OF_TRAINING, **key, metric=metric) if metric else _scores(measured)
     both = [
         _made("curves_pretraining", "pre-training", before, is_score=False),
@@ -74,7 +75,3 @@ def _scores(measured: Measured) -> list[dict[str, object]]:
 def _made(name: str, what: str, rows: Sequence[dict[str, object]], *, is_score: bool) -> LearningCurves:
     labels = {str(row["panel"]): f"{row['label']}, percent" if is_score else str(row["label"]) for row in rows}
     return LearningCurves(name, what, panels_of(rows), labels, 100.0 if is_score else 1.0)
-
-
-def _objective(kind: str) -> str:
-    return OBJECTIVES[kind] if kind in OBJECTIVES else kind

@@ -71,16 +71,18 @@ class Measured:
 
     def own(self, entry: Entry, task: str) -> list[SeedScore]:
         """The scores that the experiment itself reads, one a finished run."""
-        return [score for run in entry.of_task(task) for score in self._of(run) if score.own]
+        return [score for run in entry.of_task(task) for score in self.scores_of(run) if score.own]
 
     def read(self, entry: Entry, task: str, metric: str, split: str) -> list[SeedScore]:
         """The scores of one metric on one split, one a finished run."""
-        keys = [(run.model, run.run_id) for run in entry.of_task(task)]
-        scores = [score for key in keys for kind in (self.scores, self.perturbed) if key in kind for score in kind[key]]
+        scores = [
+            score for run in entry.of_task(task) for score in (*self.scores_of(run), *self.perturbed.get(run.key, ()))
+        ]
         return [score for score in scores if (score.metric, score.split) == (metric, split)]
 
-    def _of(self, run: MeasuredRun) -> tuple[SeedScore, ...]:
-        return self.scores.get((run.model, run.run_id), ())
+    def scores_of(self, run: MeasuredRun) -> tuple[SeedScore, ...]:
+        """The scores of a run, metric by metric and split by split."""
+        return self.scores.get(run.key, ())
 
     def ratios(self, paper: str) -> dict[tuple[str, str, str], Ratio]:
         """PRR by (model, encoder, task or 'average'), as the store's view forms it."""
@@ -102,8 +104,7 @@ class Measured:
 
     def fact(self, entry: Entry, name: str) -> ModelFact | None:
         """A fact of a model by its stored name or by its column in the views; None where it was not measured."""
-        key = (entry.model, entry.encoder, name)
-        return self.facts[key] if key in self.facts else None
+        return self.facts.get((entry.model, entry.encoder, name))
 
     def find_entry(self, model: str) -> Entry | None:
         """The runs of a model where they may share a cell; None where there are none, or several settings."""
@@ -131,11 +132,10 @@ def measure(store: Store, name: str | None = None, *, checkpoint: str = "best") 
     key = {"experiment": experiment.id}
     origins = {row["run_id"]: row for row in store.query(queries.ORIGINS, **key)}
     runs = tuple(run_of(row, origins.get(row["run_id"])) for row in store.query(queries.RUNS, **key))
-    by_key = {(run.model, run.run_id): run for run in runs}
-    scores: Scores = {}
+    by_key = {run.key: run for run in runs}
+    scores, perturbed = Scores(), Scores()
     for row in store.query(queries.SCORES, **key, checkpoint=checkpoint):
         _add(scores, by_key, row, row["metric"], own=bool(row["own"]))
-    perturbed: Scores = {}
     for row in store.query(queries.PERTURBED, **key):
         _add(perturbed, by_key, row, f"{row['metric']} {row['condition']}", own=False)
     facts = {
@@ -152,7 +152,10 @@ def measure(store: Store, name: str | None = None, *, checkpoint: str = "best") 
         scores={name: tuple(values) for name, values in scores.items()},
         perturbed={name: tuple(values) for name, values in perturbed.items()},
         facts=facts,
-        n_examples=_n_examples(store, experiment.id, checkpoint),
+        n_examples={
+            (row["run_id"], row["task"], row["split"]): row["n"]
+            for row in store.query(queries.EXAMPLES, **key, checkpoint=checkpoint)
+        },
         query=store.query,
     )
 
@@ -161,9 +164,4 @@ def _add(scores: Scores, runs: Mapping[tuple[str, str], MeasuredRun], row: Any, 
     """Puts the score of a row with those of its run."""
     run = runs[row["model"], row["run_id"]]
     score = SeedScore(run, metric, row["split"], own, row["value"], row["reason"] or "")
-    scores.setdefault((run.model, run.run_id), []).append(score)
-
-
-def _n_examples(store: Store, experiment: int, checkpoint: str) -> dict[tuple[str, str, str], int]:
-    rows = store.query(queries.EXAMPLES, experiment=experiment, checkpoint=checkpoint)
-    return {(row["run_id"], row["task"], row["split"]): row["n"] for row in rows}
+    scores.setdefault(run.key, []).append(score)

@@ -52,33 +52,28 @@ class TaskOrigin:
 
 def task_origins(measured: Measured, paper: FullSets) -> dict[str, TaskOrigin]:
     """By task: from the notes of its runs, the experiment's record, and the number of stored predictions."""
-    tasks = measured.record["tasks"] if "tasks" in measured.record else {}
+    recorded = measured.record.get("tasks", {})
+    built_in = _whole_experiment_built_in(measured)
     by_task: dict[str, TaskOrigin] = {}
     for task in measured.tasks():
-        origin = TaskOrigin()
-        if task in tasks:
-            origin.origins.append(str(tasks[task]["origin"]) if "origin" in tasks[task] else "")
-            _note(origin, "; ".join(tasks[task]["notes"]) if "notes" in tasks[task] else "")
+        by_task[task] = origin = TaskOrigin()
+        if task in recorded:
+            origin.origins.append(str(recorded[task].get("origin", "")))
+            _note(origin, "; ".join(recorded[task].get("notes", ())))
         for run in measured.runs:
             if run.task == task:
                 _add(origin, run)
         _count(origin, task, measured, paper)
-        by_task[task] = origin
-    if _whole_experiment_built_in(measured):
-        for origin in by_task.values():
-            # What the runs noted counts more: a command may have named other sources
-            if not origin.origins:
-                origin.origins.append("builtin")
+        # What the runs noted counts more: a command may have named other sources
+        if built_in and not origin.origins:
+            origin.origins.append("builtin")
     return by_task
 
 
 def _whole_experiment_built_in(measured: Measured) -> bool:
     """Whether the experiment file names no other source than the generator and no run says otherwise."""
-    config = measured.experiment.config
-    source = config["data"] if "data" in config else ""
-    sources = measured.record["sources"] if "sources" in measured.record else source
-    names = [sources] if isinstance(sources, str) else list(sources)
-    return names == ["builtin"]
+    sources = measured.record.get("sources", measured.experiment.config.get("data"))
+    return sources in ("builtin", ["builtin"])
 
 
 def _add(origin: TaskOrigin, run: MeasuredRun) -> None:
@@ -103,16 +98,13 @@ def _note(origin: TaskOrigin, text: str) -> None:
 
 def _count(origin: TaskOrigin, task: str, measured: Measured, paper: FullSets) -> None:
     """Number of reported examples; another than the official one is a sample, whatever the notes say."""
-    if task not in measured.readings(paper.name):
-        counts = {n for (_, run_task, _), n in measured.n_examples.items() if run_task == task}
-        origin.n_reported = max(counts) if counts else None
-        return
-    split = measured.readings(paper.name)[task][1]
-    counts = {n for (_, run_task, name), n in measured.n_examples.items() if (run_task, name) == (task, split)}
-    origin.n_reported = max(counts) if counts else None
-    official = paper.reported_rows[task] if task in paper.reported_rows else None
+    readings = measured.readings(paper.name)
+    split = readings[task][1] if task in readings else None  # None: no paper's choice, whatever was predicted
+    counts = [n for (_, of, name), n in measured.n_examples.items() if of == task and split in (None, name)]
+    origin.n_reported = max(counts, default=None)
+    official = paper.reported_rows.get(task)
     known = origin.samples or origin.built_in
-    if official and origin.n_reported and origin.n_reported != official and not known:
+    if split and official and origin.n_reported and origin.n_reported != official and not known:
         origin.notes.append(f"sample: {split} {origin.n_reported:,} of {official:,} rows")
 
 

@@ -56,6 +56,11 @@ class MeasuredRun:
     origin: RunOrigin
 
     @property
+    def key(self) -> tuple[str, str]:
+        """Its label and id: one run may stand under several labels."""
+        return (self.model, self.run_id)
+
+    @property
     def is_baseline(self) -> bool:
         """Whether it is a trivial baseline, which is no model."""
         return self.kind == BASELINE

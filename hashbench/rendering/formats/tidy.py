@@ -25,7 +25,7 @@ def csv_text(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows([plain(row[name] if name in row else None) for name in columns] for row in rows)
+    writer.writerows([plain(row.get(name)) for name in columns] for row in rows)
     return file.getvalue()
 
 

@@ -31,8 +31,7 @@ class SharedTexts:
 
 def run_data(measured: Measured, run: MeasuredRun, texts: SharedTexts) -> dict[str, Any]:
     """A run as the page's script reads it, finished or not."""
-    key, origin = (run.model, run.run_id), run.origin
-    scores = measured.scores[key] if key in measured.scores else ()
+    origin = run.origin
     finished = datetime.fromtimestamp(origin.finished_at, UTC) if origin.finished_at else None
     values = {
         "id": run.run_id[:16], "kind": texts.place(run.kind), "model": texts.place(run.model),
@@ -43,7 +42,7 @@ def run_data(measured: Measured, run: MeasuredRun, texts: SharedTexts) -> dict[s
         "software": texts.place(", ".join(f"{name} {version}" for name, version in origin.packages)),
         "notes": [texts.place(f"{topic}: {text}") for topic, text in origin.notes if text],
         "seconds": round(origin.seconds, 1), "at": finished.strftime("%Y-%m-%d %H:%M UTC") if finished else "",
-        "scores": {f"{score.metric} {score.split}": score.value for score in scores},
+        "scores": {f"{score.metric} {score.split}": score.value for score in measured.scores_of(run)},
     }  # fmt: skip
     return {name: value for name, value in values.items() if value not in (None, "", [], {})}
 
