@@ -32,6 +32,11 @@ def init_weights(module: nn.Module) -> None:
         nn.init.zeros_(module.bias)
 
 
+def at_least_float32(values: Tensor) -> Tensor:
+    """A tensor of any shape in float32, or as it is where it is wider: what sums and softmax are computed in."""
+    return values.to(torch.promote_types(values.dtype, torch.float32))
+
+
 def realised(probability: float) -> float:
     """The dropout probability that 16 bits can express, nearest to the one asked for.
 

@@ -61,11 +61,6 @@ class PretrainingData(TrainingData):
         lengths = self.row_lengths()
         return len(lengths) < 2 or bool((lengths[:-1] != lengths[0]).any())
 
-    def longest_batch(self) -> Batch:
-        """The longest rows as one batch, longest first, corrupted as in epoch 0: the most that a step can cost."""
-        rows = np.argsort(self.starts - self.ends, kind="stable")[: self.batch_size]
-        return self.training_maker()(rows, 0)
-
     def training_maker(self) -> Make:
         """Makes a batch of corrupted sequences."""
         collate, output_rows = Collator(self.codes, self._template), np.asarray(self._output_rows)

@@ -153,6 +153,12 @@ class TrainingData(LightningDataModule):
         """Batches whose order, contents and corruption are functions of (seed, epoch, row) alone."""
         return BatchLoader(self._plan, self.training_maker(), self.steps_per_epoch, self.prefetch)
 
+    def longest_batch(self) -> Batch:
+        """The longest rows as one batch (B, L) of all processes, as in epoch 0, longest first: the most that a step can
+        cost."""
+        rows = np.argsort(-self.row_lengths(), kind="stable")[: self.batch_size]
+        return self.training_maker()(rows, 0)
+
     def _plan(self, epoch: int) -> list[np.ndarray]:
         """Row numbers (B,) of this process in each batch of an epoch."""
         lengths = self.row_lengths()

@@ -23,14 +23,15 @@ from hashbench.efficiency.memory import peak_bytes
 from hashbench.efficiency.parameters import count
 from hashbench.efficiency.timing import Pairs, in_turn
 from hashbench.embeddings.base import Batch, ModelSpec
-from hashbench.experiment.schema import Efficiency, Finetune, Precision, Pretrain
+from hashbench.experiment.hardware import OnHardware
+from hashbench.experiment.schema import Efficiency, Finetune, Pretrain
 from hashbench.objectives.classification import ClassificationHead
 from hashbench.store.result import MetricRow
 from hashbench.tasks.text import TaskData
 from hashbench.text.tokenizers import Tokenizer
 from hashbench.training.heads import make_head, objective_loss
 from hashbench.training.model import Model, build_model
-from hashbench.training.recipe import adamw, pick_device, precision_found
+from hashbench.training.recipe import adamw, matmul_precision, pick_device, precision_found
 
 
 @dataclass(frozen=True)
@@ -128,16 +129,17 @@ class PretrainingStep:
         self._model = candidate.build(setting.size, setting.device).train()
         self._head = make_head(self._model, candidate.spec.training.objective).to(setting.device).train()
         self._logits = candidate.pretrain.logits
-        self._autocast = autocast(candidate.pretrain.precision, setting.device)
+        self._recipe, self._device = candidate.pretrain, setting.device
         both = torch.nn.ModuleList([self._model, self._head])
         self._optimizer = adamw(both, learning_rate=1e-5, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01)
 
     def run(self) -> None:
         """Forward and backward."""
         self._optimizer.zero_grad(set_to_none=True)
-        with self._autocast:
-            loss = objective_loss(self._model, self._head, self.batch, self._logits)
-        loss.backward()
+        with matmul_precision(self._recipe.matmul_precision):
+            with autocast(self._recipe, self._device):
+                loss = objective_loss(self._model, self._head, self.batch, self._logits)
+            loss.backward()
 
     def run_with_optimizer(self) -> None:
         """Forward, backward and the update of the weights."""
@@ -185,7 +187,12 @@ class Inference:
         self._forward(self._batches(self._warm))
 
     def _forward(self, batches: Iterable[Batch]) -> None:
-        with torch.inference_mode(), autocast(self._candidate.finetune.precision, self._setting.device):
+        recipe = self._candidate.finetune
+        with (
+            torch.inference_mode(),
+            autocast(recipe, self._setting.device),
+            matmul_precision(recipe.matmul_precision),
+        ):
             for batch in batches:
                 batch = batch.to(self._setting.device)
                 self._head(*self._model.for_head(batch, self._head.pooling))
@@ -204,9 +211,10 @@ class Inference:
         )
 
 
-def autocast(precision: Precision, device: torch.device) -> torch.autocast:
+def autocast(recipe: OnHardware, device: torch.device) -> torch.autocast:
     """The precision that training on this device would have."""
-    return torch.autocast(device.type, torch.bfloat16, enabled=precision_found(precision, device.type) == "bf16")
+    bf16 = precision_found(recipe.precision, device.type) == "bf16"
+    return torch.autocast(device.type, torch.bfloat16, enabled=bf16)
 
 
 def device_of(name: str) -> torch.device:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import inspect
 import multiprocessing
 import pickle
-import resource
-import sys
 import tempfile
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -18,6 +16,7 @@ import torch
 from hashbench.embeddings.base import Batch, ModelSpec
 from hashbench.listing import OWN_MODULE, import_file
 from hashbench.training.heads import make_head, objective_loss
+from hashbench.training.memory import resident_peak, start_of_peak
 from hashbench.training.model import build_model
 
 
@@ -80,7 +79,7 @@ def _measure(task: MemoryTask, sender: Connection) -> None:
     batch = Batch(**torch.load(task.batch, weights_only=True)).to(device)
     # Loads the mathematical libraries before the count begins.
     torch.randn(8, 8) @ torch.randn(8, 8)
-    before = _start_of_peak()
+    before = start_of_peak()
     assert spec.training.objective is not None  # only pre-trained models are measured
     model = build_model(spec, task.size, seed=0, vocabulary_rows=task.vocabulary_rows).to(device)
     head = make_head(model, spec.training.objective).to(device)
@@ -90,24 +89,5 @@ def _measure(task: MemoryTask, sender: Connection) -> None:
     if device.type == "cuda":
         sender.send(torch.cuda.max_memory_allocated(device))
     else:
-        sender.send(_resident_peak() - before)
+        sender.send(resident_peak() - before)
     sender.close()
-
-
-def _start_of_peak() -> int:
-    """Forgets the peak that importing libraries left, where the system can, and gives back the resident bytes."""
-    try:
-        Path("/proc/self/clear_refs").write_text("5")  # Linux: sets the peak to the present size
-    except OSError:
-        pass
-    return _resident_peak()
-
-
-def _resident_peak() -> int:
-    """The largest resident size of this process since the start or the last reset, in bytes."""
-    status = Path("/proc/self/status")
-    if status.exists():  # getrusage does not know of the reset
-        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
-        return 1024 * int(line.split()[1])
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else 1024 * peak

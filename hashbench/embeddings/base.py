@@ -35,11 +35,15 @@ class Batch:
 
     def to(self, device: torch.device | str, non_blocking: bool = False) -> Batch:
         """The same batch on another device."""
-        moved: dict[str, Any] = {
-            name: value.to(device, non_blocking=non_blocking)
-            for name, value in vars(self).items()
-            if isinstance(value, Tensor)
-        }
+        return self._with_each(lambda tensor: tensor.to(device, non_blocking=non_blocking))
+
+    def pin_memory(self) -> Batch:
+        """The same batch in memory that a GPU copies from while the program goes on."""
+        return self._with_each(Tensor.pin_memory)
+
+    def _with_each(self, change: Callable[[Tensor], Tensor]) -> Batch:
+        """The batch with each of its tensors, of whatever shape (n, ...), changed."""
+        moved: dict[str, Any] = {name: change(value) for name, value in vars(self).items() if isinstance(value, Tensor)}
         return replace(self, **moved)
 
     def __len__(self) -> int:

@@ -26,7 +26,7 @@ from hashbench.embeddings.base import (
     TextSpec,
 )
 from hashbench.embeddings.lookup import LookupTable
-from hashbench.layers import Dropout, draw_weights
+from hashbench.layers import Dropout, at_least_float32, draw_weights
 
 BITS = 128  # T, the length of both the MD5 and the LSH code
 CHUNK_BITS = 10  # k: Pool's codewords are numbers below 2^10
@@ -184,7 +184,8 @@ class Projection(BitEmbedding):
     def from_bits(self, bits: Tensor) -> Tensor:
         """(n, T) -> (n, d), each in [-1, 1]. In float32 whatever autocast says: 1e-8 is 0 in float16."""
         with torch.autocast(bits.device.type, enabled=False):
-            return unit_rows(bits.float(), self.eps) @ unit_rows(self.weight.float(), self.eps).T
+            weight = at_least_float32(self.weight)
+            return unit_rows(bits.to(weight.dtype), self.eps) @ unit_rows(weight, self.eps).T
 
     def formula_rows(self) -> int:
         """T."""

@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from torch import Tensor
+import torch
+from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from hashbench.embeddings.base import ModelPart, Published
 
@@ -50,6 +52,8 @@ class Encoder(ModelPart):
 
     config: Any  # an EncoderConfig; each family narrows the type
     keeps_length = True  # whether there is a state for each token, which pre-training needs
+    # Whether a training keeps the input of each layer alone and computes the rest again for the backward pass.
+    checkpointing = False
 
     @property
     def max_length(self) -> int | None:
@@ -65,6 +69,14 @@ class Encoder(ModelPart):
     def segment_rows(self) -> int | None:
         """Segments that it tells apart; None where it takes none."""
         return None
+
+    def through(self, layer: nn.Module, *inputs: Tensor | None) -> Tensor:
+        """What a layer makes of its inputs, states (B, L, d) first; kept or computed again as `checkpointing` says."""
+        if self.checkpointing and self.training and torch.is_grad_enabled():
+            again: Tensor = checkpoint(layer, *inputs, use_reentrant=False)
+            return again
+        made: Tensor = layer(*inputs)
+        return made
 
     def states_mask(self, mask: Tensor) -> Tensor:
         """Mask (B, L) of the vectors -> mask (B, L') of the states, for an encoder that shortens the sequence."""

@@ -116,7 +116,8 @@ class CanineEncoder(TransformerEncoder):
             mask, vectors = nn.functional.pad(mask, (0, fill)), nn.functional.pad(vectors, (0, 0, 0, fill))
             segments = None if segments is None else nn.functional.pad(segments, (0, fill))
         mask = without_padding(mask)
-        characters = self.local(self.enter(vectors, segments), mask)  # (B, L, d): the attention of neighbours
+        # The attention of neighbours: (B, L, d)
+        characters = self.through(self.local, self.enter(vectors, segments), mask)
         return self._molecules(characters), None if mask is None else self.states_mask(mask)
 
     def _molecules(self, states: Tensor) -> Tensor:

@@ -95,12 +95,13 @@ class TransformerLayer(SelfAttention):
         self.norm = nn.LayerNorm(config.dim, config.eps)
         self.dropout = Dropout(config.dropout)
 
-    def forward(self, states: Tensor, mask: Tensor | None) -> Tensor:
-        """States (B, L, d), mask (B, L) or None -> (B, L, d)."""
-        return self.feed(states, self.attend(states, mask))
-
-    def at(self, states: Tensor, mask: Tensor | None, columns: Tensor, valid: Tensor | None) -> Tensor:
-        """What `forward` gives at some places: states (B, L, d), columns (B, M), valid (B, M) or None -> (n, d)."""
+    def forward(
+        self, states: Tensor, mask: Tensor | None, columns: Tensor | None = None, valid: Tensor | None = None
+    ) -> Tensor:
+        """States (B, L, d), mask (B, L) or None -> (B, L, d); at some places alone, `columns` (B, M), valid (B, M) or
+        None for all of them -> (n, d)."""
+        if columns is None:
+            return self.feed(states, self.attend(states, mask))
         asking = take(states, columns)  # (B, M, d)
         attended = self.attend_from(asking, states, mask)  # (B, M, d)
         if valid is None:
@@ -153,7 +154,7 @@ class TransformerEncoder(Encoder):
         """
         states, mask = self.before_layers(vectors, mask, segments)
         for layer in self.layers:
-            states = layer(states, mask)
+            states = self.through(layer, states, mask)
         return states
 
     def at(
@@ -165,8 +166,8 @@ class TransformerEncoder(Encoder):
         """
         states, mask = self.before_layers(vectors, mask, segments)
         for layer in self.layers[:-1]:
-            states = layer(states, mask)
-        return self.layers[-1].at(states, mask, columns, valid)  # type: ignore[operator]
+            states = self.through(layer, states, mask)
+        return self.through(self.layers[-1], states, mask, columns, valid)
 
     def before_layers(
         self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None

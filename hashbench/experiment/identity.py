@@ -2,7 +2,8 @@
 
 In it: the kind, the model as resolved with its version, the task, seed, encoder and recipe as requested, fingerprints
 of the input data, the recipe of what is derived from them (a trained BPE, an n-gram dictionary), and the hash of a
-user's own code. Not in it: labels, paths, hosts, worker counts, devices of training, and what stands under "settings".
+user's own code. Not in it: labels, paths, hosts, worker counts, devices of training, how a batch is split up or
+compiled (`experiment/hardware.py`), and what stands under "settings".
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ AS_BEFORE: dict[str, dict[str, Any]] = {
     "template": {"pad_multiple": 1},
     "coder": {"special_items": 3},
     "corpus": {"max_documents": None, "first_chunk_only": False},
-    "pretrain": {"logits": "labels"},
+    "pretrain": {"logits": "labels", "matmul_precision": "highest"},
     "finetune": {
+        "matmul_precision": "highest",
         "pad_to_max": False,
         "evaluations_per_epoch": None,
         "select_metric": None,

@@ -11,10 +11,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
+from hashbench.experiment.hardware import OnHardware
 from hashbench.tasks.blocks import EntitiesBlock, PhrasesBlock, Strict, TaskEntry
 
 EncoderSize = Literal["tiny", "mini", "small", "medium", "base"]
-Precision = Literal["32", "bf16"]
 Floor = Literal["majority", "bag-of-words", "popularity", "co-occurrence"]
 Perturbation = Literal["swap", "delete", "insert", "keyboard", "case", "misspelling", "unseen"]
 Seed = Annotated[int, Field(ge=0)]
@@ -35,7 +35,7 @@ TriedValue = bool | int | float | str | tuple[float, ...] | None
 Grid = Annotated[tuple[Rate, ...], Field(min_length=1), AfterValidator(_all_different)]
 
 
-class Pretrain(Strict):
+class Pretrain(OnHardware):
     """How a model is pre-trained. One pre-training serves all fine-tunings and seeds of a model."""
 
     corpora: tuple[str, ...] = Field(
@@ -84,11 +84,10 @@ class Pretrain(Strict):
         default="labels",
         description="where MLM computes logits; all: at every position, as the paper's timing did",
     )
-    precision: Precision = Field(default="32", description="bf16: autocast where the hardware has it")
     seed: int = Field(default=0, ge=0, description="of weights, order and corruption")
 
 
-class Finetune(Strict):
+class Finetune(OnHardware):
     """How a model is fine-tuned on a task."""
 
     epochs: int = Field(default=5, gt=0, description="passes over the training set")
@@ -140,7 +139,6 @@ class Finetune(Strict):
         default=None, gt=0,
         description="evaluations without improvement after which training stops; null: never",
     )
-    precision: Precision = Field(default="32", description="bf16: autocast where the hardware has it")
     per_task: dict[str, dict[str, Any]] = Field(
         default={},
         description="values of this block that differ on a task: {atis: {epochs: 12}}",

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from hashbench.embeddings.base import Batch, Embedding
 from hashbench.errors import InputError, near_match
+from hashbench.layers import at_least_float32
 
 NO_LABEL = -100  # PyTorch's: a place where nothing is predicted
 MASK_ID = -1 - 4  # special tokens are negative ids, -1 - row; <mask> is row 4
@@ -83,5 +84,5 @@ class Objective:
 
 def mean_cross_entropy(scores: Tensor, labels: Tensor) -> Tensor:
     """Mean over the labels (n,) that are not -100, 0 where there is none; scores (n, C)."""
-    total = nn.functional.cross_entropy(scores.float(), labels, ignore_index=NO_LABEL, reduction="sum")
+    total = nn.functional.cross_entropy(at_least_float32(scores), labels, ignore_index=NO_LABEL, reduction="sum")
     return total / (labels != NO_LABEL).sum().clamp(min=1)

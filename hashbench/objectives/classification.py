@@ -12,7 +12,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from hashbench.layers import Dropout, init_weights
+from hashbench.layers import Dropout, at_least_float32, init_weights
 
 Pooling = Literal["first", "max", "mean"]
 
@@ -51,8 +51,9 @@ class ClassificationHead(nn.Module):
         `outputs` (B, n_outputs).
         """
         if self.out.out_features == 1:
-            return nn.functional.mse_loss(outputs[:, 0].float(), labels.float())
-        return nn.functional.cross_entropy(outputs.float(), labels)
+            scores = at_least_float32(outputs[:, 0])
+            return nn.functional.mse_loss(scores, labels.to(scores.dtype))
+        return nn.functional.cross_entropy(at_least_float32(outputs), labels)
 
 
 def pool(states: Tensor, mask: Tensor | None, pooling: Pooling) -> Tensor:

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from hashbench.errors import InputError, near_match
-from hashbench.layers import ACTIVATIONS, init_weights
+from hashbench.layers import ACTIVATIONS, at_least_float32, init_weights
 from hashbench.objectives.base import MASK_ID, NO_LABEL, Objective
 from hashbench.objectives.linear_loss import linear_cross_entropy
 from hashbench.objectives.randomness import integers, random_bits, uniforms
@@ -217,7 +217,7 @@ class NextSentence(nn.Module):
     def loss(self, first: Tensor, follows: Tensor) -> Tensor:
         """Mean cross-entropy: states (B, d) of the first token of [CLS], true answers (B,) -> scalar."""
         scores = self.scores(torch.tanh(self.pooler(first)))  # (B, 2)
-        return nn.functional.cross_entropy(scores.float(), follows)
+        return nn.functional.cross_entropy(at_least_float32(scores), follows)
 
 
 def draw_log_uniform(n_rows: int, wanted: int, *, device: torch.device | str = "cpu") -> tuple[Tensor, int]:

@@ -38,15 +38,18 @@ class Powers:
 
 
 def powers(layer: Layer, states: Tensor, buffer: Tensor, train: bool) -> Powers:
-    """E of states (k, d) float32, kept in `buffer` (at least k V,). The maximum grows from tile to tile, as in
-    online softmax (Milakov & Gimelshein 2018): what was summed before is shrunk when it does."""
+    """E of states (k, d), float32 or wider, kept in `buffer` (at least k V,).
+
+    The maximum grows from tile to tile, as in online softmax (Milakov & Gimelshein 2018): what was summed before is
+    shrunk when it does.
+    """
     n, dtype = len(states), layer.matrix.dtype
     low = (states * LOG2_E).to(dtype)
     top = states.new_full((n, 1), 0.0 if layer.safe else -math.inf)
     tiled = Powers([], [], states.new_zeros(n, 1), torch.zeros_like(states))
     for rows in layer.tiles:
         tile = buffer[n * rows.start : n * rows.stop].view(n, -1)
-        scores = torch.addmm(layer.bias[rows], low, layer.matrix[rows].T, out=tile).float()
+        scores = torch.addmm(layer.bias[rows], low, layer.matrix[rows].T, out=tile).to(states.dtype)
         if not layer.safe:
             higher = torch.maximum(top, scores.amax(1, keepdim=True))
             shrink = torch.exp2(top - higher)
@@ -75,8 +78,9 @@ class LinearCrossEntropy(torch.autograd.Function):
     def forward(
         ctx: FunctionCtx, states: Tensor, matrix: Tensor, bias: Tensor, labels: Tensor, dtype: torch.dtype, train: bool
     ) -> Tensor:
-        """states (n, d), matrix (V, d), bias (V,), labels (n,) -> scalar in float32."""
+        """states (n, d), matrix (V, d), bias (V,), labels (n,) -> scalar in float32 or wider."""
         n, on_cpu = max(len(labels), 1), states.device.type == "cpu"
+        wide = torch.promote_types(matrix.dtype, torch.float32)  # of the sums
         chunk, width = (CPU_CHUNK, CPU_TILE) if on_cpu else (ACCELERATOR_CHUNK, len(matrix))
         tiles = [slice(start, min(start + width, len(matrix))) for start in range(0, len(matrix), width)]
         safe = small_scores(states, matrix, bias) and dtype == torch.float32
@@ -84,12 +88,12 @@ class LinearCrossEntropy(torch.autograd.Function):
         # Reused: fresh pages are dear.
         buffer = layer.matrix.new_empty(min(chunk, len(labels)) * len(matrix))
         make = torch.empty_like if len(labels) else torch.zeros_like  # the first chunk overwrites
-        grads = make(states), make(layer.matrix), make(bias, dtype=torch.float32)
-        products = (states.float() * matrix[labels].float()).sum(1, keepdim=True)  # (n, 1)
-        total = -(products + bias[labels, None].float()).sum()
+        grads = make(states), make(layer.matrix), make(bias, dtype=wide)
+        products = (states.to(wide) * matrix[labels].to(wide)).sum(1, keepdim=True)  # (n, 1)
+        total = -(products + bias[labels, None].to(wide)).sum()
         for start in range(0, len(labels), chunk):
             part = slice(start, start + chunk)
-            chunked = states[part].float()
+            chunked = states[part].to(wide)
             tiled = powers(layer, chunked, buffer, train)
             total += (tiled.sums.log() + tiled.tops[-1] / LOG2_E).sum()
             if train:
@@ -100,7 +104,7 @@ class LinearCrossEntropy(torch.autograd.Function):
         if train:
             slopes = grads[0] - matrix[labels] / n, grads[1].to(matrix.dtype), grads[2]
             slopes[1].index_add_(0, labels, states.to(matrix.dtype), alpha=-1.0 / n)
-            slopes[2].index_add_(0, labels, torch.ones_like(labels, dtype=torch.float32), alpha=-1.0 / n)
+            slopes[2].index_add_(0, labels, torch.ones_like(labels, dtype=wide), alpha=-1.0 / n)
             ctx.save_for_backward(slopes[0], slopes[1], slopes[2].to(bias.dtype))
         return total / n
 
@@ -126,7 +130,7 @@ def add_slopes(
         # The tile is relative to the maximum of its own time.
         rate = rates * torch.exp2(top - tiled.tops[-1])
         grads[1][rows].addmm_(tile.T, (states * rate).to(tile.dtype), beta=beta)
-        grads[2][rows].addmv_(tile.T.float(), rate[:, 0], beta=beta)
+        grads[2][rows].addmv_(tile.T.to(rate.dtype), rate[:, 0], beta=beta)
 
 
 def small_scores(states: Tensor, matrix: Tensor, bias: Tensor) -> bool:
@@ -145,7 +149,8 @@ def linear_cross_entropy(states: Tensor, matrix: Tensor, bias: Tensor, labels: T
     """Mean cross-entropy of the logits states @ matrix' + bias, 0 where there are no labels.
 
     states (n, d), matrix (V, d), bias (V,), labels (n,) int64 -> scalar. Products run in autocast's dtype, where it is
-    on; softmax and sums in float32. Gradients equal those of the plain form to rounding; there is no second derivative.
+    on; softmax and sums in float32 or wider. Gradients equal those of the plain form to rounding; there is no second
+    derivative.
     """
     kind = states.device.type
     dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else matrix.dtype

@@ -18,7 +18,8 @@ from hashbench.store.result import Result
 from hashbench.training.machine import Machine
 
 # What of the recipes a measurement depends on.
-OF_PRETRAINING, OF_FINETUNING = {"logits", "precision"}, {"max_length", "pad_to_max", "precision"}
+OF_PRETRAINING = {"logits", "precision", "matmul_precision"}
+OF_FINETUNING = {"max_length", "pad_to_max", "precision", "matmul_precision"}
 TYPICAL_S = 60.0  # of a run of the example database
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from hashbench.data.weights import RANDOM, locate_weights
 from hashbench.efficiency.parameters import count
+from hashbench.experiment.hardware import SETTINGS
 from hashbench.experiment.models import ResolvedModel
 from hashbench.experiment.resolved import ResolvedExperiment, weights_setting
 from hashbench.runs.artifacts import ModelFiles
@@ -62,7 +63,7 @@ class Finetuning(TrainingKind):
             "model": resolved.model_block(model),
             "corpus": resolved.corpus_block(model),
             "pretrain": source.id if source else None,
-            "finetune": model.recipe(task.task.name).model_dump(),
+            "finetune": model.recipe(task.task.name).model_dump(exclude=SETTINGS),
             "seed": seed,
             "threads": resolved.experiment.threads,
             **weights_setting(model.spec),
@@ -173,9 +174,7 @@ def save_best(done: Finetuned, files: ModelFiles) -> None:
     save_weights(done.head, files.head)
 
 
-def final_predictions(
-    tuned: Tuned, points: list[Point], model: ResolvedModel, machine: Machine
-) -> list[Predictions]:
+def final_predictions(tuned: Tuned, points: list[Point], model: ResolvedModel, machine: Machine) -> list[Predictions]:
     """Predictions of the best and the last evaluation; splits that are only reported are read once, with the best.
 
     Their scores are added to the points.
@@ -184,7 +183,7 @@ def final_predictions(
     best = dict(done.best.outputs)
     if data.test_splits:
         done.restore_best()
-        best |= report_once(done, data, points, machine, model.finetune.precision)
+        best |= report_once(done, data, points, machine, model.finetune)
     evaluated: dict[Checkpoint, OutputsBySplit] = {"best": best, "last": done.last.outputs}
     return [
         stored_predictions(split, checkpoint, values, data.targets(split))

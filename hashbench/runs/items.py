@@ -9,6 +9,7 @@ import numpy as np
 from hashbench.atomic import atomic_write
 from hashbench.coders.bloom import Bloom, twins
 from hashbench.efficiency.parameters import count
+from hashbench.experiment.hardware import SETTINGS
 from hashbench.experiment.models import ResolvedModel
 from hashbench.experiment.resolved import ResolvedExperiment
 from hashbench.metrics.rankings import RECALLS, recall_at
@@ -45,7 +46,7 @@ class ItemTraining(TrainingKind):
                     "model": resolved.model_block(model),
                     "pretrain": None,
                     **task.task.kind.protocol_spec(task.task),
-                    "finetune": model.finetune.model_dump(),
+                    "finetune": model.finetune.model_dump(exclude=SETTINGS),
                     "seed": seed,
                     "threads": resolved.experiment.threads,
                 },

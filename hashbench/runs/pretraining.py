@@ -12,6 +12,7 @@ from filelock import FileLock
 from hashbench.coders.cache import type_codes
 from hashbench.data.corpus_batches import PretrainingData
 from hashbench.efficiency.parameters import count
+from hashbench.experiment.hardware import SETTINGS
 from hashbench.experiment.models import ResolvedModel
 from hashbench.experiment.resolved import ResolvedExperiment
 from hashbench.runs.artifacts import ArtifactFolder
@@ -48,7 +49,7 @@ class Pretraining(TrainingKind):
         spec = {
             "model": {key: value for key, value in block.items() if key not in OF_THE_HEAD},
             "corpus": resolved.corpus_block(model),
-            "pretrain": recipe.model_dump(exclude=ELSEWHERE),
+            "pretrain": recipe.model_dump(exclude=ELSEWHERE | SETTINGS),
             "seed": recipe.seed,
             "threads": resolved.experiment.threads,
         }

@@ -45,9 +45,9 @@ def names(*, measures_time: bool) -> tuple[str, ...]:
 
 
 def carry_out(run: Run, place: Workplace, machine: Machine) -> Result:
-    """Carries out a run, whatever its kind; the result knows how values were chosen, and the time of
-    earlier attempts that it went on from."""
+    """Carries out a run, whatever its kind; the result knows how values were chosen, how the hardware computed it, and
+    the time of earlier attempts that it went on from."""
     kind = kind_of(run)
     result = kind.carry_out(run, place, machine)
-    notes = {**result.notes, **(place.tuning(run) if kind.is_training else {})}
+    notes = {**result.notes, **machine.found, **(place.tuning(run) if kind.is_training else {})}
     return replace(result, notes=notes, seconds_before=sum(machine.earlier))

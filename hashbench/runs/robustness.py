@@ -82,7 +82,7 @@ class RobustnessEvaluation(RunKind):
         perturbed = place.materials.perturbed(str(run.task), run.spec["robustness"], run.spec["words"])
         trained, head, is_new = tuned_model(tuned, perturbed, place, machine)
         data = batches(perturbed.data, run, place, machine)
-        outputs = outputs_on(trained, head, data, machine, model.finetune.precision)
+        outputs = outputs_on(trained, head, data, machine, model.finetune)
         metrics, predictions = scored(perturbed, outputs, data)
         facts = [MetricRow(name, value, condition=label) for (name, label), value in perturbed.facts.items()]
         facts += coder_facts(perturbed, place, texts)

@@ -42,19 +42,20 @@ class EntityModule(EvaluatedModule):
         total_steps: int,
         curves: Curves,
     ) -> None:
-        super().__init__(
-            recipe, learning_rate=single_rate(recipe), seed=seed, total_steps=total_steps, curves=curves
-        )
+        super().__init__(recipe, learning_rate=single_rate(recipe), seed=seed, total_steps=total_steps, curves=curves)
         self.model, self.head = model, head
         self._data, self._search = data, search
         self._collected: list[tuple[np.ndarray, np.ndarray]] = []
 
-    def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
-        """The loss, of shape (), of a batch with labels (B, L, m)."""
-        loss = loss_of(self.model, self.head, batch)
-        # Here and not behind the step: a checkpoint would come before it.
-        self.curves.add_loss(loss, self.global_step + 1)
-        return loss
+    def loss_terms(self, batch: Batch) -> tuple[Tensor, ...]:
+        """The terms of the loss, of shape (), of a batch with labels (B, L, m)."""
+        return losses_of(self.model, self.head, batch)
+
+    def label_counts(self, batch: Batch) -> tuple[int, ...]:
+        """Tokens of the hidden items of a batch with labels (B, L, m); its rows, where the order of segments counts."""
+        assert batch.labels is not None  # the loaders of items always label
+        hidden = int((batch.labels != NO_LABEL).sum())
+        return (hidden,) if batch.follows is None or self.head.next_sentence is None else (hidden, len(batch))
 
     def on_validation_epoch_start(self) -> None:
         self._collected = []
@@ -102,22 +103,22 @@ def single_rate(recipe: Finetune) -> float:
     return float(recipe.learning_rate)
 
 
-def loss_of(model: Model, head: EntityHead, batch: Batch) -> Tensor:
-    """The loss of a training batch: of its hidden items, and of the order of its segments where that is asked for.
+def losses_of(model: Model, head: EntityHead, batch: Batch) -> tuple[Tensor, ...]:
+    """The terms of a batch's loss: of its hidden items, and of the order of its segments where that is asked for.
 
-    The batch has labels (B, L, m), and `follows` (B,) where segments have an order; the loss has shape ().
+    The batch has labels (B, L, m), and `follows` (B,) where segments have an order; each term has shape ().
     """
     matrix = output_matrix(model)
     if batch.follows is None or head.next_sentence is None:
         states, labels = predicted_states(model, batch)
-        return head.loss(states, labels, matrix)
+        return (head.loss(states, labels, matrix),)
     columns, valid, labels = _predicted_columns(batch)
     start = columns.new_zeros(len(batch), 1)
     every = torch.cat([torch.ones_like(start, dtype=torch.bool), valid], 1)  # (B, 1 + M m)
     states = model.at(batch, torch.cat([start, columns], 1), every)  # (B + K m, d)
     first = torch.zeros_like(every).index_fill_(1, start.new_zeros(1), True)[every]  # (B + K m,)
     items = states[~first].unflatten(0, (-1, labels.shape[1]))  # (K, m, d)
-    return head.loss(items, labels, matrix) + head.next_sentence.loss(states[first], batch.follows)
+    return head.loss(items, labels, matrix), head.next_sentence.loss(states[first], batch.follows)
 
 
 def predicted_states(model: Model, batch: Batch) -> tuple[Tensor, Tensor]:

@@ -17,7 +17,7 @@ from hashbench.training.fit import fit
 from hashbench.training.machine import Machine
 from hashbench.training.model import Model
 from hashbench.training.module import RecipeModule
-from hashbench.training.recipe import schedule_of, training_length, warmup_length
+from hashbench.training.recipe import matmul_precision, schedule_of, training_length, warmup_length
 
 HeadT = TypeVar("HeadT", bound=nn.Module)
 
@@ -26,9 +26,7 @@ class EvaluatedModule(RecipeModule):
     """A `model` and a `head` trained under a recipe and evaluated at intervals; subclasses say what a step and an
     evaluation are."""
 
-    def __init__(
-        self, recipe: Finetune, *, learning_rate: float, seed: int, total_steps: int, curves: Curves
-    ) -> None:
+    def __init__(self, recipe: Finetune, *, learning_rate: float, seed: int, total_steps: int, curves: Curves) -> None:
         warmup = warmup_length(recipe, total_steps)
         schedule = schedule_of(recipe.schedule, total=total_steps, warmup=warmup, cycles=recipe.restart_cycles)
         super().__init__(
@@ -104,7 +102,8 @@ def fit_on_task(
     trainer = fit(module, data, recipe, machine, epochs=epochs, interval=interval)
     if module.progress.last is None or module.progress.last.step != trainer.global_step:
         # The end of training always counts.
-        trainer.validate(module, datamodule=data, verbose=False)
+        with matmul_precision(recipe.matmul_precision):
+            trainer.validate(module, datamodule=data, verbose=False)
     progress = module.progress
     assert progress.best is not None and progress.last is not None  # validated above at the latest
     return TaskTraining(model, head, module.curves.points, progress.best, progress.last, trainer.global_step)

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from hashbench.embeddings.base import Batch, ModelSpec
-from hashbench.experiment.schema import Finetune, Precision
+from hashbench.experiment.hardware import OnHardware
+from hashbench.experiment.schema import Finetune
 from hashbench.metrics.registry import evaluate
 from hashbench.objectives.classification import ClassificationHead
 from hashbench.tasks.text import TaskData, text_kind
@@ -20,7 +21,7 @@ from hashbench.training.evaluated import EvaluatedModule, TaskTraining, fit_on_t
 from hashbench.training.evaluation import Evaluation, OutputsBySplit, score_splits
 from hashbench.training.machine import Machine
 from hashbench.training.model import Model
-from hashbench.training.recipe import pick_device, precision_found, training_length
+from hashbench.training.recipe import matmul_precision, pick_device, precision_found, training_length
 
 
 class FinetuningModule(EvaluatedModule):
@@ -39,9 +40,7 @@ class FinetuningModule(EvaluatedModule):
         curves: Curves,
         keep_best_weights: bool,
     ) -> None:
-        super().__init__(
-            recipe, learning_rate=learning_rate, seed=seed, total_steps=total_steps, curves=curves
-        )
+        super().__init__(recipe, learning_rate=learning_rate, seed=seed, total_steps=total_steps, curves=curves)
         self.model, self.head, self._data = model, head, data
         self._keep_best_weights = keep_best_weights
         self._collected: dict[int, list[tuple[np.ndarray, np.ndarray]]] = {}
@@ -52,13 +51,14 @@ class FinetuningModule(EvaluatedModule):
         outputs: Tensor = self.head(*self.model.for_head(batch, self.head.pooling))
         return outputs
 
-    def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
+    def loss_terms(self, batch: Batch) -> tuple[Tensor, ...]:
         """The loss, of shape (), of a batch with labels (B,)."""
         assert batch.labels is not None  # the loader always labels
-        loss = self.head.loss(self(batch), batch.labels)
-        # Here and not behind the step: a checkpoint would come before it.
-        self.curves.add_loss(loss, self.global_step + 1)
-        return loss
+        return (self.head.loss(self(batch), batch.labels),)
+
+    def label_counts(self, batch: Batch) -> tuple[int, ...]:
+        """The rows of a batch (B, L): each has a label."""
+        return (len(batch),)
 
     def on_validation_epoch_start(self) -> None:
         self._collected = {index: [] for index in range(len(self._data.select_splits))}
@@ -134,10 +134,10 @@ def make_head_of(model: Model, data: TaskData, spec: ModelSpec) -> Classificatio
 
 
 def report_once(
-    done: Finetuned, data: FinetuningData, points: list[Point], machine: Machine, precision: Precision = "32"
+    done: Finetuned, data: FinetuningData, points: list[Point], machine: Machine, recipe: OnHardware
 ) -> OutputsBySplit:
     """Outputs (n, n_outputs) on splits that are only reported, with the weights as they stand; adds their scores."""
-    outputs = outputs_on(done.model, done.head, data, machine, precision)
+    outputs = outputs_on(done.model, done.head, data, machine, recipe)
     for split, values in outputs.items():
         for name, score in evaluate(data.data.task.metrics, data.targets(split), values).items():
             points.append(Point(split, name, done.best.step, score.value, score.reason))
@@ -145,11 +145,11 @@ def report_once(
 
 
 def outputs_on(
-    model: Model, head: ClassificationHead, data: FinetuningData, machine: Machine, precision: Precision = "32"
+    model: Model, head: ClassificationHead, data: FinetuningData, machine: Machine, recipe: OnHardware
 ) -> OutputsBySplit:
     """Outputs (n, n_outputs) of the model as it stands on every split that is only reported."""
     device = torch.device(pick_device(machine.device))
-    bf16 = precision_found(precision, machine.device) == "bf16"
+    bf16 = precision_found(recipe.precision, machine.device) == "bf16"
     autocast = torch.autocast(device.type, torch.bfloat16, enabled=bf16)
     model, head = model.to(device).eval(), head.to(device).eval()
     outputs: OutputsBySplit = {}
@@ -159,7 +159,7 @@ def outputs_on(
         for batch in data.evaluation_loader(split, whole=True):
             batch = batch.to(device)
             assert batch.row_ids is not None
-            with torch.inference_mode(), autocast:
+            with torch.inference_mode(), autocast, matmul_precision(recipe.matmul_precision):
                 # (B, n_outputs)
                 values = head(*model.for_head(batch, head.pooling)).float().cpu().numpy()
             ordered[batch.row_ids.cpu().numpy()] = values

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from lightning.pytorch import LightningDataModule, Trainer
+import torch
+from lightning.pytorch import Trainer
 from lightning.pytorch.plugins.environments import LightningEnvironment
 from lightning.pytorch.strategies import DDPStrategy
 
+from hashbench.data.loader import TrainingData
 from hashbench.experiment.schema import Finetune, Pretrain
+from hashbench.training.accumulation import some_rows
 from hashbench.training.checkpoints import Resumable
 from hashbench.training.machine import Machine
 from hashbench.training.module import RecipeModule
-from hashbench.training.recipe import pick_device, precision_found, quieten
+from hashbench.training.recipe import matmul_precision, pick_device, precision_found, quieten
+from hashbench.training.trial import largest_micro_batch
 
 
 def fit(
     module: RecipeModule,
-    data: LightningDataModule,
+    data: TrainingData,
     recipe: Pretrain | Finetune,
     machine: Machine,
     *,
@@ -36,6 +40,7 @@ def fit(
         evaluation_interval=interval,
         earlier=machine.earlier,
     )
+    set_up(module, data, recipe, machine)
     trainer = Trainer(
         accelerator="gpu" if accelerator == "cuda" else accelerator,
         devices=machine.devices,
@@ -59,5 +64,28 @@ def fit(
         check_val_every_n_epoch=None if interval else 1,
         limit_val_batches=None if interval else 0,
     )
-    trainer.fit(module, datamodule=data, ckpt_path=resumable.resume_from, weights_only=True)
+    with matmul_precision(recipe.matmul_precision):
+        trainer.fit(module, datamodule=data, ckpt_path=resumable.resume_from, weights_only=True)
     return trainer
+
+
+def set_up(module: RecipeModule, data: TrainingData, recipe: Pretrain | Finetune, machine: Machine) -> None:
+    """Tells the module how its batches are computed, and the machine's notes what is not the default of it.
+
+    Raises InputError where not even one row fits into memory.
+    """
+    module.model.encoder.checkpointing = recipe.activation_checkpointing
+    if recipe.activation_checkpointing:
+        machine.found["activation_checkpointing"] = "yes"
+    if machine.devices > 1:
+        machine.found["devices"] = str(machine.devices)
+    rows = -(-data.batch_size // machine.devices)  # of a batch, on each device
+    size = recipe.micro_batch_size
+    if size == "auto":
+        batch, device = some_rows(data.longest_batch(), slice(rows)), torch.device(pick_device(machine.device))
+        bf16 = precision_found(recipe.precision, machine.device) == "bf16"
+        with matmul_precision(recipe.matmul_precision):
+            size = largest_micro_batch(module, batch, device, bf16=bf16, devices=machine.devices)
+    if size is not None and size < rows:
+        module.micro_batch_size = size
+        machine.found["micro_batch_size"] = str(size)

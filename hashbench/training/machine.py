@@ -22,3 +22,5 @@ class Machine:
     watch: Watch | None = None  # sees every point of a curve
     # Seconds of earlier attempts, one entry a training taken up.
     earlier: list[float] = field(default_factory=list)
+    # How the hardware computed the run, where it was not the default; the worker adds it to the run's notes.
+    found: dict[str, str] = field(default_factory=dict)

@@ -1,17 +1,22 @@
-"""What the modules of all trainings share: optimizer and schedule, clipping, seeds, curves in the checkpoint."""
+"""What the modules of all trainings share: a step in one or several parts, optimizer and schedule, clipping, seeds,
+curves in the checkpoint."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import torch
 from lightning.pytorch import LightningModule
+from torch import Tensor
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 
 from hashbench.embeddings.base import Batch
 from hashbench.experiment.schema import Finetune, Pretrain
+from hashbench.training.accumulation import MicroBatch, added, micro_batches, weighted
 from hashbench.training.curves import Curves
+from hashbench.training.model import Model
 from hashbench.training.recipe import Schedule, adamw, reseed
 
 
@@ -39,7 +44,9 @@ class ClippedModule(LightningModule):
 
 
 class RecipeModule(ClippedModule):
-    """Modules trained under the recipe of an experiment; a subclass holds them and says what a step is."""
+    """Modules trained under the recipe of an experiment; a subclass holds a model and says what its loss is."""
+
+    model: Model
 
     def __init__(
         self,
@@ -54,8 +61,62 @@ class RecipeModule(ClippedModule):
         super().__init__()
         self.curves, self.total_steps = curves, total_steps
         self._optimizing, self._learning_rate, self._schedule, self._seed = recipe, learning_rate, schedule, seed
+        self.micro_batch_size: int | None = None  # rows at a time; None: a batch is computed in one piece
 
-    def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
+    def loss_terms(self, batch: Batch) -> tuple[Tensor, ...]:
+        """The terms of the loss of a batch, each of shape () and a mean over its labels."""
+        raise NotImplementedError
+
+    def label_counts(self, batch: Batch) -> tuple[int, ...]:
+        """How many labels of a batch each term is the mean over."""
+        raise NotImplementedError
+
+    def training_step(self, batch: Batch | list[MicroBatch], batch_idx: int) -> Tensor:
+        """The loss, of shape (), of a batch. Of one in several parts all but the last have left their gradients."""
+        loss = added(self.loss_terms(batch)) if isinstance(batch, Batch) else self._last_of(batch)
+        # Here and not behind the step: a checkpoint would come before it.
+        self.curves.add_loss(loss, self.global_step + 1)
+        return loss
+
+    def _last_of(self, parts: list[MicroBatch]) -> Tensor:
+        """The loss of all parts, of shape (), whose gradient is that of the last: those of the others are made here.
+
+        Under several processes gradients made here, within the forward pass, stay with their process; those of the last
+        part are added and sent.
+        """
+        self.zero_grad()
+        before = torch.zeros((), device=self.device)
+        for part in parts[:-1]:
+            loss = weighted(self.loss_terms(part.batch), part.shares)
+            loss.backward()
+            before = before + loss.detach()
+        return weighted(self.loss_terms(parts[-1].batch), parts[-1].shares) + before
+
+    def optimizer_zero_grad(self, epoch: int, batch_idx: int, optimizer: Optimizer) -> None:
+        """Clears the gradients, unless the parts of the batch have left theirs already; Lightning asks after them."""
+        if self.micro_batch_size is None:
+            super().optimizer_zero_grad(epoch, batch_idx, optimizer)
+
+    def on_before_batch_transfer(self, batch: Batch, dataloader_idx: int) -> Batch | list[MicroBatch]:
+        """A batch of (B, L) as it goes to the device: a training batch in its parts, page-locked for a GPU."""
+        parts: list[Batch] | list[MicroBatch] = [batch]
+        split = self.micro_batch_size is not None and self.trainer.training
+        if split and self.micro_batch_size is not None:
+            parts = micro_batches(batch, self.micro_batch_size, self.label_counts)
+        if self.device.type == "cuda":
+            parts = [part.pin_memory() for part in parts]  # type: ignore[assignment]
+        return parts if split else parts[0]  # type: ignore[return-value]
+
+    def transfer_batch_to_device(
+        self, batch: Batch | list[MicroBatch], device: torch.device, dataloader_idx: int
+    ) -> Batch | list[MicroBatch]:
+        """The batch of (B, L), or its parts, on the device; the program does not wait for a GPU to have them."""
+        unwaiting = device.type == "cuda"
+        if isinstance(batch, Batch):
+            return batch.to(device, non_blocking=unwaiting)
+        return [part.to(device, non_blocking=unwaiting) for part in batch]
+
+    def on_train_batch_start(self, batch: Batch | list[MicroBatch], batch_idx: int) -> None:
         reseed(self._seed, self.global_step, self.global_rank)
 
     def configure_optimizers(self) -> Any:

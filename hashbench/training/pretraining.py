@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from lightning.pytorch import LightningDataModule
 from torch import Tensor
 
+from hashbench.data.corpus_batches import PretrainingData
 from hashbench.embeddings.base import Batch
 from hashbench.experiment.schema import Pretrain
+from hashbench.objectives.base import NO_LABEL
+from hashbench.training.accumulation import MicroBatch
 from hashbench.training.curves import Curves, Point
 from hashbench.training.fit import fit
 from hashbench.training.heads import Head, objective_loss
@@ -46,17 +48,23 @@ class PretrainingModule(RecipeModule):
         self.model, self.head, self._logits = model, head, recipe.logits
         self.tokens = 0
 
-    def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
+    def on_train_batch_start(self, batch: Batch | list[MicroBatch], batch_idx: int) -> None:
+        super().on_train_batch_start(batch, batch_idx)
+        parts = [batch] if isinstance(batch, Batch) else [part.batch for part in batch]
+        self.tokens += sum(part.positions.numel() for part in parts) * self.trainer.world_size
+
+    def loss_terms(self, batch: Batch) -> tuple[Tensor, ...]:
         """The loss, of shape (), of a batch with labels (B, L)."""
-        self.tokens += batch.positions.numel() * self.trainer.world_size
-        loss = objective_loss(self.model, self.head, batch, self._logits)
-        # Here and not behind the step, where a checkpoint would be written before its loss is counted.
-        self.curves.add_loss(loss, self.global_step + 1)
-        return loss
+        return (objective_loss(self.model, self.head, batch, self._logits),)
+
+    def label_counts(self, batch: Batch) -> tuple[int, ...]:
+        """The labelled places (B, L) of a batch."""
+        assert batch.labels is not None  # the loader always labels
+        return (int((batch.labels != NO_LABEL).sum()),)
 
 
 def pretrain(
-    model: Model, head: Head, data: LightningDataModule, recipe: Pretrain, *, total_steps: int, machine: Machine
+    model: Model, head: Head, data: PretrainingData, recipe: Pretrain, *, total_steps: int, machine: Machine
 ) -> Pretrained:
     """Trains `model` in place and gives it back in evaluation mode with the curves of the training."""
     curves = Curves(total_steps, machine.watch)

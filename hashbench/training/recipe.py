@@ -5,13 +5,15 @@ from __future__ import annotations
 import logging
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Literal
 
 import torch
 from torch import nn
 from torch.optim import AdamW
 
+from hashbench.experiment.hardware import MatmulPrecision
 from hashbench.experiment.schema import Finetune
 from hashbench.splitmix import FIRST_FACTOR, GAMMA, SECOND_FACTOR
 
@@ -131,6 +133,17 @@ def precision_found(precision: Literal["32", "bf16"], device: str) -> Literal["3
     """The precision that training will have: bf16 where it was asked for and the hardware has it."""
     on_gpu = precision == "bf16" and pick_device(device) == "cuda"
     return "32" if on_gpu and not torch.cuda.is_bf16_supported(including_emulation=False) else precision
+
+
+@contextmanager
+def matmul_precision(precision: MatmulPrecision) -> Iterator[None]:
+    """Float32 products of this precision while it lasts: "high" is TF32 on GPUs that have it."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision(precision)
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
 
 
 def quieten() -> None:

@@ -27,7 +27,8 @@ def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 FAULTS = {
     "unknown key": (
         "pretrain:\n  bach_size: 3\n",
-        "a.yaml:4: unknown key 'pretrain.bach_size'; did you mean 'batch_size'? (list: hashbench schema)",
+        "a.yaml:4: unknown key 'pretrain.bach_size'; did you mean 'batch_size' or 'micro_batch_size'? "
+        "(list: hashbench schema)",
     ),
     "unknown key without a neighbour": ("zzz: 3\n", "a.yaml:3: unknown key 'zzz' (list: hashbench schema)"),
     "negative steps": (

@@ -20,7 +20,7 @@ from hashbench.tasks.kinds.entities import ENTITIES
 from hashbench.tasks.link_batches import EntityData
 from hashbench.tasks.links import in_folder
 from hashbench.training.checkpoints import Interrupted
-from hashbench.training.entities import loss_of, predicted_states, ranks_in, test_entities, train_entities
+from hashbench.training.entities import losses_of, predicted_states, ranks_in, test_entities, train_entities
 from hashbench.training.machine import Machine
 from hashbench.training.model import build_model
 from hashbench.training.recipe import inverse_sqrt, schedule_of, training_length
@@ -166,9 +166,9 @@ def test_the_loss_of_two_segments_is_both_losses_at_the_whole_models_states():
     scores = head.next_sentence.scores(torch.tanh(head.next_sentence.pooler(states[:, 0, 0])))
     order = torch.nn.functional.cross_entropy(scores, batch.follows)
     items = head.loss(torch.stack([states[0, 2], states[1, 1]]), torch.stack([labels[0, 2], labels[1, 1]]), matrix)
-    loss = loss_of(model, head, batch)
+    loss = sum(losses_of(model, head, batch))
     torch.testing.assert_close(loss, items + order)
     loss.backward()
     assert all(p.grad is not None and bool(p.grad.any()) for p in head.next_sentence.parameters())
     batch.follows = None
-    torch.testing.assert_close(loss_of(model, head, batch), items)
+    torch.testing.assert_close(sum(losses_of(model, head, batch)), items)

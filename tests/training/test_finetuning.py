@@ -150,7 +150,7 @@ def test_a_test_set_is_read_once_at_the_end_with_the_best_weights(prepared, tmp_
     assert not [point for point in done.points if point.split == "test"]
     done.restore_best()
     points = []
-    outputs = report_once(done, data, points, Machine(tmp_path, device="cpu"))
+    outputs = report_once(done, data, points, Machine(tmp_path, device="cpu"), Finetune())
     np.testing.assert_allclose(outputs["test"], done.best.outputs["validation"], atol=1e-6)
     assert {(point.split, point.step) for point in points} == {("test", done.best.step)}
 

@@ -1,19 +1,22 @@
-"""bf16 on request."""
+"""training/recipe.py, encoders/base.py: precisions on request, and layers that are computed again."""
+
+import contextlib
 
 import torch
 
+from hashbench.encoders.registry import make_encoder
 from hashbench.experiment.schema import Finetune, Pretrain
 from hashbench.training.finetuning import Job, finetune
 from hashbench.training.heads import make_head
 from hashbench.training.machine import Machine
 from hashbench.training.model import build_model
-from hashbench.training.pretraining import pretrain
-from hashbench.training.recipe import precision_found
+from hashbench.training.pretraining import PretrainingModule, pretrain
+from hashbench.training.recipe import matmul_precision, precision_found
 
 
-def trained(prepared, folder, precision):
+def trained(prepared, folder, precision, **changes):
     made = prepared("hashformer-md-proj")
-    recipe = Pretrain(steps=2, learning_rate=1e-3, warmup_steps=0, precision=precision)
+    recipe = Pretrain(steps=2, learning_rate=1e-3, warmup_steps=0, precision=precision, **changes)
     model = build_model(made.spec, "tiny", seed=0)
     head = make_head(model, "shuffle_random")
     return pretrain(model, head, made.pretraining(), recipe, total_steps=2, machine=Machine(folder, device="cpu"))
@@ -42,3 +45,45 @@ def test_a_gpu_without_bf16_trains_in_full_precision(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: False)
     assert precision_found("bf16", "auto") == "32"
     assert precision_found("bf16", "cpu") == "bf16"
+
+
+def test_products_have_the_precision_that_was_asked_for_while_training(prepared, tmp_path, monkeypatch):
+    """And the one before when it ends, well or badly."""
+    seen = []
+    step = PretrainingModule.loss_terms
+
+    def loss_terms(self, batch):
+        seen.append(torch.get_float32_matmul_precision())
+        return step(self, batch)
+
+    monkeypatch.setattr(PretrainingModule, "loss_terms", loss_terms)
+    before = torch.get_float32_matmul_precision()
+    trained(prepared, tmp_path / "a", "32", matmul_precision="high")
+    trained(prepared, tmp_path / "b", "32")
+    assert seen == ["high", "high", "highest", "highest"]
+    with contextlib.suppress(ValueError), matmul_precision("medium"):
+        raise ValueError
+    assert torch.get_float32_matmul_precision() == before == "highest"
+
+
+def test_layers_that_are_computed_again_train_the_same_weights(prepared, tmp_path):
+    """Bit for bit: the dropout of the second time is that of the first."""
+    plain = trained(prepared, tmp_path / "a", "32", micro_batch_size=3)
+    again = trained(prepared, tmp_path / "b", "32", micro_batch_size=3, activation_checkpointing=True)
+    assert again.model.encoder.checkpointing and not plain.model.encoder.checkpointing
+    for name, weights in plain.model.state_dict().items():
+        assert torch.equal(weights, again.model.state_dict()[name]), name
+    assert plain.points[0].value == again.points[0].value
+
+
+def test_what_is_computed_again_is_not_kept():
+    """The bytes that a layer keeps for the backward pass: its input, instead of all that it makes of it."""
+    kept = {}
+    for checkpointing in (False, True):
+        encoder = make_encoder("bert", "tiny")
+        encoder.checkpointing = checkpointing
+        saved = []
+        with torch.autograd.graph.saved_tensors_hooks(lambda t, saved=saved: saved.append(t.nbytes) or t, lambda t: t):
+            encoder(torch.randn(4, 64, 128, requires_grad=True), None)
+        kept[checkpointing] = sum(saved)
+    assert kept[True] < kept[False] / 5

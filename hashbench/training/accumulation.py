@@ -1,0 +1,77 @@
+"""A batch that is computed in parts: its rows a few at a time, weighted so that the gradients are those of the whole.
+
+A term of a loss is a mean over labels, and parts of a batch have unequal numbers of labels. So a part's mean is
+weighted by its labels over those of the whole batch; the mean of the parts' means would be another loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from hashbench.embeddings.base import Batch
+
+# Labels of a batch that each term of a loss is the mean over.
+LabelCounts = Callable[[Batch], tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class MicroBatch:
+    """Some rows of a batch, and their share of its labels for each term of the loss."""
+
+    batch: Batch
+    shares: tuple[float, ...]
+
+    def to(self, device: torch.device | str, non_blocking: bool = False) -> MicroBatch:
+        """The same rows on another device."""
+        return replace(self, batch=self.batch.to(device, non_blocking=non_blocking))
+
+    def pin_memory(self) -> MicroBatch:
+        """The same rows in memory that a GPU copies from while the program goes on."""
+        return replace(self, batch=self.batch.pin_memory())
+
+
+def micro_batches(batch: Batch, size: int, counts: LabelCounts) -> list[MicroBatch]:
+    """A batch on the CPU in parts of `size` rows, the last perhaps smaller; their shares sum to 1 for each term."""
+    totals = counts(batch)
+    parts = [some_rows(batch, slice(start, start + size)) for start in range(0, len(batch), size)]
+    return [
+        MicroBatch(part, tuple(own / max(1, total) for own, total in zip(counts(part), totals, strict=True)))
+        for part in parts
+    ]
+
+
+def some_rows(batch: Batch, rows: slice) -> Batch:
+    """Some rows of a batch (B, L) -> (S, L), with the codes of the types that stand in them alone."""
+    # Each type of a batch stands in it, so the largest position is that of the last type.
+    specials = int(batch.positions.max()) + 1 - len(batch.codes)
+    positions, mask = batch.positions[rows], batch.mask[rows]
+    used, places = positions.unique(return_inverse=True)  # (s,), (S, L)
+    types = used[used >= specials] - specials
+    moved = places + specials - (len(used) - len(types))
+    kept = {
+        name: tensor[rows]
+        for name in ("segments", "labels", "row_ids", "follows")
+        if isinstance(tensor := getattr(batch, name), Tensor)
+    }
+    return replace(
+        batch,
+        codes=batch.codes[types],
+        positions=torch.where(positions < specials, positions, moved),
+        mask=mask,
+        padded=not bool(mask.all()),
+        **kept,
+    )
+
+
+def weighted(terms: tuple[Tensor, ...], shares: tuple[float, ...]) -> Tensor:
+    """The part, of shape (), that some rows have in the loss of their batch: their terms, each of shape ()."""
+    return added(tuple(term * share for term, share in zip(terms, shares, strict=True)))
+
+
+def added(terms: tuple[Tensor, ...]) -> Tensor:
+    """The sum of the terms of a loss, each of shape ()."""
+    return sum(terms[1:], start=terms[0])

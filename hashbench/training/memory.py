@@ -1,0 +1,80 @@
+"""Memory of a device: how much there is, and the most that a piece of work takes."""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+
+SHARE = 0.9  # of the free memory that a training may fill: trials do not see what fragments it later
+
+
+def free_bytes(device: torch.device) -> int:
+    """Bytes of a device that this process has or may still take."""
+    if device.type == "cuda":
+        free, _ = torch.cuda.mem_get_info(device)
+        return free + torch.cuda.memory_reserved(device)
+    if device.type == "mps":
+        return torch.mps.recommended_max_memory()
+    return _free_main_memory()
+
+
+def peak_bytes_of(work: Callable[[], None], device: torch.device) -> int | None:
+    """The most bytes that this process holds on a device while it does the work; None where they are too few.
+
+    On a CPU the whole process is meant, and freed memory that the C library keeps counts.
+    """
+    if device.type == "cuda":
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats(device)
+    else:
+        start_of_peak()
+    try:
+        work()
+    except torch.OutOfMemoryError:
+        return None
+    except RuntimeError as error:
+        if device.type == "cuda" or "out of memory" not in str(error):  # MPS has no error of its own for it
+            raise
+        return None
+    if device.type == "cuda":
+        return torch.cuda.max_memory_reserved(device)
+    if device.type == "mps":
+        return torch.mps.driver_allocated_memory()
+    return resident_peak()
+
+
+def start_of_peak() -> int:
+    """Forgets the peak of this process, where the system can, and gives back the resident bytes."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")  # Linux: sets the peak to the present size
+    except OSError:
+        pass
+    return resident_peak()
+
+
+def resident_peak() -> int:
+    """The largest resident size of this process since the start or the last reset, in bytes."""
+    status = Path("/proc/self/status")
+    if status.exists():  # getrusage does not know of the reset
+        return _kilobytes(status, "VmHWM")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak
+
+
+def _free_main_memory() -> int:
+    """What the system could give, and what this process has."""
+    information = Path("/proc/meminfo")
+    if information.exists():
+        return _kilobytes(information, "MemAvailable") + _kilobytes(Path("/proc/self/status"), "VmRSS")
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def _kilobytes(file: Path, key: str) -> int:
+    """The value in bytes of a line 'key: 123 kB'."""
+    line = next(line for line in file.read_text().splitlines() if line.startswith(key))
+    return 1024 * int(line.split()[1])
