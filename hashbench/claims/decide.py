@@ -3,108 +3,77 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from hashbench.claims.columns import ScoreColumn, TimeColumn
-from hashbench.claims.expressions import ColumnName, Columns, ModelName, Models, column_names, slugs, terms
+from hashbench.claims.expressions import ColumnName, Models, column_names
 from hashbench.claims.grammar import UNITS, Claim, ClaimPart
+from hashbench.claims.learned import at_baseline, f1_marks
 from hashbench.claims.published import COSTS, Unprinted, operations
-from hashbench.claims.quantities import Quantity, apply, evaluate, minus
+from hashbench.claims.quantities import Quantity, apply, evaluate
 from hashbench.claims.results import Missing, Results
-from hashbench.claims.rule import Outcome, all_of, comes_free, of_interval, of_point
-from hashbench.statistics.estimates import Estimate, combine
+from hashbench.claims.rule import Outcome, comes_free, of_interval, of_point
+from hashbench.claims.verdicts import QUOTED, About, Decided, Decision
+from hashbench.statistics.estimates import combine
 
 ONE_SEED = "one seed: examples only"
 SEEDS_ONLY = "seeds only: no predictions to draw from"
 ONE_RUN = "one timed run: repeated ones decide"
 NO_SPREAD = "one seed and no predictions to draw from"
-AT_FLOOR = "at the floor"
+EITHER_UNIT = "decimal-or-binary"  # tag of a claim on a size
+BINARY = {"KB": "KiB", "MB": "MiB"}
+DIRECTIONS: dict[Outcome, str] = {
+    "holds": "on its examples alone it holds", "fails": "on its examples alone it fails",
+    "undecided": "undecided on its examples too",
+}  # fmt: skip
 ALIKE = "both sides alike in every seed and draw: no spread to decide by"
-QUOTED = "[quoted] as the paper prints it: "
-
-
-@dataclass(frozen=True)
-class Decision:
-    """The verdict on one part. `value` is L - R in the claim's unit, L / R of a ratio, L of a count."""
-
-    outcome: Outcome
-    part: str = ""
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
-    seeds: tuple[int, ...] = ()
-    n_examples: int = 0
-    tasks: tuple[str, ...] = ()
-    marks: tuple[str, ...] = ()  # how the verdict is to be read
-    missing: tuple[str, ...] = ()  # why there is none
-    timed: bool = False  # `seeds` are then repeated runs
-
-    @property
-    def exact(self) -> bool:
-        """Whether it compares numbers that nothing varies."""
-        return self.value is not None and self.low is None and self.outcome in ("holds", "fails")
-
-
-@dataclass(frozen=True)
-class Decided:
-    """A claim with the verdicts on its parts."""
-
-    claim: Claim
-    parts: tuple[Decision, ...]
-
-    @property
-    def outcome(self) -> Outcome:
-        """All hold, one fails, else undecided; one that is not measured: not measured."""
-        return all_of([part.outcome for part in self.parts])
-
-    @property
-    def shown(self) -> Decision:
-        """The part that the verdict hangs on: of those with the verdict, the nearest to failing."""
-        return min((part for part in self.parts if part.outcome == self.outcome), key=self._margin)
-
-    def _margin(self, part: Decision) -> float:
-        if part.value is None:
-            return math.inf
-        return -abs(part.value) if self.claim.kind == "equal_within" else part.value
-
-    @property
-    def marks(self) -> tuple[str, ...]:
-        """How the verdict is to be read, of all parts."""
-        marks = dict.fromkeys(mark for part in self.parts for mark in part.marks)
-        quoted = [mark.removeprefix(QUOTED) for mark in marks if mark.startswith(QUOTED)]
-        together = (QUOTED + ", ".join(quoted),) if quoted else ()
-        return tuple(mark for mark in marks if not mark.startswith(QUOTED)) + together
-
-    @property
-    def missing(self) -> tuple[str, ...]:
-        """What is missing, of all parts."""
-        return tuple(dict.fromkeys(why for part in self.parts for why in part.missing))
-
-    @property
-    def seeds(self) -> tuple[int, ...]:
-        """The seeds of the part that is shown."""
-        return self.shown.seeds
 
 
 def decide(claim: Claim, results: Results) -> Decided:
     """The verdict on a claim. What is missing makes it "not measured"; nothing is averaged over fewer tasks.
 
-    A claim on operations is decided of inputs of every counted length.
+    A claim on operations is decided of inputs of every counted length; a size of which the paper does not say whether
+    its unit is decimal or binary, by both.
     """
+    if EITHER_UNIT in claim.tags:
+        return _in_either_unit(claim, results)
     counts = any(column.name in COSTS for part in claim.parts for _, column in part.leaves)
     lengths = sorted({length for _, length in operations()}) if counts else [0]
     parts = [_part(claim, part, replace(results, length=length)) for part in claim.parts for length in lengths]
     return Decided(claim, tuple(parts))
 
 
+def _in_either_unit(claim: Claim, results: Results) -> Decided:
+    """The verdict on a size if it is the same in the decimal and in the binary unit; else none, with both numbers."""
+    plain = replace(claim, note=claim.note.replace(f"[{EITHER_UNIT}]", ""))
+    decimal, binary = decide(plain, results), decide(replace(plain, unit=BINARY[claim.unit]), results)
+    if decimal.outcome == binary.outcome:
+        return replace(decimal, claim=claim)
+    read = {claim.unit: decimal, BINARY[claim.unit]: binary}
+    mark = "; ".join(f"read as {unit} it is {each.shown.value:.3f} and {each.outcome}" for unit, each in read.items())
+    return Decided(claim, tuple(replace(part, outcome="undecided", marks=(mark,)) for part in decimal.parts))
+
+
 def _part(claim: Claim, part: ClaimPart, results: Results) -> Decision:
     words = str(part) + (f", length {results.length}" if results.length else "")
+    about = _about(claim, part, results)
     try:
-        return replace(_decided(claim, part, results), part=words)
+        return replace(_decided(claim, part, results), part=words, about=about)
     except (Missing, Unprinted) as error:
-        return Decision("not measured", words, missing=_missing(part, results) or (str(error),))
+        return Decision("not measured", words, missing=_missing(part, results) or (str(error),), about=about)
+
+
+def _about(claim: Claim, part: ClaimPart, results: Results) -> About:
+    """What a part compares, by its columns; where these cannot be read, by what the claim asks for."""
+    try:
+        known = [results.meaning(column) for column in column_names(part.column)]
+    except Missing:
+        return "counts" if claim.counts_only else "times" if "timing=" in claim.needs else "scores"
+    if any(isinstance(each, ScoreColumn) for each in known):
+        return "scores"
+    return "times" if any(isinstance(each, TimeColumn) for each in known) else "counts"
 
 
 def _missing(part: ClaimPart, results: Results) -> tuple[str, ...]:
@@ -140,10 +109,26 @@ def _decided(claim: Claim, part: ClaimPart, results: Results) -> Decision:
         return Decision(of_point(part.kind, value, claim.bound), value=shown)
     timed = any(isinstance(results.meaning(column), TimeColumn) for _, column in part.leaves)
     decision = _from_interval(claim, part, quantity, timed=timed)
-    if decision.low is not None and comes_free(part.kind, claim.bound) and (why := _at_trivial(part, results, seeds)):
-        decision = replace(decision, outcome="undecided", marks=(*decision.marks, why))
+    if decision.low is not None and _about(claim, part, results) == "scores":
+        decision = _as_far_as_learned(claim, part, results, decision, seeds)
     quoted = [slug for slug in part.slugs if results.is_quoted(slug)]
     return replace(decision, marks=(*decision.marks, QUOTED + ", ".join(quoted))) if quoted else decision
+
+
+def _as_far_as_learned(
+    claim: Claim, part: ClaimPart, results: Results, decision: Decision, seeds: frozenset[int]
+) -> Decision:
+    """A verdict on scores as it stands: none where nothing was learned, nor with one seed unless that is asked for."""
+    marks = (*decision.marks, *f1_marks(part, results))
+    if why := at_baseline(part, results, seeds, every_side=comes_free(part.kind, claim.bound)):
+        return replace(decision, outcome="undecided", because="at the baseline", marks=(why, *marks))
+    if len(decision.seeds) > 1:
+        return replace(decision, marks=marks)
+    if results.one_seed:
+        return replace(decision, because="one seed", marks=marks)
+    direction = f"{ONE_SEED}; {DIRECTIONS[decision.outcome]}"
+    marks = tuple(direction if mark == ONE_SEED else mark for mark in marks)
+    return replace(decision, outcome="undecided", because="one seed", marks=marks)
 
 
 def _log_ratio(left: float, right: float) -> float:
@@ -232,28 +217,3 @@ def _check_corpora(part: ClaimPart, results: Results) -> None:
     if len(set(corpora.values())) > 1:
         listed = "; ".join(f"{model} on {text}" for model, text in corpora.items())
         raise Missing(f"pre-trained on different corpora: {listed}")
-
-
-def _at_trivial(part: ClaimPart, results: Results, seeds: frozenset[int]) -> str:
-    """Why a claim that comes free to untrained models is not decided: a side does not beat the trivial baseline."""
-    if not all(isinstance(results.meaning(column), ScoreColumn) for column in column_names(part.column)):
-        return ""
-    sides = [term for side in (part.left, part.right) if side is not None for term in terms(side)]
-    try:
-        for term in sides:
-            if all(results.is_quoted(slug) for slug in slugs(term)):
-                continue
-            above = _above_trivial(term, part.column, results, seeds=seeds)
-            if not above.low > 0:
-                return f"{AT_FLOOR}: {term} is {above.value:+.1f} [{above.low:.1f}, {above.high:.1f}] above it"
-    except Missing as error:
-        return f"{AT_FLOOR}, for all that is known: {error}"
-    return ""
-
-
-def _above_trivial(term: Models, column: Columns, results: Results, *, seeds: frozenset[int]) -> Estimate:
-    """How far a side is above the trivial baseline, in percent. Raises Missing where none was measured."""
-    ours = evaluate(term, column, lambda slug, name: results.leaf(slug, name, seeds))
-    trivial = evaluate(ModelName("floor"), column, lambda _, name: results.trivial(name, seeds))
-    above = apply(minus, [ours, trivial])
-    return combine(above.value, list((above.by_seed or {}).values()), above.by_draw)

@@ -234,11 +234,6 @@ def alternatives(models: Models) -> list[Models]:
     return [models]
 
 
-def terms(models: Models) -> list[Term]:
-    """The sides of a pair, or the expression itself."""
-    return [models.left, models.right] if isinstance(models, Pair) else [models]
-
-
 def slugs(models: Models) -> Iterator[str]:
     """All models of an expression, in order."""
     if isinstance(models, ModelName):

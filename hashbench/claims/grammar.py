@@ -47,6 +47,7 @@ UNITS: dict[str, tuple[str, float]] = {
     "params": ("count", 1.0), "count": ("count", 1.0), "K": ("count", 1e3), "M": ("count", 1e6),
     "Ki": ("count", 2.0**10), "Mi": ("count", 2.0**20), "Gi": ("count", 2.0**30),
     "B": ("bytes", 1.0), "KB": ("bytes", 1e3), "MB": ("bytes", 1e6),
+    "KiB": ("bytes", 2.0**10), "MiB": ("bytes", 2.0**20),
 }  # fmt: skip
 COUNTS_ONLY = "counts only"
 TAG = re.compile(r"\[([^\]]+)\]")

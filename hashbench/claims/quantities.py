@@ -55,11 +55,12 @@ def apply(form: Callable[..., float], quantities: Sequence[Quantity]) -> Quantit
     if not varying:
         return Quantity(value)
     seeds = [set(each.by_seed) for each in varying if each.by_seed is not None]
-    matched = sorted(set.intersection(*seeds)) if len(seeds) == len(varying) else []
-    by_seed = {
-        seed: _finite(form, [each.value if each.by_seed is None else each.by_seed[seed] for each in quantities])
-        for seed in matched
-    }
+    by_seed = None  # of trivial baselines alone
+    if seeds:
+        by_seed = {
+            seed: _finite(form, [each.value if each.by_seed is None else each.by_seed[seed] for each in quantities])
+            for seed in sorted(set.intersection(*seeds))
+        }
     by_draw = None
     if all(each.by_draw is not None for each in varying):
         with np.errstate(divide="ignore", invalid="ignore"):

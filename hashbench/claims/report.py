@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from hashbench.claims.columns import check_column
-from hashbench.claims.decide import NO_SPREAD, Decided, decide
+from hashbench.claims.decide import NO_SPREAD, decide
 from hashbench.claims.grammar import Claim, read_file, read_rows
 from hashbench.claims.published import claims_of
 from hashbench.claims.results import Missing, Results, TimedRuns, drawable
+from hashbench.claims.verdicts import Decided
 from hashbench.errors import InputError, near_match
 from hashbench.papers.column import Column
 from hashbench.papers.paper import Paper, load_paper, papers
@@ -58,12 +59,13 @@ def claim_sections(
     evidence, times = Evidence(store, measured, draws=draws), TimedRuns(measured)
     groups = [(source, claims_of(source.name))] if source else _about(measured)
     results: list[tuple[Paper | None, Results, list[Claim]]] = [
-        (paper, Results(measured, paper, evidence, times), claims) for paper, claims in groups
+        (paper, Results(measured, paper, evidence, times, one_seed=request.one_seed), claims)
+        for paper, claims in groups
     ]
     for name in dict.fromkeys(claim.paper for claim in user_claims):
         known = load_paper(name) if name else None
         claims = [claim for claim in user_claims if claim.paper == name]
-        results.append((None, Results(measured, known, evidence, times), claims))
+        results.append((None, Results(measured, known, evidence, times, one_seed=request.one_seed), claims))
     if not any(claims for _, _, claims in results):
         raise InputError(f"{store.name}: no claim names a model of {measured.experiment.name}; "
                          "give --paper, or claims of your own with --claims-file FILE.csv")  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hashbench.claims.columns import (
@@ -23,14 +23,12 @@ from hashbench.claims.published import COSTS, exact_value, operations, other_tes
 from hashbench.claims.quantities import Quantity, apply, mean, over
 from hashbench.papers.paper import Paper
 from hashbench.results import queries
+from hashbench.results.baselines import baseline_value, baselines
 from hashbench.results.entries import Entry
 from hashbench.results.measured import PERCENT, Measured
 from hashbench.results.samples import Evidence, Sample
 from hashbench.tables.cells import CENTRES
 
-CORRELATIONS = ("matthews", "pearson", "spearman")
-# What claims that come free must beat first: of texts, of hidden items.
-TRIVIAL_BASELINES = ("majority", "popularity")
 BASELINE = "baseline_"
 Seeds = frozenset[int]
 
@@ -49,6 +47,7 @@ class Results:
     times: TimedRuns
     exact: bool = False  # sizes from the exact counts of the paper's models, not from the runs
     length: int = 0  # of an input whose operations are counted
+    one_seed: bool = False  # whether one seed may decide, on its examples alone
 
     def for_claim(self, claim: Claim, *, of_paper: bool) -> Results:
         """The same for one claim: a paper's own claims on counts take the exact ones of its models."""
@@ -82,15 +81,27 @@ class Results:
         members = next((family[slug] for family in families if slug in family), (slug,))
         return apply(mean, [self._fact(member, known) for member in members])
 
-    def trivial(self, column: ColumnName, seeds: Seeds) -> Quantity:
-        """The trivial baseline's value of a column of scores. Raises Missing where none was measured."""
+    def baselines(self, columns: Sequence[ColumnName]) -> list[str]:
+        """The trivial baselines that have any of the scores of columns."""
+        known = [self.meaning(column) for column in columns]
+        scores = [score for each in known if isinstance(each, ScoreColumn) for score in each.scores]
+        having = [
+            entry.model
+            for score in scores
+            for entry in baselines(self.measured, [score.task])
+            if self.evidence.of(entry, score.task, score.metric, score.split).scores
+        ]
+        return list(dict.fromkeys(having))
+
+    def trivial(self, name: str, column: ColumnName, seeds: Seeds) -> Quantity:
+        """A trivial baseline's value of a column of scores. Raises Missing where it has not all of them."""
         known = self.meaning(column)
         if not isinstance(known, ScoreColumn):
             raise TypeError(f"{column} holds no scores")
-        baselines = [entry for entry in self.measured.entries if entry.is_baseline]
-        entry = next((entry for entry in baselines if entry.model in TRIVIAL_BASELINES), None)
+        tasks = [score.task for score in known.scores]
+        entry = next((entry for entry in baselines(self.measured, tasks) if entry.model == name), None)
         if entry is None:
-            raise Missing(f"no floor ({' or '.join(TRIVIAL_BASELINES)}) was measured")
+            raise Missing(f"no {name} on {', '.join(tasks)}")
         value = _mean(known, lambda score: self._trivial_score(entry, score))
         return self._retained(value, known, seeds) if known.over_baseline else value
 
@@ -152,15 +163,14 @@ class Results:
         return Quantity(centre, by_seed, sample.by_draw(list(by_seed)), {score.task: sample.n})
 
     def _trivial_score(self, entry: Entry, score: StoredScore) -> Quantity:
-        """A trivial baseline's score; a constant prediction correlates with nothing, whatever the scorer calls that."""
+        """A trivial baseline's score. Raises Missing."""
         sample = self.evidence.of(entry, score.task, score.metric, score.split)
-        values = list(sample.by_seed().values())
-        correlates = score.metric in CORRELATIONS
-        if not values and not (correlates and sample.scores):
-            raise Missing(f"no floor of {score.task} was measured")
-        if correlates or not drawable(sample.metric) or sample.missing():
-            return Quantity(values[0] if values else 0.0)
-        return Quantity(values[0], None, sample.by_draw())
+        value = baseline_value(list(sample.scores.values()))
+        if value is None:
+            raise Missing(f"no {score.metric} of {entry.model} on {score.task}")
+        if not sample.by_seed() or not drawable(sample.metric) or sample.missing():
+            return Quantity(value)
+        return Quantity(value, None, sample.by_draw())
 
     def _quoted(self, slug: str, column: ColumnName, known: ScoreColumn) -> Quantity:
         """A quoted system's printed score, on the same test set only."""

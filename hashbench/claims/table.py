@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from hashbench.claims import words
-from hashbench.claims.decide import Decided, Decision
 from hashbench.claims.report import DecidedClaims, claim_sections
 from hashbench.claims.rule import Outcome
+from hashbench.claims.verdicts import Decided, Decision
 from hashbench.papers.column import Column
 from hashbench.store.engine import Store
 from hashbench.tables.request import ReportRequest
@@ -37,7 +38,7 @@ def verdict_table(section: DecidedClaims, *, parts: bool = False) -> Table:
     rows: list[Row] = []
     for number, members in by_number.items():
         named = dict.fromkeys(place for each in members for place in each.claim.section.split(", ") if place)
-        counts = words.tally_words(words.tally(each.outcome for each in members))
+        counts = words.short_tally(members)
         heading = f"{number}  {', '.join(named)}{': ' if named else ''}{counts}"
         for each in members:
             rows += [_row(each, heading), *(_part_row(part, each, heading) for part in _parts(each, parts))]
@@ -48,7 +49,7 @@ def verdict_table(section: DecidedClaims, *, parts: bool = False) -> Table:
         records += [claim | _flat(part_record(part)) for part in _parts(each, parts)]
     document = {
         "paper": section.paper, "title": section.title, "warnings": list(section.warnings), "measured_on": basis,
-        "notes": list(section.notes), "counts": words.tally(each.outcome for each in section.decided),
+        "notes": list(section.notes), "counts": words.tally(section.decided),
         "claims": [record(each) | scale | {"parts": [part_record(part) for part in each.parts]}
                    for each in section.decided],
     }  # fmt: skip
@@ -69,8 +70,9 @@ def _row(decided: Decided, heading: str) -> Row:
     claim, shown = decided.claim, decided.shown
     missing = words.lacks(decided.missing)
     texts = (
-        decided.outcome, claim.statement or f"{claim.left} {claim.right} {claim.column}", words.measured(claim, shown),
-        words.claimed(claim), "" if claim.expected is None else words.number(claim.expected, claim),
+        words.verdict(decided), claim.statement or f"{claim.left} {claim.right} {claim.column}",
+        words.measured(claim, shown), words.claimed(claim),
+        "" if claim.expected is None else words.number(claim.expected, claim),
         words.stands_on(shown), "; ".join(filter(None, [*words.remarks(decided), missing])),
     )  # fmt: skip
     sentences = filter(None, ("; ".join([words.evidence(decided), *words.remarks(decided)]), missing))
@@ -79,14 +81,14 @@ def _row(decided: Decided, heading: str) -> Row:
 
 def _part_row(part: Decision, decided: Decided, heading: str) -> Row:
     value, why = words.measured(decided.claim, part), "; ".join((*part.marks, *part.missing))
-    sentence = f"- {part.part}: {part.outcome} {value}" + (f" ({why})" if why else "")
-    texts = (part.outcome, part.part, value, "", "", "", why)
+    sentence = f"- {part.part}: {words.verdict(part)} {value}" + (f" ({why})" if why else "")
+    texts = (words.verdict(part), part.part, value, "", "", "", why)
     return Row(decided.claim.id, "", _cells(texts, part.outcome), "claim", section=heading, details=(sentence,))
 
 
 def _cells(texts: Sequence[str], outcome: Outcome) -> dict[str, Cell]:
     cells = {column.name: Cell(text=text) for column, text in zip(COLUMNS, texts, strict=True)}
-    return cells | {"verdict": Cell(text=outcome, tone=TONES[outcome])}
+    return cells | {"verdict": replace(cells["verdict"], tone=TONES[outcome])}
 
 
 def record(decided: Decided) -> Record:
@@ -95,7 +97,8 @@ def record(decided: Decided) -> Record:
     return {
         "id": claim.id, "paper": claim.paper, "section": claim.section, "statement": claim.statement,
         "kind": claim.kind, "left": claim.left, "right": claim.right, "column": claim.column, "bound": claim.bound,
-        "unit": claim.unit, "verdict": decided.outcome, **_numbers(shown), "decided_part": shown.part,
+        "unit": claim.unit, "about": decided.about, "verdict": decided.outcome, "because": decided.because,
+        **_numbers(shown), "decided_part": shown.part,
         "n_parts": len(decided.parts), "remarks": words.remarks(decided), "missing": list(decided.missing),
         "expected": claim.expected, "published_holds": claim.published_holds, "needs": claim.needs,
         "note": claim.note,
@@ -104,7 +107,7 @@ def record(decided: Decided) -> Record:
 
 def part_record(decision: Decision) -> Record:
     """A part with its verdict as plain values."""
-    return {"part": decision.part, "verdict": decision.outcome, **_numbers(decision),
+    return {"part": decision.part, "verdict": decision.outcome, "because": decision.because, **_numbers(decision),
             "remarks": list(decision.marks), "missing": list(decision.missing)}  # fmt: skip
 
 

@@ -2,26 +2,41 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from hashbench.claims.decide import Decided, Decision
 from hashbench.claims.grammar import Claim
 from hashbench.claims.rule import OUTCOMES, Outcome
+from hashbench.claims.verdicts import ABOUT, About, Decided, Decision
+from hashbench.statistics.estimates import CONFIDENCE
+
+Tally = dict[About, dict[Outcome, int]]
 
 FEW = 3  # tasks that are named beside a verdict; all are below
 BOUND_OURS = "bound-ours"
 SIGNS = {"greater": "> 0", "interaction": "> 0"}
+ABOUT_WORDS: dict[About, str] = {
+    "scores": "On scores", "counts": "By arithmetic on parameters, bytes and operations", "times": "On times",
+}  # fmt: skip
+SHORT: dict[About, str] = {"scores": "scores: ", "counts": "arithmetic: ", "times": "times: "}
 PLURALS: dict[Outcome, str] = {
     "holds": "hold", "fails": "fail", "undecided": "undecided", "not measured": "not measured"
 }  # fmt: skip
 NOT_HERE = ": not in this experiment"
 READING = (
     "holds: the whole 95 % interval lies on the claimed side; fails: wholly on the other; else undecided. Intervals "
-    "are over matched seeds and over examples drawn with replacement, together; with one seed over examples alone, and "
-    "then speak of these trained models, not of their methods. 'exact': counts of the models at the paper's size. A "
-    "verdict speaks of what was measured here: 'fails' refutes no paper, 'holds' confirms none at its scale."
+    "are over matched seeds and over examples drawn with replacement, together. Scores are compared only where the "
+    "better side is above every trivial baseline by its interval (else: at the baseline), and with two seeds or more: "
+    "--one-seed decides one seed on its examples alone, and then speaks of these trained models, not of their methods. "
+    "'exact': counts of the models at the paper's size. A verdict speaks of what was measured here: 'fails' refutes "
+    "no paper, 'holds' confirms none at its scale."
 )
+
+
+def verdict(found: Decided | Decision) -> str:
+    """The verdict as it is printed: 'holds', 'undecided (at the baseline)', 'holds (one seed)'."""
+    return found.outcome + (f" ({found.because})" if found.because else "")
 
 
 def claimed(claim: Claim) -> str:
@@ -105,10 +120,11 @@ def wanted_seeds(claim: Claim) -> int | None:
     return None
 
 
-def tally(outcomes: Iterable[Outcome]) -> dict[Outcome, int]:
-    """How many of each, in the order of the rule."""
-    counts = Counter(outcomes)
-    return {outcome: counts[outcome] for outcome in OUTCOMES}
+def tally(decided: Iterable[Decided]) -> Tally:
+    """How many of each verdict, in the order of the rule: of scores, of arithmetic on counts and of times apart."""
+    counts = Counter((each.about, each.outcome) for each in decided)
+    kinds = {about for about, _ in counts}
+    return {about: {outcome: counts[about, outcome] for outcome in OUTCOMES} for about in ABOUT if about in kinds}
 
 
 def tally_words(counts: dict[Outcome, int]) -> str:
@@ -120,15 +136,36 @@ def tally_words(counts: dict[Outcome, int]) -> str:
     return ", ".join(f"{n} {PLURALS[outcome] if n > 1 else outcome}" for outcome, n in counts.items() if n)
 
 
+def short_tally(decided: Sequence[Decided]) -> str:
+    """'scores: 2 undecided; arithmetic: 1 holds'; without a name where there is one kind."""
+    kinds = tally(decided)
+    names = SHORT if len(kinds) > 1 else dict.fromkeys(ABOUT, "")
+    return "; ".join(names[about] + tally_words(counts) for about, counts in kinds.items())
+
+
+def tally_lines(decided: Sequence[Decided]) -> list[str]:
+    """'On scores, 3 claims: 1 holds, 0 fails, 2 undecided (1 at the baseline), 0 not measured.', a line a kind."""
+    lines = []
+    for about, counts in tally(decided).items():
+        members = [each for each in decided if each.about == about]
+        parts = []
+        for outcome, n in counts.items():
+            reasons = Counter(each.because for each in members if each.outcome == outcome and each.because)
+            listed = ", ".join(f"{count} {reason}" for reason, count in reasons.items())
+            parts.append(f"{n} {outcome}" + (f" ({listed})" if listed else ""))
+        n_claims = f"{len(members)} claim{'s' if len(members) > 1 else ''}"
+        lines.append(f"{ABOUT_WORDS[about]}, {n_claims}: {', '.join(parts)}.")
+    return lines
+
+
 def closing(decided: Sequence[Decided]) -> list[str]:
     """The counts at the end, and what 95 % means of so many."""
-    counts = tally(claim.outcome for claim in decided)
-    by_interval = sum(claim.outcome in ("holds", "fails") and not claim.shown.exact for claim in decided)
-    n = counts["holds"] + counts["fails"]
-    lines = [f"{len(decided)} claims: " + ", ".join(f"{count} {outcome}" for outcome, count in counts.items()) + "."]
-    if n:
-        lines.append(f"{n} decided, {n - by_interval} of them by exact counts and {by_interval} by a 95 % interval"
-                     + (": of that many a few are wrong by chance." if by_interval > 9 else "."))  # fmt: skip
+    by_interval = sum(each.outcome in ("holds", "fails") and not each.shown.exact for each in decided)
+    lines = tally_lines(decided)
+    if by_interval > 1:
+        chance = math.ceil(by_interval * (1 - CONFIDENCE))
+        lines.append(f"{by_interval} verdicts rest on a 95 % interval each and are not corrected for their number: up "
+                     f"to about {chance} of them may be wrong by chance.")  # fmt: skip
     return lines
 
 

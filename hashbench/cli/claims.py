@@ -28,6 +28,9 @@ def report_claims(
         Path | None, typer.Option("--claims-file", help="Decide the claims of this CSV too; in the form of claims.md.")
     ] = None,
     parts: Annotated[bool, typer.Option("--parts", help="Each part of a claim by itself.")] = False,
+    one_seed: Annotated[
+        bool, typer.Option("--one-seed", help="Decide scores of one seed too, on their examples alone.")
+    ] = False,
     checkpoint: EvaluationOption = "best",
     style: TableFormat = "text",
     output: Output = None,
@@ -41,5 +44,7 @@ def report_claims(
     from hashbench.store.engine import open_results
     from hashbench.tables.request import ReportRequest
 
-    request = ReportRequest(named or experiment, paper, checkpoint=checkpoint, claims_file=file, parts=parts)
+    request = ReportRequest(
+        named or experiment, paper, checkpoint=checkpoint, claims_file=file, parts=parts, one_seed=one_seed
+    )
     print_tables(claim_tables(open_results(db), request), style, output)

@@ -31,6 +31,7 @@ class ReportRequest:
     checkpoint: Checkpoint = "best"
     claims_file: Path | None = None  # a CSV of further claims
     parts: bool = False  # each part of a claim by itself
+    one_seed: bool = False  # whether claims on scores are decided with one seed, on its examples alone
     versus: str | None = None  # the model that robustness is compared with; None: the baseline
 
     def numbers(self) -> list[str]:

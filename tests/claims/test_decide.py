@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from hashbench.claims.decide import ALIKE, AT_FLOOR, NO_SPREAD, ONE_RUN, ONE_SEED, SEEDS_ONLY, Decided
+from hashbench.claims.decide import ALIKE, NO_SPREAD, ONE_RUN, ONE_SEED, SEEDS_ONLY, decide
+from hashbench.claims.learned import AT_BASELINE
 from hashbench.claims.report import claim_sections
+from hashbench.claims.results import Results, TimedRuns
+from hashbench.claims.verdicts import Decided
 from hashbench.errors import InputError
+from hashbench.papers.paper import load_paper
+from hashbench.results.measured import measure
+from hashbench.results.samples import Evidence
 from hashbench.store.engine import Store
 from hashbench.tables.request import ReportRequest
 from tests.claims.world import Answers, build, claims_file
@@ -33,9 +40,10 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
     return build(tmp_path_factory.mktemp("claims") / "results.db", RUNS)
 
 
-def _decide(store: Store, folder: Path, **row: str) -> Decided:
+def _decide(store: Store, folder: Path, *, one_seed: bool = False, **row: str) -> Decided:
     whole = {"id": "own-1", "kind": "greater", "right": "weak", "column": "sst2", "unit": "percent", **row}
-    sections = claim_sections(store, ReportRequest(claims_file=claims_file(folder, [whole])), draws=DRAWS)
+    request = ReportRequest(claims_file=claims_file(folder, [whole]), one_seed=one_seed)
+    sections = claim_sections(store, request, draws=DRAWS)
     return sections[-1].decided[0]
 
 
@@ -81,22 +89,35 @@ def test_alike_in_every_draw_is_no_verdict(tmp_path: Path) -> None:
     store = build(tmp_path / "results.db", [Answers("weak", 0.0, seed) for seed in SEEDS]
                   + [Answers("strong", 0.0, seed) for seed in SEEDS])  # fmt: skip
     found = _decide(store, tmp_path, left="strong")
-    assert (found.outcome, found.shown.low, found.marks) == ("undecided", 0.0, (ALIKE,))
+    assert (found.outcome, found.shown.low) == ("undecided", 0.0)
+    assert ALIKE in found.marks
 
 
-def test_two_models_at_the_floor_are_not_called_equal(ask: Ask) -> None:
+def test_two_models_at_the_baseline_are_not_called_equal(ask: Ask) -> None:
     found = ask(left="chance", right="coin", kind="equal_within", bound="20")
-    assert found.outcome == "undecided" and found.marks[0].startswith(AT_FLOOR)
+    assert found.outcome == "undecided" and found.marks[0].startswith(f"{AT_BASELINE}: on sst2 c")
+    assert found.because == "at the baseline"
     assert ask(left="chance", right="coin", kind="difference_at_least", bound="-20").outcome == "undecided"
     above = ask(left="strong", right="coin", kind="difference_at_least", bound="-20")
     assert above.outcome == "undecided" and "coin" in above.marks[0]  # both sides must beat it
     assert ask(left="strong", right="coin", kind="greater").outcome == "holds"  # does not come free
 
 
-def test_one_seed_is_decided_over_examples_and_says_so(ask: Ask) -> None:
+def test_one_seed_is_undecided_with_its_direction(ask: Ask) -> None:
     found = ask(left="single", needs="seeds=3")
-    assert (found.outcome, found.marks, found.shown.seeds) == ("holds", (ONE_SEED,), (0,))
+    assert (found.outcome, found.because, found.shown.seeds) == ("undecided", "one seed", (0,))
+    assert found.marks == (f"{ONE_SEED}; on its examples alone it holds",)
     assert found.shown.value == pytest.approx(15.0)  # against seed 0 of weak: 75 - 60
+    assert ask(left="weak", right="single").marks == (f"{ONE_SEED}; on its examples alone it fails",)
+
+
+def test_one_seed_decides_on_its_examples_where_that_is_asked_for(store: Store, tmp_path: Path) -> None:
+    found = _decide(store, tmp_path, one_seed=True, left="single")
+    assert (found.outcome, found.because, found.marks) == ("holds", "one seed", (ONE_SEED,))
+    several = _decide(store, tmp_path, one_seed=True, left="strong")
+    assert (several.outcome, several.because, several.marks) == ("holds", "", ())
+    low = _decide(store, tmp_path, one_seed=True, left="chance", right="coin")
+    assert (low.outcome, low.because) == ("undecided", "at the baseline")
 
 
 def test_what_is_missing_is_named_and_nothing_is_averaged_without_it(ask: Ask) -> None:
@@ -115,8 +136,9 @@ def test_seeds_alone_give_students_interval(tmp_path: Path) -> None:
     """d of the seeds: 1, 2, 3 points; 2 -+ 4.3027 / sqrt(3)."""
     runs = [Answers("weak", 0.5, seed, stored=False) for seed in SEEDS]
     runs += [Answers("strong", 0.51 + 0.01 * seed, seed, stored=False) for seed in SEEDS]
+    runs += [Answers("majority", 0.3, None)]
     found = _decide(build(tmp_path / "results.db", runs), tmp_path, left="strong")
-    assert (found.outcome, found.marks) == ("undecided", (SEEDS_ONLY,))
+    assert (found.outcome, found.because, found.marks) == ("undecided", "", (SEEDS_ONLY,))
     assert (found.shown.low, found.shown.high) == (pytest.approx(-0.4841, abs=1e-3), pytest.approx(4.4841, abs=1e-3))
 
 
@@ -161,10 +183,22 @@ def test_counts_need_no_run_and_are_exact(store: Store) -> None:
     assert verdicts["hashformers-02a"].outcome == "not measured"
 
 
+def test_a_size_is_decided_if_the_decimal_and_the_binary_unit_agree(store: Store) -> None:
+    """UNO has 312,506 parameters of 4 bytes: 1.250 MB or 1.192 MiB, and the paper prints 1.2 MB."""
+    sections = claim_sections(store, ReportRequest(paper="eelbert"), draws=DRAWS)
+    found = next(one for one in sections[0].decided if one.claim.id == "eelbert-04f")
+    assert (found.outcome, found.about) == ("undecided", "counts")
+    assert found.marks == ("read as MB it is 1.250 and fails; read as MiB it is 1.192 and holds",)
+    other = replace(found.claim, bound=0.06)
+    results = Results(measure(store), load_paper("eelbert"), Evidence(store, measure(store)), TimedRuns(measure(store)))
+    assert decide(other, results.for_claim(other, of_paper=True)).outcome == "holds"
+
+
 @pytest.mark.parametrize(("n", "outcome"), [(893, "holds"), (500, "not measured")])
 def test_a_quoted_score_counts_on_the_same_test_set_only(tmp_path: Path, n: int, outcome: str) -> None:
     """The best quoted score on ATIS is 94.1 (joint-bilstm ...); the published test set has 893 rows."""
     runs = [Answers("proformer", 0.99, seed, "atis", n, split="test") for seed in SEEDS]
+    runs += [Answers("majority", 0.7, None, "atis", n, split="test")]
     sections = claim_sections(build(tmp_path / "results.db", runs), ReportRequest(paper="proformer"), draws=DRAWS)
     found = next(one for one in sections[0].decided if one.claim.id == "proformer-08b")
     assert found.outcome == outcome

@@ -30,7 +30,8 @@ def test_text_folds_by_number_and_counts_at_the_end(store: Store, tmp_path: Path
     whole = [{"kind": "greater", "right": "weak", "column": "sst2", "unit": "percent", **row} for row in rows]
     text = render(claim_tables(store, ReportRequest(claims_file=claims_file(tmp_path, whole), parts=True)), width=200)
     assert "own-1  1 holds, 1 fails" in text
-    assert "2 claims: 1 holds, 1 fails, 0 undecided, 0 not measured." in text
+    assert "On scores, 2 claims: 1 holds, 1 fails, 0 undecided, 0 not measured." in text
+    assert "2 verdicts rest on a 95 % interval each and are not corrected for their number: up to about 1" in text
     assert "- coin > weak: sst2: fails" in text
     assert "3 seeds (0, 1, 2); 400 examples of sst2" in text
 
@@ -40,7 +41,7 @@ def test_json_holds_parts_and_csv_a_row_a_claim(store: Store, tmp_path: Path) ->
            "unit": "percent", "note": "[bound-ours] words"}  # fmt: skip
     tables = claim_tables(store, ReportRequest(claims_file=claims_file(tmp_path, [row])))
     found = json.loads(render(tables, "json"))
-    assert found[0]["counts"] == {"holds": 1, "fails": 0, "undecided": 0, "not measured": 0}
+    assert found[0]["counts"] == {"scores": {"holds": 1, "fails": 0, "undecided": 0, "not measured": 0}}
     assert [part["part"] for part in found[0]["claims"][0]["parts"]] == ["strong > weak: sst2", "good > weak: sst2"]
     assert any("bound-ours" in remark for remark in found[0]["claims"][0]["remarks"])
     lines = render(tables, "csv").splitlines()

@@ -32,7 +32,8 @@ def _run(capsys: pytest.CaptureFixture[str], db: Path, *arguments: str) -> tuple
 def test_a_papers_claims_are_printed_with_their_counts(db: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = _run(capsys, db, "--paper", "hashformers")
     assert code == 0
-    assert "hashformers-05  5.1, abstract, 5.2" in out and "73 claims: " in out
+    assert "hashformers-05  5.1, abstract, 5.2" in out
+    assert "On scores, 47 claims: " in out and "By arithmetic on parameters, bytes and operations, 14 claims" in out
 
 
 def test_without_a_paper_the_claims_that_name_a_model_are_decided(
@@ -47,8 +48,20 @@ def test_a_file_of_own_claims_is_decided(db: Path, capsys: pytest.CaptureFixture
     (tmp_path / "own.csv").write_text(HEAD + "own-1,greater,bert-mlm,bert-sr,sst2,percent\n")
     code, out, _ = _run(capsys, db, "--claims-file", str(tmp_path / "own.csv"), "--format", "csv")
     rows = {row["id"]: row for row in csv.DictReader(io.StringIO(out))}
-    assert (code, rows["own-1"]["verdict"]) == (0, "holds")
-    assert rows["own-1"]["remarks"] == "one seed: examples only"
+    assert (code, rows["own-1"]["verdict"], rows["own-1"]["because"]) == (0, "undecided", "one seed")
+    assert rows["own-1"]["remarks"] == "one seed: examples only; on its examples alone it holds"
+
+
+def test_one_seed_is_decided_where_that_is_asked_for_and_every_line_says_so(
+    db: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "own.csv").write_text(HEAD + "own-1,greater,bert-mlm,bert-sr,sst2,percent\n")
+    arguments = ("--claims-file", str(tmp_path / "own.csv"))
+    code, out, _ = _run(capsys, db, *arguments, "--one-seed")
+    assert code == 0 and "holds (one seed)" in out and "one seed: examples only" in out
+    assert "On scores, 1 claim: 1 holds (1 one seed), 0 fails" in out
+    code, out, _ = _run(capsys, db, *arguments)
+    assert code == 0 and "undecided (one seed)" in out and "on its examples alone it holds" in out
 
 
 @pytest.mark.parametrize(

@@ -169,7 +169,9 @@ def _listing(table: Table, width: int, color: bool) -> str:
             mark = first.text.ljust(FIRST)
             mark = f"\x1b[{TONES[first.tone]}m{mark}\x1b[0m" if color and first.tone else mark
             statement = wrapped(second.text, HEAD)
-            lines += [f"  {name:4s}  {mark}{statement[0].lstrip()}", *statement[1:]]
+            if len(first.text) < FIRST:
+                mark, statement = mark + statement[0].lstrip(), statement[1:]
+            lines += [f"  {name:4s}  {mark}", *statement]
         lines += [line for each in row.details for line in wrapped(each, HEAD, 0 if row.title else 4)]
     lines += ["", *(line for each in notes(table) for line in wrapped(each) or [""]), ""]
     head = max((len(what) for what, _ in table.provenance), default=0) + 2

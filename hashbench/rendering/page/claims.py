@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hashbench.claims import words
-from hashbench.claims.decide import Decided
 from hashbench.claims.report import claim_sections
 from hashbench.claims.rule import Outcome
+from hashbench.claims.verdicts import Decided
 from hashbench.errors import InputError
 from hashbench.papers.paper import load_paper
 from hashbench.store.engine import Store
@@ -23,7 +23,8 @@ class Claimed:
     number: str
     statement: str
     source: str
-    verdict: Outcome
+    outcome: Outcome
+    verdict: str  # the outcome with what it is for want of
     measured: str
     claimed: str
     remarks: str
@@ -35,10 +36,7 @@ class Claims:
 
     rows: tuple[Claimed, ...] = ()
     why: str = ""
-
-    def tally(self) -> str:
-        """Counts by verdict, in words."""
-        return words.tally_words(words.tally(row.verdict for row in self.rows))
+    tally: tuple[str, ...] = ()  # counts by verdict, in words
 
 
 def claims_of(store: Store, request: ReportRequest) -> Claims:
@@ -50,7 +48,8 @@ def claims_of(store: Store, request: ReportRequest) -> Claims:
     except InputError as error:
         # Where the file lies is no reader's business.
         return Claims(why=str(error).removeprefix(f"{store.name}: "))
-    return Claims(tuple(_claimed(decided, section.paper) for section in sections for decided in section.decided))
+    rows = tuple(_claimed(decided, section.paper) for section in sections for decided in section.decided)
+    return Claims(rows, tally=tuple(words.tally_lines([each for section in sections for each in section.decided])))
 
 
 def _claimed(decided: Decided, paper: str) -> Claimed:
@@ -60,5 +59,5 @@ def _claimed(decided: Decided, paper: str) -> Claimed:
     remarks = filter(None, [words.stands_on(shown), *words.remarks(decided), *decided.missing])
     return Claimed(
         claim.number, claim.statement, ", ".join(filter(None, (paper or OWN, claim.section))), decided.outcome,
-        words.measured(claim, shown), words.claimed(claim) + beside, "; ".join(remarks),
+        words.verdict(decided), words.measured(claim, shown), words.claimed(claim) + beside, "; ".join(remarks),
     )  # fmt: skip
