@@ -68,8 +68,8 @@ def dropout(values: Tensor, probability: float, training: bool = True) -> Tensor
     """Sets each element to 0 with the probability and scales the others up; shape and dtype stay."""
     if not training or probability == 0.0:
         return values
-    if values.device.type != "cpu":
-        # An accelerator draws its own numbers in parallel.
+    if values.device.type != "cpu" or torch.compiler.is_compiling():
+        # An accelerator draws its own numbers in parallel, and so does compiled code.
         return nn.functional.dropout(values, probability)
     return values * keep_mask(values.shape, probability, values.dtype)
 

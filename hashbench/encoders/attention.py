@@ -60,7 +60,7 @@ def attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, pr
     q (B, H, M, h), k, v (B, H, L, h), mask (B, L) bool with True on tokens or None without padding -> (B, H, M, h).
     """
     plain = query.device.type == "cpu" and query.dtype == torch.float32 and not torch.is_autocast_enabled("cpu")
-    if probability and plain:
+    if probability and plain and not torch.compiler.is_compiling():
         bias = None
         if mask is not None:
             bias = torch.zeros(mask.shape).masked_fill_(~mask, -torch.inf)[:, None, None, :]  # (B, 1, 1, L)

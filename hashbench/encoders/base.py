@@ -70,6 +70,10 @@ class Encoder(ModelPart):
         """Segments that it tells apart; None where it takes none."""
         return None
 
+    def parts_to_compile(self) -> list[nn.Module]:
+        """Modules that are compiled one by one where compiling is asked for. Layers of one kind share their code."""
+        return [self]
+
     def through(self, layer: nn.Module, *inputs: Tensor | None) -> Tensor:
         """What a layer makes of its inputs, states (B, L, d) first; kept or computed again as `checkpointing` says."""
         if self.checkpointing and self.training and torch.is_grad_enabled():

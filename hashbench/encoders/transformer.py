@@ -146,6 +146,10 @@ class TransformerEncoder(Encoder):
         """Rows of the segment table; None where there is none."""
         return self.config.type_rows or None
 
+    def parts_to_compile(self) -> list[nn.Module]:
+        """The layers, those before the first of them included."""
+        return [part for part in self.modules() if isinstance(part, SelfAttention)]
+
     def forward(self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None = None) -> Tensor:
         """Vectors (B, L, d), mask (B, L) True on tokens, segments (B, L) or None -> states (B, L', d).
 

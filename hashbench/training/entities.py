@@ -30,6 +30,8 @@ Trained = TaskTraining[EntityHead]
 class EntityModule(EvaluatedModule):
     """One model with the head of its objective under the recipe of the experiment."""
 
+    head: EntityHead
+
     def __init__(
         self,
         model: Model,

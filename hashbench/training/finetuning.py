@@ -27,6 +27,8 @@ from hashbench.training.recipe import matmul_precision, pick_device, precision_f
 class FinetuningModule(EvaluatedModule):
     """One model with a fresh head under the recipe of the experiment."""
 
+    head: ClassificationHead
+
     def __init__(
         self,
         model: Model,

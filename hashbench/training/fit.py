@@ -11,6 +11,7 @@ from hashbench.data.loader import TrainingData
 from hashbench.experiment.schema import Finetune, Pretrain
 from hashbench.training.accumulation import some_rows
 from hashbench.training.checkpoints import Resumable
+from hashbench.training.compiling import check_compiler, compile_parts
 from hashbench.training.machine import Machine
 from hashbench.training.module import RecipeModule
 from hashbench.training.recipe import matmul_precision, pick_device, precision_found, quieten
@@ -79,10 +80,15 @@ def set_up(module: RecipeModule, data: TrainingData, recipe: Pretrain | Finetune
         machine.found["activation_checkpointing"] = "yes"
     if machine.devices > 1:
         machine.found["devices"] = str(machine.devices)
+    device = torch.device(pick_device(machine.device))
+    if recipe.compile:
+        check_compiler(device)
+        compile_parts(module.model, module.head, fixed_shapes=not data.bucketed)
+        machine.found["compile"] = "yes"
     rows = -(-data.batch_size // machine.devices)  # of a batch, on each device
     size = recipe.micro_batch_size
     if size == "auto":
-        batch, device = some_rows(data.longest_batch(), slice(rows)), torch.device(pick_device(machine.device))
+        batch = some_rows(data.longest_batch(), slice(rows))
         bf16 = precision_found(recipe.precision, machine.device) == "bf16"
         with matmul_precision(recipe.matmul_precision):
             size = largest_micro_batch(module, batch, device, bf16=bf16, devices=machine.devices)

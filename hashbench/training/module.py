@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 from lightning.pytorch import LightningModule
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR
@@ -47,6 +47,7 @@ class RecipeModule(ClippedModule):
     """Modules trained under the recipe of an experiment; a subclass holds a model and says what its loss is."""
 
     model: Model
+    head: nn.Module
 
     def __init__(
         self,

@@ -34,6 +34,8 @@ class Pretrained:
 class PretrainingModule(RecipeModule):
     """One model under one objective with the recipe of the experiment."""
 
+    head: Head
+
     def __init__(self, model: Model, head: Head, recipe: Pretrain, *, total_steps: int, curves: Curves) -> None:
         # The plan has set both.
         assert recipe.learning_rate is not None and recipe.warmup_steps is not None
