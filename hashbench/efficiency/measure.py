@@ -6,7 +6,7 @@ longest input of the batch, per sample and task. Ratios come from pairs measured
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,10 +21,11 @@ from hashbench.data.corpus_batches import PretrainingData
 from hashbench.data.texts import text_batches
 from hashbench.efficiency.memory import peak_bytes
 from hashbench.efficiency.parameters import count
-from hashbench.efficiency.timing import Pairs, in_turn
+from hashbench.efficiency.timing import Effort, Pairs, Work, filling_batch, in_turn
 from hashbench.embeddings.base import Batch, ModelSpec
 from hashbench.experiment.hardware import OnHardware
-from hashbench.experiment.schema import Efficiency, Finetune, Pretrain
+from hashbench.experiment.measurements import Efficiency
+from hashbench.experiment.schema import Finetune, Pretrain
 from hashbench.objectives.classification import ClassificationHead
 from hashbench.store.result import MetricRow
 from hashbench.tasks.text import TaskData
@@ -52,6 +53,12 @@ class Candidate:
         return build_model(self.spec, size, seed=0, vocabulary_rows=self.vocabulary_rows).to(device)
 
 
+# Batches and texts that are timed where the experiment leaves them open.
+CPU_PRETRAIN_BATCH, CPU_INFER_BATCH = 8, 32
+CPU_SAMPLES, GPU_SAMPLES = 128, 2048
+MOST_SEQUENCES = 1024  # of a pre-training batch that is looked for
+
+
 @dataclass(frozen=True)
 class Setting:
     """How a pair of candidates is measured."""
@@ -60,6 +67,22 @@ class Setting:
     options: Efficiency
     device: torch.device
     cache: Path
+
+    @property
+    def effort(self) -> Effort:
+        """How long each ratio is measured."""
+        return Effort(self.options.pairs, self.options.width, self.options.limit_s)
+
+    @property
+    def samples(self) -> int:
+        """How many texts of a task are timed."""
+        return self.options.infer_samples or (CPU_SAMPLES if self.device.type == "cpu" else GPU_SAMPLES)
+
+    def batch_size(self, chosen: int | None, on_cpu: int, works: Iterable[Callable[[int], Work]], most: int) -> int:
+        """The batch size that was chosen; else the usual one of a CPU, or the smallest that fills a GPU with each."""
+        if chosen is not None or self.device.type == "cpu":
+            return chosen or on_cpu
+        return min(filling_batch(work_of, on_cpu, most, self.device) for work_of in works)
 
 
 def measure(model: Candidate, baseline: Candidate, tasks: Sequence[TaskData], setting: Setting) -> list[MetricRow]:
@@ -78,32 +101,44 @@ def measure(model: Candidate, baseline: Candidate, tasks: Sequence[TaskData], se
     return facts
 
 
-def timed(name: str, pairs: Pairs, samples: int, baseline_samples: int, split: str = "") -> list[MetricRow]:
-    """A pair of times as facts, per sample."""
+def timed(name: str, pairs: Pairs, samples: int, split: str = "") -> list[MetricRow]:
+    """A pair of times per sample as facts, the ends of the interval of their ratio, and how many pairs it stands on."""
+    low, high = pairs.interval or (None, None)
+    few = "too few pairs for an interval"
     return [
         MetricRow(name, pairs.model / samples, split=split),
-        MetricRow(f"baseline_{name}", pairs.baseline / baseline_samples, split=split),
+        MetricRow(f"baseline_{name}", pairs.baseline / samples, split=split),
+        MetricRow(f"{name}_speedup_low", low, split=split, reason=None if low else few),
+        MetricRow(f"{name}_speedup_high", high, split=split, reason=None if high else few),
+        MetricRow(f"{name}_pairs", len(pairs.model_ms), split=split),
     ]
 
 
 def pretraining_facts(model: Candidate, baseline: Candidate, setting: Setting) -> list[MetricRow]:
     """Time of a pre-training sample, without and with the optimizer step, and the memory of a step."""
-    steps = [PretrainingStep(candidate, setting) for candidate in (model, baseline)]
-    plain = in_turn(*(step.run for step in steps), pairs=setting.options.pairs, device=setting.device)
-    whole = in_turn(*(step.run_with_optimizer for step in steps), pairs=setting.options.pairs, device=setting.device)
+
+    def step_of(candidate: Candidate) -> Callable[[int], Work]:
+        return lambda size: PretrainingStep(candidate, setting, size).run
+
+    works = [step_of(candidate) for candidate in (model, baseline)]
+    size = setting.batch_size(setting.options.pretrain_batch_size, CPU_PRETRAIN_BATCH, works, MOST_SEQUENCES)
+    ours, theirs = (PretrainingStep(candidate, setting, size) for candidate in (model, baseline))
+    plain = in_turn(ours.run, theirs.run, setting.effort, setting.device)
+    whole = in_turn(ours.run_with_optimizer, theirs.run_with_optimizer, setting.effort, setting.device)
     peak = peak_bytes(
         model.spec,
         setting.size,
         model.vocabulary_rows,
-        steps[0].batch.to("cpu"),
+        ours.batch.to("cpu"),
         device=setting.device.type,
         threads=torch.get_num_threads(),
         logits=model.pretrain.logits,
         bf16=precision_found(model.pretrain.precision, setting.device.type) == "bf16",
     )
     return [
-        *timed("pretrain_ms", plain, len(steps[0].batch), len(steps[1].batch)),
-        *timed("pretrain_optimizer_ms", whole, len(steps[0].batch), len(steps[1].batch)),
+        *timed("pretrain_ms", plain, size),
+        *timed("pretrain_optimizer_ms", whole, size),
+        MetricRow("pretrain_batch", size),
         MetricRow("peak_bytes", peak),
     ]
 
@@ -111,7 +146,7 @@ def pretraining_facts(model: Candidate, baseline: Candidate, setting: Setting) -
 class PretrainingStep:
     """One batch of real text under the candidate's own objective."""
 
-    def __init__(self, candidate: Candidate, setting: Setting) -> None:
+    def __init__(self, candidate: Candidate, setting: Setting, batch_size: int) -> None:
         # measure() has asked.
         assert candidate.corpus is not None and candidate.spec.training.objective is not None
         data = PretrainingData(
@@ -121,7 +156,7 @@ class PretrainingStep:
             objective_args=candidate.spec.training.args,
             outputs=candidate.outputs,
             template=candidate.spec.text.template,
-            batch_size=setting.options.pretrain_batch_size,
+            batch_size=batch_size,
             sequence_length=setting.options.pretrain_length,
             seed=0,
         )
@@ -150,20 +185,36 @@ class PretrainingStep:
 def inference_facts(model: Candidate, baseline: Candidate, task: TaskData, setting: Setting) -> list[MetricRow]:
     """Time of an input of a task: from ready codes, and from its text with a cold and a warm cache of codes."""
     split = task.splits[task.task.select_splits[0]]
-    texts = tuple(column[: setting.options.infer_samples] for column in split.texts)
-    works = [Inference(candidate, texts, task.n_outputs, setting) for candidate in (model, baseline)]
-    facts: list[MetricRow] = []
-    for name, kind in (("infer_ms", "run"), ("infer_text_ms", "run_from_text"), ("infer_text_warm_ms", "run_warm")):
-        pairs = in_turn(*(getattr(work, kind) for work in works), pairs=setting.options.pairs, device=setting.device)
-        facts += timed(name, pairs, len(texts[0]), len(texts[0]), task.task.name)
+    texts = tuple(column[: setting.samples] for column in split.texts)
+    n = len(texts[0])
+
+    def pass_of(candidate: Candidate) -> Callable[[int], Work]:
+        # As many rows as one batch has, so that a larger batch is measured and not more of them.
+        return lambda size: Inference(
+            candidate, tuple(column[:size] for column in texts), task.n_outputs, setting, size
+        ).run
+
+    passes = [pass_of(candidate) for candidate in (model, baseline)]
+    size = setting.batch_size(setting.options.infer_batch_size, CPU_INFER_BATCH, passes, n)
+    ours, theirs = (Inference(candidate, texts, task.n_outputs, setting, size) for candidate in (model, baseline))
+    works = {
+        "infer_ms": (ours.run, theirs.run),
+        "infer_text_ms": (ours.run_from_text, theirs.run_from_text),
+        "infer_text_warm_ms": (ours.run_warm, theirs.run_warm),
+    }
+    facts = [MetricRow("infer_batch", size, split=task.task.name)]
+    for name, (of_model, of_baseline) in works.items():
+        facts += timed(name, in_turn(of_model, of_baseline, setting.effort, setting.device), n, task.task.name)
     return facts
 
 
 class Inference:
     """One pass over a task's first dev texts."""
 
-    def __init__(self, candidate: Candidate, texts: tuple[list[str], ...], n_outputs: int, setting: Setting) -> None:
-        self._candidate, self._texts, self._setting = candidate, texts, setting
+    def __init__(
+        self, candidate: Candidate, texts: tuple[list[str], ...], n_outputs: int, setting: Setting, batch_size: int
+    ) -> None:
+        self._candidate, self._texts, self._setting, self._size = candidate, texts, setting, batch_size
         self._model = candidate.build(setting.size, setting.device).eval()
         dim = self._model.config.dim
         spec = candidate.spec
@@ -206,7 +257,7 @@ class Inference:
             coder,
             candidate.spec.text.template,
             max_length=recipe.max_length,
-            batch_size=self._setting.options.infer_batch_size,
+            batch_size=self._size,
             pad_to_max=recipe.pad_to_max,
         )
 

@@ -1,4 +1,4 @@
-"""The keys of an experiment file. Every default of the suite stands here, once.
+"""The keys of an experiment file. Every default stands here, or in the block of keys that this file takes in, once.
 
 Where a default is None the value follows from the model's objective and the encoder's size; the rule stands in
 `experiment/recipes.py`, and `hashbench check FILE` prints the outcome. Paper values: HashFormers, tables 4 and 5.
@@ -12,13 +12,12 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from hashbench.experiment.hardware import OnHardware
+from hashbench.experiment.measurements import Efficiency, Robustness
 from hashbench.tasks.blocks import EntitiesBlock, PhrasesBlock, Strict, TaskEntry
 
 EncoderSize = Literal["tiny", "mini", "small", "medium", "base"]
 Floor = Literal["majority", "bag-of-words", "popularity", "co-occurrence"]
-Perturbation = Literal["swap", "delete", "insert", "keyboard", "case", "misspelling", "unseen"]
 Seed = Annotated[int, Field(ge=0)]
-Share = Annotated[float, Field(ge=0, le=1)]
 Rate = Annotated[float, Field(gt=0)]
 Beta = Annotated[float, Field(ge=0, lt=1)]
 
@@ -143,48 +142,6 @@ class Finetune(OnHardware):
         default={},
         description="values of this block that differ on a task: {atis: {epochs: 12}}",
     )
-
-
-class Efficiency(Strict):
-    """What an efficiency run measures, model and baseline in turn."""
-
-    pairs: int = Field(default=5, gt=0, description="measured pairs of (model, baseline); medians are reported")
-    pretrain_batch_size: int = Field(default=8, gt=0, description="sequences of a timed pre-training step")
-    pretrain_length: int = Field(default=512, ge=8, description="tokens of a timed pre-training sequence")
-    infer_batch_size: int = Field(default=32, gt=0, description="rows of a timed forward pass, on one device")
-    infer_samples: int = Field(default=128, gt=0, description="dev texts of a task that are timed")
-
-
-class Robustness(Strict):
-    """Evaluations of fine-tuned models on the reporting sets with noise in the texts, the same for every model."""
-
-    perturbations: tuple[Perturbation, ...] = Field(
-        default=("swap", "delete", "insert", "keyboard", "case", "misspelling", "unseen"), min_length=1,
-        description=(
-            "adjacent characters swapped, one left out, one put in, one of a neighbouring key, another case, a common"
-            " misspelling, a form that the pre-training corpora lack"
-        ),
-    )
-    rates: tuple[Share, ...] = Field(
-        default=(0.0, 0.05, 0.1, 0.2), min_length=1,
-        description="shares of the words of a text that are changed; 0, the text as it is, is always evaluated",
-    )
-    seed: int = Field(default=0, ge=0, description="of the words that are changed and of what becomes of them")
-
-    @model_validator(mode="after")
-    def _once_each(self) -> Robustness:
-        for key, values in (("perturbations", self.perturbations), ("rates", self.rates)):
-            for i, value in enumerate(values):
-                if value in values[:i]:
-                    raise ValueError(f"{key}: {value} stands twice; keep one of them")
-        if not any(self.rates):
-            raise ValueError("rates: only 0; give a share of words to change, as 0.1")
-        return self
-
-    @property
-    def all_rates(self) -> tuple[float, ...]:
-        """The rates in ascending order, 0 among them."""
-        return tuple(sorted({0.0, *self.rates}))
 
 
 class Tracking(Strict):

@@ -40,3 +40,8 @@ class Column:
     against: str = ""  # with which model; "pair": with the row's partner
     path: str = ""  # of a setting: its place in a run's spec, with dots
     unavailable: bool = False  # printed in the paper, in numbers that are not at hand
+
+    @property
+    def is_time(self) -> bool:
+        """Whether it is a measured time or a ratio of two."""
+        return self.unit == "ms/sample" or (self.measure == "fact" and self.unit == "x")

@@ -26,6 +26,7 @@ class ModelFact:
 
     value: float | None
     value_high: float | None = None
+    interval: tuple[float, float] | None = None  # 95 %, of a speed-up
 
 
 @dataclass(frozen=True)
@@ -139,7 +140,7 @@ def measure(store: Store, name: str | None = None, *, checkpoint: str = "best") 
     for row in store.query(queries.PERTURBED, **key):
         _add(perturbed, by_key, row, f"{row['metric']} {row['condition']}", own=False)
     facts = {
-        (row["model"], row["encoder"], row["column_name"]): ModelFact(row["value"], row["value_high"])
+        (row["model"], row["encoder"], row["column_name"]): _fact(row)
         # What the views form of facts stands for a fact of its name
         for query in (queries.FACTS, queries.COSTS)
         for row in store.query(query, **key)
@@ -158,6 +159,11 @@ def measure(store: Store, name: str | None = None, *, checkpoint: str = "best") 
         },
         query=store.query,
     )
+
+
+def _fact(row: Any) -> ModelFact:
+    has_interval = row["low"] is not None and row["high"] is not None
+    return ModelFact(row["value"], row["value_high"], (row["low"], row["high"]) if has_interval else None)
 
 
 def _add(scores: Scores, runs: Mapping[tuple[str, str], MeasuredRun], row: Any, metric: str, *, own: bool) -> None:

@@ -78,11 +78,13 @@ READINGS = "SELECT task, metric, split FROM reading WHERE paper = :paper"
 # a fact of a model, over its runs and tasks
 FACTS = """
 SELECT model, encoder, name AS column_name, MIN(value) AS value,
-       CASE WHEN MAX(value) > MIN(value) THEN MAX(value) END AS value_high
+       CASE WHEN MAX(value) > MIN(value) THEN MAX(value) END AS value_high, NULL AS low, NULL AS high
 FROM facts WHERE experiment_id = :experiment GROUP BY model, encoder, name
 """
 # a size, time or ratio of a model as the views form it
-COSTS = "SELECT model, encoder, name AS column_name, value, value_high FROM costs WHERE experiment_id = :experiment"
+COSTS = """
+SELECT model, encoder, name AS column_name, value, value_high, low, high FROM costs WHERE experiment_id = :experiment
+"""
 # a fact that a training noted about itself
 FACTS_OF_RUNS = """
 SELECT f.run_id, m.name, m.value FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id

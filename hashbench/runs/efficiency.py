@@ -9,9 +9,9 @@ from filelock import FileLock
 
 from hashbench.efficiency.measure import Candidate, Setting, device_of, measure
 from hashbench.experiment.identity import device_block
+from hashbench.experiment.measurements import Efficiency
 from hashbench.experiment.models import ResolvedModel
 from hashbench.experiment.resolved import ResolvedExperiment, task_block
-from hashbench.experiment.schema import Efficiency
 from hashbench.runs.base import Run, RunKind, Workplace
 from hashbench.runs.materials import Materials
 from hashbench.store.result import Result

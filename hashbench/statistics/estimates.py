@@ -99,6 +99,23 @@ def t_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> tuple
     return mean - half, mean + half
 
 
+def median_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> tuple[float, float] | None:
+    """The interval of the median between two of the sorted values, whatever they are distributed like.
+
+    The number of values below the median is binomial, so the k-th lowest and the k-th highest hold it between them with
+    a known probability. None where even the lowest and the highest do not reach the confidence: below six values for
+    95 %.
+
+    >>> median_interval([3.0, 1.0, 2.0, 5.0, 4.0, 6.0]), median_interval([1.0, 2.0, 3.0, 4.0, 5.0])
+    ((1.0, 6.0), None)
+    """
+    n = len(values)
+    # The largest k for which fewer than k of n values lie below the median with no more than the tail's probability.
+    k = int(stats.binom.ppf((1 - confidence) / 2, n, 0.5)) if n else 0
+    ordered = sorted(values)
+    return (ordered[k - 1], ordered[n - k]) if k else None
+
+
 def percentile_interval(draws: np.ndarray | None, confidence: float = CONFIDENCE) -> tuple[float, float] | None:
     """The percentiles of the draws (draws,) that have a value; None where none has."""
     known = draws[np.isfinite(draws)] if draws is not None else np.empty(0)

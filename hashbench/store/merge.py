@@ -32,7 +32,7 @@ from hashbench.store.schema import (
 
 RESULTS = (metric, predictions, artifact)  # what hangs on an attempt
 # how names of what differs from time to time end
-TIMED = ("_ms", "_bytes", "seconds", "_per_second")
+TIMED = ("_ms", "_ms_speedup_low", "_ms_speedup_high", "_ms_pairs", "_batch", "_bytes", "seconds", "_per_second")
 SAME = 1e-12  # relative; beyond it two copies of a score are different
 
 

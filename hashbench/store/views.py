@@ -189,41 +189,50 @@ FROM efficiency
 """
 
 VIEWS["speed_up"] = """
--- speed-up, eq. 8: baseline's time / model's, both measured in turn within one run; task '' where a time has no task
+-- speed-up, eq. 8: baseline's time / model's, both measured in turn within one run; task '' where a time has no task;
+-- low and high: ends of its 95 percent interval, NULL where too few pairs were measured
 SELECT m.experiment_id, m.experiment, m.baseline, m.encoder, m.model, m.position, m.run_id, m.name, m.task,
        m.value AS model_ms, b.value AS baseline_ms,
-       CASE WHEN m.value > 0 THEN b.value / m.value END AS value
+       CASE WHEN m.value > 0 THEN b.value / m.value END AS value, l.value AS low, h.value AS high
 FROM facts m
 JOIN facts b ON b.experiment_id = m.experiment_id AND b.run_id = m.run_id AND b.model = m.model AND b.task = m.task
             AND b.name = 'baseline_' || m.name
+LEFT JOIN facts l ON l.experiment_id = m.experiment_id AND l.run_id = m.run_id AND l.model = m.model
+                 AND l.task = m.task AND l.name = m.name || '_speedup_low'
+LEFT JOIN facts h ON h.experiment_id = m.experiment_id AND h.run_id = m.run_id AND h.model = m.model
+                 AND h.task = m.task AND h.name = m.name || '_speedup_high'
 WHERE SUBSTR(m.name, LENGTH(m.name) - 2) = '_ms'
 """
 
 VIEWS["costs"] = """
 -- what a model costs, a row each: sizes and ratios (total_params, emb_params, pcr_all, pcr_emb, poep), ms a sample
--- (pt_ms, infer_ms) and speed-ups (pt_speedup, infer_speedup); value is the lowest, value_high the highest over tasks
+-- (pt_ms, infer_ms) and speed-ups (pt_speedup, infer_speedup); value is the lowest, value_high the highest over tasks;
+-- low and high: ends of the 95 percent intervals of speed-ups, the widest over tasks
 SELECT experiment_id, experiment, encoder, model, position, 'total_params' AS name,
-       total_params AS value, CAST(NULL AS DOUBLE PRECISION) AS value_high
+       total_params AS value, CAST(NULL AS DOUBLE PRECISION) AS value_high,
+       CAST(NULL AS DOUBLE PRECISION) AS low, CAST(NULL AS DOUBLE PRECISION) AS high
 FROM efficiency
 UNION ALL
-SELECT experiment_id, experiment, encoder, model, position, 'emb_params', emb_params, NULL FROM efficiency
+SELECT experiment_id, experiment, encoder, model, position, 'emb_params', emb_params, NULL, NULL, NULL FROM efficiency
 UNION ALL
-SELECT experiment_id, experiment, encoder, model, position, 'pcr_all', pcr_all, NULL FROM pcr
+SELECT experiment_id, experiment, encoder, model, position, 'pcr_all', pcr_all, NULL, NULL, NULL FROM pcr
 UNION ALL
-SELECT experiment_id, experiment, encoder, model, position, 'pcr_emb', pcr_emb, NULL FROM pcr
+SELECT experiment_id, experiment, encoder, model, position, 'pcr_emb', pcr_emb, NULL, NULL, NULL FROM pcr
 UNION ALL
-SELECT experiment_id, experiment, encoder, model, position, 'poep', poep, NULL FROM poep
+SELECT experiment_id, experiment, encoder, model, position, 'poep', poep, NULL, NULL, NULL FROM poep
 UNION ALL
-SELECT experiment_id, experiment, encoder, model, position, 'pt_ms', pretrain_ms, NULL FROM efficiency
+SELECT experiment_id, experiment, encoder, model, position, 'pt_ms', pretrain_ms, NULL, NULL, NULL FROM efficiency
 UNION ALL
-SELECT experiment_id, experiment, encoder, model, position, 'infer_ms', infer_ms_low, infer_ms_high FROM efficiency
+SELECT experiment_id, experiment, encoder, model, position, 'infer_ms', infer_ms_low, infer_ms_high, NULL, NULL
+FROM efficiency
 UNION ALL
-SELECT experiment_id, experiment, encoder, model, MIN(position), 'pt_speedup', AVG(value), NULL
+SELECT experiment_id, experiment, encoder, model, MIN(position), 'pt_speedup', AVG(value), NULL, MIN(low), MAX(high)
 FROM speed_up
 WHERE name = 'pretrain_ms'
 GROUP BY experiment_id, experiment, encoder, model
 UNION ALL
-SELECT experiment_id, experiment, encoder, model, MIN(position), 'infer_speedup', MIN(value), MAX(value)
+SELECT experiment_id, experiment, encoder, model, MIN(position), 'infer_speedup', MIN(value), MAX(value),
+       MIN(low), MAX(high)
 FROM speed_up
 WHERE name = 'infer_ms'
 GROUP BY experiment_id, experiment, encoder, model

@@ -140,4 +140,5 @@ def fact_cell(measured: Measured, entry: Entry, column: Column) -> Cell:
         return Cell(value, unit=unit, group=entry.encoder)
     factor = column.factor * (PERCENT if column.unit == "percent" else 1.0)
     high = None if fact.value_high is None else factor * fact.value_high
-    return Cell(factor * fact.value, high, unit=column.unit, group=entry.encoder)
+    interval = None if fact.interval is None else (factor * fact.interval[0], factor * fact.interval[1])
+    return Cell(factor * fact.value, high, unit=column.unit, group=entry.encoder, interval=interval)

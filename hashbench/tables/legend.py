@@ -25,7 +25,10 @@ def legend(table: Table, *, best: str) -> str:
         f"{seeds}; no deviation over seeds with one": not deviation and any(cell.n is not None for cell in cells),
         "(2/3): a value of two of three seeds": any(0 < (cell.n or 0) < (cell.planned or 0) for cell in cells),
         "a..b: 95 % interval over examples (bootstrap of the stored predictions), not over seeds": any(
-            cell.interval for cell in cells
+            cell.interval and cell.n_examples for cell in cells
+        ),
+        "a..b of a speed-up: 95 % interval over measured rounds (model, baseline, baseline, model)": any(
+            cell.interval and cell.unit == "x" for cell in cells
         ),
         "a–b: least and greatest over tasks": any(cell.value_high is not None for cell in cells),
         "in brackets: published": table.published and any(cell.published for cell in cells),

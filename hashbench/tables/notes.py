@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from hashbench.papers.paper import Paper
-from hashbench.results.measured import Measured
+from hashbench.results.measured import PERCENT, Measured
 from hashbench.results.origins import TaskOrigin, data_warnings, scratch_warning, starts, task_origins
-from hashbench.results.runs import RunOrigin
+from hashbench.results.runs import MeasuredRun, RunOrigin
 from hashbench.results.sources import SourcesOfRun, different_sources, sources_of
 from hashbench.tables.deviations import (
     corpora_of,
@@ -24,6 +24,7 @@ from hashbench.tables.wording import plain
 
 # That move numbers
 PACKAGES = ("hashbench", "python", "torch", "lightning", "numpy", "scikit-learn")
+SPEED_UPS = {"pre-training": "pt_speedup", "inference": "infer_speedup"}  # by what is timed
 SHORT = 8  # letters of a fingerprint or commit
 Lines = list[tuple[str, str]]  # (what, value)
 
@@ -204,14 +205,42 @@ def _timing(measured: Measured) -> str:
         return ""
     devices = [run.spec["device"] for run in runs]
     names = _distinct(device["name"] + (f" ({device['cores']} cores)" if device["cores"] else "") for device in devices)
-    sizes = _distinct(
-        f"pre-training {how['pretrain_batch_size']} x {how['pretrain_length']}, "
-        f"inference batches of {how['infer_batch_size']}, {how['pairs']} pairs"
-        for how in (run.spec["efficiency"] for run in runs if "efficiency" in run.spec)
-    )
+    how_long = _distinct(_rule(run.spec["efficiency"]) for run in runs if "efficiency" in run.spec)
     threads = _distinct(run.spec["threads"] or "as many as cores" for run in runs)
     how = "model and baseline in turn in one process, medians"
-    return f"on {names}, threads {threads}; {how}; {sizes}".removesuffix("; ")
+    parts = [f"on {names}, threads {threads}", how, _batches(measured, runs), how_long, _noise(measured)]
+    return "; ".join(part for part in parts if part)
+
+
+def _batches(measured: Measured, runs: Sequence[MeasuredRun]) -> str:
+    """The timed batches, as they were found where the experiment leaves them open."""
+    chosen = [run.spec["efficiency"] for run in runs if "efficiency" in run.spec]
+    lengths = _distinct(how["pretrain_length"] for how in chosen)
+    texts = []
+    titles = {"pretrain_batch": f"pre-training batches of {{}} x {lengths}", "infer_batch": "inference batches of {}"}
+    for name, title in titles.items():
+        facts = (measured.fact(entry, name) for entry in measured.entries)
+        sizes = sorted({size for fact in facts if fact for size in (fact.value, fact.value_high) if size})
+        asked = {how[f"{name}_size"] for how in chosen} - {None}
+        texts += [title.format(_distinct(map(int, sizes or sorted(asked))))] if sizes or asked else []
+    return ", ".join(texts)
+
+
+def _rule(how: Mapping[str, Any]) -> str:
+    """How long was measured; runs that were stored before there was a width measured a number of pairs."""
+    if "width" not in how:
+        return f"{how['pairs']} pairs, the model always first"
+    until = f"until the interval is narrower than {PERCENT * how['width']:g} % or {how['limit_s']:g} s have passed"
+    return f"{how['pairs']} pairs in rounds A B B A, then on {until}"
+
+
+def _noise(measured: Measured) -> str:
+    """What the baseline against itself gives: the ratio that means no difference."""
+    entry = measured.find_entry(measured.experiment.baseline)
+    facts = {name: measured.fact(entry, column) for name, column in SPEED_UPS.items()} if entry else {}
+    known = {name: fact.interval for name, fact in facts.items() if fact and fact.interval}
+    ends = [f"{name} {low:.2f} to {high:.2f}" for name, (low, high) in known.items()]
+    return f"noise, the baseline against itself: {', '.join(ends)}" if ends else "noise not measured"
 
 
 def _commits(measured: Measured) -> str:

@@ -30,7 +30,7 @@ class Cell:
     n: int | None = None  # finished runs that the mean is taken over
     planned: int | None = None  # runs that were asked for
     published: PublishedNumber | None = None
-    interval: tuple[float, float] | None = None  # 95 % over examples
+    interval: tuple[float, float] | None = None  # 95 %, over examples; of a speed-up over measured pairs
     n_examples: int | None = None
     unavailable: bool = False  # published, but not available in numbers
     unit: str = ""  # K or M where a count is scaled
@@ -113,11 +113,18 @@ def comparable(cell: Cell) -> float | None:
     return round(middle, 3 if cell.unit == "ms/sample" else 1) * SIZES.get(cell.unit, 1.0)
 
 
+def _is_faster(cell: Cell, others: Sequence[Cell]) -> bool:
+    """Whether a speed-up's interval lies above those of all others."""
+    ends = [other.interval[1] if other.interval else None for other in others]
+    return cell.interval is not None and all(end is not None and end < cell.interval[0] for end in ends)
+
+
 def mark_best(rows: list[Row], columns: Sequence[Column]) -> list[Row]:
     """The same rows with the best measured value of each column marked.
 
     Trivial baselines do not compete, cells of different groups are not compared, values that print alike are both
-    best, and where only one model was measured nothing is.
+    best, and where only one model was measured nothing is. Of times only a speed-up has an interval, and it is best
+    where its interval ends before that of every other model begins; milliseconds of two runs are not compared.
     """
     marked = [dict(row.cells) for row in rows]
     for column in columns:
@@ -131,5 +138,7 @@ def mark_best(rows: list[Row], columns: Sequence[Column]) -> list[Row]:
             least, most = min(ranks.values()), max(ranks.values())
             for index, rank in ranks.items():
                 if least < most and rank == (most if column.better == "high" else least):
-                    marked[index][column.name] = replace(marked[index][column.name], best=True)
+                    others = [rows[other].cells[column.name] for other in ranks if other != index]
+                    if not column.is_time or _is_faster(rows[index].cells[column.name], others):
+                        marked[index][column.name] = replace(marked[index][column.name], best=True)
     return [replace(row, cells=cells) for row, cells in zip(rows, marked, strict=True)]

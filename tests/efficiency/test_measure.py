@@ -1,5 +1,6 @@
 """What an efficiency run measures: both sides the same work, everything of it stored."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,14 +8,17 @@ import torch
 
 from hashbench.coders.remembered import RememberedCodes
 from hashbench.data.sources import open_sources
-from hashbench.efficiency.measure import Candidate, PretrainingStep, Setting, measure
+from hashbench.efficiency.measure import Candidate, PretrainingStep, Setting, inference_facts, measure
 from hashbench.efficiency.memory import peak_bytes
 from hashbench.embeddings.base import Batch, CodeSpec, EmbeddingSpec, ModelSpec
 from hashbench.embeddings.registry import load_own
-from hashbench.experiment.schema import Efficiency, Finetune, Pretrain
+from hashbench.experiment.measurements import Efficiency
+from hashbench.experiment.schema import Finetune, Pretrain
 from hashbench.tasks.catalogue import find_task
 from hashbench.tasks.locate import load_task
 
+# What stands beside every time.
+BESIDE_A_TIME = ("baseline_{}", "{}_speedup_low", "{}_speedup_high", "{}_pairs")
 OWN = '''
 import torch
 from torch import nn
@@ -57,7 +61,9 @@ def candidate(prepared):
 
 
 def setting(folder: Path) -> Setting:
-    asked = Efficiency(pairs=1, pretrain_batch_size=4, pretrain_length=24, infer_batch_size=4, infer_samples=8)
+    asked = Efficiency(
+        pairs=2, limit_s=0, pretrain_batch_size=4, pretrain_length=24, infer_batch_size=4, infer_samples=8
+    )
     return Setting("tiny", asked, torch.device("cpu"), folder)
 
 
@@ -68,12 +74,32 @@ def test_every_number_of_the_papers_tables_is_measured(candidate, tmp_path):
     once = {"total_params", "emb_params", "weight_bytes", "peak_bytes"}
     timed = {("pretrain_ms", ""), ("pretrain_optimizer_ms", "")}
     timed |= {(name, "mrpc") for name in ("infer_ms", "infer_text_ms", "infer_text_warm_ms")}
-    assert set(found) == {(name, "") for name in once} | timed | {(f"baseline_{n}", split) for n, split in timed}
-    assert len(found) == len(facts) and all(value > 0 for value in found.values())
+    beside = {(name.format(timed), split) for timed, split in timed for name in BESIDE_A_TIME}
+    once |= {"pretrain_batch"}
+    assert set(found) == {(name, "") for name in once} | {("infer_batch", "mrpc")} | timed | beside
+    assert len(found) == len(facts)
+    without = {name for (name, _), value in found.items() if value is None}
+    assert without == {f"{name}_speedup_{end}" for name, _ in timed for end in ("low", "high")}, "two pairs are too few"
+    assert all(value > 0 for value in found.values() if value is not None)
+
+
+def test_twelve_pairs_give_an_interval_around_the_ratio(candidate, tmp_path):
+    chosen = replace(setting(tmp_path), options=Efficiency(pairs=12, limit_s=0, infer_samples=2, infer_batch_size=2))
+    task = load_task(find_task("rte"), open_sources("builtin"))
+    facts = inference_facts(candidate("hashformer-md-proj"), candidate("bert-mlm"), task, chosen)
+    values = {fact.name: fact.value for fact in facts}
+    assert values["infer_ms_pairs"] == 12 and values["infer_batch"] == 2
+    ratio = values["baseline_infer_ms"] / values["infer_ms"]
+    assert values["infer_ms_speedup_low"] <= ratio <= values["infer_ms_speedup_high"]
+
+
+def test_what_the_experiment_leaves_open_is_the_usual_of_a_cpu(tmp_path):
+    chosen = replace(setting(tmp_path), options=Efficiency())
+    assert (chosen.samples, chosen.batch_size(None, 8, [], 1024), chosen.batch_size(3, 8, [], 1024)) == (128, 8, 3)
 
 
 def test_a_timed_pre_training_batch_is_as_long_as_asked(candidate, tmp_path):
-    step = PretrainingStep(candidate("hashformer-md-proj"), setting(tmp_path))
+    step = PretrainingStep(candidate("hashformer-md-proj"), setting(tmp_path), 4)
     assert step.batch.positions.shape == (4, 24) and not step.batch.padded
 
 

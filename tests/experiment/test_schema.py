@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from hashbench.experiment.schema import Efficiency, Experiment, Finetune, ModelEntry, Pretrain, TaskEntry, Tracking
+from hashbench.experiment.measurements import Efficiency
+from hashbench.experiment.schema import Experiment, Finetune, ModelEntry, Pretrain, TaskEntry, Tracking
 
 BLOCKS = [Experiment, Pretrain, Finetune, Efficiency, Tracking, ModelEntry, TaskEntry]
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"

@@ -272,6 +272,25 @@ def test_speed_up_is_formed_within_one_run_and_ranges_over_tasks(store: Store, l
     assert by(rows, "name", "task") == {("pretrain_ms", ""): 2.5, ("infer_ms", "cola"): 2.0, ("infer_ms", "rte"): 1.0}
 
 
+def test_intervals_of_speed_ups_stand_beside_them_the_widest_over_tasks(store: Store, lab: Lab) -> None:
+    run = lab.run("eff", kind="efficiency", model="mine", task=None, seed=None, metric=None, split=None)
+    ends = {"cola": (1.9, 2.1), "rte": (0.95, 1.2)}
+    metrics = [MetricRow(name, value) for name, value in TIMES.items()]
+    for task, (ours, baseline) in INFER.items():
+        metrics += [MetricRow("infer_ms", ours, task), MetricRow("baseline_infer_ms", baseline, task)]
+        metrics += [MetricRow(f"infer_ms_speedup_{end}", ends[task][i], task) for i, end in enumerate(("low", "high"))]
+    lab.finish_all(store, lab.plan(store, run), {run.id: Result(metrics)})
+    rows = store.query("SELECT name, task, value, low, high FROM speed_up")
+    assert {(row["name"], row["task"]): (row["value"], row["low"], row["high"]) for row in rows} == {
+        ("pretrain_ms", ""): (2.5, None, None),  # as it was stored before there were intervals
+        ("infer_ms", "cola"): (2.0, 1.9, 2.1),
+        ("infer_ms", "rte"): (1.0, 0.95, 1.2),
+    }
+    costs = {row["name"]: (row["low"], row["high"]) for row in store.query("SELECT name, low, high FROM costs")}
+    assert costs["infer_speedup"] == (0.95, 2.1)
+    assert {costs[name] for name in costs if name != "infer_speedup"} == {(None, None)}
+
+
 def test_parameters_of_a_pre_training_stand_in_where_no_efficiency_run_is(store: Store, lab: Lab) -> None:
     pretrain = lab.run("p", kind="pretrain", model="mine", task=None, metric=None)
     metrics = [MetricRow("total_params", 5.0), MetricRow("emb_params", 2.0)]

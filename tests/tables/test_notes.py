@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from hashbench.results.runs import RunOrigin
 from hashbench.store.engine import Store
+from hashbench.store.schema import metric, run
 from hashbench.tables.deviations import _lines
 from hashbench.tables.report import tables
 from hashbench.tables.request import ReportRequest
@@ -57,7 +60,10 @@ def test_the_own_table_names_the_metrics_of_own_tasks(small_store: Store) -> Non
 
 def test_a_table_of_times_says_how_they_were_measured_and_nothing_of_fine_tuning(small_store: Store) -> None:
     facts = _facts(tables(small_store, ReportRequest(table="3"))[0])
-    assert facts["timing"].startswith("on one CPU (2 cores), threads 1; model and baseline in turn")
+    assert facts["timing"] == (
+        "on one CPU (2 cores), threads 1; model and baseline in turn in one process, medians; "
+        "pre-training batches of 8 x 512, inference batches of 32; 5 pairs, the model always first; noise not measured"
+    )
     assert "fine-tuning" not in facts and "checkpoint" not in facts
 
 
@@ -145,3 +151,28 @@ def test_what_all_tasks_share_is_said_once(tmp_path: Path) -> None:
     notes = {task: {"origin": "built-in data", "data": "built-in data: generated"} for task in ("cola", "rte")}
     table = _table(tmp_path, World(tasks=("cola", "rte"), seeds=(0,), notes=notes), None)
     assert _facts(table)["data"] == "built-in data: generated: cola (data data-col); rte (data data-rte)"
+
+
+def test_rounds_and_the_noise_are_told(tmp_path: Path) -> None:
+    """What newer runs store: how long was measured, the batches that were found, the baseline against itself."""
+    store = build(tmp_path / "results.db", World(tasks=("cola",), seeds=(0,)))
+    block = {"pairs": 12, "width": 0.05, "limit_s": 10.0, "pretrain_batch_size": None, "pretrain_length": 512,
+             "infer_batch_size": None, "infer_samples": None}  # fmt: skip
+    facts = {"pretrain_batch": 64, "pretrain_ms_speedup_low": 0.98, "pretrain_ms_speedup_high": 1.021}
+    with store.write() as connection:
+        for row in store.query("SELECT id, spec, finished_attempt FROM run WHERE kind = 'efficiency'"):
+            spec = json.dumps(json.loads(row["spec"]) | {"efficiency": block})
+            connection.execute(sa.update(run).where(run.c.id == row["id"]).values(spec=spec))
+            for name, value in facts.items():
+                connection.execute(
+                    sa.insert(metric).values(
+                        attempt_id=row["finished_attempt"], split="", name=name, step=0, condition="", value=value
+                    )
+                )
+    table = tables(store, ReportRequest(table="3"))[0]
+    assert _facts(table)["timing"].endswith(
+        "pre-training batches of 64 x 512; 12 pairs in rounds A B B A, then on until the interval is narrower "
+        "than 5 % or 10 s have passed; noise, the baseline against itself: pre-training 0.98 to 1.02"
+    )
+    cells = next(row for row in table.rows if row.model == "bert-mlm").cells
+    assert cells["pt_speedup"].interval == (0.98, 1.021) and cells["pt_ms"].interval is None

@@ -39,3 +39,24 @@ def test_one_model_alone_is_not_best_of_anything() -> None:
 def test_counts_in_thousands_are_below_counts_in_millions() -> None:
     rows = [_row("a", Cell(38.6, unit="M"), name="emb_params"), _row("b", Cell(797.2, unit="K"), name="emb_params")]
     assert _best(rows, COUNT) == ["b"]
+
+
+def _speed_up(value: float, low: float, high: float) -> Cell:
+    return Cell(value, unit="x", interval=(low, high))
+
+
+def test_a_speed_up_is_best_only_where_its_interval_is_apart_from_all_others() -> None:
+    column = Column("pt_speedup", "x", "fact", better="high")
+    slow = Row("slow", "slow", {column.name: _speed_up(1.0, 0.9, 1.1)})
+    fast = Row("fast", "fast", {column.name: _speed_up(2.0, 1.8, 2.2)})
+    assert _best([slow, fast], column) == ["fast"]
+    near = Row("near", "near", {column.name: _speed_up(1.9, 1.7, 1.9)})
+    assert _best([slow, fast, near], column) == []
+    unknown = Row("unknown", "unknown", {column.name: Cell(1.2, unit="x")})
+    assert _best([slow, fast, unknown], column) == []
+
+
+def test_milliseconds_of_two_runs_are_not_ranked() -> None:
+    column = Column("pt_ms", "ms/sample", "fact", better="low")
+    rows = [Row(name, name, {column.name: Cell(value, unit="ms/sample")}) for name, value in (("a", 1.0), ("b", 9.0))]
+    assert _best(rows, column) == []
