@@ -1,7 +1,8 @@
 """From m distributions over buckets to a ranking of items (Superbloom, Algorithm 1, extended to the top k).
 
 score(s) = sum_j l_j(h_j(s)), l_j the log-probabilities of map j's buckets; `join="min"` takes the smallest instead.
-Items are numbered by frequency, and of equal scores the lower number comes first.
+Items are numbered by frequency, and of equal scores the lower number comes first. At the end of a ranking found by
+`exact` any of the items that share its last score may stand; `exhaustive` takes the lowest numbers there too.
 """
 
 from __future__ import annotations

@@ -17,7 +17,10 @@ BLOCK = 64  # neighbouring buckets of which the highest is known, and neighbouri
 def rank_items(
     logs: np.ndarray, elsewhere: np.ndarray, members: np.ndarray, n_items: int, by_sum: bool, k: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The k best items of each query, higher scores first, of equal ones lower numbers: (Q, k) int64 and float32.
+    """The k best items of each query and their scores, (Q, k) int64 and float32, higher scores first.
+
+    Of items with equal scores the lower number comes first. Where more items share the last score than there are places
+    left, any of them may stand there: the search ends when no item that is left can score more.
 
     `logs` (Q, m, NB) float32; `members` (m, NB, alpha) int32 the items of each bucket, in the last one perhaps fewer;
     `elsewhere` (m, NB, alpha, m - 1) int32 their buckets in the other maps. Items outside score at most as the last.
