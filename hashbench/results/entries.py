@@ -34,7 +34,7 @@ class Entry:
 
     def group(self, tasks: Sequence[str]) -> str:
         """Equal for cells that may be compared: same encoder, precision and data."""
-        runs = [run for run in self.runs if run.task in tasks and run.is_scored]
+        runs = [run for run in self.runs if run.task in tasks and (run.is_scored or run.is_baseline)]
         return "|".join(sorted({f"{run.encoder} {run.precision} {run.fingerprint}" for run in runs}))
 
 

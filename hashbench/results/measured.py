@@ -7,14 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
+
+import numpy as np
 
 from hashbench.results import queries
 from hashbench.results.entries import Entry, entries
 from hashbench.results.runs import MeasuredRun, SeedScore, run_of
 from hashbench.store.engine import Store
+from hashbench.store.result import unpack
 from hashbench.store.status import StoredExperiment, find_experiment
 
+RECALL = "rec@"  # begins the names of metrics of rankings
 PERCENT = 100.0  # scores are stored in their natural range
 AVERAGE = "average"  # over tasks; stands where a task is named
 Scores = dict[tuple[str, str], list[SeedScore]]  # by (label, run id)
@@ -90,10 +95,20 @@ class Measured:
         rows = self.query(queries.RATIOS, experiment=self.experiment.id, paper=paper, checkpoint=self.checkpoint)
         return {(row["model"], row["encoder"], row["task"]): Ratio(row["value"], row["n_tasks"]) for row in rows}
 
+    @cached_property
+    def constant_runs(self) -> frozenset[str]:
+        """The ids of trainings whose stored predictions are the same for every example of every split."""
+        labelled = {run.run_id for run in self.trainings() if run.metric and not run.metric.startswith(RECALL)}
+        found: dict[str, bool] = {}
+        for row in self.query(queries.OUTPUTS, experiment=self.experiment.id, checkpoint=self.checkpoint):
+            if row["run_id"] in labelled:
+                found[row["run_id"]] = found.get(row["run_id"], True) and is_constant(unpack(row["outputs"]))
+        return frozenset(run_id for run_id, constant in found.items() if constant)
+
     def hides_items(self) -> bool:
         """Whether the experiment is one on hidden items: all of its tasks are read by the recall of rankings."""
         metrics = {run.metric for run in self.runs if run.metric}
-        return bool(metrics) and all(metric.startswith("rec@") for metric in metrics)
+        return bool(metrics) and all(metric.startswith(RECALL) for metric in metrics)
 
     def chosen_rates(self) -> list[float]:
         """The learning rates that fine-tunings chose from a grid, one a run."""
@@ -125,6 +140,16 @@ class Measured:
     def labels(self) -> set[str]:
         """The labels of all models of the experiment, without trivial baselines."""
         return {run.model for run in self.runs if not run.is_baseline}
+
+
+def is_constant(outputs: np.ndarray) -> bool:
+    """Whether outputs (n,) or (n, 1), or the classes with the highest of outputs (n, C), are all one.
+
+    >>> is_constant(np.array([[0.1, 0.9], [0.4, 0.6]])), is_constant(np.array([[0.5], [0.6]]))
+    (True, False)
+    """
+    answers = outputs.argmax(axis=1) if outputs.ndim == 2 and outputs.shape[1] > 1 else outputs.ravel()
+    return bool((answers == answers[:1]).all())
 
 
 def measure(store: Store, name: str | None = None, *, checkpoint: str = "best") -> Measured:

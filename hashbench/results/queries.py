@@ -136,6 +136,12 @@ OUTPUTS_OF_ATTEMPT = """
 SELECT * FROM predictions
 WHERE attempt_id = :attempt AND checkpoint = 'best'
 """
+# the outputs of a training on a split
+OUTPUTS = f"""
+SELECT f.run_id, p.outputs
+FROM finished f JOIN predictions p ON p.attempt_id = f.attempt_id
+WHERE f.experiment_id = :experiment AND {TRAINED} AND p.checkpoint = :checkpoint AND p.condition = ''
+"""
 # what a fine-tuning predicted on a split
 OUTPUTS_OF_FINETUNINGS = f"""
 SELECT f.task, f.model, f.seed, p.*

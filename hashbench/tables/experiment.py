@@ -9,11 +9,12 @@ from hashbench.papers.column import Column
 from hashbench.papers.paper import Paper
 from hashbench.results.entries import Entry
 from hashbench.results.measured import Measured
-from hashbench.results.runs import SeedScore
+from hashbench.results.runs import BASELINE, SeedScore
 from hashbench.results.samples import Evidence
 from hashbench.tables.cells import average_cell, entry_row, fact_cell, score_cell
 from hashbench.tables.legend import missing_lines
 from hashbench.tables.request import TableFile
+from hashbench.tables.signs import mark_under, signed
 from hashbench.tables.table import Cell, Table, mark_best
 
 SIZES = (
@@ -42,7 +43,7 @@ def own_table(
         entry_row(entry, {column.name: _cell(measured, entry, column, evidence) for column in columns})
         for entry in measured.entries
     ]
-    rows = mark_best(rows, columns)
+    rows = mark_under(mark_best(rows, columns), [row for row in rows if row.kind == BASELINE], columns)
     notes = [_average_note(tasks, shared)] if len(shared) < len(tasks) else []
     if any(row.cells[MINUTES.name].value is not None for row in rows):
         notes.append("Training minutes: all finished runs of a model, pre-training and evaluations included.")
@@ -123,9 +124,12 @@ def _cell(measured: Measured, entry: Entry, column: Column, evidence: Evidence |
 
     if column.measure == "score":
         assert column.task is not None
-        return score_cell(entry, column.task, read if column.metric else measured.own, evidence)
+        cell = score_cell(entry, column.task, read if column.metric else measured.own, evidence)
+        return signed(measured, entry, cell, [(column.task, column.metric, column.split)])
     if column.measure == "average":
-        return average_cell(entry, column.tasks, measured.own, evidence)
+        scores = [score for task in column.tasks for score in measured.own(entry, str(task))]
+        readings = dict.fromkeys((score.run.task or "", score.metric, score.split) for score in scores)
+        return signed(measured, entry, average_cell(entry, column.tasks, measured.own, evidence), list(readings))
     if column.measure == "minutes":
         return minutes_cell(measured, entry)
     return fact_cell(measured, entry, column)

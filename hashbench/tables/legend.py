@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from hashbench.papers.column import Column
-from hashbench.tables.numbers import MISSING, SUPERSCRIPTS, UNAVAILABLE
+from hashbench.tables.numbers import CONSTANT, HOLLOW_F1, MISSING, SUPERSCRIPTS, UNAVAILABLE, UNDER
 from hashbench.tables.table import Cell, Row, Table
 
 
@@ -35,6 +35,11 @@ def legend(table: Table, *, best: str) -> str:
         f"[{UNAVAILABLE}]: the paper's number is not available to us": table.published
         and any(cell.unavailable for cell in cells),
         f"{best}: best of the models, trivial baselines aside": any(cell.best for cell in cells),
+        f"{UNDER}: not above the best trivial baseline": any(cell.under for cell in cells),
+        f"{CONSTANT}: one constant prediction for every example, in a seed at least": any(c.constant for c in cells),
+        f"{HOLLOW_F1}: counts the F1 of a task whose accuracy is below the majority class": any(
+            cell.hollow_f1 for cell in cells
+        ),
         "brackets alone: quoted by the paper, not trained here": any(row.kind == "quoted" for row in table.rows),
         f"{MISSING}: missing": any(cell.value is None for cell in ours),
     }

@@ -15,12 +15,14 @@ from hashbench.papers.column import Column
 from hashbench.results import queries
 from hashbench.results.entries import Entry
 from hashbench.results.measured import PERCENT, Measured
+from hashbench.results.runs import BASELINE
 from hashbench.results.samples import Evidence
 from hashbench.statistics.estimates import percentile_interval
 from hashbench.tables.cells import entry_row, score_cell
 from hashbench.tables.experiment import MINUTES, SIZES, minutes_cell
 from hashbench.tables.legend import missing_lines
 from hashbench.tables.request import ReportSource, TableFile
+from hashbench.tables.signs import mark_under
 from hashbench.tables.table import Cell, Row, Table, mark_best, scaled
 
 SPLIT = "test"
@@ -142,7 +144,7 @@ def _table(measured: Measured, title: str, columns: Sequence[Column], rows: Sequ
         title=title,
         experiment=measured.experiment.name,
         columns=tuple(columns),
-        rows=tuple(mark_best(list(rows), columns)),
+        rows=tuple(mark_under(mark_best(list(rows), columns), [row for row in rows if row.kind == BASELINE], columns)),
         missing=tuple(missing_lines(models, scores)),
         published=False,
     )

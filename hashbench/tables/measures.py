@@ -40,6 +40,19 @@ class RowView:
         """The cell of a row and a column."""
         return MEASURES[column.measure](self, entry, column)
 
+    def readings(self, column: Column) -> list[tuple[str, str, str]]:
+        """(task, metric, split) of the scores that a cell of a column stands on."""
+        if column.measure in ("prr", "prr_average"):
+            known = self.measured.readings(self.paper.name)
+            tasks = [column.task] if column.task else list(known)
+            return [(task, *known[task]) for task in tasks if task in known]
+        if column.measure == "score":
+            read = [column]
+        else:
+            names = [name for part in column.tasks for name in ((part,) if isinstance(part, str) else part)]
+            read = [self.columns[name] for name in names if name in self.columns] if column.measure == "average" else []
+        return [(each.task, each.metric, each.split) for each in read if each.task]
+
     def printed(self, key: str, column: Column, *, listed: bool = True) -> Cell:
         """An empty cell with the published number. `listed`: whether the paper's table has the row."""
         for table in (self.number, *self.layout.also):

@@ -7,6 +7,8 @@ from hashbench.tables.table import BYTES, SIZES, Cell
 
 MISSING = "–"
 UNAVAILABLE = "n/a"  # of a number that the paper prints and that is not at hand
+UNDER, CONSTANT, HOLLOW_F1 = "†", "‡", "§"  # behind a number
+SIGNS = (UNDER, CONSTANT, HOLLOW_F1)
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -64,10 +66,33 @@ def span(low: float, high: float | None, unit: str) -> str:
 
 
 def value(cell: Cell, column: Column) -> str:
-    """The measured mean (or range) of a cell, the sign of a missing one, or nothing where there is none to measure."""
+    """The measured mean (or range) of a cell with its signs, the dash of a missing one, or nothing."""
     if cell.value is None:
         return cell.text or (MISSING if cell.reason else "")
-    return span(cell.value, cell.value_high, cell.unit or column.unit)
+    return span(cell.value, cell.value_high, cell.unit or column.unit) + signs(cell)
+
+
+def signs(cell: Cell) -> str:
+    """What a reader must know of a number, one character each.
+
+    >>> signs(Cell(31.7, under="bag-of-words", constant=True)), signs(Cell(80.0))
+    ('†‡', '')
+    """
+    return (UNDER if cell.under else "") + (CONSTANT if cell.constant else "") + (HOLLOW_F1 if cell.hollow_f1 else "")
+
+
+def signs_said(cell: Cell) -> str:
+    """The signs with their meaning.
+
+    >>> signs_said(Cell(31.7, under="bag-of-words", constant=True))
+    '† not above bag-of-words; ‡ constant predictions'
+    """
+    said = {
+        f"{UNDER} not above {cell.under}": bool(cell.under),
+        f"{CONSTANT} constant predictions": cell.constant,
+        f"{HOLLOW_F1} counts an F1 whose accuracy is below the majority class": cell.hollow_f1,
+    }
+    return "; ".join(words for words, occurs in said.items() if occurs)
 
 
 def spread(cell: Cell, column: Column) -> str:

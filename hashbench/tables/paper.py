@@ -14,6 +14,7 @@ from hashbench.tables.cells import row_kind
 from hashbench.tables.legend import missing_lines
 from hashbench.tables.measures import RowView, data_cell
 from hashbench.tables.request import ReportSource, TableFile
+from hashbench.tables.signs import SCORED, mark_under, signed
 from hashbench.tables.table import Cell, Row, Table, mark_best
 
 TRIVIAL = "Trivial baselines"
@@ -30,7 +31,7 @@ def paper_table(source: ReportSource, number: str) -> Table:
     measured, paper, published = source.measured, source.paper, source.request.published
     views = _views(measured, paper, number, source.evidence)
     layout, columns = views[0].layout, tuple(views[0].columns.values())
-    rows = mark_best(_rows(views), columns)
+    rows = mark_under(mark_best(_rows(views), columns), _baseline_rows(views), columns)
     rows, footnotes, remarks = _footnoted(rows, number, paper, published)
     if not published:
         rows = [row for row in rows if row.encoder or row.measured()]
@@ -109,9 +110,15 @@ def _rows(views: Sequence[RowView]) -> list[Row]:
     for entry in first.measured.entries:
         if first.layout.others and not entry.is_baseline and entry.model not in placed and _is_asked(entry, views):
             rows.extend(row for view in views for row in _entry_row(entry, Section(title=OTHERS), view))
-        elif first.layout.floors and entry.is_baseline:
-            rows.extend(row for view in views for row in _entry_row(entry, Section(title=TRIVIAL), view))
-    return rows
+    return rows + (_baseline_rows(views) if first.layout.floors else [])
+
+
+def _baseline_rows(views: Sequence[RowView]) -> list[Row]:
+    """The rows of the trivial baselines, whether they stand in the table or not; none in a table without scores."""
+    if not any(column.measure in SCORED for view in views for column in view.columns.values()):
+        return []
+    entries = [entry for entry in views[0].measured.entries if entry.is_baseline]
+    return [row for entry in entries for view in views for row in _entry_row(entry, Section(title=TRIVIAL), view)]
 
 
 def _is_asked(entry: Entry, views: Sequence[RowView]) -> bool:
@@ -145,7 +152,7 @@ def _entry_row(entry: Entry, section: Section, view: RowView) -> list[Row]:
     cells: dict[str, Cell] = {}
     for column in view.columns.values():
         beside = view.printed(key, column, listed=listed)
-        cell = view.cell(entry, column)
+        cell = signed(view.measured, entry, view.cell(entry, column), view.readings(column))
         cells[column.name] = replace(cell, published=beside.published, unavailable=beside.unavailable)
     row = Row(
         entry.model,

@@ -38,6 +38,9 @@ class Cell:
     group: str = ""  # cells of different groups (encoder, data, precision) are not compared
     marks: tuple[int, ...] = ()  # footnotes
     best: bool = False
+    under: str = ""  # the trivial baseline that it is not above; of several the best
+    constant: bool = False  # whether the predictions of a seed are all one
+    hollow_f1: bool = False  # whether it averages an F1 of a model whose accuracy is below the majority class
     text: str = ""  # of a table of words: stands for the number
     tone: Tone = ""
 

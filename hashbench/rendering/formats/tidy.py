@@ -11,12 +11,13 @@ from typing import Any
 
 from hashbench.papers.column import Column
 from hashbench.rendering.registry import Renderer
+from hashbench.tables import numbers
 from hashbench.tables.legend import has_published
 from hashbench.tables.table import SIZES, Cell, Row, Table
 
 TIDY = (
     "paper", "table", "model", "column", "value", "value_high", "std", "n", "unit", "published", "experiment",
-    "encoder",
+    "encoder", "signs",
 )  # fmt: skip
 
 
@@ -82,6 +83,7 @@ def _tidy(table: Table, row: Row, column: Column, *, cell: Cell) -> dict[str, An
     values = (
         table.paper, table.number, row.key or row.model, column.name, cell.value, cell.value_high, cell.std, cell.n,
         unit, published.value if published else None, table.experiment, row.encoder,
+        numbers.signs_said(cell) or None,
     )  # fmt: skip
     return dict(zip(TIDY, values, strict=True))
 

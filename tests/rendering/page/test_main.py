@@ -15,7 +15,7 @@ from hashbench.errors import InputError
 from hashbench.plots.main import InlineFigure, page_figures
 from hashbench.rendering.page.main import page
 from hashbench.store.engine import Store
-from hashbench.tables.numbers import printed
+from hashbench.tables.numbers import printed, signs
 from hashbench.tables.report import tables
 from hashbench.tables.request import ReportRequest
 from tests.databases.made_up import World, build
@@ -79,7 +79,8 @@ def test_nothing_points_elsewhere(text: str) -> None:
 
 def test_cells_are_those_of_the_tables_with_published_values_beside_them(text: str, store: Store) -> None:
     cell = tables(store, ReportRequest(table="1"))[0].rows[0].cells["cola"]
-    assert f'<span class="v">{cell.value:.1f}</span>' in text or f'<span class="v best">{cell.value:.1f}</span>' in text
+    shown = f"{cell.value:.1f}{signs(cell)}</span>"
+    assert f'<span class="v">{shown}' in text or f'<span class="v best">{shown}' in text
     assert f'<span class="p">{printed(cell)}' in text
     assert "BUILT-IN DATA" in text.split("<nav")[0]  # at the top, before anything else
 
