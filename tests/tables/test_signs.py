@@ -1,5 +1,4 @@
-"""Signs behind numbers, in every format with their meaning: not above a trivial baseline, constant predictions, an F1 that
-accuracy does not support."""
+"""Signs behind numbers, in every format with their meaning: not above a trivial baseline, constant, a hollow F1."""
 
 from __future__ import annotations
 
