@@ -1,12 +1,15 @@
-"""Commands about data: data list, data prepare."""
+"""Commands about data: data list, data check, data prepare."""
 
 from __future__ import annotations
+
+from typing import Annotated
 
 import typer
 
 from hashbench.cli.options import Data, File, Overrides, TableFormat
 
 app = typer.Typer(help="What data there are; prepare corpora ahead of a sweep.", no_args_is_help=True)
+FOUND_WRONG = 1  # exit code
 
 
 @app.command("list")
@@ -38,6 +41,47 @@ def list_data(data: Data = None, style: TableFormat = "text") -> None:
             }
         )
     print_rows(["kind", "name", "source", "rows", "metrics", "note"], rows, style)
+
+
+@app.command("check")
+def check_data(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="Tasks and corpora; all of the hub's if none.")
+    ] = None,
+    style: TableFormat = "text",
+) -> None:
+    """Ask the hub for each task and corpus that is read from it: commit, columns, rows. Nothing is downloaded.
+
+    Exit code 1 where one of them cannot be read or is not what was expected, 2 where the hub is out of reach.
+
+    Example: hashbench data check cola ag_news
+    """
+    from hashbench.cli.output import note, print_rows
+    from hashbench.data.hub import SHORT_COMMIT
+    from hashbench.tasks.hub_check import check_hub, hub_entries
+
+    findings = check_hub(hub_entries(names or []))
+    rows = []
+    for finding in findings:
+        place, copy = finding.entry.first.place, finding.copy
+        rows.append(
+            {
+                "name": finding.entry.name,
+                "from": place.repository + (f" ({place.config})" if place.config else ""),
+                "commit": copy.revision[:SHORT_COMMIT] if copy else "",
+                "branch": "" if copy is None else "converted" if copy.converted else "main",
+                "pinned": "yes" if finding.pinned else "no",
+                "rows": ", ".join(f"{split} {n:,}" for split, n in finding.rows.items()),
+                "finding": finding.problem or finding.remark or "ok",
+            }
+        )
+    print_rows(["name", "from", "commit", "branch", "pinned", "rows", "finding"], rows, style)
+    for finding in findings:
+        if finding.copy and not finding.pinned:
+            converted = ", converted" if finding.copy.converted else ""
+            note(f"not pinned: {finding.entry.name} stays at revision {finding.copy.revision}{converted}")
+    if any(finding.problem for finding in findings):
+        raise typer.Exit(FOUND_WRONG)
 
 
 @app.command()

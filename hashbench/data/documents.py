@@ -12,7 +12,7 @@ from typing import Literal
 from hashbench.data import builtin
 from hashbench.data.files import FORMATS, check_file, iterate_column, read_text
 from hashbench.data.fingerprints import files_fingerprint
-from hashbench.data.hub import HubTable
+from hashbench.data.hub import SHORT_COMMIT, HubTable
 from hashbench.errors import InputError
 
 TEXT_COLUMN = "text"
@@ -39,6 +39,11 @@ class CorpusSource:
     def revision(self) -> str | None:
         """The hub's commit, where there is one."""
         return self.table.copy().revision if self.table else None
+
+    @property
+    def copy_read(self) -> str:
+        """Where it comes from, with the hub's commit where there is one."""
+        return self.origin + (f"@{self.revision[:SHORT_COMMIT]}" if self.revision else "")
 
     @cached_property
     def fingerprint(self) -> str:

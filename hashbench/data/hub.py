@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
+
 from hashbench.data.files import Cells, FileTable
 from hashbench.data.fingerprints import cache_folder, digest, read_json, write_json
 from hashbench.data.hub_copies import HubCopy, data_set_info, import_package, known_copy, resolved_copy
 from hashbench.data.hub_errors import answering, hub_error, meaning
-from hashbench.errors import InputError, located
+from hashbench.errors import InputError, located, near_match
+
+FILES_AT_ONCE = 4  # of one table, while it is checked
+SHORT_COMMIT = 12  # letters of a commit that name it to people
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,14 @@ class HubPlace:
     def pinned(self) -> HubCopy | None:
         """The copy that this place names by its commit, if it names one."""
         return None if self.revision is None else HubCopy(self.revision, self.converted)
+
+
+@dataclass(frozen=True)
+class TableContents:
+    """What the files of a table tell without being read."""
+
+    columns: tuple[str, ...]
+    rows: int
 
 
 @dataclass(frozen=True)
@@ -85,6 +99,13 @@ class HubTable:
             cells = table.read(list(dict.fromkeys(part for parts in made_of.values() for part in parts)))
         return {name: joined([cells[part] for part in parts]) for name, parts in made_of.items()}
 
+    def check_columns(self, made_of: Mapping[str, Sequence[str]], present: Sequence[str]) -> None:
+        """Raises InputError where a column is not among those that are there."""
+        for part in (part for parts in made_of.values() for part in parts):
+            if part not in present:
+                hint = near_match(part, list(present)) or f"; it has {', '.join(present)}"
+                raise InputError(f"{self.where}: no column {part!r}{hint}")
+
     def stream(self, column: str) -> Iterator[object]:
         """The cells of one column, read as a stream: never more than a piece is in memory."""
         with answering(partial(hub_error, self.where)):
@@ -92,8 +113,7 @@ class HubTable:
             data_set_info(self.place.repository, self.copy().revision)
             load_dataset = import_package("datasets").load_dataset
             for row in load_dataset(**self.arguments(), split=self.split, streaming=True):
-                if column not in row:
-                    raise InputError(f"{self.where}: no column {column!r}; it has {', '.join(row)}")
+                self.check_columns({column: (column,)}, list(row))
                 yield row[column]
 
     def files(self) -> tuple[str, ...]:
@@ -120,6 +140,29 @@ class HubTable:
         files = tuple(str(file).removeprefix(root) for file in found[self.split])
         write_json(note, {"repository": at.repository, "revision": copy.revision, "files": files})
         return files
+
+    def contents(self) -> TableContents:
+        """Columns and rows, as its files tell them; no more of them is fetched than that takes.
+
+        Raises:
+            InputError: the hub is out of reach, or has no such data set, config or split.
+        """
+        files = self.files()
+        with answering(partial(hub_error, self.where)):
+            if all(file.endswith(".parquet") for file in files):
+                with ThreadPoolExecutor(FILES_AT_ONCE) as pool:
+                    footers = list(pool.map(self._footer, files))
+                return TableContents(footers[0].columns, sum(footer.rows for footer in footers))
+            rows = import_package("datasets").load_dataset(**self.arguments(), split=self.split, streaming=True)
+            columns = tuple(next(iter(rows), ()))
+            return TableContents(columns, sum(1 for _ in rows))
+
+    def _footer(self, file: str) -> TableContents:
+        """Columns and rows of one parquet file."""
+        path = f"datasets/{self.place.repository}@{self.copy().revision}/{file}"
+        with import_package("huggingface_hub").HfFileSystem().open(path) as remote:
+            parquet = pq.ParquetFile(remote)
+            return TableContents(tuple(parquet.schema_arrow.names), parquet.metadata.num_rows)
 
     def arguments(self) -> dict[str, Any]:
         """What `datasets.load_dataset` and `load_dataset_builder` are called with."""

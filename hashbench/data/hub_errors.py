@@ -11,6 +11,7 @@ from hashbench.errors import InputError, first_line
 OTHER_DATA = "use other data: --data FOLDER, or --data builtin"
 AGAIN = "run the command again: what arrived whole is kept"
 UNREACHABLE = "cannot be reached"
+GONE = "the hub has no data set of this name; it was renamed, removed or made private"
 # (class, what it means, what to do): the first that is among the error, its causes and their base classes counts. By
 # name, since the packages they are of (huggingface_hub, datasets, pyarrow, an HTTP library) are heavy and vary.
 MEANINGS = (
@@ -19,7 +20,7 @@ MEANINGS = (
     ("RevisionNotFoundError", "the hub has no such commit or branch of it", f"name another revision, or {OTHER_DATA}"),
     (
         "RepositoryNotFoundError",
-        "the hub has no data set of this name; it was renamed, removed or made private",
+        GONE,
         f"look for it on the hub, or {OTHER_DATA}",
     ),
     (
@@ -30,8 +31,9 @@ MEANINGS = (
     ("ArrowInvalid", "a file of it is damaged, or arrived in part", AGAIN),
 )
 STATUSES = {
-    401: ("the hub has no data set of this name, or it is private", f"log in (hf auth login), or {OTHER_DATA}"),
+    401: (GONE, f"look for it on the hub, or {OTHER_DATA}"),
     403: ("the hub refuses access", "log in with an account that has it: hf auth login"),
+    404: ("a file of it is not on the hub", f"ask what is there: hashbench data check; or {OTHER_DATA}"),
     429: ("the hub refuses for now, since it got too many requests", "wait some minutes, or log in: hf auth login"),
 }
 SERVER_ERROR = 500
@@ -68,6 +70,12 @@ def meaning(error: BaseException) -> tuple[str, str]:
     return f"cannot be read ({first_line(error)[:200]})", OTHER_DATA
 
 
+def is_unreachable(error: BaseException) -> bool:
+    """Whether no answer came at all, so that asking for another data set is of no use."""
+    what = meaning(error)[0]
+    return UNREACHABLE in what or what == MEANINGS[0][1]
+
+
 def endpoint() -> str:
     """The hub's address, as `huggingface_hub` reads it."""
     return os.environ["HF_ENDPOINT"] if "HF_ENDPOINT" in os.environ else "https://huggingface.co"
@@ -93,4 +101,4 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
     while at is not None and id(at) not in seen:
         seen.add(id(at))
         yield at
-        at = at.__cause__ or at.__context__
+        at = at.__cause__

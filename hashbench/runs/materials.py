@@ -19,6 +19,7 @@ from hashbench.coders.bloom import Bloom
 from hashbench.coders.registry import make_coder
 from hashbench.coders.vocabulary import Vocabulary
 from hashbench.data.corpus import Corpus, prepare
+from hashbench.data.hub import SHORT_COMMIT
 from hashbench.data.sources import open_sources
 from hashbench.embeddings.base import Template
 from hashbench.experiment.models import ResolvedModel, needs_corpus
@@ -53,6 +54,12 @@ class Texts:
         """Rows of a table that numbers a vocabulary found in the data; None where the model fixes its own number."""
         numbered = self.outputs or self.coder
         return numbered.num_rows if isinstance(numbered, Vocabulary) else None
+
+    def corpora_read(self) -> list[str]:
+        """The corpora, those of the hub with repository and commit."""
+        parts = self.corpus.manifest["corpora"] if self.corpus else []
+        commits = [f" ({p['origin']}@{p['revision'][:SHORT_COMMIT]})" if p["revision"] else "" for p in parts]
+        return [part["name"] + commit for part, commit in zip(parts, commits, strict=True)]
 
     def of_the_vocabulary(self, template: Template) -> FoundVocabulary:
         """What `build_model` must know of a vocabulary found in the data."""

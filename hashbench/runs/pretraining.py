@@ -75,7 +75,10 @@ class Pretraining(TrainingKind):
         return Result(
             metrics=[*facts, *stored_points(done.points)],
             artifacts=[place.artifacts.stored("weights", path)],
-            notes={"precision_found": precision_found(model.pretrain.precision, machine.device)},
+            notes={
+                "precision_found": precision_found(model.pretrain.precision, machine.device),
+                "corpora": " and ".join(place.materials.texts(model).corpora_read()),
+            },
         )
 
     def tokens(self, run: Run, rows: int) -> float:

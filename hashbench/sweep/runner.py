@@ -275,7 +275,7 @@ def data_origins(planned: Plan) -> dict[str, Any]:
             "rows": {name: len(split) for name, split in data.splits.items()},
         }
     resolved = planned.resolved
-    corpora = {name: {"origin": corpus.origin, "kind": corpus.kind} for name, corpus in resolved.corpora.items()}
+    corpora = {name: {"origin": corpus.copy_read, "kind": corpus.kind} for name, corpus in resolved.corpora.items()}
     return {"sources": list(resolved.sources), "tasks": tasks, "corpora": corpora}
 
 

@@ -132,12 +132,13 @@ def _pretraining(measured: Measured) -> str:
     recipes = []
     for run in measured.pretrainings():
         recipe = run.spec["pretrain"]
-        corpora = " and ".join(corpora_of(run)) or "no corpus"
+        notes = dict(run.origin.notes)
+        corpora = notes["corpora"] if "corpora" in notes else " and ".join(corpora_of(run))
         documents = run.spec["corpus"]["max_documents"] if run.spec["corpus"] else None
         first = f" (first {documents:,} documents)" if documents else ""
         recipes.append(
             f"{recipe['steps']:,} steps of {recipe['batch_size']} x {recipe['sequence_length']} tokens "
-            f"on {corpora}{first}, seed {run.seed}, precision {recipe['precision']}"
+            f"on {corpora or 'no corpus'}{first}, seed {run.seed}, precision {recipe['precision']}"
         )
     recipes += starts([run for run in measured.trainings() if not run.spec.get("pretrain")])
     return "; ".join(dict.fromkeys(recipes))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from hashbench.data.files import DataTable
-from hashbench.data.hub import HubTable
+from hashbench.data.hub import SHORT_COMMIT, HubTable
 from hashbench.data.sources import Source
 from hashbench.errors import InputError
 from hashbench.tasks.base import LocatedTask, Task
@@ -78,7 +78,7 @@ def _shown(source: Source, table: DataTable | None) -> str:
     if not isinstance(table, HubTable):
         return source.name
     copy = table.known_copy()
-    return f"{source.name} {table.place.repository}@{copy.revision[:12] if copy else 'newest'}"
+    return f"{source.name} {table.place.repository}@{copy.revision[:SHORT_COMMIT] if copy else 'newest'}"
 
 
 def _problem(table: DataTable | None) -> str:

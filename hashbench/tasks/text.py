@@ -15,6 +15,7 @@ import numpy as np
 from hashbench.data.builtin import NOTE, Generated
 from hashbench.data.files import FORMATS_TEXT, Cells, DataTable
 from hashbench.data.fingerprints import digest, file_fingerprint
+from hashbench.data.hub import SHORT_COMMIT, HubTable
 from hashbench.data.sources import LABEL_NAMES, Place, Source, SourceKind
 from hashbench.embeddings.base import HeadSpec
 from hashbench.errors import InputError
@@ -128,7 +129,12 @@ class LocatedTexts:
         notes = self._notes(splits)
         if HOLDOUT in task.evaluation_splits:
             splits["train"], splits[HOLDOUT] = hold_out(splits["train"])
-        return TaskData(task, splits, self.fingerprint, self.origin, self.kind, notes)
+        return TaskData(task, splits, self.fingerprint, self._copy_read(), self.kind, notes)
+
+    def _copy_read(self) -> str:
+        """The origin, with the commit of a data set of the hub."""
+        table = next(iter(self.tables.values()))
+        return f"{self.origin}@{table.copy().revision[:SHORT_COMMIT]}" if isinstance(table, HubTable) else self.origin
 
     def _notes(self, splits: Mapping[str, Split]) -> tuple[str, ...]:
         notes = [NOTE] if self.kind == "builtin" else []

@@ -27,7 +27,7 @@ def error(name: str, *bases: type[Exception], status: int | None = None, text: s
         (error("RevisionNotFoundError"), "no such commit or branch", "name another revision"),
         (error("HfHubHTTPError", OSError, status=429), "too many requests", "wait some minutes"),
         (error("HfHubHTTPError", OSError, status=503), "it answers 503", "try again later"),
-        (error("HfHubHTTPError", OSError, status=401), "or it is private", "hf auth login"),
+        (error("HfHubHTTPError", OSError, status=401), "made private", "look for it"),
         (error("ReadError", text="reset by peer"), r"the connection to the hub broke off \(reset by peer\)", "again"),
         (
             error("ConnectError", type("TransportError", (Exception,), {})),

@@ -181,7 +181,7 @@ class Answers(BaseHTTPRequestHandler):
         """The data set and the commit that are asked for; else None, and the answer is sent."""
         repository = self.server.data_sets.get(parts["name"])
         if repository is None:  # 401 for those who did not log in, whether it is private or not there
-            self.send_error_code(401, None, "Invalid username or password.")
+            self.send_error_code(401, "RepoNotFound", "Invalid username or password.")
         elif repository.moved_to:
             self.send(307, b"", {"Location": self.path.replace(parts["name"], repository.moved_to)})
         elif repository.gated:
