@@ -37,10 +37,16 @@ class ResolvedModel:
     place: KeyPath  # of its entry in the file
     # Recipes of tasks that have their own.
     per_task: Mapping[str, Finetune] = field(default_factory=dict)
+    checkpoint: int | None = None  # the step of its pre-training at which it is taken; None: the end
 
     def recipe(self, task: str) -> Finetune:
         """How it is fine-tuned on a task."""
         return self.per_task.get(task, self.finetune)
+
+    def checkpoints(self) -> list[ResolvedModel]:
+        """The same model at the earlier steps of its pre-training that the experiment asks for."""
+        steps = self.pretrain.checkpoints if self.spec.pretrains else ()
+        return [replace(self, label=f"{self.label}@{step}", checkpoint=step) for step in steps]
 
     def for_task(self, task: str) -> ResolvedModel:
         """The same model with the task's recipe as its only one."""
@@ -58,7 +64,8 @@ def resolve_models(loaded: Loaded) -> dict[str, ResolvedModel]:
                     f"{loaded.where(*place)}: model '{spec.name}' stands twice in models; rename one of them"
                 )
             if spec.name not in resolved:  # a group may repeat a model that was named before
-                resolved[spec.name] = _complete(loaded, spec, own_entry, place)
+                model = _complete(loaded, spec, own_entry, place)
+                resolved |= {each.label: each for each in (model, *model.checkpoints())}
     return resolved
 
 

@@ -20,6 +20,7 @@ Floor = Literal["majority", "bag-of-words", "popularity", "co-occurrence"]
 Seed = Annotated[int, Field(ge=0)]
 Rate = Annotated[float, Field(gt=0)]
 Beta = Annotated[float, Field(ge=0, lt=1)]
+Step = Annotated[int, Field(gt=0)]
 
 
 def _all_different(rates: tuple[float, ...]) -> tuple[float, ...]:
@@ -84,6 +85,18 @@ class Pretrain(OnHardware):
         description="where MLM computes logits; all: at every position, as the paper's timing did",
     )
     seed: int = Field(default=0, ge=0, description="of weights, order and corruption")
+    checkpoints: tuple[Step, ...] = Field(
+        default=(),
+        description="steps before the last whose weights are fine-tuned too, as models NAME@STEP",
+    )
+
+    @model_validator(mode="after")
+    def _before_the_end(self) -> Pretrain:
+        if list(self.checkpoints) != sorted(set(self.checkpoints)):
+            raise ValueError("checkpoints: give each step once, in ascending order")
+        if self.checkpoints and self.checkpoints[-1] >= self.steps:
+            raise ValueError(f"checkpoints: {self.checkpoints[-1]} is not before the last of {self.steps} steps")
+        return self
 
 
 class Finetune(OnHardware):

@@ -13,9 +13,9 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from matplotlib.transforms import Bbox
 
 from hashbench.plots.base import Drawn, FigureData, NothingToDraw, Plot
-from hashbench.plots.sheet import FRONT, QUIET, SMALL, marker_of, plain_axes, sheet, tip, widen
+from hashbench.plots.sheet import FRONT, QUIET, SMALL, baseline_levels, marker_of, plain_axes, sheet, tip, widen
 from hashbench.tables.fronts import COSTS, Cost, CostPoint, front, points_of, score_column
-from hashbench.tables.table import Table, scaled
+from hashbench.tables.table import scaled
 
 LEAST = 4.0  # percent that the vertical axis spans
 HEIGHT = {"single": 2.3, "double": 3.3}  # inches
@@ -61,7 +61,7 @@ def _figure(data: FigureData, cost: Cost, points: Sequence[CostPoint]) -> Drawn:
     axes.margins(x=0.2 if named else 0.08, y=0.12)
     widen(axes, LEAST)
     plain_axes(axes)
-    _baselines(axes, table, column.name)
+    baseline_levels(axes, table, column.name)
     if named:
         drawn.figure.draw_without_rendering()  # places are known once the layout is made
         _label(axes, points)
@@ -81,14 +81,14 @@ def _scale(axes: Axes, cost: Cost, costs: Sequence[float]) -> None:
     else:
         axes.set_xscale("log")
         axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if max(costs) < 100 * min(costs) else (1.0,)))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _count(value)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: count_of(value)))
     axes.xaxis.set_minor_formatter(NullFormatter())
 
 
-def _count(value: float) -> str:
+def count_of(value: float) -> str:
     """A count as it is said.
 
-    >>> _count(20_000), _count(1e7), _count(0)
+    >>> count_of(20_000), count_of(1e7), count_of(0)
     ('20K', '10M', '0')
     """
     count, unit = scaled(value)
@@ -107,28 +107,7 @@ def _points(axes: Axes, points: Sequence[CostPoint], *, score: str, cost: str) -
             zorder=3, **marker_of(point.model, 5),
         )  # fmt: skip
         deviation = f" ± {point.deviation:.2f}" if point.deviation else ""
-        tip(mark, f"{point.name}\n{score}: {point.score:.2f}{deviation}\n{cost}: {_count(point.cost)}")
-
-
-def _baselines(axes: Axes, table: Table, score: str) -> None:
-    """A dashed line at the score of each trivial baseline; one outside of the plot is named at its lower edge."""
-    low, high = axes.get_ylim()
-    outside = []
-    for row in table.rows:
-        value = row.cells[score].value
-        if not row.is_baseline or value is None:
-            continue
-        name = f"{row.model} {value:.1f}"
-        if not low <= value <= high:
-            outside.append(f"{name} ({'below' if value < low else 'above'})")
-            continue
-        tip(axes.axhline(value, color=QUIET, ls="--", lw=0.8, zorder=0), f"{row.model}\n{value:.2f}")
-        axes.annotate(
-            name, (0.99, value), xycoords=("axes fraction", "data"), xytext=(0, 2), ha="right",
-            textcoords="offset points", fontsize=SMALL, color=QUIET,
-        )  # fmt: skip
-    axes.annotate(", ".join(outside), (0.99, 0.015), xycoords="axes fraction", ha="right", fontsize=SMALL, color=QUIET)
-    axes.set_ylim(low, high)
+        tip(mark, f"{point.name}\n{score}: {point.score:.2f}{deviation}\n{cost}: {count_of(point.cost)}")
 
 
 def _label(axes: Axes, points: Sequence[CostPoint]) -> None:

@@ -25,6 +25,7 @@ from hashbench.errors import InputError
 from hashbench.plots.base import Drawn, FigureData, ImageFormat
 from hashbench.plots.colours import COLOURS, MARKERS, look_of
 from hashbench.tables.legend import without_details
+from hashbench.tables.table import Table
 
 # Inches: a column and the text of ACL's style (7.7 and 16 cm).
 WIDTHS = {"single": 3.03, "double": 6.30}
@@ -131,6 +132,27 @@ def dashed(names: Iterable[str]) -> dict[str, dict[str, Any]]:
     """How the line of each trivial baseline looks, as arguments of a plot: by name, each once."""
     pairs = zip(dict.fromkeys(names), DASHES, strict=False)
     return {name: {"color": QUIET, "lw": 0.9, "ls": dashes} for name, dashes in pairs}
+
+
+def baseline_levels(axes: Axes, table: Table, score: str) -> None:
+    """A dashed line at the score of each trivial baseline; one outside of the plot is named at its lower edge."""
+    low, high = axes.get_ylim()
+    outside = []
+    for row in table.rows:
+        value = row.cells[score].value
+        if not row.is_baseline or value is None:
+            continue
+        name = f"{row.model} {value:.1f}"
+        if not low <= value <= high:
+            outside.append(f"{name} ({'below' if value < low else 'above'})")
+            continue
+        tip(axes.axhline(value, color=QUIET, ls="--", lw=0.8, zorder=0), f"{row.model}\n{value:.2f}")
+        axes.annotate(
+            name, (0.99, value), xycoords=("axes fraction", "data"), xytext=(0, 2), ha="right",
+            textcoords="offset points", fontsize=SMALL, color=QUIET,
+        )  # fmt: skip
+    axes.annotate(", ".join(outside), (0.99, 0.015), xycoords="axes fraction", ha="right", fontsize=SMALL, color=QUIET)
+    axes.set_ylim(low, high)
 
 
 def plain_axes(axes: Axes, *, grid: str = "both") -> None:

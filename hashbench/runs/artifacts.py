@@ -25,6 +25,10 @@ class ModelFiles:
         """Weights of the head."""
         return self.folder / "head.safetensors"
 
+    def at(self, step: int) -> Path:
+        """Weights of embedding and encoder at an earlier step of the training."""
+        return self.folder / f"step-{step}.safetensors"
+
     @property
     def coder(self) -> Path:
         """The items and maps of a coder that was fitted on items."""

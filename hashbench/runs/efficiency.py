@@ -47,6 +47,7 @@ class EfficiencyMeasurement(RunKind):
         return [
             self.make(resolved, model.label, {**common, **_of_model(resolved, model)})
             for model in resolved.models.values()
+            if model.checkpoint is None  # an earlier step of a training takes as long as its end
         ]
 
     def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:

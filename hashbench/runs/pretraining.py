@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +12,7 @@ from filelock import FileLock
 from hashbench.coders.cache import type_codes
 from hashbench.data.corpus_batches import PretrainingData
 from hashbench.efficiency.parameters import count
+from hashbench.errors import InputError
 from hashbench.experiment.hardware import SETTINGS
 from hashbench.experiment.models import ResolvedModel
 from hashbench.experiment.resolved import ResolvedExperiment
@@ -26,13 +27,18 @@ from hashbench.training.pretraining import Pretrained, pretrain
 from hashbench.training.recipe import precision_found
 
 # Keys of schema.Pretrain that stand elsewhere in the spec: in the corpus, the tokenizer and the seed.
-ELSEWHERE = {"corpora", "max_documents", "first_chunk_only", "vocabulary_size", "vocabulary", "seed"}
+ELSEWHERE = {"corpora", "max_documents", "first_chunk_only", "vocabulary_size", "vocabulary", "seed", "checkpoints"}
 # Values of a model that its pre-training does not know.
 OF_THE_HEAD = {"pooling", "dense_head", "dense_dropout"}
+CHECKPOINT = "checkpoint"  # of a spec: the step at which the weights of a training are taken
 
 
 class Pretraining(TrainingKind):
-    """Each model with an objective on corpora is trained once."""
+    """Each model with an objective on corpora is trained once.
+
+    An earlier step of a training that the experiment asks for is a run of its own, so that models can be fine-tuned
+    from it. It takes the weights that the training left at this step, and makes them again where they are missing.
+    """
 
     name = "pretrain"
     order = 10
@@ -53,27 +59,43 @@ class Pretraining(TrainingKind):
             "seed": recipe.seed,
             "threads": resolved.experiment.threads,
         }
-        return self.make(resolved, model.label, spec, seed=recipe.seed)
+        if model.checkpoint is None:
+            return self.make(resolved, model.label, spec, seed=recipe.seed)
+        # The later ones first: weights that are missing are made in one training, and the earlier ones on its way.
+        later = [step for step in recipe.checkpoints if step > model.checkpoint]
+        after = self.of(resolved, replace(model, checkpoint=min(later, default=None)))
+        needs = (after.id,) if after is not None else ()
+        return self.make(
+            resolved, model.label, {**spec, CHECKPOINT: model.checkpoint}, seed=recipe.seed, needs=needs
+        )
 
     def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
         """Pre-trains a model and stores its weights, its parameter counts and its loss curve."""
-        model = place.model(run)
-        done = train(run, place, machine)
+        model, path = place.model(run), place.artifacts.files(run.id).weights
+        earlier = snapshots(run, place)
+        snapshot = earlier[run.spec[CHECKPOINT]] if CHECKPOINT in run.spec else None
+        done = None
+        if snapshot is None or not snapshot.is_file():
+            done = train(run, place, machine, earlier)
         if machine.rank > 0:
             return Result()
-        path = place.artifacts.files(run.id).weights
-        save_weights(done.model, path)
+        if snapshot is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            snapshot.replace(path)
+        elif done is not None:
+            save_weights(done.model, path)
         rows = place.materials.texts(model).vocabulary_rows
         counts = count(model.spec, run.encoder, vocabulary_rows=rows)
         facts = [
             MetricRow("total_params", counts.total),
             MetricRow("emb_params", counts.embedding),
             MetricRow("weight_bytes", path.stat().st_size),
-            MetricRow("steps_done", done.steps),
-            MetricRow("tokens_per_second", done.tokens_per_second),
+            MetricRow("steps_done", done.steps if done is not None else run.spec[CHECKPOINT]),
         ]
+        if done is not None:
+            facts += [MetricRow("tokens_per_second", done.tokens_per_second), *stored_points(done.points)]
         return Result(
-            metrics=[*facts, *stored_points(done.points)],
+            metrics=facts,
             artifacts=[place.artifacts.stored("weights", path)],
             notes={
                 "precision_found": precision_found(model.pretrain.precision, machine.device),
@@ -83,7 +105,8 @@ class Pretraining(TrainingKind):
 
     def tokens(self, run: Run, rows: int) -> float:
         recipe = run.spec["pretrain"]
-        return float(recipe["steps"] * recipe["batch_size"] * recipe["sequence_length"])
+        steps = 1 if CHECKPOINT in run.spec else recipe["steps"]  # its training leaves the weights on the way
+        return float(steps * recipe["batch_size"] * recipe["sequence_length"])
 
     def headline(self, result: Result) -> str:
         """The last loss."""
@@ -95,8 +118,16 @@ class Pretraining(TrainingKind):
         return [artifacts.files(run.id).weights]
 
 
-def train(run: Run, place: Workplace, machine: Machine) -> Pretrained:
-    """Trains the model of a pre-training."""
+def snapshots(run: Run, place: Workplace) -> dict[int, Path]:
+    """Where the training that a run is, or is an earlier step of, leaves its weights at earlier steps."""
+    model = place.model(run)
+    whole = KIND.of(place.resolved, replace(model, checkpoint=None))
+    assert whole is not None  # a pre-training is of a model that has one
+    return {step: place.artifacts.files(whole.id).at(step) for step in model.pretrain.checkpoints}
+
+
+def train(run: Run, place: Workplace, machine: Machine, earlier: Mapping[int, Path] | None = None) -> Pretrained:
+    """Trains the model of a pre-training, up to the step of the run; `earlier`: files for its weights on the way."""
     model = place.model(run)
     spec, recipe, texts = model.spec, model.pretrain, place.materials.texts(model)
     objective = spec.training.objective
@@ -118,7 +149,13 @@ def train(run: Run, place: Workplace, machine: Machine) -> Pretrained:
         rank=machine.rank,
     )
     steps = min(recipe.steps, data.steps_per_epoch * recipe.max_epochs)
-    return pretrain(built, head, data, recipe, total_steps=steps, machine=machine)
+    stop_at = run.spec[CHECKPOINT] if CHECKPOINT in run.spec else None
+    if recipe.checkpoints and recipe.checkpoints[-1] > steps:
+        what = f"pretrain.checkpoints: {recipe.checkpoints[-1]} is behind the last step, {steps}"
+        raise InputError(f"{what}: the corpus ends there after max_epochs = {recipe.max_epochs} passes")
+    return pretrain(
+        built, head, data, recipe, total_steps=steps, machine=machine, stop_at=stop_at, snapshots=earlier
+    )
 
 
 def restore(model: Model, run: Run, place: Workplace, machine: Machine) -> Model:

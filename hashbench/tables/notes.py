@@ -137,11 +137,17 @@ def _pretraining(measured: Measured) -> str:
         documents = run.spec["corpus"]["max_documents"] if run.spec["corpus"] else None
         first = f" (first {documents:,} documents)" if documents else ""
         recipes.append(
-            f"{recipe['steps']:,} steps of {recipe['batch_size']} x {recipe['sequence_length']} tokens "
+            f"{_steps(run.spec)} of {recipe['batch_size']} x {recipe['sequence_length']} tokens "
             f"on {corpora or 'no corpus'}{first}, seed {run.seed}, precision {recipe['precision']}"
         )
     recipes += starts([run for run in measured.trainings() if not run.spec.get("pretrain")])
     return "; ".join(dict.fromkeys(recipes))
+
+
+def _steps(spec: Mapping[str, Any]) -> str:
+    """Steps of a pre-training, or the one before its end at which the weights were taken."""
+    steps = f"{spec['pretrain']['steps']:,} steps"
+    return f"{spec['checkpoint']:,} of {steps}" if "checkpoint" in spec else steps
 
 
 def _finetuning(measured: Measured) -> str:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
 from lightning.pytorch import Callback, LightningModule, Trainer
+
+from hashbench.training.model import Model, save_weights
 
 
 class Stop(Protocol):
@@ -20,6 +23,22 @@ class Stop(Protocol):
 
 class Interrupted(Exception):
     """The run was asked to stop; its checkpoint is written and the same run can be taken up again."""
+
+
+class Snapshots(Callback):
+    """Writes the weights of a training's model at some of its steps, each file whole or not at all."""
+
+    def __init__(self, model: Model, paths: Mapping[int, Path]) -> None:
+        """`paths`: where, by the number of finished steps."""
+        self._model, self._paths = model, paths
+
+    def on_train_batch_end(
+        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        if trainer.global_step in self._paths and trainer.is_global_zero:
+            path = self._paths[trainer.global_step]
+            path.parent.mkdir(parents=True, exist_ok=True)
+            save_weights(self._model, path)
 
 
 class Resumable(Callback):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
+
 import torch
 from lightning.pytorch import Trainer
 from lightning.pytorch.plugins.environments import LightningEnvironment
@@ -10,7 +13,7 @@ from lightning.pytorch.strategies import DDPStrategy
 from hashbench.data.loader import TrainingData
 from hashbench.experiment.schema import Finetune, Pretrain
 from hashbench.training.accumulation import some_rows
-from hashbench.training.checkpoints import Resumable
+from hashbench.training.checkpoints import Resumable, Snapshots
 from hashbench.training.compiling import check_compiler, compile_parts
 from hashbench.training.machine import Machine
 from hashbench.training.module import RecipeModule
@@ -26,11 +29,14 @@ def fit(
     *,
     epochs: int,
     interval: int | None = None,
+    stop_at: int | None = None,
+    snapshots: Mapping[int, Path] | None = None,
 ) -> Trainer:
     """Trains a module in place for its steps, or for so many epochs where these end before; gives back the Trainer.
 
-    `interval`: optimizer steps between two evaluations, None: no evaluation. Continues from the checkpoint in the
-    machine's folder, if there is one. Raises `Interrupted` when asked to stop.
+    `interval`: optimizer steps between two evaluations, None: no evaluation. `stop_at`: the step to end at, under the
+    schedule of the whole training. `snapshots`: files for the model's weights after some of the steps. Continues from
+    the checkpoint in the machine's folder, if there is one. Raises `Interrupted` when asked to stop.
     """
     quieten()
     accelerator = pick_device(machine.device)
@@ -50,9 +56,9 @@ def fit(
         plugins=[LightningEnvironment()],
         precision="bf16-mixed" if precision_found(recipe.precision, machine.device) == "bf16" else "32-true",
         gradient_clip_val=recipe.clip,
-        max_steps=module.total_steps,
+        max_steps=module.total_steps if stop_at is None else stop_at,
         max_epochs=epochs,
-        callbacks=[resumable],
+        callbacks=[Snapshots(module.model, snapshots or {}), resumable],  # in this order: the second may end the run
         default_root_dir=machine.folder,
         # No bar, no logger, no checkpoints of its own: callbacks do what a run needs.
         logger=False,

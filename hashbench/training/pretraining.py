@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from torch import Tensor
 
@@ -66,12 +68,25 @@ class PretrainingModule(RecipeModule):
 
 
 def pretrain(
-    model: Model, head: Head, data: PretrainingData, recipe: Pretrain, *, total_steps: int, machine: Machine
+    model: Model,
+    head: Head,
+    data: PretrainingData,
+    recipe: Pretrain,
+    *,
+    total_steps: int,
+    machine: Machine,
+    stop_at: int | None = None,
+    snapshots: Mapping[int, Path] | None = None,
 ) -> Pretrained:
-    """Trains `model` in place and gives it back in evaluation mode with the curves of the training."""
+    """Trains `model` in place and gives it back in evaluation mode with the curves of the training.
+
+    `stop_at` and `snapshots`: as `fit` has them.
+    """
     curves = Curves(total_steps, machine.watch)
     module = PretrainingModule(model, head, recipe, total_steps=total_steps, curves=curves)
     began = time.monotonic()
-    trainer = fit(module, data, recipe, machine, epochs=recipe.max_epochs)
+    trainer = fit(
+        module, data, recipe, machine, epochs=recipe.max_epochs, stop_at=stop_at, snapshots=snapshots
+    )
     seconds = time.monotonic() - began
     return Pretrained(model.eval(), curves.points, trainer.global_step, module.tokens / max(seconds, 1e-9))

@@ -1,0 +1,106 @@
+"""Earlier steps of a pre-training are runs of their own, with the weights that the training had there."""
+
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+FILE = """
+name: steps
+data: builtin
+encoder: tiny
+models:
+  - {name: hashformer-md-proj, pretrain: {checkpoints: [4, 8]}}
+baseline: hashformer-md-proj
+tasks: [rte]
+seeds: [0]
+pretrain: {corpora: [builtin], steps: 12, batch_size: 4, sequence_length: 32}
+finetune: {epochs: 1, evaluations_per_epoch: 1}
+floors: []
+efficiency: false
+"""
+
+
+def hashbench(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command in a folder, which holds its cache too."""
+    environment = os.environ | {"HASHBENCH_CACHE": str(folder / ".hashbench"), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "hashbench", *arguments]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+
+
+def runs(folder: Path) -> dict[str, tuple[str, dict]]:
+    """Of the pre-trainings: label -> (run id, spec)."""
+    with sqlite3.connect(folder / "r.db") as connection:
+        rows = connection.execute("SELECT model, id, spec FROM run WHERE kind = 'pretrain'").fetchall()
+    return {model: (run_id, json.loads(spec)) for model, run_id, spec in rows}
+
+
+def weights(folder: Path) -> dict[str, dict[str, torch.Tensor]]:
+    artifacts = folder / ".hashbench" / "artifacts"
+    return {label: load_file(artifacts / run_id / "weights.safetensors") for label, (run_id, _) in runs(folder).items()}
+
+
+def equal(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
+    return one.keys() == other.keys() and all(torch.equal(one[key], other[key]) for key in one)
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("steps")
+    (folder / "e.yaml").write_text(FILE)
+    assert hashbench(folder, "sweep", "e.yaml", "--db", "r.db").returncode == 0
+    return folder
+
+
+def test_each_step_is_a_model_with_weights_and_scores_of_its_own(swept):
+    labels = ["hashformer-md-proj", "hashformer-md-proj@4", "hashformer-md-proj@8"]
+    kept = weights(swept)
+    assert sorted(kept) == labels
+    assert not equal(kept[labels[0]], kept[labels[1]]) and not equal(kept[labels[1]], kept[labels[2]])
+    table = hashbench(swept, "report", "--db", "r.db", "--format", "csv").stdout
+    assert all(f"{label}," in table for label in labels)
+    assert not list((swept / ".hashbench" / "artifacts").rglob("step-*")), "what was taken over is gone"
+
+
+def test_the_training_itself_is_the_same_run_with_or_without_them(swept, tmp_path):
+    (tmp_path / "e.yaml").write_text(FILE.replace(", pretrain: {checkpoints: [4, 8]}", ""))
+    assert hashbench(tmp_path, "sweep", "e.yaml", "--db", "r.db").returncode == 0
+    label = "hashformer-md-proj"
+    assert runs(tmp_path)[label] == runs(swept)[label]
+    assert equal(weights(tmp_path)[label], weights(swept)[label])
+
+
+def test_steps_that_were_asked_for_later_are_made_again_bit_for_bit(swept, tmp_path):
+    """The training is done and left no weights on its way: it is repeated, up to the last step that is missing."""
+    folder = tmp_path / "later"
+    shutil.copytree(swept, folder)
+    before = runs(folder)
+    kept = weights(folder)
+    for label in ("hashformer-md-proj@4", "hashformer-md-proj@8"):
+        shutil.rmtree(folder / ".hashbench" / "artifacts" / before[label][0])
+    void = hashbench(folder, "db", "void", before["hashformer-md-proj@8"][0], "--db", "r.db", "--reason", "again")
+    assert void.returncode == 0
+    done = hashbench(folder, "sweep", "e.yaml", "--db", "r.db")
+    assert done.returncode == 0 and "hashformer-md-proj pretrain" not in done.stderr
+    assert all(equal(kept[label], weights(folder)[label]) for label in before)
+
+
+@pytest.mark.parametrize(
+    ("steps", "message"),
+    [
+        ("[12]", "pretrain.checkpoints: 12 is not before the last of 12 steps"),
+        ("[8, 4]", "checkpoints: give each step once, in ascending order"),
+        ("[0]", "greater than 0"),
+    ],
+)
+def test_steps_that_cannot_be(tmp_path, steps, message):
+    (tmp_path / "e.yaml").write_text(FILE.replace("[4, 8]", steps))
+    done = hashbench(tmp_path, "check", "e.yaml")
+    assert done.returncode == 2 and message.split(": ")[-1] in done.stderr and "e.yaml:" in done.stderr
