@@ -28,15 +28,19 @@ MEANINGS = (
         "the hub has no files of this config and split",
         "ask what is there: hashbench data check",
     ),
+    (
+        "RemoteEntryNotFoundError",
+        "a file of it is not on the hub",
+        f"ask what is there: hashbench data check; or {OTHER_DATA}",
+    ),
     ("ArrowInvalid", "a file of it is damaged, or arrived in part", AGAIN),
 )
 STATUSES = {
     401: (GONE, f"look for it on the hub, or {OTHER_DATA}"),
     403: ("the hub refuses access", "log in with an account that has it: hf auth login"),
-    404: ("a file of it is not on the hub", f"ask what is there: hashbench data check; or {OTHER_DATA}"),
     429: ("the hub refuses for now, since it got too many requests", "wait some minutes, or log in: hf auth login"),
 }
-SERVER_ERROR = 500
+REFUSED, SERVER_ERROR = 400, 500
 BROKEN = {"ReadError", "RemoteProtocolError", "ConnectionResetError", "IncompleteRead"}
 NOT_REACHED = {"TransportError", "ConnectionError", "TimeoutError", "LocalEntryNotFoundError"}
 # Their errors are neither OSError nor ValueError
@@ -62,6 +66,8 @@ def meaning(error: BaseException) -> tuple[str, str]:
             return STATUSES[status]
         if status >= SERVER_ERROR:
             return f"the hub has a fault of its own (it answers {status})", f"try again later, or {OTHER_DATA}"
+        if status >= REFUSED:  # of the hub's own refusals the class told
+            return f"what answers at {endpoint()} refuses ({status})", f"look whether that is a hub, or {OTHER_DATA}"
     reason = first_line(chain[-1] if chain[-1].args else error)[:160]
     if classes & BROKEN:
         return f"the connection to the hub broke off ({reason})", AGAIN

@@ -10,7 +10,7 @@ import pytest
 from hashbench.data.hub import hub_corpora
 from hashbench.tasks.catalogue import known_tasks
 from tests.hub.client import StandIn
-from tests.hub.layouts import repositories
+from tests.hub.layouts import CONVERTED, repositories
 
 pytestmark = pytest.mark.services
 
@@ -49,6 +49,37 @@ def test_the_stand_in_has_every_entry_at_its_revision() -> None:
     for place in [*hub_corpora().values(), *(known_tasks()[name].hub for name in TASKS)]:
         assert place is not None and place.repository in served
         assert place.revision is None or place.revision in served[place.repository].commits
+
+
+def test_the_stand_in_answers_the_client_of_the_hub(hub: StandIn) -> None:
+    """Branches by their encoded name, pages of a tree, single paths, ranges of a file, and what is not there."""
+    code = """
+import json
+from huggingface_hub import HfApi, HfFileSystem
+from huggingface_hub.errors import RemoteEntryNotFoundError, RevisionNotFoundError
+api, name, branch = HfApi(), "eusip/silicone", "refs/convert/parquet"
+tree = [entry.path for entry in api.list_repo_tree(name, repo_type="dataset", revision=branch, recursive=True)]
+(info,) = api.get_paths_info(name, ["mrda/test/0000.parquet"], repo_type="dataset", revision=branch)
+with HfFileSystem().open(f"datasets/{name}@{branch}/mrda/test/0000.parquet") as file:
+    first = file.read(4).decode()
+    file.seek(-4, 2)
+    last = file.read().decode()
+missing = []
+for call, error in (
+    (lambda: api.dataset_info(name, revision="v9"), RevisionNotFoundError),
+    (lambda: api.hf_hub_download(name, "no.txt", repo_type="dataset"), RemoteEntryNotFoundError),
+):
+    try:
+        call()
+    except error as raised:
+        missing.append(raised.response.status_code)
+print(json.dumps([sorted(tree), info.size == file.size, first + last, missing]))
+"""
+    tree, same_size, magic, missing = hub.python(code)
+    files = repositories()["eusip/silicone"].commits[repositories()["eusip/silicone"].branches[CONVERTED]]
+    folders = {file.rsplit("/", n)[0] for file in files for n in (1, 2) if file.count("/") >= n}
+    assert tree == sorted({*files, *folders})
+    assert (same_size, magic, missing) == (True, "PAR1PAR1", [404, 404])
 
 
 def test_every_task_is_read(hub: StandIn) -> None:
