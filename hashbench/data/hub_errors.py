@@ -33,7 +33,7 @@ MEANINGS = (
         "a file of it is not on the hub",
         f"ask what is there: hashbench data check; or {OTHER_DATA}",
     ),
-    ("ArrowInvalid", "a file of it is damaged, or arrived in part", AGAIN),
+    ("ArrowInvalid", "a file of it is damaged", f"run the command again; where that does not help, {OTHER_DATA}"),
 )
 STATUSES = {
     401: (GONE, f"look for it on the hub, or {OTHER_DATA}"),

@@ -36,7 +36,7 @@ def error(name: str, *bases: type[Exception], status: int | None = None, text: s
             "cannot be reached",
             "connect to the network",
         ),
-        (error("ArrowInvalid", ValueError), "damaged, or arrived in part", "run the command again"),
+        (error("ArrowInvalid", ValueError), "a file of it is damaged", "run the command again"),
         (OSError(28, "No space left on device"), r"cannot be read \(.*No space left on device\)", "use other data"),
     ],
     ids=lambda value: value.__class__.__name__ if isinstance(value, Exception) else "",
@@ -49,7 +49,7 @@ def test_what_an_error_means(failure: Exception, what: str, remedy: str) -> None
 def test_the_cause_counts_where_it_says_more() -> None:
     outer = error("DatasetGenerationError")
     outer.__cause__ = error("ArrowInvalid", ValueError)
-    assert meaning(outer)[0] == "a file of it is damaged, or arrived in part"
+    assert meaning(outer)[0] == "a file of it is damaged"
 
 
 def test_errors_of_the_packages_are_turned_and_others_are_not() -> None:

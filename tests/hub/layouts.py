@@ -270,5 +270,6 @@ def repositories() -> dict[str, Repository]:
         "test/reset": at(commit_of("reset"), {"train.parquet": parquet("reset", few)}),
         "test/half": at(commit_of("half"), {"train.parquet": parquet("half", few)}),
         "test/busy": at(commit_of("busy"), {"train.parquet": parquet("busy", few)}),
+        "test/damaged": at(commit_of("damaged"), {"train.parquet": lambda: parquet("damaged", few)()[:1_500]}),
         "test/kept": at(commit_of("kept"), {"train.parquet": parquet("kept", few)}),
     }

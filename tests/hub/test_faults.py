@@ -65,6 +65,13 @@ def test_what_is_not_there_is_named(hub: StandIn) -> None:
             assert isinstance(found, str) and found.startswith(line) and "\n" not in found, found
 
 
+def test_a_damaged_file_is_named(hub: StandIn) -> None:
+    """It arrived as the hub has it, and is no parquet file."""
+    read, streamed = outcomes(hub, (("damaged",), {}), (("damaged", "stream"), {}))
+    assert read.startswith("hub test/damaged train: ") and "/train.parquet: is not a parquet file, or a damaged" in read
+    assert streamed.startswith("hub test/damaged train: a file of it is damaged; run the command again; where")
+
+
 def test_a_renamed_set_is_read_under_its_old_name(hub: StandIn) -> None:
     assert outcomes(hub, (("old-name",), {}), (("old-name", "stream"), {})) == [FEW, FEW]
 
