@@ -23,7 +23,11 @@ def report(
     db: Database = DEFAULT_DB,
     paper: PaperName = None,
     table: Annotated[
-        str | None, typer.Option(help="A table's number, or several as 1,2,3; without it: the experiment's own.")
+        str | None,
+        typer.Option(
+            help="A table's number, or several as 1,2,3; without it: the experiment's own. Where no experiment is "
+            "named, of the one that measured most of its columns; of several the newest."
+        ),
     ] = None,
     style: Annotated[
         Literal["text", "md", "csv", "json", "latex", "html"], typer.Option("--format", help="How to print it.")

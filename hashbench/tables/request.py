@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -53,11 +53,12 @@ class ReportSource:
 
     store: Store
     request: ReportRequest = ReportRequest()
+    read_before: Measured | None = field(default=None, kw_only=True)  # of the same experiment
 
     @cached_property
     def measured(self) -> Measured:
         """Runs, scores and facts of the experiment."""
-        return measure(self.store, self.request.experiment, checkpoint=self.request.checkpoint)
+        return self.read_before or measure(self.store, self.request.experiment, checkpoint=self.request.checkpoint)
 
     @cached_property
     def paper(self) -> Paper:

@@ -114,7 +114,31 @@ def _notes(results: RobustnessResults, task: str, versus: str | None) -> list[st
     if max(len(curve.seeds) for curve in results.curves) > 1:
         lines.append("Intervals are over seeds and examples together.")
     if versus is not None:
-        lines.append(f"The last column: kept area minus that of {versus}, in points; the same draws on both sides.")
+        n = sum(curve.model != versus for curve in results.curves)
+        lines.append(
+            f"The last column: kept area minus that of {versus}, in points; the same draws on both sides. All tables "
+            f"together have {n} such differences at 95 %, not corrected for their number: about one in twenty may be "
+            "off by chance."
+        )
+    return lines + _unseen_noise(results)
+
+
+def _unseen_noise(results: RobustnessResults) -> list[str]:
+    """What must be said of models whose scores a noise leaves as they are, at every rate and on every task."""
+    lines = []
+    for kind in dict.fromkeys(curve.kind for curve in results.curves):
+        by_model: dict[str, set[bool]] = {}
+        for curve in results.curves:
+            if curve.kind == kind:
+                scores = {curve.score(at).value for at in range(len(curve.rates))}
+                by_model.setdefault(curve.model, set()).add(len(scores) == 1)
+        blind = [model for model, same in by_model.items() if same == {True}]
+        if blind:
+            lines.append(
+                f"{KINDS.get(kind, kind).capitalize()}: the scores of {', '.join(blind)} are the same at every rate. A "
+                "model that lower-cases its input sees no change of case, and one that predicts a constant sees no "
+                "change at all: what they retain follows by construction and is no finding."
+            )
     return lines
 
 

@@ -27,7 +27,7 @@ from hashbench.store.finishing import finish
 from hashbench.store.planning import RunRow, add_experiment
 from hashbench.store.queue import claim
 from hashbench.store.result import MetricRow, Predictions, Result
-from hashbench.tables.request import ReportSource
+from hashbench.tables.request import ReportRequest, ReportSource
 from hashbench.tables.robustness import robustness_tables
 
 N = 200
@@ -228,3 +228,18 @@ def test_the_figure_has_a_line_a_model_with_its_interval(tmp_path: Path) -> None
     for line, scores in zip(lines, ([90, 81, 72], [80, 40, 40]), strict=True):
         ends = [(bar[0][1], bar[1][1]) for bar in line[2][0].get_segments()]
         assert all(low < score < high for (low, high), score in zip(ends, scores, strict=True))
+
+
+def test_what_noise_leaves_as_it_is_is_called_no_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(RIGHT, "strong", (0.9, 0.9, 0.9))
+    notes = " ".join(robustness_tables(ReportSource(build(tmp_path / "r.db")))[0].notes)
+    assert "Adjacent characters swapped: the scores of strong are the same at every rate." in notes
+    assert "follows by construction and is no finding" in notes
+    monkeypatch.setitem(RIGHT, "strong", (0.9, 0.81, 0.72))
+    assert "no finding" not in " ".join(robustness_tables(ReportSource(build(tmp_path / "s.db")))[0].notes)
+
+
+def test_differences_are_counted_and_said_to_be_uncorrected(tmp_path: Path) -> None:
+    source = ReportSource(build(tmp_path / "r.db"), ReportRequest(versus="weak"))
+    notes = " ".join(robustness_tables(source)[0].notes)
+    assert "All tables together have 1 such differences at 95 %, not corrected for their number" in notes

@@ -10,7 +10,7 @@ from hashbench.rendering.page.claims import claims_of
 from hashbench.rendering.page.document import Content, PageFigure, document
 from hashbench.results.measured import Measured, measure
 from hashbench.store.engine import Store
-from hashbench.tables.report import tables
+from hashbench.tables.report import measured_columns, settled, tables
 from hashbench.tables.request import ReportRequest, count_known
 from hashbench.tables.table import Table
 
@@ -23,6 +23,7 @@ def page(store: Store, request: ReportRequest = ReportRequest(), figures: Iterab
 
     Raises InputError for an experiment, paper or table that is not there.
     """
+    request = settled(store, request)
     measured = measure(store, request.experiment, checkpoint=request.checkpoint)
     source = request.source(measured)
     shown = tables(store, request) if request.table else []
@@ -41,7 +42,7 @@ def _is_filled(table: Table, measured: Measured, *, known: bool) -> bool:
 
     Where no model is one of the paper's (`known`), a table that reads the scores of its tasks.
     """
-    rows = [row for row in table.rows if row.kind in ("model", "family", "task") and row.measured()]
     if known:
-        return any(cell.published is not None for row in rows for cell in row.cells.values())
+        return bool(measured_columns(table))
+    rows = [row for row in table.rows if row.kind in ("model", "family", "task") and row.measured()]
     return bool(rows) and any(task in measured.tasks() for task, _, _ in table.readings)
