@@ -25,6 +25,10 @@ def sweep(
         Literal["local"] | None, typer.Option(help="Where runs are carried out; overrides the file's.")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the runs, their order and estimated time.")] = False,
+    on: Annotated[
+        str | None,
+        typer.Option(metavar="CARD", help="With --dry-run: estimate for this card, as h100, a100, rtx4090 or l4."),
+    ] = None,
     fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Stop at the first failed run.")] = False,
     export_wandb: Annotated[
         Path | None, typer.Option(help="Write a W&B sweep that does the same to this file; run nothing.")
@@ -36,8 +40,11 @@ def sweep(
 
     Example: hashbench sweep experiments/glue_tiny.yaml --data ~/data finetune.epochs=1
     """
+    from hashbench.errors import InputError
     from hashbench.experiment.load import load_experiment
 
+    if on is not None and not dry_run:
+        raise InputError("--on: an estimate for another machine needs --dry-run; add it, or leave --on out")
     changes = [*(overrides or []), *([f"executor={executor}"] if executor else [])]
     loaded = load_experiment(file, changes)
     if export_wandb is not None:
@@ -45,7 +52,9 @@ def sweep(
         return
     from hashbench.sweep.runner import sweep as run_sweep
 
-    code = run_sweep(loaded, db=db, data=data or None, workers=workers, dry_run=dry_run, fail_fast=fail_fast)
+    code = run_sweep(
+        loaded, db=db, data=data or None, workers=workers, dry_run=dry_run, card=on, fail_fast=fail_fast
+    )
     if code in (DONE, SOME_FAILED) and not dry_run:
         _print_own_table(db, loaded.experiment.name)
     raise typer.Exit(code)

@@ -82,6 +82,11 @@ class Encoder(ModelPart):
         made: Tensor = layer(*inputs)
         return made
 
+    @property
+    def layer_passes(self) -> float:
+        """Layers that a token passes; a part of one where neighbours share a state."""
+        return float(self.config.layers)
+
     def states_mask(self, mask: Tensor) -> Tensor:
         """Mask (B, L) of the vectors -> mask (B, L') of the states, for an encoder that shortens the sequence."""
         return mask

@@ -101,6 +101,11 @@ class CanineEncoder(TransformerEncoder):
         positions = self.config.max_positions - self.config.first_position
         return positions - positions % self.config.downsampling
 
+    @property
+    def layer_passes(self) -> float:
+        """The layer of neighbours for each character, the others for each molecule."""
+        return 1 + self.config.layers / self.config.downsampling
+
     def states_mask(self, mask: Tensor) -> Tensor:
         """(B, L) -> (B, ceil(L / 4)): a molecule is there where one of its four characters is."""
         mask = nn.functional.pad(mask, (0, -mask.shape[1] % self.config.downsampling))

@@ -97,6 +97,11 @@ class ProformerEncoder(TransformerEncoder):
         """K."""
         return self.config.group
 
+    @property
+    def layer_passes(self) -> float:
+        """K neighbours share a state; the attention among them is left out."""
+        return self.config.layers / self.config.group
+
     def before_layers(
         self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None
     ) -> tuple[Tensor, Tensor | None]:

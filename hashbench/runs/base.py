@@ -15,7 +15,9 @@ from typing import Any, ClassVar
 from hashbench.experiment.identity import run_id
 from hashbench.experiment.models import ResolvedModel
 from hashbench.experiment.resolved import ResolvedExperiment, plain, task_block
+from hashbench.experiment.schema import Finetune, Pretrain
 from hashbench.runs.artifacts import ArtifactFolder
+from hashbench.runs.cards import Card, Placed, Step
 from hashbench.runs.materials import Materials
 from hashbench.runs.timing import training_seconds
 from hashbench.store.result import Result
@@ -93,6 +95,10 @@ class RunKind(ABC):
     def seconds(self, run: Run, rows: int) -> float:
         """A rough estimate of its time from its spec and the training rows of its task."""
 
+    def seconds_on(self, card: Card, run: Run, rows: int, resolved: ResolvedExperiment) -> float:
+        """The same on a named card; for a kind that does not train, as on this machine."""
+        return self.seconds(run, rows)
+
     def headline(self, result: Result) -> str:
         """The number that a finished run is shown with: its first score at the best evaluation, if it has one."""
         best = {metric.name: metric.value for metric in result.metrics}.get("best_step")
@@ -141,5 +147,26 @@ class TrainingKind(RunKind):
     def tokens(self, run: Run, rows: int) -> float:
         """Tokens that the training reads."""
 
+    @abstractmethod
+    def step(self, run: Run, model: ResolvedModel) -> Step:
+        """What decides memory and time of a step of its model, under the recipe of its task."""
+
+    @abstractmethod
+    def recipe(self, model: ResolvedModel) -> Pretrain | Finetune:
+        """The recipe of the model that it trains by."""
+
     def seconds(self, run: Run, rows: int) -> float:
         return training_seconds(run.spec["model"]["encoder"], self.tokens(run, rows))
+
+    def seconds_on(self, card: Card, run: Run, rows: int, resolved: ResolvedExperiment) -> float:
+        placed = self.placed(card, run, resolved)
+        at_a_time, devices = placed.rows or 1, resolved.experiment.devices
+        return placed.step.seconds(card, self.tokens(run, rows), at_a_time=at_a_time, devices=devices)
+
+    def placed(self, card: Card, run: Run, resolved: ResolvedExperiment) -> Placed:
+        """How the steps of a run lie in the memory of a card."""
+        model = resolved.model(run.model) if run.task is None else resolved.model(run.model).for_task(run.task)
+        step, size = self.step(run, model), self.recipe(model).micro_batch_size
+        share = -(-step.rows // resolved.experiment.devices)
+        rows = step.fitting_rows(card, resolved.experiment.devices) if size == "auto" else min(size or share, share)
+        return Placed(step, share, rows, step.memory(card, rows or 1), auto=size == "auto")

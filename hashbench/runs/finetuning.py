@@ -10,8 +10,10 @@ from hashbench.efficiency.parameters import count
 from hashbench.experiment.hardware import SETTINGS
 from hashbench.experiment.models import ResolvedModel
 from hashbench.experiment.resolved import ResolvedExperiment, weights_setting
+from hashbench.experiment.schema import Finetune
 from hashbench.runs.artifacts import ModelFiles
 from hashbench.runs.base import Run, TrainingKind, Workplace
+from hashbench.runs.cards import Step, step_of
 from hashbench.runs.pretraining import KIND as PRETRAINING
 from hashbench.runs.pretraining import restore
 from hashbench.runs.results import notes_on, stored_points, stored_predictions
@@ -97,6 +99,13 @@ class Finetuning(TrainingKind):
 
     def tokens(self, run: Run, rows: int) -> float:
         return float(rows_shown(run, rows) * TOKENS_PER_ROW)
+
+    def step(self, run: Run, model: ResolvedModel) -> Step:
+        length = model.finetune.max_length
+        return step_of(model, run.encoder, model.finetune, length=length, typical_length=TOKENS_PER_ROW)
+
+    def recipe(self, model: ResolvedModel) -> Finetune:
+        return model.finetune
 
 
 def rows_shown(run: Run, rows: int) -> int:

@@ -12,11 +12,13 @@ from hashbench.efficiency.parameters import count
 from hashbench.experiment.hardware import SETTINGS
 from hashbench.experiment.models import ResolvedModel
 from hashbench.experiment.resolved import ResolvedExperiment
+from hashbench.experiment.schema import Finetune
 from hashbench.metrics.rankings import RECALLS, recall_at
 from hashbench.objectives.entities import EntityHead, entity_objective
 from hashbench.objectives.item_search import ItemSearch
 from hashbench.runs.artifacts import ArtifactFolder
 from hashbench.runs.base import Run, TrainingKind, Workplace
+from hashbench.runs.cards import Step, step_of
 from hashbench.runs.finetuning import rows_shown
 from hashbench.runs.results import notes_on, scored_metrics, stored_points, stored_predictions
 from hashbench.store.result import Artifact, MetricRow, Result
@@ -109,6 +111,15 @@ class ItemTraining(TrainingKind):
     def tokens(self, run: Run, rows: int) -> float:
         kind, block = item_kind_of(run.spec)
         return float(rows_shown(run, rows) * kind.row_length(block).items * run.spec["model"]["coder"]["maps"])
+
+    def step(self, run: Run, model: ResolvedModel) -> Step:
+        kind, block = item_kind_of(run.spec)
+        length = kind.row_length(block).items * run.spec["model"]["coder"]["maps"]
+        share = entity_objective(model.spec.training.args).predict_share
+        return step_of(model, run.encoder, model.finetune, length=length, scored=share)
+
+    def recipe(self, model: ResolvedModel) -> Finetune:
+        return model.finetune
 
 
 def build_parts(

@@ -16,8 +16,12 @@ from hashbench.errors import InputError
 from hashbench.experiment.hardware import SETTINGS
 from hashbench.experiment.models import ResolvedModel
 from hashbench.experiment.resolved import ResolvedExperiment
+from hashbench.experiment.schema import Pretrain
+from hashbench.objectives.mlm import PREDICT_PROB
+from hashbench.objectives.registry import objective_of
 from hashbench.runs.artifacts import ArtifactFolder
 from hashbench.runs.base import Run, TrainingKind, Workplace
+from hashbench.runs.cards import Step, step_of
 from hashbench.runs.results import stored_points
 from hashbench.store.result import MetricRow, Result
 from hashbench.training.heads import make_head
@@ -107,6 +111,17 @@ class Pretraining(TrainingKind):
         recipe = run.spec["pretrain"]
         steps = 1 if CHECKPOINT in run.spec else recipe["steps"]  # its training leaves the weights on the way
         return float(steps * recipe["batch_size"] * recipe["sequence_length"])
+
+    def step(self, run: Run, model: ResolvedModel) -> Step:
+        objective, recipe = objective_of(model.spec), model.pretrain
+        everywhere = recipe.logits == "all"
+        scored = (1.0 if everywhere else PREDICT_PROB) if objective and objective.label_types else 0.0
+        return step_of(
+            model, run.encoder, recipe, length=recipe.sequence_length, scored=scored, keeps_scores=everywhere
+        )
+
+    def recipe(self, model: ResolvedModel) -> Pretrain:
+        return model.pretrain
 
     def headline(self, result: Result) -> str:
         """The last loss."""

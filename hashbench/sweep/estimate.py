@@ -1,11 +1,16 @@
-"""How long runs will take: from finished runs of their kind, else from their arithmetic and this machine's speed."""
+"""How long runs will take: from finished runs of their kind, else from their arithmetic and this machine's speed.
+
+For another machine only a named card's published figures count.
+"""
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
 
+from hashbench.experiment.resolved import ResolvedExperiment
 from hashbench.runs.base import Run
+from hashbench.runs.cards import Card
 from hashbench.runs.registry import kind_of, kinds
 from hashbench.store.engine import Store
 from hashbench.store.status import done_ids, durations
@@ -72,3 +77,17 @@ class TimeEstimate:
         """Seconds until the sweep is done, None before anything is known."""
         self.refresh()
         return self.total() if self.done else None
+
+
+class CardEstimate(TimeEstimate):
+    """Estimates for a named card; what finished runs of this machine took says nothing of it."""
+
+    def __init__(
+        self, store: Store | None, runs: Sequence[Run], n_workers: int, card: Card, resolved: ResolvedExperiment
+    ) -> None:
+        self._card, self._resolved = card, resolved
+        super().__init__(store, runs, n_workers)
+
+    def seconds(self, run: Run) -> float:
+        """Seconds of one run on the card."""
+        return kind_of(run).seconds_on(self._card, run, ROWS_OF_A_TASK, self._resolved)

@@ -10,7 +10,6 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -21,18 +20,20 @@ from hashbench.experiment.load import Loaded
 from hashbench.experiment.schema import Experiment
 from hashbench.runs.artifacts import ArtifactFolder
 from hashbench.runs.base import Run
+from hashbench.runs.cards import find_card
 from hashbench.runs.registry import kind_of, names
 from hashbench.store.engine import Store, open_store
 from hashbench.store.planning import RunRow, add_experiment, retry_failed
 from hashbench.store.queue import abandon, pending, running
 from hashbench.store.status import counts, done_ids, runs
 from hashbench.sweep.assignment import Assignment
+from hashbench.sweep.dry_run import print_plan
 from hashbench.sweep.estimate import TimeEstimate
 from hashbench.sweep.events import RunEnded
 from hashbench.sweep.executors.registry import EXECUTORS
 from hashbench.sweep.plan import Plan, check_items, plan
 from hashbench.sweep.processes import is_dead
-from hashbench.sweep.progress import SweepProgress, duration_text
+from hashbench.sweep.progress import SweepProgress
 from hashbench.tables.tuning import STORED
 from hashbench.text.compiled import usable_cores
 
@@ -70,17 +71,19 @@ def sweep(
     data: Sequence[str] | None = None,
     workers: int | None = None,
     dry_run: bool = False,
+    card: str | None = None,
     fail_fast: bool = False,
 ) -> int:
     """Carries out what the experiment asks for and is not yet done; gives back the exit code.
 
     0: all runs are done. 1: some failed. 130 or 143: interrupted, and the same command goes on from there. Raises
-    InputError for anything wrong in the experiment or its data, before the first run.
+    InputError for anything wrong in the experiment or its data, before the first run. `card`: what a dry run estimates
+    for, in place of this machine.
     """
     planned = plan(loaded, data=data)
     n_workers = workers or loaded.experiment.workers
     if dry_run:
-        print_plan(planned, db, n_workers)
+        print_plan(planned, db, n_workers, None if card is None else find_card(card))
         return DONE
     store = open_store(db)
     ids = {run.id for run in planned.runs}  # two labels of one thing share a run
@@ -277,15 +280,3 @@ def data_origins(planned: Plan) -> dict[str, Any]:
     resolved = planned.resolved
     corpora = {name: {"origin": corpus.copy_read, "kind": corpus.kind} for name, corpus in resolved.corpora.items()}
     return {"sources": list(resolved.sources), "tasks": tasks, "corpora": corpora}
-
-
-def print_plan(planned: Plan, db: str, n_workers: int) -> None:
-    """The runs in order, which of them are done, and how long the rest is likely to take."""
-    store = open_store(db) if Path(db).exists() or "://" in db else None
-    estimate = TimeEstimate(store, planned.runs, n_workers)
-    for number, run in enumerate(planned.runs, 1):
-        state = "done" if run.id in estimate.done else f"about {duration_text(estimate.seconds(run))}"
-        seed = "" if run.seed is None else f" seed {run.seed}"
-        print(f"{number:5d}  {run.id[:12]}  {run.kind:10s} {run.model} {run.task or ''}{seed}  {state}")
-    print(f"{len(planned.runs)} runs, {len(estimate.done)} done, {n_workers} worker{'s' if n_workers > 1 else ''}")
-    print(f"estimated time: {duration_text(estimate.total())}")

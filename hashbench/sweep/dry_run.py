@@ -1,0 +1,74 @@
+"""What `hashbench sweep FILE --dry-run` prints: the runs, and how long they take on which machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hashbench.experiment.identity import device_block
+from hashbench.runs.base import TrainingKind
+from hashbench.runs.cards import Card, Placed
+from hashbench.runs.registry import kind_of
+from hashbench.store.engine import open_store
+from hashbench.sweep.estimate import ROWS_OF_A_TASK, CardEstimate, TimeEstimate
+from hashbench.sweep.plan import Plan
+from hashbench.sweep.progress import duration_text
+from hashbench.training.memory import SHARE
+
+
+def print_plan(planned: Plan, db: str, n_workers: int, card: Card | None = None) -> None:
+    """The runs in order, which of them are done, and how long the rest is likely to take on this machine or a card."""
+    store = open_store(db) if Path(db).exists() or "://" in db else None
+    if card is None:
+        estimate = TimeEstimate(store, planned.runs, n_workers)
+    else:
+        estimate = CardEstimate(store, planned.runs, n_workers, card, planned.resolved)
+    for number, run in enumerate(planned.runs, 1):
+        state = "done" if run.id in estimate.done else f"about {duration_text(estimate.seconds(run))}"
+        seed = "" if run.seed is None else f" seed {run.seed}"
+        print(f"{number:5d}  {run.id[:12]}  {run.kind:10s} {run.model} {run.task or ''}{seed}  {state}")
+    print(f"{len(planned.runs)} runs, {len(estimate.done)} done, {n_workers} worker{'s' if n_workers > 1 else ''}")
+    if card is not None:
+        _print_memory(planned, card)
+    print(f"estimated time: {duration_text(estimate.total())} on {_machine(planned, card)}")
+    if card is not None:
+        rows = f"{ROWS_OF_A_TASK:,} rows a task"
+        print(f"computed from shapes, {rows} and published peak rates; nothing was measured on this card")
+
+
+def _machine(planned: Plan, card: Card | None) -> str:
+    """The machine that an estimate is for."""
+    experiment = planned.resolved.experiment
+    several = f"{experiment.devices} x " if experiment.devices > 1 else ""
+    if card is not None:
+        return several + card.name
+    device = device_block(experiment.device)
+    cores = "" if device["cores"] is None else f", {device['cores']} cores"
+    return f"this machine ({several}{device['name']}{cores})"
+
+
+def _print_memory(planned: Plan, card: Card) -> None:
+    """A line for each model and kind of training: rows at a time, and what they take."""
+    print(f"memory of {card.name}, {card.memory / 1e9:.0f} GB, of which {SHARE:.0%} are used:")
+    seen = set()
+    for run in planned.runs:
+        kind = kind_of(run)
+        if not isinstance(kind, TrainingKind):
+            continue
+        placed = kind.placed(card, run, planned.resolved)
+        if (run.kind, run.model, placed) not in seen:
+            seen.add((run.kind, run.model, placed))
+            print(f"  {run.kind:10s} {run.model:28s} {memory_of(placed, card)}")
+
+
+def memory_of(placed: Placed, card: Card) -> str:
+    """How a step lies in memory, and what to do where it does not fit."""
+    step, size = placed.step, f"{placed.memory / 1e9:.1f} GB"
+    at_once = f"{placed.share} x {step.length} tokens"
+    if placed.rows is not None and placed.rows < placed.share:
+        at_once += f" in parts of {placed.rows}"
+    if placed.fits(card):
+        return f"{at_once}: {size}"
+    if placed.auto:
+        remedy = "shorter inputs or another card" if step.checkpointing else "activation_checkpointing: true"
+        return f"{at_once}: one row takes {size}, too much; take {remedy}"
+    return f"{at_once}: {size}, too much; write micro_batch_size: auto"
