@@ -16,7 +16,7 @@ STAMP := $(VENV)/.installed-$(INSTALL)
 # torch goes first and pinned, so that no other requirement can pull another build of it.
 TORCH := $(shell sed -n 's/^torch==/torch==/p' constraints.txt)
 
-.PHONY: quickstart test test-slow test-services coverage mutants lint docs clean
+.PHONY: quickstart test test-slow test-gpu test-services coverage mutants lint docs clean
 
 $(STAMP): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -42,6 +42,10 @@ test: $(STAMP)
 
 test-slow: $(STAMP)
 	$(BIN)/pytest -m slow
+
+# The same training code on this machine's GPU; each test is skipped, with the reason, where torch finds none.
+test-gpu: $(STAMP)
+	$(BIN)/pytest -m gpu -rs
 
 # Tests against PostgreSQL, a stand-in for the hub and in Chromium; each is skipped, with the reason, where the program is not installed.
 test-services: $(STAMP)

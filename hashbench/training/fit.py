@@ -86,7 +86,8 @@ def set_up(module: RecipeModule, data: TrainingData, recipe: Pretrain | Finetune
         machine.found["activation_checkpointing"] = "yes"
     if machine.devices > 1:
         machine.found["devices"] = str(machine.devices)
-    device = torch.device(pick_device(machine.device))
+    kind = pick_device(machine.device)
+    device = torch.device(kind, machine.rank) if kind == "cuda" else torch.device(kind)
     if recipe.compile:
         check_compiler(device)
         compile_parts(module.model, module.head, fixed_shapes=not data.bucketed)
