@@ -17,7 +17,7 @@ from hashbench.experiment.models import ResolvedModel
 from hashbench.experiment.resolved import ResolvedExperiment, plain, task_block
 from hashbench.experiment.schema import Finetune, Pretrain
 from hashbench.runs.artifacts import ArtifactFolder
-from hashbench.runs.cards import Card, Placed, Step
+from hashbench.runs.cards import Card, Placed, TrainingStep
 from hashbench.runs.materials import Materials
 from hashbench.runs.timing import training_seconds
 from hashbench.store.result import Result
@@ -148,7 +148,7 @@ class TrainingKind(RunKind):
         """Tokens that the training reads."""
 
     @abstractmethod
-    def step(self, run: Run, model: ResolvedModel) -> Step:
+    def step(self, run: Run, model: ResolvedModel) -> TrainingStep:
         """What decides memory and time of a step of its model, under the recipe of its task."""
 
     @abstractmethod

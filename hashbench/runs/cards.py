@@ -90,7 +90,7 @@ def find_card(name: str) -> Card:
 
 
 @dataclass(frozen=True)
-class Step:
+class TrainingStep:
     """What decides the memory and the time of a training step."""
 
     rows: int  # of a batch, over all devices
@@ -149,7 +149,7 @@ class Step:
 class Placed:
     """A step in the memory of a card."""
 
-    step: Step
+    step: TrainingStep
     share: int  # rows of a batch that a device has
     rows: int | None  # of them at a time; None: not even one fits
     memory: float  # bytes that so many rows take; one row where none fits
@@ -169,7 +169,7 @@ def step_of(
     typical_length: int | None = None,
     scored: float = 0.0,
     keeps_scores: bool = False,
-) -> Step:
+) -> TrainingStep:
     """A step of a model under a recipe. `scored`: share of the tokens that are multiplied with the output matrix."""
     spec = model.spec
     tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
@@ -180,7 +180,7 @@ def step_of(
         embedding = build_embedding(spec, encoder.config.dim, vocabulary_rows=rows)
     matrix = embedding.output_matrix()
     outputs = embedding.untied_rows or (0 if matrix is None else len(matrix))
-    return Step(
+    return TrainingStep(
         rows=recipe.batch_size,
         length=length,
         typical_length=typical_length or length,

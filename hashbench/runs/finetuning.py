@@ -13,7 +13,7 @@ from hashbench.experiment.resolved import ResolvedExperiment, weights_setting
 from hashbench.experiment.schema import Finetune
 from hashbench.runs.artifacts import ModelFiles
 from hashbench.runs.base import Run, TrainingKind, Workplace
-from hashbench.runs.cards import Step, step_of
+from hashbench.runs.cards import TrainingStep, step_of
 from hashbench.runs.pretraining import KIND as PRETRAINING
 from hashbench.runs.pretraining import restore
 from hashbench.runs.results import notes_on, stored_points, stored_predictions
@@ -100,7 +100,7 @@ class Finetuning(TrainingKind):
     def tokens(self, run: Run, rows: int) -> float:
         return float(rows_shown(run, rows) * TOKENS_PER_ROW)
 
-    def step(self, run: Run, model: ResolvedModel) -> Step:
+    def step(self, run: Run, model: ResolvedModel) -> TrainingStep:
         length = model.finetune.max_length
         return step_of(model, run.encoder, model.finetune, length=length, typical_length=TOKENS_PER_ROW)
 

@@ -18,7 +18,7 @@ from hashbench.objectives.entities import EntityHead, entity_objective
 from hashbench.objectives.item_search import ItemSearch
 from hashbench.runs.artifacts import ArtifactFolder
 from hashbench.runs.base import Run, TrainingKind, Workplace
-from hashbench.runs.cards import Step, step_of
+from hashbench.runs.cards import TrainingStep, step_of
 from hashbench.runs.finetuning import rows_shown
 from hashbench.runs.results import notes_on, scored_metrics, stored_points, stored_predictions
 from hashbench.store.result import Artifact, MetricRow, Result
@@ -112,7 +112,7 @@ class ItemTraining(TrainingKind):
         kind, block = item_kind_of(run.spec)
         return float(rows_shown(run, rows) * kind.row_length(block).items * run.spec["model"]["coder"]["maps"])
 
-    def step(self, run: Run, model: ResolvedModel) -> Step:
+    def step(self, run: Run, model: ResolvedModel) -> TrainingStep:
         kind, block = item_kind_of(run.spec)
         length = kind.row_length(block).items * run.spec["model"]["coder"]["maps"]
         share = entity_objective(model.spec.training.args).predict_share

@@ -21,7 +21,7 @@ from hashbench.objectives.mlm import PREDICT_PROB
 from hashbench.objectives.registry import objective_of
 from hashbench.runs.artifacts import ArtifactFolder
 from hashbench.runs.base import Run, TrainingKind, Workplace
-from hashbench.runs.cards import Step, step_of
+from hashbench.runs.cards import TrainingStep, step_of
 from hashbench.runs.results import stored_points
 from hashbench.store.result import MetricRow, Result
 from hashbench.training.heads import make_head
@@ -112,7 +112,7 @@ class Pretraining(TrainingKind):
         steps = 1 if CHECKPOINT in run.spec else recipe["steps"]  # its training leaves the weights on the way
         return float(steps * recipe["batch_size"] * recipe["sequence_length"])
 
-    def step(self, run: Run, model: ResolvedModel) -> Step:
+    def step(self, run: Run, model: ResolvedModel) -> TrainingStep:
         objective, recipe = objective_of(model.spec), model.pretrain
         everywhere = recipe.logits == "all"
         scored = (1.0 if everywhere else PREDICT_PROB) if objective and objective.label_types else 0.0

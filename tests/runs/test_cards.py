@@ -10,12 +10,12 @@ import torch
 from hashbench.encoders.registry import make_encoder
 from hashbench.errors import InputError
 from hashbench.runs.base import TrainingKind
-from hashbench.runs.cards import CARDS, Placed, Step, find_card
+from hashbench.runs.cards import CARDS, Placed, TrainingStep, find_card
 from hashbench.runs.registry import kind_of
 from hashbench.sweep.plan import plan
 
 H100, V100 = CARDS["h100"], CARDS["v100"]
-BASE = Step(
+BASE = TrainingStep(
     rows=128, length=512, typical_length=512, layers=12, dim=768, feed_forward=3072, weights=110_000_000,
     output_rows=50_265, scored=0.15, keeps_scores=False, precision="bf16",
 )  # fmt: skip

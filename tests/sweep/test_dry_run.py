@@ -8,7 +8,7 @@ import pytest
 
 from hashbench.cli.sweep import sweep
 from hashbench.errors import InputError
-from hashbench.runs.cards import CARDS, Placed, Step
+from hashbench.runs.cards import CARDS, Placed, TrainingStep
 from hashbench.sweep.dry_run import memory_of, print_plan
 from hashbench.sweep.plan import plan
 
@@ -52,7 +52,7 @@ def test_each_model_and_training_has_a_line_of_memory(experiment, capsys) -> Non
     ],
 )
 def test_what_does_not_fit_is_said_with_a_remedy(rows, auto: bool, checkpointing: bool, words: str) -> None:
-    step = Step(128, 512, 512, 12, 768, 3072, 10**8, 0, 0.0, False, checkpointing=checkpointing)
+    step = TrainingStep(128, 512, 512, 12, 768, 3072, 10**8, 0, 0.0, False, checkpointing=checkpointing)
     placed = Placed(step, 128, rows, 99e9 if "99" in words else 9e9, auto)
     assert memory_of(placed, CARDS["rtx4090"]) == words
 
