@@ -46,6 +46,7 @@ RUN_IDS = ("3fa2", "ID")  # in place of the first digits of a run
 ELSEWHERE = {
     "hashbench neighbours": "tests/sweep/test_entity_runs.py",
     "hashbench data check": "tests/hub/test_check.py",
+    "hashbench data links": "tests/cli/test_data.py",
 }
 # Commands that run in a process of their own: the client of W&B keeps state, extensions are read from the environment.
 APART = {

@@ -1,7 +1,8 @@
-"""Commands about data: data list, data check, data prepare."""
+"""Commands about data: data list, data check, data prepare, data links."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -18,8 +19,6 @@ def list_data(data: Data = None, style: TableFormat = "text") -> None:
 
     Example: hashbench data list --data ~/data
     """
-    from pathlib import Path
-
     from hashbench.cli.output import print_rows
     from hashbench.data.sources import open_sources
     from hashbench.tasks.catalogue import known_tasks
@@ -106,3 +105,31 @@ def prepare(file: File, overrides: Overrides = None, data: Data = None) -> None:
         if corpus is not None and str(corpus.folder) not in seen:
             seen.add(str(corpus.folder))
             print(f"{corpus.folder}: {len(corpus.ids):,} tokens of {len(corpus.types):,} types")
+
+
+@app.command()
+def links(
+    dump: Annotated[Path, typer.Option(help="The dump, ...-pages-articles.xml.bz2.", show_default=False)],
+    out: Annotated[
+        Path, typer.Option(help="A data folder; the set is its entities/links.parquet.", show_default=False)
+    ],
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes; all cores if not given.")] = None,
+    without_disambiguation: Annotated[
+        bool, typer.Option("--without-disambiguation", help="Leave out disambiguation pages and links to them.")
+    ] = False,
+) -> None:
+    """Make a page-link set for Superbloom from a Wikipedia dump.
+
+    A multistream dump with its index beside it (...-multistream-index.txt.bz2) is read by several processes.
+
+    Example: hashbench data links --dump enwiki-latest-pages-articles-multistream.xml.bz2 --out ~/data
+    """
+    from hashbench.cli.output import note
+    from hashbench.data.dumps.page_links import SET_FILE, SET_FOLDER, make_page_links
+
+    made = make_page_links(dump, out, workers=workers, disambiguation=not without_disambiguation, note=note)
+    print(f"{out / SET_FOLDER / SET_FILE}: {made.pages:,} pages, {made.links:,} links")
+    print(f"redirects: {made.redirects:,}, of which {made.lost_redirects:,} lead to no page")
+    print(f"links left out, since they repeat one, lead to no page or to their own: {made.lost_links:,}")
+    if without_disambiguation:
+        print(f"disambiguation pages left out: {made.disambiguation:,}")

@@ -1,8 +1,10 @@
-"""`data list`: what the sources have; `data check`: what the hub has (tests/hub asks a server)."""
+"""`data list`: what the sources have; `data check`: what the hub has (tests/hub asks a server); `data links`."""
 
 from __future__ import annotations
 
+import bz2
 import json
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +12,7 @@ from hashbench.data.hub_copies import HubCopy
 from hashbench.tasks import hub_check
 from hashbench.tasks.hub_check import HubEntry, HubFinding
 from tests.cli.commands import Run, fails
+from tests.data.dumps.wiki_dumps import Dumped, write_dump
 
 
 def test_data_list(run: Run) -> None:
@@ -40,3 +43,32 @@ def test_data_check(run: Run, monkeypatch: pytest.MonkeyPatch, problem: str) -> 
 def test_data_check_of_what_is_not_there(run: Run) -> None:
     message = "data check: nothing called 'wikipedea' is read from the hub; did you mean 'wikipedia'?"
     fails(run("data", "check", "wikipedea"), message)
+
+
+def test_data_links_makes_a_set_and_says_what_it_holds(run: Run, tmp_path: Path) -> None:
+    dump = write_dump(tmp_path, [Dumped("A", "[[b]] [[C]]"), Dumped("B", "[[A]] [[A#x]]"), Dumped("C", redirect="B")])
+    made = run("data", "links", "--dump", str(dump), "--out", str(tmp_path / "data"))
+    assert made.out.splitlines() == [
+        f"{tmp_path}/data/entities/links.parquet: 2 pages, 2 links",
+        "redirects: 1, of which 0 lead to no page",
+        "links left out, since they repeat one, lead to no page or to their own: 2",
+    ]
+    assert "one process reads it; for several take the multistream dump with its index" in made.err
+    fails(
+        run("data", "links", "--dump", str(dump), "--out", str(tmp_path / "data")),
+        "is there already; give another --out",
+    )
+
+
+def test_data_links_says_what_is_wrong_with_a_dump(run: Run, tmp_path: Path) -> None:
+    text = tmp_path / "x.bz2"
+    text.write_text("plain")
+    fails(
+        run("data", "links", "--dump", str(text), "--out", str(tmp_path / "data")), "x.bz2: is not compressed by bzip2"
+    )
+    fails(
+        run("data", "links", "--dump", str(tmp_path / "none"), "--out", str(tmp_path / "data")),
+        "no such file; check the path",
+    )
+    text.write_bytes(bz2.compress(b"<feed/>"))
+    fails(run("data", "links", "--dump", str(text), "--out", str(tmp_path / "data")), "x.bz2: is no XML dump of a wiki")
