@@ -59,6 +59,7 @@ def check_experiment(file: Path, overrides: Sequence[str], data: Sequence[str] |
     print(f"{file}: valid, encoder {loaded.experiment.encoder}, {_summary(planned)}\n")
     rows = [_model_row(model) for model in planned.resolved.models.values()]
     print_rows(list(rows[0]), rows, "text")
+    print(f"\nhow values were chosen: {_tuning(planned)}")
     tasks = [
         {
             "task": entry.task.name,
@@ -95,6 +96,19 @@ def check_embedding(reference: str, coder: str | None) -> bool:
 def _summary(planned: Plan) -> str:
     kinds = Counter(run.kind for run in planned.runs)
     return f"{len(planned.runs)} runs: " + ", ".join(f"{n} {kind}" for kind, n in kinds.items())
+
+
+def _tuning(planned: Plan) -> str:
+    """What the file declares, each declaration once with the models where it does not hold for all."""
+    from hashbench.tables.tuning import NOT_DECLARED, declared_words
+    from hashbench.tables.wording import where_it_holds
+
+    places: dict[str, list[tuple[str, str | None]]] = {}
+    for label in planned.resolved.models:
+        for name, declaration in planned.resolved.tuning_of(label).items():
+            places.setdefault(f"{name} {declared_words(declaration)}", []).append((label, None))
+    everywhere = [(label, None) for label in planned.resolved.models]
+    return "; ".join(words + where_it_holds(some, everywhere) for words, some in places.items()) or NOT_DECLARED
 
 
 def _model_row(model: ResolvedModel) -> dict[str, Value]:

@@ -15,6 +15,18 @@ def test_check_tells_what_a_sweep_would_do(run: Run) -> None:
     assert re.search(r"hashformer-md-proj +words +md5-bits +shuffle_random +2 +0.001", outcome.out)
 
 
+def test_check_tells_how_values_were_chosen(run: Run) -> None:
+    assert "how values were chosen: not declared" in run("check", "small.yaml").out
+    Path("told.yaml").write_text(
+        Path("small.yaml").read_text() + "tuned: {pretrain.steps: {tried: [1, 2], on: validation, by: its loss}}\n"
+    )
+    told = run("check", "told.yaml")
+    assert told.code == 0
+    assert "how values were chosen: pretrain.steps tried 1, 2 on validation (its loss)\n" in told.out
+    Path("false.yaml").write_text(Path("told.yaml").read_text().replace("tried: [1, 2]", "tried: [1]"))
+    fails(run("check", "false.yaml"), "'hashformer-md-proj' has 2, which is not among the tried 1; add it")
+
+
 def test_check_finds_a_label_that_is_none(run: Run) -> None:
     Path("own").mkdir()
     for split in ("train", "validation"):
