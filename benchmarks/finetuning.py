@@ -54,6 +54,7 @@ def main() -> None:
     parser.add_argument("--examples", type=int, default=6_400)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     keep_freed_memory()  # for both sides: it helps the peer as well
@@ -61,9 +62,9 @@ def main() -> None:
     n_rows = len(task.splits["train"])
     with tempfile.TemporaryDirectory() as folder:
         contestants: dict[str, Contestant] = {
-            "transformers Trainer": peer(task, options.size, Path(folder)),
-            "bert-mlm": ours("bert-mlm", task, options.size, Path(folder)),
-            "hashformer-md-proj": ours("hashformer-md-proj", task, options.size, Path(folder)),
+            "transformers Trainer": peer(task, options.size, Path(folder), options.device),
+            "bert-mlm": ours("bert-mlm", task, options.size, Path(folder), options.device),
+            "hashformer-md-proj": ours("hashformer-md-proj", task, options.size, Path(folder), options.device),
         }
         rounds = [{name: run() for name, run in contestants.items()} for _ in range(options.rounds + 1)][1:]
     for name in contestants:
@@ -87,7 +88,7 @@ def trained_bpe(task: TaskData) -> SubwordTokenizer:
     return tokenizer
 
 
-def ours(name: str, task: TaskData, size: str, folder: Path) -> Contestant:
+def ours(name: str, task: TaskData, size: str, folder: Path, device: str) -> Contestant:
     """The suite's fine-tuning of a model, from fresh weights."""
     spec = find_model(name)
     tokenizer = trained_bpe(task) if spec.text.tokenizer == "bpe" else make_tokenizer(spec.text.tokenizer)
@@ -109,7 +110,7 @@ def ours(name: str, task: TaskData, size: str, folder: Path) -> Contestant:
             folder=folder,
         )
         model = build_model(spec, size, seed=0, vocabulary_rows=rows)
-        machine = Machine(folder / "run", device="cpu", checkpoint_minutes=1e9)
+        machine = Machine(folder / "run", device=device, checkpoint_minutes=1e9)
         began = time.perf_counter()
         finetune(model, data, Job(spec, recipe, 0), learning_rate=1e-4, machine=machine)
         return time.perf_counter() - began
@@ -117,7 +118,7 @@ def ours(name: str, task: TaskData, size: str, folder: Path) -> Contestant:
     return run
 
 
-def peer(task: TaskData, size: str, folder: Path) -> Contestant:
+def peer(task: TaskData, size: str, folder: Path, device: str) -> Contestant:
     """`BertForSequenceClassification` under `Trainer`, texts tokenized before the clock starts."""
     from datasets import Dataset
     from transformers import (
@@ -152,7 +153,7 @@ def peer(task: TaskData, size: str, folder: Path) -> Contestant:
         save_strategy="no",
         report_to=[],
         disable_tqdm=True,
-        use_cpu=True,
+        use_cpu=device == "cpu",
     )
 
     def run() -> float:

@@ -31,6 +31,7 @@ from hashbench.embeddings.base import SPECIALS, Batch
 from hashbench.embeddings.registry import build_embedding, find_model
 from hashbench.encoders.bert import SIZES, BertConfig, BertEncoder
 from hashbench.objectives import mlm, shuffle_random
+from hashbench.training.compiling import compile_parts
 from hashbench.training.heads import make_head, objective_loss
 from hashbench.training.model import Model
 from hashbench.training.recipe import adamw
@@ -109,6 +110,9 @@ def ours(name: str, objective: str, config: BertConfig, options: argparse.Namesp
     head = make_head(model, objective)
     module = nn.ModuleList([model, head]).to(options.device).train()
 
+    if options.compile:
+        compile_parts(model, head, fixed_shapes=True)
+
     def loss(step: Step) -> Tensor:
         return objective_loss(model, head, step.batch, options.logits)
 
@@ -139,6 +143,8 @@ def peer(objective: str, config: BertConfig, options: argparse.Namespace) -> Con
         num_labels=3,
     )
     module = kind(shape).to(options.device).train()
+    if options.compile:
+        module.compile()
 
     def loss(step: Step) -> Tensor:
         result: Tensor = module(input_ids=step.rows, labels=step.labels).loss
@@ -214,6 +220,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--no-dropout", action="store_true", help="for all contestants")
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--precision", choices=["32", "bf16"], default="32", help="bf16: autocast for all contestants")
+    parser.add_argument("--compile", action="store_true", help="torch.compile, for all contestants")
     parser.add_argument("--allocator", choices=["ours", "none"], default="ours", help="who keeps freed memory")
     parser.add_argument("--clock", choices=["wall", "cpu"], default="wall", help="cpu: processor time of all threads")
     parser.add_argument("--threads", type=int, default=0, help="CPU threads; 0: torch's choice")
@@ -235,7 +242,8 @@ def main() -> None:
     )
     for objective, contestants, steps in contests(config, options):
         for contestant, own_steps in zip(contestants, steps, strict=True):
-            seconds(contestant, own_steps[:1], options)  # warm-up
+            # A warm-up; of several steps where each shape is compiled first.
+            seconds(contestant, own_steps[: 3 if options.compile else 1], options)
         times: list[list[float]] = [[] for _ in contestants]
         for _ in range(options.rounds):
             for contestant, own_steps, own in zip(contestants, steps, times, strict=True):
