@@ -21,7 +21,7 @@ def print_plan(planned: Plan, db: str, n_workers: int, card: Card | None = None)
     if card is None:
         estimate = TimeEstimate(store, planned.runs, n_workers)
     else:
-        estimate = CardEstimate(store, planned.runs, n_workers, card, planned.resolved)
+        estimate = CardEstimate(store, planned.runs, card, planned.resolved)
     for number, run in enumerate(planned.runs, 1):
         state = "done" if run.id in estimate.done else f"about {duration_text(estimate.seconds(run))}"
         seed = "" if run.seed is None else f" seed {run.seed}"

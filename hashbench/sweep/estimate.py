@@ -80,13 +80,11 @@ class TimeEstimate:
 
 
 class CardEstimate(TimeEstimate):
-    """Estimates for a named card; what finished runs of this machine took says nothing of it."""
+    """Estimates for a named card, which all workers share; what runs of this machine took says nothing of it."""
 
-    def __init__(
-        self, store: Store | None, runs: Sequence[Run], n_workers: int, card: Card, resolved: ResolvedExperiment
-    ) -> None:
+    def __init__(self, store: Store | None, runs: Sequence[Run], card: Card, resolved: ResolvedExperiment) -> None:
         self._card, self._resolved = card, resolved
-        super().__init__(store, runs, n_workers)
+        super().__init__(store, runs, n_workers=1)
 
     def seconds(self, run: Run) -> float:
         """Seconds of one run on the card."""

@@ -80,10 +80,11 @@ def sweep(
     InputError for anything wrong in the experiment or its data, before the first run. `card`: what a dry run estimates
     for, in place of this machine.
     """
+    other = None if card is None else find_card(card)
     planned = plan(loaded, data=data)
     n_workers = workers or loaded.experiment.workers
     if dry_run:
-        print_plan(planned, db, n_workers, None if card is None else find_card(card))
+        print_plan(planned, db, n_workers, other)
         return DONE
     store = open_store(db)
     ids = {run.id for run in planned.runs}  # two labels of one thing share a run
