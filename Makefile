@@ -47,7 +47,7 @@ test-slow: $(STAMP)
 test-gpu: $(STAMP)
 	$(BIN)/pytest -m gpu -rs
 
-# Tests against PostgreSQL, a stand-in for the hub and in Chromium; each is skipped, with the reason, where the program is not installed.
+# Tests against PostgreSQL, stand-ins for the hub and W&B, and in Chromium; each is skipped, with the reason, where the program is not installed.
 test-services: $(STAMP)
 	$(BIN)/pytest -m services -rs
 

@@ -31,6 +31,7 @@ STALL_S = 30.0  # without a run that arrived or a word from `wandb sync`
 VIEW_S = 30.0  # for the workspace, and again for the report
 POLL_S = 0.2
 SENT = "sent.json"  # to which server the runs of a folder went
+ERROR = "ERROR"  # in a line of the log of `wandb sync`
 WHO = b'{"query": "query Viewer { viewer { entity } }"}'
 Answer = TypeVar("Answer")
 
@@ -136,12 +137,27 @@ def _sync(folder: RunFolder, *, project: str, entity: str) -> None:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)  # wandb's service is a child of it
                 process.wait()
+    _take_back_marks(log, waiting)
     left = sum(not any(run.glob("*.synced")) for run in waiting)
     if left:
         raise InputError(
-            f"dashboard: {len(waiting) - left} of {len(waiting)} runs arrived at the W&B server, then it stopped "
-            f"answering (see {log}); the files are in {folder.path}; the same command goes on"
+            f"dashboard: {len(waiting) - left} of {len(waiting)} runs arrived at the W&B server, then it refused the "
+            f"others or stopped answering (see {log}); the files are in {folder.path}; the same command goes on"
         )
+
+
+def _take_back_marks(log: Path, waiting: list[Path]) -> None:
+    """wandb marks a run as sent even where the server refused a part of it, and says so in the log alone.
+
+    An error that names no run, while all have a mark, may be about any of them.
+    """
+    errors = [line for line in log.read_text(encoding="utf-8", errors="replace").splitlines() if ERROR in line]
+    refused = [run for run in waiting if any(f"/{run.name.rpartition('-')[2]}]" in line for line in errors)]
+    if errors and not refused and all(any(run.glob("*.synced")) for run in waiting):
+        refused = waiting
+    for run in refused:
+        for mark in run.glob("*.synced"):
+            mark.unlink()
 
 
 def _wait(process: subprocess.Popen[bytes], log: Path, waiting: list[Path]) -> None:

@@ -65,6 +65,23 @@ def test_a_server_that_stops_is_given_up_and_what_arrived_is_not_sent_again(fold
     assert [len(command) for command in sync.commands] == [10, 9]
 
 
+@pytest.mark.parametrize(
+    ("line", "marked"),
+    [
+        ("wandb: [e/p/one] Finished syncing", ["one", "two"]),
+        ("wandb: ERROR [e/p/one] Fatal error while uploading data.", ["two"]),
+        ("wandb: ERROR permission denied", []),  # of which run it does not say
+    ],
+)
+def test_a_mark_of_a_run_that_was_refused_does_not_count(folder, line, marked) -> None:
+    for run in folder.run_folders():
+        (run / "x.wandb.synced").touch()
+    log = folder.path / "sync.log"
+    log.write_text(f"wandb: Syncing\n{line}\n")
+    sending._take_back_marks(log, folder.run_folders())
+    assert [run.name for run in folder.run_folders() if any(run.glob("*.synced"))] == marked
+
+
 def test_for_another_server_all_are_sent_anew(folder) -> None:
     sending._forget_other_server(folder, "server e")
     mark = folder.path / "one" / "run-x.wandb.synced"
