@@ -155,7 +155,8 @@ def _own(measured: Measured, name: str) -> ScoreColumn | Absent | None:
     """A column of an own claim: a task, the average of all, or a metric of a task."""
     tasks = measured.tasks()
     if name == AVERAGE:
-        return ScoreColumn(tuple((_reported(measured, task),) for task in tasks)) if tasks else Absent("no task")
+        trained = [task for task in tasks if task not in measured.further_sets()]
+        return ScoreColumn(tuple((_reported(measured, task),) for task in trained)) if trained else Absent("no task")
     if name in tasks:
         return ScoreColumn(((_reported(measured, name),),))
     for task in tasks:

@@ -19,6 +19,7 @@ from hashbench.cli.compare import compare
 from hashbench.cli.costs import costs
 from hashbench.cli.dashboard import dashboard
 from hashbench.cli.encode import encode
+from hashbench.cli.evaluate import evaluate
 from hashbench.cli.export import export
 from hashbench.cli.models import models
 from hashbench.cli.neighbours import neighbours
@@ -78,7 +79,7 @@ app = typer.Typer(
 )
 for command in (
     sweep, status, check, report, compare, schema, plot, params,
-    costs, encode, models, neighbours, export, predict, dashboard,
+    costs, encode, models, neighbours, evaluate, export, predict, dashboard,
 ):  # fmt: skip
     app.command()(command)
 app.command("report claims")(report_claims)

@@ -1,4 +1,4 @@
-"""Tables in files: parquet, CSV and JSONL, with one clear line for each way in which a file can be wrong."""
+"""Tables in files: parquet, CSV, TSV and JSONL, with one clear line for each way in which a file can be wrong."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,10 +17,14 @@ import pyarrow.parquet as pq
 from hashbench.data.fingerprints import files_fingerprint
 from hashbench.errors import InputError, near_match
 
-FORMATS = (".parquet", ".csv", ".jsonl")
-FORMATS_TEXT = ".parquet, .csv or .jsonl"
+FORMATS = (".parquet", ".csv", ".tsv", ".jsonl")
+FORMATS_TEXT = ".parquet, .csv, .tsv or .jsonl"
 ROWS_AT_ONCE = 4_096
 Cells = list[object]
+
+
+class MissingColumn(InputError):
+    """A table lacks a column that is asked for."""
 
 
 class DataTable(Protocol):
@@ -75,7 +79,8 @@ class FileTable:
 
 
 def find_table(folder: Path, names: Sequence[str]) -> FileTable | None:
-    """The table called by one of `names` in a folder: NAME.parquet, .csv or .jsonl, or NAME-00000-of-00002.parquet.
+    """The table called by one of `names` in a folder: NAME and the ending of a format, or
+    NAME-00000-of-00002.parquet and so on.
 
     Raises:
         InputError: two files could be it.
@@ -99,8 +104,8 @@ def check_file(path: Path) -> None:
 
 
 def read_columns(path: Path, columns: Sequence[str]) -> dict[str, Cells]:
-    """Columns of one file as lists; cells of a CSV file are text, those of the others have their own types."""
-    readers = {".parquet": _read_parquet, ".csv": _read_csv, ".jsonl": _read_jsonl}
+    """Columns of one file as lists; cells of a CSV or TSV file are text, those of the others have their own types."""
+    readers = {".parquet": _read_parquet, ".csv": _read_csv, ".tsv": _read_tsv, ".jsonl": _read_jsonl}
     if path.suffix not in readers:
         raise InputError(f"{path}: a table is a {FORMATS_TEXT} file; convert it")
     check_file(path)
@@ -138,11 +143,22 @@ def _read_parquet(path: Path, columns: Sequence[str]) -> dict[str, Cells]:
 
 
 def _read_csv(path: Path, columns: Sequence[str]) -> dict[str, Cells]:
+    text = io.StringIO(read_text(path), newline="")
+    return _read_rows(path, columns, csv.reader(text, strict=True), "quote texts with commas")
+
+
+def _read_tsv(path: Path, columns: Sequence[str]) -> dict[str, Cells]:
+    # A quotation mark is a character like any other (IANA's text/tab-separated-values), as in GLUE's own files.
+    rows = csv.reader(io.StringIO(read_text(path), newline=""), delimiter="\t", quoting=csv.QUOTE_NONE)
+    return _read_rows(path, columns, rows, "a text must hold no tab")
+
+
+def _read_rows(path: Path, columns: Sequence[str], rows: Any, remedy: str) -> dict[str, Cells]:
+    """The columns of a reader of lines, the first of which names them; `remedy`: for a line with too many cells."""
     csv.field_size_limit(sys.maxsize)  # the default refuses a text of more than 131,072 characters
-    rows = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
     cells: dict[str, Cells] = {name: [] for name in columns}
     try:
-        header = next(rows, [])
+        header: list[str] = next(rows, [])
         _check_columns(path, columns, header)
         places = [header.index(name) for name in columns]
         for row in rows:
@@ -150,7 +166,7 @@ def _read_csv(path: Path, columns: Sequence[str]) -> dict[str, Cells]:
                 continue
             if len(row) != len(header):
                 raise InputError(
-                    f"{path}:{rows.line_num}: {len(row)} cells, the header has {len(header)}; quote texts with commas"
+                    f"{path}:{rows.line_num}: {len(row)} cells, the header has {len(header)}; {remedy}"
                 )
             for name, place in zip(columns, places, strict=True):
                 cells[name].append(row[place])
@@ -186,7 +202,7 @@ def read_text(path: Path) -> str:
             f"{path}: is a binary file, or text that is not UTF-8 (byte {error.start}); save it as UTF-8 or as parquet"
         ) from error
     # NUL may stand in a text, never in a header
-    if "\0" in text.partition("\n")[0] and path.suffix == ".csv":
+    if "\0" in text.partition("\n")[0] and path.suffix in (".csv", ".tsv"):
         raise InputError(f"{path}: is a binary file (its first line holds NUL); save it as UTF-8 or as parquet")
     return text
 
@@ -195,7 +211,7 @@ def _check_columns(where: Path | str, columns: Sequence[str], present: Sequence[
     for name in columns:
         if name not in present:
             names = ", ".join(present[:12])
-            raise InputError(f"{where}: no column {name!r}{near_match(name, list(present)) or f'; it has {names}'}")
+            raise MissingColumn(f"{where}: no column {name!r}{near_match(name, list(present)) or f'; it has {names}'}")
 
 
 def one_line(error: BaseException) -> str:

@@ -54,6 +54,21 @@ def read_classes(
     return class_ids, tuple(names)
 
 
+def names_of(cells: Cells, names: Sequence[str]) -> tuple[list[str | None], list[str]]:
+    """The class that each cell names, and the distinct cells that name none, as a message shows them.
+
+    `names`: of the classes in the order of their ids. A cell is a name, or an id where no class has such a name.
+
+    >>> names_of([1, "no", 2.0, None], ["no", "yes"])
+    (['yes', 'no', None, None], ['2.0', 'None'])
+    """
+    known: dict[str, str] = {str(number): name for number, name in enumerate(names)}
+    known |= {name: name for name in names}
+    found = [known.get(str(_plain(cell))) for cell in cells]
+    strange = [repr(cell)[:SHOWN] for cell, name in zip(cells, found, strict=True) if name is None]
+    return found, list(dict.fromkeys(strange))
+
+
 def _known(names: Sequence[str]) -> tuple[dict[Label, int], Sequence[str], str]:
     """Ids of classes that are named beforehand: a label is an id, or a name."""
     ids: dict[Label, int] = {str(i): i for i in range(len(names))}  # cells of a CSV file are text

@@ -27,6 +27,7 @@ from hashbench.listing import OWN_MODULE
 from hashbench.rendering.formats.tidy import json_text
 
 FORMAT = 1  # of the folder
+MODEL_PREFIX, HEAD_PREFIX = "model.", "head."  # of the names of tensors
 CONFIG, WEIGHTS, TOKENIZER, STATE, CARD, OWN = (
     "config.json", "model.safetensors", "tokenizer", "coder.npz", "README.md", "embedding.py",
 )  # fmt: skip

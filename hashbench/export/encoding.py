@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,9 +19,10 @@ from hashbench.errors import InputError
 from hashbench.experiment.load import Loaded
 from hashbench.experiment.models import ResolvedModel, model_of, needs_corpus
 from hashbench.experiment.schema import Experiment, Pretrain
+from hashbench.experiment.stored import experiment_of
 from hashbench.objectives.registry import reads_items
-from hashbench.store.engine import Store, open_results
-from hashbench.store.status import experiments, find_run, run_spec, runs
+from hashbench.store.engine import open_results
+from hashbench.store.status import find_run, run_spec
 from hashbench.tasks.locate import available
 from hashbench.text.tokenizers import Tokenizer, make_tokenizer
 
@@ -84,19 +84,6 @@ def reader_of_run(db: str, prefix: str, label: str | None, data: Sequence[str] |
     if label not in (None, own_label):
         raise InputError(f"--run {prefix}: is a run of '{own_label}', not of '{label}'; leave --model out")
     return fitted_reader(loaded, replace(model, spec=model.spec.without_training()), loaded.sources(data or had))
-
-
-def experiment_of(store: Store, run_id: str) -> tuple[Loaded, str, tuple[str, ...]]:
-    """The experiment that a run belongs to, as the store keeps it, the run's label there, and the sources that its
-    sweep had, none where that is not known."""
-    for stored in experiments(store):
-        for row in runs(store, stored.id):
-            if row.run_id == run_id:
-                values = {key: stored.config[key] for key in Experiment.model_fields if key in stored.config}
-                experiment = Experiment.model_validate_json(json.dumps(values))
-                loaded = Loaded(experiment, Path.cwd() / "store.yaml", store.name, values)
-                return loaded, row.model, tuple(stored.config.get("provenance", {}).get("sources", ()))
-    raise InputError(f"{store.name}: run {run_id[:8]} belongs to no experiment; name another")
 
 
 def fitted_reader(loaded: Loaded, model: ResolvedModel, sources: Sequence[str]) -> Reader:

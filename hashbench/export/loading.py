@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
+from torch import Tensor
 
 from hashbench.coders.base import Coder
 from hashbench.coders.registry import make_coder
@@ -16,7 +17,7 @@ from hashbench.coders.remembered import RememberedCodes
 from hashbench.data.texts import text_batches
 from hashbench.embeddings.base import Batch, ModelSpec
 from hashbench.errors import InputError, first_line
-from hashbench.export.config import STATE, TOKENIZER, WEIGHTS, Config, read_config, spec_of
+from hashbench.export.config import HEAD_PREFIX, MODEL_PREFIX, STATE, TOKENIZER, WEIGHTS, Config, read_config, spec_of
 from hashbench.objectives.classification import ClassificationHead, pool
 from hashbench.text.pieces import TRAIN, PieceTokenizer
 from hashbench.text.tokenizers import Tokenizer, make_tokenizer, tokenizers
@@ -89,6 +90,12 @@ class Predictor:
 def load(folder: str | Path) -> Predictor:
     """The model of an exported folder, on the CPU. Raises InputError where the folder holds none."""
     place = Path(folder).expanduser()
+    config, spec, model, head, _ = read_folder(place)
+    return Predictor(config, spec, tokenizer_in(spec, place), coder_in(spec, place), model, head)
+
+
+def read_folder(place: Path) -> tuple[Config, ModelSpec, Model, ClassificationHead | None, dict[str, Tensor]]:
+    """What a folder holds: config, spec, model, head (None: pre-trained only), tensors by their names in the file."""
     config = read_config(place)
     spec = spec_of(config, place)
     model, head = build_model(spec, config.size, seed=0), None
@@ -97,17 +104,22 @@ def load(folder: str | Path) -> Predictor:
         head = ClassificationHead(dim, config.n_outputs, 0.0, spec.head.pooling, dense=spec.head.dense)
     try:
         tensors = load_file(place / WEIGHTS)
-        for prefix, part in (("model.", model), ("head.", head)):
-            if part is not None:
-                names = [name for name in tensors if name.startswith(prefix)]
-                part.load_state_dict({name.removeprefix(prefix): tensors[name] for name in names})
+        model.load_state_dict(part_of(tensors, MODEL_PREFIX))
+        if head is not None:
+            head.load_state_dict(part_of(tensors, HEAD_PREFIX))
     except (OSError, RuntimeError, SafetensorError) as error:
         reason = first_line(error)
         raise InputError(f"{place / WEIGHTS}: not the weights of this model ({reason}); export it again") from error
-    return Predictor(config, spec, _tokenizer(spec, place), _coder(spec, place), model, head)
+    return config, spec, model, head, tensors
 
 
-def _tokenizer(spec: ModelSpec, folder: Path) -> Tokenizer:
+def part_of(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    """The tensors of one part, under the part's own names."""
+    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
+
+
+def tokenizer_in(spec: ModelSpec, folder: Path) -> Tokenizer:
+    """The tokenizer of an exported model."""
     if not issubclass(tokenizers()[spec.text.tokenizer], PieceTokenizer):
         return make_tokenizer(spec.text.tokenizer, **spec.text.args)
     arguments = {key: TRAIN if key in VOCABULARY_ARGUMENTS else each for key, each in spec.text.args.items()}
@@ -117,7 +129,8 @@ def _tokenizer(spec: ModelSpec, folder: Path) -> Tokenizer:
     return tokenizer
 
 
-def _coder(spec: ModelSpec, folder: Path) -> Coder:
+def coder_in(spec: ModelSpec, folder: Path) -> Coder:
+    """The fitted coder of an exported model."""
     coder = make_coder(spec.code.coder, **spec.code.args)
     if (folder / STATE).is_file():
         with np.load(folder / STATE) as state:

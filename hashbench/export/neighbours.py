@@ -14,7 +14,7 @@ from hashbench.data.fingerprints import cache_folder
 from hashbench.embeddings.base import Batch, Template
 from hashbench.errors import InputError, near_match
 from hashbench.experiment.models import model_of
-from hashbench.export.encoding import experiment_of
+from hashbench.experiment.stored import experiment_of
 from hashbench.objectives.base import MASK_ID, NO_LABEL
 from hashbench.objectives.entities import EntityHead
 from hashbench.objectives.item_search import ItemSearch

@@ -14,17 +14,19 @@ from hashbench.efficiency.parameters import count
 from hashbench.errors import InputError
 from hashbench.experiment.load import Loaded
 from hashbench.experiment.models import ResolvedModel, model_of
+from hashbench.experiment.stored import experiment_of
 from hashbench.experiment.tasks import task_of
 from hashbench.experiment.tuning import tuning_of
 from hashbench.export.card import CardFacts, model_card
 from hashbench.export.config import Config, spec_values
-from hashbench.export.encoding import Reader, experiment_of, fitted_reader
+from hashbench.export.encoding import Reader, fitted_reader
 from hashbench.export.writing import Sizes, TrainedModel, write, write_card
 from hashbench.results import queries
+from hashbench.runs.artifacts import ArtifactFolder, kept_files
 from hashbench.runs.finetuning import KIND as FINETUNING
 from hashbench.runs.pretraining import KIND as PRETRAINING
 from hashbench.store.engine import Store, open_results
-from hashbench.store.status import artifacts, attempts, done_ids, find_run, run_spec
+from hashbench.store.status import attempts, done_ids, find_run, run_spec
 from hashbench.tasks.locate import load_task
 from hashbench.tasks.text import TaskData
 
@@ -39,7 +41,9 @@ def export_run(db: str, prefix: str, folder: Path, data: Sequence[str] | None) -
         raise InputError(f"--run {prefix}: {kind} runs have no model to export; name a pre-training or a fine-tuning")
     if not done_ids(store, [run_id]):
         raise InputError(f"--run {prefix}: is not finished; go on with its sweep first (see hashbench status)")
-    weights = _weights(store, run_id, prefix, with_head=spec["kind"] == FINETUNING.name)
+    files = kept_files(
+        store, run_id, ArtifactFolder(usable_cache_folder()), with_head=spec["kind"] == FINETUNING.name
+    )
     loaded, label, had = experiment_of(store, run_id)
     model, sources = model_of(loaded, label), loaded.sources(data or had)
     reader = fitted_reader(loaded, replace(model, spec=model.spec.without_training()), sources)
@@ -48,24 +52,11 @@ def export_run(db: str, prefix: str, folder: Path, data: Sequence[str] | None) -
         task = load_task(task_of(loaded, spec["task"]["name"]), open_sources(sources))
     size = loaded.experiment.encoder
     config = _config(run_id, size, model, reader, task)
-    trained = TrainedModel(config, reader.model.spec, reader.tokenizer, reader.coder, weights[0], weights[1])
+    places = files["weights"], files.get("head")
+    trained = TrainedModel(config, reader.model.spec, reader.tokenizer, reader.coder, *places)
     sizes = _sizes(trained, model, write(trained, folder))
     write_card(folder, model_card(config, model.spec, _facts(store, run_id, loaded, model), sizes))
     return sizes
-
-
-def _weights(store: Store, run_id: str, prefix: str, *, with_head: bool) -> tuple[Path, Path | None]:
-    """The files of embedding and encoder, and of the head. Raises InputError where they were not kept."""
-    root = usable_cache_folder() / "artifacts"
-    files = {each.kind: root / each.url for each in artifacts(store, run_id)}
-    wanted = ("weights", "head") if with_head else ("weights",)
-    for kind in wanted:
-        if kind not in files:
-            again = f"hashbench db void {prefix} --db {store.name} --reason export, then sweep with keep_weights=best"
-            raise InputError(f"--run {prefix}: its weights were not kept; {again}")
-        if not files[kind].is_file():
-            raise InputError(f"--run {prefix}: {files[kind]} is gone; set HASHBENCH_CACHE to where it was swept")
-    return files["weights"], files["head"] if with_head else None
 
 
 def _config(run_id: str, size: str, model: ResolvedModel, reader: Reader, task: TaskData | None) -> Config:

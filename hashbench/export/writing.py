@@ -12,7 +12,7 @@ from hashbench.atomic import atomic_write
 from hashbench.coders.base import Coder
 from hashbench.embeddings.base import Counts, ModelSpec
 from hashbench.errors import InputError
-from hashbench.export.config import CARD, STATE, TOKENIZER, WEIGHTS, Config, copy_own_code
+from hashbench.export.config import CARD, HEAD_PREFIX, MODEL_PREFIX, STATE, TOKENIZER, WEIGHTS, Config, copy_own_code
 from hashbench.text.pieces import PieceTokenizer
 from hashbench.text.tokenizers import Tokenizer
 
@@ -47,9 +47,9 @@ def write(trained: TrainedModel, folder: Path) -> int:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder}: is there already; name a new folder, or empty it")
     folder = folder.expanduser().absolute()
-    tensors = {f"model.{name}": tensor for name, tensor in load_file(trained.weights).items()}
+    tensors = {f"{MODEL_PREFIX}{name}": tensor for name, tensor in load_file(trained.weights).items()}
     if trained.head is not None:
-        tensors |= {f"head.{name}": tensor for name, tensor in load_file(trained.head).items()}
+        tensors |= {f"{HEAD_PREFIX}{name}": tensor for name, tensor in load_file(trained.head).items()}
     try:
         with atomic_write(folder) as part:
             part.mkdir()

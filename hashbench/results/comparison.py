@@ -185,7 +185,8 @@ def _lines(
                 skipped.append(why)
             else:
                 pairs.append(_paired(x, y, model, own=x is samples[0]))
-    own_pairs = [pair for pair in pairs if pair.own]
+    further = ours.evidence.measured.further_sets()
+    own_pairs = [pair for pair in pairs if pair.own and pair.line.task not in further]
     lines = [pair.line for pair in pairs]
     shared = own_pairs[0].by_seed if own_pairs else ()
     seeds = [seed for seed in shared if all(seed in pair.by_seed for pair in own_pairs)]

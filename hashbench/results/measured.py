@@ -73,7 +73,11 @@ class Measured:
 
     def trainings(self) -> list[MeasuredRun]:
         """The trainings on a task, finished or not."""
-        return [run for run in self.runs if run.is_scored]
+        return [run for run in self.runs if run.is_scored and not run.is_evaluation]
+
+    def further_sets(self) -> list[str]:
+        """The sets on which trainings were only evaluated: no average is taken over them."""
+        return list(dict.fromkeys(run.task for run in self.runs if run.is_evaluation and run.task is not None))
 
     def own(self, entry: Entry, task: str) -> list[SeedScore]:
         """The scores that the experiment itself reads, one a finished run."""

@@ -6,9 +6,9 @@ their models, so that a new kind with scores of its own is read like a fine-tuni
 
 from __future__ import annotations
 
-from hashbench.results.runs import BASELINE, EFFICIENCY, PRETRAINING, ROBUSTNESS
+from hashbench.results.runs import BASELINE, EFFICIENCY, EVALUATION, PRETRAINING, ROBUSTNESS
 
-TRAINED = f"f.kind NOT IN ('{BASELINE}', '{ROBUSTNESS}')"  # or what is read like a training
+TRAINED = f"f.kind NOT IN ('{BASELINE}', '{ROBUSTNESS}', '{EVALUATION}')"  # or what is read like a training
 
 # a run under one label, finished or not
 RUNS = """

@@ -11,6 +11,7 @@ BASELINE: Final = "floor"
 PRETRAINING: Final = "pretrain"
 EFFICIENCY: Final = "efficiency"
 ROBUSTNESS: Final = "robustness"
+EVALUATION: Final = "evaluation"
 
 SCRATCH = "from scratch"  # how a table marks random weights in the place of published ones
 
@@ -77,8 +78,13 @@ class MeasuredRun:
 
     @property
     def is_scored(self) -> bool:
-        """Whether it is a training on a task. A trivial baseline is none, nor is what measures a trained model."""
+        """Whether it has a model's scores on a task: a training, or an evaluation of one on a further set."""
         return self.task is not None and self.kind not in (BASELINE, ROBUSTNESS, EFFICIENCY)
+
+    @property
+    def is_evaluation(self) -> bool:
+        """Whether it evaluates a training on a further set, and is none itself."""
+        return self.kind == EVALUATION
 
     @property
     def precision(self) -> str:

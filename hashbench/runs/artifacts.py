@@ -6,7 +6,12 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
+from hashbench.errors import InputError
+from hashbench.store.engine import Store
 from hashbench.store.result import Artifact
+from hashbench.store.status import artifacts
+
+SHORT = 12  # letters of a run id in a message
 
 
 @dataclass(frozen=True)
@@ -59,3 +64,16 @@ class ArtifactFolder:
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         return Artifact(kind, path.relative_to(self.root).as_posix(), path.stat().st_size, digest)
+
+
+def kept_files(store: Store, run_id: str, folder: ArtifactFolder, *, with_head: bool) -> dict[str, Path]:
+    """The files of a finished training by kind: weights, and its head. Raises InputError where they are not there."""
+    files = {each.kind: folder.root / each.url for each in artifacts(store, run_id)}
+    short = run_id[:SHORT]
+    for kind in ("weights", "head") if with_head else ("weights",):
+        if kind not in files:
+            again = f"hashbench db void {short} --db {store.name} --reason weights, then sweep with keep_weights=best"
+            raise InputError(f"run {short}: its weights were not kept; {again}")
+        if not files[kind].is_file():
+            raise InputError(f"run {short}: {files[kind]} is gone; set HASHBENCH_CACHE to where it was swept")
+    return files

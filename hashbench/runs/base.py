@@ -71,9 +71,11 @@ class RunKind(ABC):
     """One kind of run: which runs an experiment has of it, and how they are carried out, shown and estimated."""
 
     name: ClassVar[str]  # as it is stored
-    order: ClassVar[int]  # place in the plan; the kinds of the suite stand at 10, 20 ... 60
+    order: ClassVar[int]  # place in the plan; the kinds of the suite stand at 10, 20 ... 70
     # Whether it measures time; then its runs come after all others, by one worker, on a quiet machine.
     measures_time: ClassVar[bool] = False
+    # Whether a sweep carries its runs out; others have a command of their own.
+    in_sweeps: ClassVar[bool] = True
     # Whether a run may use as many devices as the experiment gives it.
     several_devices: ClassVar[bool] = False
     is_tracked: ClassVar[bool] = False  # whether Weights & Biases shows it while it runs
@@ -123,6 +125,19 @@ class RunKind(ABC):
         needs: tuple[str, ...] = (),
     ) -> Run:
         """A run of this kind; the spec gets the kind and the task."""
+        return self.of_size(resolved.experiment.encoder, label, spec, task=task, seed=seed, needs=needs)
+
+    def of_size(
+        self,
+        size: str,
+        label: str,
+        spec: Mapping[str, Any],
+        *,
+        task: LocatedTask | None = None,
+        seed: int | None = None,
+        needs: tuple[str, ...] = (),
+    ) -> Run:
+        """A run of this kind by the size of its encoder."""
         whole: dict[str, Any] = {"kind": self.name, **spec}
         about: dict[str, str] = {}
         if task is not None:
@@ -134,7 +149,6 @@ class RunKind(ABC):
                 "split": task.task.report_splits[0],
             }
         whole = plain(whole)
-        size = resolved.experiment.encoder
         return Run(run_id(whole), self.name, label, size, whole, seed=seed, needs=needs, **about)
 
 

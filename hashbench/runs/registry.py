@@ -41,7 +41,7 @@ def kind_of(run: Run) -> RunKind:
 
 def names(*, measures_time: bool) -> tuple[str, ...]:
     """The stored names of the kinds of one phase of a sweep."""
-    return tuple(name for name, kind in kinds().items() if kind.measures_time == measures_time)
+    return tuple(name for name, kind in kinds().items() if kind.in_sweeps and kind.measures_time == measures_time)
 
 
 def carry_out(run: Run, place: Workplace, machine: Machine) -> Result:

@@ -14,6 +14,7 @@ from hashbench.coders.collisions import agreement, shared_tokens, types_per_buck
 from hashbench.experiment.resolved import ResolvedExperiment
 from hashbench.objectives.classification import ClassificationHead
 from hashbench.runs.base import Run, RunKind, Workplace
+from hashbench.runs.evaluation import load_files
 from hashbench.runs.finetuning import KIND as FINETUNING
 from hashbench.runs.finetuning import batches, tune
 from hashbench.runs.materials import Texts
@@ -26,7 +27,7 @@ from hashbench.tasks.text_batches import FinetuningData
 from hashbench.text.perturbation import VERSION, WORD, misspellings
 from hashbench.training.finetuning import make_head_of, outputs_on
 from hashbench.training.machine import Machine
-from hashbench.training.model import Model, build_model, load_weights
+from hashbench.training.model import Model, build_model
 from hashbench.training.recipe import precision_found
 
 OF_WORDS = {"max_documents", "first_chunk_only"}  # what of the corpora counts as seen
@@ -114,8 +115,7 @@ def tuned_model(
             words = place.materials.texts(model).of_the_vocabulary(model.spec.text.template)
             built = build_model(model.spec, tuned.encoder, seed=0, **words)
             head = make_head_of(built, perturbed.data, model.spec)
-            load_weights(built, files.weights)
-            load_weights(head, files.head)
+            load_files(built, head, files)
             return built, head, False
     part = replace(machine, folder=machine.folder / "finetune", watch=None)
     done = tune(tuned, place, part, keep_best=True).done

@@ -211,12 +211,13 @@ def _merge_experiments(store: Store, source: Connection) -> int:
         for theirs in source.execute(sa.select(experiment).order_by(experiment.c.id)).mappings().all():
             this = sa.and_(experiment.c.name == theirs["name"], experiment.c.fingerprint == theirs["fingerprint"])
             known = target.execute(sa.select(experiment.c.id).where(this)).scalar()
-            if known is not None:
-                continue
-            new += 1
-            values = {name: value for name, value in theirs.items() if name != "id"}
-            here = target.execute(sa.insert(experiment).values(values).returning(experiment.c.id)).scalar_one()
+            here = known
+            if here is None:
+                new += 1
+                values = {name: value for name, value in theirs.items() if name != "id"}
+                here = target.execute(sa.insert(experiment).values(values).returning(experiment.c.id)).scalar_one()
             rows = sa.select(experiment_run).where(experiment_run.c.experiment_id == theirs["id"])
             members = ({**row, "experiment_id": here} for row in source.execute(rows).mappings())
-            insert_rows(target, sa.insert(experiment_run), members)
+            # Of an experiment that is here only runs that were attached later are new.
+            insert_rows(target, store.insert_new(experiment_run), members)
     return new

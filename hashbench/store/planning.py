@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import sqlalchemy as sa
@@ -15,6 +15,7 @@ from hashbench.store.engine import Store, insert_rows
 from hashbench.store.queue import as_json, members
 from hashbench.store.schema import dependency, experiment, experiment_run, run
 
+COLLECTING = "collecting"  # in the place of a fingerprint: the set of runs grows
 CHUNK = 500  # rows an IN clause; SQLite's oldest limit is 999 parameters
 
 
@@ -65,6 +66,33 @@ def add_experiment(
     return experiment_id
 
 
+def attach_run(store: Store, row: RunRow, places: Iterable[tuple[int, str]]) -> None:
+    """Add a run to experiments that were planned without it, behind their own runs; any number of times.
+
+    `places`: id of an experiment, and the run's label there. The set of runs that an experiment's name stands for stays
+    what it was. A void or failed run is planned again.
+    """
+    with store.write() as connection:
+        _add_runs(store, connection, [row])
+        for experiment_id, label in places:
+            position = sa.func.coalesce(sa.func.max(experiment_run.c.position) + 1, 0)
+            first = connection.execute(sa.select(position).where(experiment_run.c.experiment_id == experiment_id))
+            _add_members(store, connection, experiment_id, [replace(row, model=label)], first=first.scalar_one())
+        again = sa.update(run).where(run.c.state.in_(("void", "failed")), run.c.id == row.id)
+        connection.execute(again.values(state="planned", tries=0, finished_attempt=None, finished_at=None))
+
+
+def collecting_experiment(store: Store, name: str, config: Mapping[str, Any], *, baseline: str) -> int:
+    """The id of the experiment of this name to which runs are attached one by one, made where there is none."""
+    with store.write() as connection:
+        now = connection.execute(sa.select(store.now)).scalar_one()
+        new = {"name": name, "fingerprint": COLLECTING, "baseline": baseline, "config": as_json(config), "command": ""}
+        connection.execute(store.insert_new(experiment), {**new, "created_at": now, "called_at": now})
+        this = sa.and_(experiment.c.name == name, experiment.c.fingerprint == COLLECTING)
+        connection.execute(sa.update(experiment).where(this).values(called_at=now))
+        return connection.execute(sa.select(experiment.c.id).where(this)).scalar_one()
+
+
 def retry_failed(store: Store, experiment_id: int) -> int:
     """Give all failed runs of an experiment their tries back; how many there were."""
     failed = sa.update(run).where(run.c.id.in_(members(experiment_id)), run.c.state == "failed")
@@ -109,11 +137,13 @@ def _add_runs(store: Store, connection: Connection, runs: Sequence[RunRow]) -> N
     insert_rows(connection, store.insert_new(dependency), needs)
 
 
-def _add_members(store: Store, connection: Connection, experiment_id: int, runs: Sequence[RunRow]) -> None:
+def _add_members(
+    store: Store, connection: Connection, experiment_id: int, runs: Sequence[RunRow], *, first: int = 0
+) -> None:
     columns = ("model", "metric", "split")
     rows = [
         {name: getattr(row, name) for name in columns}
         | {"experiment_id": experiment_id, "run_id": row.id, "position": position}
-        for position, row in enumerate(runs)
+        for position, row in enumerate(runs, first)
     ]
     insert_rows(connection, store.insert_new(experiment_run), rows)

@@ -102,15 +102,17 @@ def claim(
     max_attempts: int,
     environment: Environment | None = None,
     kinds: Collection[str] | None = None,
+    only: str | None = None,
 ) -> ClaimedRun | None:
     """The next run of these kinds, in planned order, whose needs are done, leased to `worker`; None where none is free.
+    `only`: this run or none.
 
     None does not mean that all is done: runs may wait for others, or another worker may just be claiming (`pending`
     tells). Attempts whose lease ran out are ended as lost on the way, their runs claimed again.
     """
     with store.write() as connection:
         _end_expired(store, connection)
-        free = _free_run(experiment_id, max_attempts, kinds)
+        free = _free_run(experiment_id, max_attempts, kinds, only)
         columns = [run.c[name] for name in ("kind", "model", "task", "seed", "encoder", "spec")]
         claimed = sa.update(run).where(run.c.id == free).values(state="running")
         row = connection.execute(claimed.returning(run.c.id.label("run_id"), *columns)).mappings().first()
@@ -214,7 +216,9 @@ def _of_kinds(kinds: Collection[str] | None) -> list[sa.ColumnElement[bool]]:
     return [] if kinds is None else [run.c.kind.in_(kinds)]
 
 
-def _free_run(experiment_id: int, max_attempts: int, kinds: Collection[str] | None) -> sa.ScalarSelect[str]:
+def _free_run(
+    experiment_id: int, max_attempts: int, kinds: Collection[str] | None, only: str | None
+) -> sa.ScalarSelect[str]:
     need = run.alias("need")
     unmet = (
         sa.select(sa.literal(1))
@@ -228,6 +232,7 @@ def _free_run(experiment_id: int, max_attempts: int, kinds: Collection[str] | No
         sa.select(run.c.id)
         .join_from(run, experiment_run)
         .where(experiment_run.c.experiment_id == experiment_id, *_of_kinds(kinds), to_do, ~unmet)
+        .where(*([] if only is None else [run.c.id == only]))
         .order_by(experiment_run.c.position)
         .limit(1)
         .with_for_update(of=run, skip_locked=True)

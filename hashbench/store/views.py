@@ -81,31 +81,32 @@ WHERE f.kind = 'robustness' AND m.split = ''
 VIEWS["scores_by_model"] = """
 -- mean over seeds; n: seeds with a value, n_missing: finished seeds whose score is undefined
 SELECT experiment_id, experiment, baseline, encoder, model, MIN(position) AS position, task, metric, split, checkpoint,
-       data_fingerprint, own, AVG(value) AS value, COUNT(value) AS n, COUNT(*) - COUNT(value) AS n_missing
+       data_fingerprint, own, AVG(value) AS value, COUNT(value) AS n, COUNT(*) - COUNT(value) AS n_missing, kind
 FROM scores
-GROUP BY experiment_id, experiment, baseline, encoder, model, task, metric, split, checkpoint, data_fingerprint, own
+GROUP BY experiment_id, experiment, baseline, encoder, model, kind, task, metric, split, checkpoint, data_fingerprint,
+         own
 """
 
 VIEWS["paper_scores"] = """
 -- the one number of a model and task that a paper reads (table reading; task '*' is any that has the metric), a mean
 -- over seeds also where the paper prints medians; paper 'own': that the experiment itself reads
 SELECT s.experiment_id, s.experiment, s.baseline, s.encoder, s.model, s.position, p.paper, s.task, s.checkpoint,
-       s.metric, s.split, s.data_fingerprint, s.value, s.n, s.n_missing
+       s.metric, s.split, s.data_fingerprint, s.value, s.n, s.n_missing, s.kind
 FROM scores_by_model s
 JOIN reading p ON p.task IN (s.task, '*') AND p.metric = s.metric AND p.split = s.split
 UNION ALL
 SELECT experiment_id, experiment, baseline, encoder, model, position, 'own', task, checkpoint,
-       metric, split, data_fingerprint, value, n, n_missing
+       metric, split, data_fingerprint, value, n, n_missing, kind
 FROM scores_by_model
 WHERE own = 1
 """
 
 VIEWS["paper_averages"] = """
--- unweighted mean of the tasks' means; n_tasks: tasks with a value, compare only where it is equal
+-- unweighted mean of the tasks' means without further sets; n_tasks: with a value, compare only where it is equal
 SELECT experiment_id, experiment, baseline, encoder, model, MIN(position) AS position, paper, checkpoint,
        AVG(value) AS value, COUNT(value) AS n_tasks, MIN(n) AS n
 FROM paper_scores
-WHERE value IS NOT NULL
+WHERE value IS NOT NULL AND kind <> 'evaluation'
 GROUP BY experiment_id, experiment, baseline, encoder, model, paper, checkpoint
 """
 
@@ -125,7 +126,7 @@ SELECT m.experiment_id, m.experiment, m.baseline, m.encoder, m.model, MIN(m.posi
 FROM paper_scores m
 JOIN paper_scores b ON b.experiment_id = m.experiment_id AND b.paper = m.paper AND b.task = m.task
                    AND b.checkpoint = m.checkpoint AND b.model = m.baseline
-WHERE m.value IS NOT NULL AND b.value IS NOT NULL
+WHERE m.value IS NOT NULL AND b.value IS NOT NULL AND m.kind <> 'evaluation'
 GROUP BY m.experiment_id, m.experiment, m.baseline, m.encoder, m.model, m.paper, m.checkpoint
 """
 

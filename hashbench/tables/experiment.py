@@ -37,14 +37,19 @@ def own_table(
     """
     known = [task for task in paper.tasks if task in measured.tasks()]
     tasks = list(dict.fromkeys((*known, *measured.tasks())))
-    shared = shared_tasks(measured, tasks)
+    further = measured.further_sets()
+    trained = [task for task in tasks if task not in further]
+    shared = shared_tasks(measured, trained)
     columns = _columns(measured, paper, tasks, shared, all_metrics)
     rows = [
         entry_row(entry, {column.name: _cell(measured, entry, column, evidence) for column in columns})
         for entry in measured.entries
     ]
     rows = mark_under(mark_best(rows, columns), [row for row in rows if row.kind == BASELINE], columns)
-    notes = [_average_note(tasks, shared)] if len(shared) < len(tasks) else []
+    notes = [_average_note(trained, shared)] if len(shared) < len(trained) else []
+    if further:
+        sets = ", ".join(further)
+        notes.append(f"Further sets, evaluated with the models of other columns and in no average: {sets}.")
     if any(row.cells[MINUTES.name].value is not None for row in rows):
         notes.append("Training minutes: all finished runs of a model, pre-training and evaluations included.")
     scores = [column for column in columns if column.measure == "score"]
@@ -86,7 +91,8 @@ def _columns(
     columns = [column for task in tasks for column in _task_columns(measured, paper, task, all_metrics)]
     if shared:
         all_of = f"{len(shared)} task{'s' if len(shared) > 1 else ''}"
-        of = all_of if len(shared) == len(tasks) else f"{len(shared)} of {len(tasks)}"
+        n_trained = len(set(tasks) - set(measured.further_sets()))
+        of = all_of if len(shared) == n_trained else f"{len(shared)} of {n_trained}"
         average = Column("average", "percent", "average", "Average", better="high", subtitle=of, tasks=tuple(shared))
         columns.append(average)
     known = {name for (_, _, name), fact in measured.facts.items() if fact.value is not None}

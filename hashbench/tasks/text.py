@@ -4,7 +4,7 @@ and what all kinds of them share."""
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -124,7 +124,7 @@ class LocatedTexts:
         labels, task = kind.read_labels(self.task, cells, where, names)
         splits = {}
         for split, column in columns.items():
-            texts = tuple(_texts(column[name], f"{where[split]}: column {name!r}") for name in task.text)
+            texts = tuple(cells_as_texts(column[name], f"{where[split]}: column {name!r}") for name in task.text)
             splits[split] = Split(texts, labels[split])
         notes = self._notes(splits)
         if HOLDOUT in task.evaluation_splits:
@@ -171,7 +171,7 @@ def hold_out(train: Split, seed: int = 0) -> tuple[Split, Split]:
     return train.take(np.sort(order[n_held:])), train.take(np.sort(order[:n_held]))
 
 
-def _texts(cells: Cells, where: str) -> list[str]:
+def cells_as_texts(cells: Cells, where: str) -> list[str]:
     """Cells as texts; a missing one is an empty text."""
     for row, cell in enumerate(cells, start=1):
         if cell is not None and not isinstance(cell, str):
@@ -195,6 +195,13 @@ class TextKind(TaskKind):
         self, task: Task, cells: dict[str, Cells], where: Mapping[str, str], names: Sequence[str]
     ) -> tuple[dict[str, np.ndarray], Task]:
         """Labels (n,) of each split, and the task with its classes known. `names`: those that a file gives them."""
+
+    def as_trained(self, task: Task, cells: Cells, where: str, *, seen: Collection[int] | None) -> Cells:
+        """Labels of a further set as `read_labels` takes them under the classes of a trained task.
+
+        `seen`: the classes (ids) that training had; None: all. Raises InputError for labels that training never saw.
+        """
+        return cells
 
     @abstractmethod
     def label_notes(self, splits: Mapping[str, Split]) -> list[str]:

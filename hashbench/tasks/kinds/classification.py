@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from hashbench.data.files import Cells
-from hashbench.data.labels import read_classes
+from hashbench.data.labels import names_of, read_classes
 from hashbench.errors import InputError
 from hashbench.metrics.registry import find_metric
 from hashbench.tasks.base import Task
@@ -20,6 +20,7 @@ from hashbench.tasks.text_batches import FinetuningData
 # Of the logistic regression. 10 fits short texts better than scikit-learn's 1, which holds words back too much.
 C = 10.0
 MAX_ITERATIONS = 1_000
+SHOWN = 8  # labels that a message lists
 
 
 class Classification(TextKind):
@@ -41,6 +42,20 @@ class Classification(TextKind):
             if refusal := find_metric(name).refuses(len(names)):
                 raise InputError(f"task {task.name!r}: {refusal}")
         return labels, replace(task, n_classes=len(names), label_names=tuple(names))
+
+    def as_trained(self, task: Task, cells: Cells, where: str, *, seen: Collection[int] | None) -> Cells:
+        """The names of classes. A cell may hold a name, or the number of a class."""
+        names = task.label_names
+        found, strange = names_of(cells, names)
+        trained = [name for i, name in enumerate(names) if seen is None or i in seen]
+        unseen = [*strange, *(repr(name) for name in dict.fromkeys(found) if name is not None and name not in trained)]
+        if unseen:
+            listed = ", ".join(unseen[:SHOWN]) + (", ..." if len(unseen) > SHOWN else "")
+            raise InputError(
+                f"{where}: column {task.label!r}: labels that training never saw: {listed}; it saw "
+                f"{', '.join(trained[:SHOWN])}: leave out or rename the others"
+            )
+        return list(found)
 
     def label_notes(self, splits: Mapping[str, Split]) -> list[str]:
         """A note on labels that training never saw; their rows count as errors."""

@@ -1,0 +1,106 @@
+"""`evaluate`: finished models on another labelled set."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hashbench.cli.options import DEFAULT_DB, Data, Database, TextOrJson
+from hashbench.errors import InputError
+
+if TYPE_CHECKING:
+    from hashbench.store.engine import Store
+    from hashbench.sweep.further import EvaluatedRun
+
+
+def evaluate(
+    models: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[MODEL]...", help="Finished fine-tunings, by the first digits of their ids, or exported models."
+        ),
+    ] = None,
+    on: Annotated[
+        Path,
+        typer.Option(
+            "--on",
+            metavar="DATASET",
+            help="A parquet, CSV, TSV or JSONL file, or a folder with one.",
+            show_default=False,
+        ),
+    ] = ...,  # type: ignore[assignment]
+    name: Annotated[str | None, typer.Option(help="Of the set in tables; the file's or folder's if not given.")] = None,
+    split: Annotated[
+        str | None, typer.Option(help="Which file of a folder; test, else validation, else its only file.")
+    ] = None,
+    text: Annotated[
+        list[str] | None, typer.Option(help="Its column of texts; twice for a pair; the task's if not given.")
+    ] = None,
+    label: Annotated[str | None, typer.Option(help="Its column of labels; the task's if not given.")] = None,
+    experiment: Annotated[
+        str | None, typer.Option("--experiment", help="In place of RUN: all its finished fine-tunings on --task.")
+    ] = None,
+    task: Annotated[str | None, typer.Option(help="With --experiment: the task that they learned.")] = None,
+    data: Data = None,
+    db: Database = DEFAULT_DB,
+    style: TextOrJson = "text",
+) -> None:
+    """Evaluate finished fine-tunings or exported models on another labelled set, and store that as runs.
+
+    Reports and comparisons of their experiment show the set beside its tasks. What is stored is not computed again.
+
+    Examples: hashbench evaluate 3fa2 --on adv_sst2.jsonl; hashbench evaluate my-model --on data/2024 --label gold
+    """
+    from hashbench.cli.output import note, print_json
+    from hashbench.store.engine import open_store
+    from hashbench.sweep.further import FurtherRequest, evaluate_exported, evaluate_run
+
+    listed = models or []
+    if bool(listed) == (experiment is not None) or (experiment is None) != (task is None):
+        raise InputError("evaluate: name runs or folders, or --experiment with --task; see hashbench evaluate --help")
+    folders = [each for each in listed if Path(each).is_dir()]
+    store = open_store(db, create=bool(folders) and len(folders) == len(listed))
+    wanted = listed if experiment is None else _finetunings(store, experiment, str(task))
+    request = FurtherRequest(on, name, split, tuple(text or ()), label)
+    done = []
+    for each in wanted:
+        if each in folders:
+            from hashbench.export.exported import exported_model
+
+            found = evaluate_exported(store, exported_model(each), request, data or None)
+        else:
+            from hashbench.store.status import find_run
+
+            found = evaluate_run(store, find_run(store, each), request, data or None)
+        done.append(found)
+        if style == "text":
+            print(line_of(found), flush=True)
+    if style == "json":
+        print_json([vars(found) for found in done])
+    elif done:
+        option = "" if db == DEFAULT_DB else f" --db {db}"
+        note("\n".join(f"see: hashbench report {name}{option}" for name in done[0].experiments[:1]))
+
+
+def _finetunings(store: Store, experiment: str, task: str) -> list[str]:
+    """The finished fine-tunings of an experiment on a task. Raises InputError where there is none."""
+    from hashbench.store.status import find_experiment
+    from hashbench.sweep.further import trainings_of
+
+    found = trainings_of(store, find_experiment(store, experiment).id, task)
+    if not found:
+        raise InputError(f"{store.name}: {experiment} has no finished fine-tuning on {task!r}; see hashbench status")
+    return found
+
+
+def line_of(found: EvaluatedRun) -> str:
+    """An evaluation in one line; scores in percent."""
+    scores = ", ".join(
+        f"{metric} {'undefined' if value is None else format(100 * value, '.1f')}"
+        for metric, value in found.scores.items()
+    )
+    seed = "" if found.seed is None else f", seed {found.seed}"
+    state = "" if found.is_new else " (stored before)"
+    return f"{found.model} ({found.trained_on}{seed}) on {found.task}: {scores}; run {found.run_id[:12]}{state}"

@@ -1,0 +1,39 @@
+"""Exported models as an evaluation takes them."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from safetensors.torch import save
+
+from hashbench.data.fingerprints import file_fingerprint
+from hashbench.errors import InputError
+from hashbench.export.config import HEAD_PREFIX, MODEL_PREFIX, WEIGHTS
+from hashbench.export.loading import coder_in, part_of, read_folder, tokenizer_in
+from hashbench.runs.evaluation import ExportedModel, FinetunedModel
+
+
+def exported_model(folder: str | Path) -> ExportedModel:
+    """The fine-tuned model of an exported folder, to be evaluated. Raises InputError for one without a head."""
+    place = Path(folder).expanduser()
+    config, spec, model, head, tensors = read_folder(place)
+    if head is None or config.task is None or config.n_outputs is None:
+        raise InputError(f"{config.name}: a pre-trained model has no head; export the run of a fine-tuning")
+    parts = {
+        kind: hashlib.sha256(save(part_of(tensors, prefix))).hexdigest()
+        for kind, prefix in (("weights", MODEL_PREFIX), ("head", HEAD_PREFIX))
+    }
+    return ExportedModel(
+        place,
+        config.run,
+        config.task,
+        config.name,
+        config.size,
+        config.n_outputs,
+        config.labels,
+        config.is_pair,
+        file_fingerprint(place / WEIGHTS),
+        parts,
+        FinetunedModel(spec, tokenizer_in(spec, place), coder_in(spec, place), model, head, config.max_length),
+    )

@@ -1,0 +1,273 @@
+"""`hashbench evaluate`: finished fine-tunings and exported models on a further labelled set, stored as runs.
+
+A run is added to every experiment that has the fine-tuning, so that reports and comparisons read it like any other. A
+model whose fine-tuning the database does not have stands in an experiment of its own, COLLECTED.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hashbench.data.fingerprints import usable_cache_folder
+from hashbench.data.sources import open_sources
+from hashbench.errors import InputError
+from hashbench.experiment.models import model_of
+from hashbench.experiment.resolved import ResolvedExperiment
+from hashbench.experiment.schema import Experiment
+from hashbench.experiment.stored import experiment_of
+from hashbench.experiment.tasks import task_of
+from hashbench.results import queries
+from hashbench.runs.artifacts import ArtifactFolder, kept_files
+from hashbench.runs.base import Run, Workplace
+from hashbench.runs.evaluation import KIND as EVALUATION
+from hashbench.runs.evaluation import ExportedModel, evaluated
+from hashbench.runs.finetuning import KIND as FINETUNING
+from hashbench.runs.materials import Materials
+from hashbench.store.engine import Store
+from hashbench.store.finishing import finish
+from hashbench.store.planning import attach_run, collecting_experiment
+from hashbench.store.queue import ClaimedRun, LeaseLost, claim, fail, heartbeat, release
+from hashbench.store.result import Result
+from hashbench.store.status import artifacts, done_ids, run_spec
+from hashbench.sweep.processes import own_name
+from hashbench.sweep.provenance import environment
+from hashbench.sweep.runner import row_of
+from hashbench.sweep.sources import sources_of
+from hashbench.sweep.worker import LEASE_S, Heartbeat, StopSignal, captured_log
+from hashbench.tasks.base import Task
+from hashbench.tasks.catalogue import known_kinds, known_tasks
+from hashbench.tasks.further import FurtherSet, further_set, with_classes
+from hashbench.tasks.locate import load_task
+from hashbench.tasks.text import TaskData, TextKind
+from hashbench.training.machine import Machine
+from hashbench.training.recipe import quieten
+
+COLLECTED = "evaluated"  # the experiment of models whose fine-tuning the database does not have
+Place = tuple[int, str]  # id of an experiment, label of the model in it
+
+PLACES = "SELECT experiment_id, model FROM experiment_run WHERE run_id = :run ORDER BY experiment_id, model"
+LABELLED = """
+SELECT r.id, r.task, r.data_fingerprint, r.spec FROM experiment_run er JOIN run r ON r.id = er.run_id
+WHERE er.experiment_id = :experiment AND er.model = :model
+"""
+TASKS = """
+SELECT DISTINCT r.kind, r.task, r.data_fingerprint FROM experiment_run er JOIN run r ON r.id = er.run_id
+WHERE er.experiment_id = :experiment AND r.task = :task
+"""
+NAMES = """
+SELECT e.name FROM experiment_run er JOIN experiment e ON e.id = er.experiment_id
+WHERE er.run_id = :run GROUP BY e.name ORDER BY MAX(e.called_at) DESC
+"""
+TRAININGS = """
+SELECT DISTINCT er.position, r.id FROM experiment_run er JOIN run r ON r.id = er.run_id
+WHERE er.experiment_id = :experiment AND r.task = :task AND r.kind = :kind AND r.state = 'done' ORDER BY er.position
+"""
+
+
+@dataclass(frozen=True)
+class FurtherRequest:
+    """Which set is meant, and what of it differs from the task that the model learned."""
+
+    on: Path
+    name: str | None = None
+    split: str | None = None
+    text: tuple[str, ...] = ()
+    label: str | None = None
+
+    def found(self, trained_on: Task) -> FurtherSet:
+        """The set under a task. Raises InputError where it is not there."""
+        return further_set(trained_on, self.on, name=self.name, split=self.split, text=self.text, label=self.label)
+
+
+@dataclass(frozen=True)
+class EvaluatedRun:
+    """An evaluation that is stored."""
+
+    run_id: str
+    model: str
+    trained_on: str  # name of the task
+    seed: int | None
+    task: str  # name of the set
+    scores: dict[str, float | None]  # by metric, in the natural range; the reported one first
+    experiments: tuple[str, ...]
+    is_new: bool  # whether it was computed now
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A trained model as it is evaluated: where it stands, what it learned, and how its result is made."""
+
+    trained_on: Task
+    places: tuple[Place, ...]
+    run_on: Callable[[FurtherSet], Run]
+    # What must be there before a run is stored: the set under the classes of the training
+    prepared: Callable[[FurtherSet], FurtherSet]
+    result: Callable[[Run, FurtherSet, TaskData, Machine], Result]
+
+
+def trainings_of(store: Store, experiment_id: int, task: str) -> list[str]:
+    """Ids of the finished fine-tunings of an experiment on a task, in its order."""
+    rows = store.query(TRAININGS, experiment=experiment_id, task=task, kind=FINETUNING.name)
+    return list(dict.fromkeys(row["id"] for row in rows))
+
+
+def evaluate_run(store: Store, run_id: str, request: FurtherRequest, data: Sequence[str] | None) -> EvaluatedRun:
+    """Evaluates a finished fine-tuning of the database, or finds that it was evaluated before.
+
+    Raises InputError for a run that is none, weights that are gone, and whatever is wrong with the set.
+    """
+    return _evaluate(store, _subject_of_run(store, run_id, data, None), request)
+
+
+def evaluate_exported(
+    store: Store, exported: ExportedModel, request: FurtherRequest, data: Sequence[str] | None
+) -> EvaluatedRun:
+    """The same of an exported model. It counts as its fine-tuning where the database has that with equal weights."""
+    if done_ids(store, [exported.run]):
+        stored = {each.kind: each.sha256 for each in artifacts(store, exported.run)}
+        if stored == exported.parts:
+            return _evaluate(store, _subject_of_run(store, exported.run, data, exported), request)
+    return _evaluate(store, _subject_of_folder(store, exported, request), request)
+
+
+def _subject_of_run(store: Store, run_id: str, data: Sequence[str] | None, exported: ExportedModel | None) -> Subject:
+    """A fine-tuning of the database; its weights are those of `exported`, where that is given."""
+    spec, short = run_spec(store, run_id), run_id[:12]
+    if spec["kind"] != FINETUNING.name:
+        raise InputError(f"run {short}: is of kind {spec['kind']}; name a fine-tuning (list: hashbench status)")
+    if not done_ids(store, [run_id]):
+        raise InputError(f"run {short}: is not finished; go on with its sweep first (see hashbench status)")
+    loaded, label, had = experiment_of(store, run_id)
+    model, sources = model_of(loaded, label), loaded.sources(data or had)
+    task, cache = task_of(loaded, spec["task"]["name"]), usable_cache_folder()
+    size = loaded.experiment.encoder
+    tuned = Run(run_id, FINETUNING.name, label, size, spec, task=task.name, seed=spec["seed"])
+
+    def prepared(found: FurtherSet) -> FurtherSet:
+        if exported is None:
+            kept_files(store, run_id, ArtifactFolder(cache), with_head=True)
+        return with_classes(found, load_task(task, open_sources(sources)))
+
+    def result(run: Run, found: FurtherSet, rows: TaskData, machine: Machine) -> Result:
+        resolved = ResolvedExperiment(loaded.experiment, {label: model}, model, (found,), {}, sources)
+        materials = Materials(sources, cache, [found])
+        place = Workplace(resolved, {tuned.id: tuned, run.id: run}, materials, ArtifactFolder(cache))
+        if exported is None:
+            made = EVALUATION.carry_out(run, place, machine)
+        else:
+            recipe = model.recipe(task.name)
+            trained = replace(exported.trained, pad_to_max=recipe.pad_to_max, hardware=recipe)
+            made = evaluated(trained, rows, machine, cache)
+        return replace(made, notes={**made.notes, "sources": sources_of(run, place)})
+
+    places = tuple((row["experiment_id"], row["model"]) for row in store.query(PLACES, run=run_id))
+    return Subject(task, places, lambda found: EVALUATION.of(tuned, found), prepared, result)
+
+
+def _subject_of_folder(store: Store, exported: ExportedModel, request: FurtherRequest) -> Subject:
+    """An exported model by itself, labelled by the name of its folder."""
+    label = exported.folder.resolve().name
+    config = Experiment.model_validate({"name": COLLECTED, "models": (label,), "baseline": label})
+    experiment_id = collecting_experiment(store, COLLECTED, config.model_dump(mode="json"), baseline=label)
+    for row in store.query(LABELLED, experiment=experiment_id, model=label):
+        if exported.weights not in row["spec"]:
+            raise InputError(f"{exported.folder}: another model called {label!r} was evaluated; rename this folder")
+    task = _task_of_folder(exported, request)
+
+    def prepared(found: FurtherSet) -> FurtherSet:
+        return found  # the folder names the classes
+
+    def result(run: Run, found: FurtherSet, rows: TaskData, machine: Machine) -> Result:
+        return evaluated(exported.trained, rows, machine, usable_cache_folder())
+
+    return Subject(
+        task, ((experiment_id, label),), lambda found: EVALUATION.of_exported(exported, label, found), prepared, result
+    )
+
+
+def _task_of_folder(exported: ExportedModel, request: FurtherRequest) -> Task:
+    """The task that an exported model learned, with the classes that its folder names."""
+    task = known_tasks().get(exported.task)
+    if task is None:
+        if not request.text:
+            raise InputError(
+                f"{exported.folder}: task {exported.task!r} is none of the suite; name the columns of the set: "
+                "--text COLUMN --label COLUMN"
+            )
+        wanted = "values" if exported.n_outputs == 1 else "classes"
+        kind = next(each for each in known_kinds().values() if isinstance(each, TextKind) and each.outputs == wanted)
+        metrics = kind.common_metrics
+        text = ("first", "second") if exported.is_pair else ("text",)
+        task = Task(exported.task, kind, text, metrics=metrics, select_metric=metrics[0])
+    return replace(task, n_classes=exported.n_outputs, label_names=exported.class_names)
+
+
+def _evaluate(store: Store, subject: Subject, request: FurtherRequest) -> EvaluatedRun:
+    """Finds the stored run, or makes it: all that can be wrong with the input is found before anything is stored."""
+    found = request.found(subject.trained_on)
+    run = subject.run_on(found)
+    _check_name(store, subject, run)
+    is_new = not done_ids(store, [run.id])
+    if is_new:
+        found = subject.prepared(found)
+        rows = found.load()
+        attach_run(store, row_of(run), subject.places)
+        _attempt(store, run, subject, lambda machine: subject.result(run, found, rows, machine))
+    else:
+        attach_run(store, row_of(run), subject.places)  # the fine-tuning may have joined another experiment
+    stored = {row["metric"]: row["value"] for row in store.query(queries.BEST_SCORES_OF_RUN, id=run.id)}
+    metrics = [metric for metric in found.task.metrics if metric in stored]
+    order = sorted(metrics, key=lambda metric: metric != found.task.select_metric)
+    names = tuple(row["name"] for row in store.query(NAMES, run=run.id))
+    scores = {metric: stored[metric] for metric in order}
+    return EvaluatedRun(run.id, run.model, subject.trained_on.name, run.seed, found.task.name, scores, names, is_new)
+
+
+def _check_name(store: Store, subject: Subject, run: Run) -> None:
+    """Raises InputError where the name of the set stands for something else in a table beside it."""
+    name, remedy = str(run.task), "give the set another one: --name NAME"
+    if name in known_tasks():
+        raise InputError(f"{name!r} is a task of the suite; {remedy}")
+    for experiment_id, _ in subject.places:
+        for row in store.query(TASKS, experiment=experiment_id, task=name):
+            if row["kind"] != EVALUATION.name:
+                raise InputError(f"{name!r} is a task of the experiment; {remedy}")
+            if row["data_fingerprint"] != run.data_fingerprint:
+                raise InputError(f"{name!r} was another set, or had other columns, before; {remedy}")
+
+
+def _attempt(store: Store, run: Run, subject: Subject, work: Callable[[Machine], Result]) -> None:
+    """One attempt at a run, from its claim to the stored result."""
+    held = claim(
+        store, subject.places[0][0], worker=own_name(), lease_s=LEASE_S, max_attempts=1, environment=environment(),
+        kinds=(EVALUATION.name,), only=run.id,
+    )  # fmt: skip
+    if held is None:
+        raise InputError(f"run {run.id[:12]}: another process is at it; wait for it, or try again in a minute")
+    quieten()
+    machine = Machine(folder=usable_cache_folder() / "running" / run.id)
+    stop = StopSignal(multiprocessing.Event())
+    with Heartbeat(store, held, stop, os.getppid()), captured_log() as log:
+        try:
+            result = work(machine)
+            heartbeat(store, held)
+            finish(store, held, replace(result, log=log()))
+        except LeaseLost as error:
+            raise InputError(f"run {run.id[:12]}: another process took it over; ask again") from error
+        except BaseException as error:
+            _give_back(store, held, error, log())
+            raise
+    shutil.rmtree(machine.folder, ignore_errors=True)
+
+
+def _give_back(store: Store, held: ClaimedRun, error: BaseException, log: str) -> None:
+    """Ends an attempt without a result: a fault is a failure, an interruption is none."""
+    if isinstance(error, Exception):
+        fail(store, held, f"{type(error).__name__}: {error}", log)
+    else:
+        release(store, held, log=log)
