@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import shutil
+import sqlite3
 from pathlib import Path
 
 import numpy as np
@@ -73,12 +75,18 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def here(swept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of the test's own with a copy of the database."""
-    for path in swept.iterdir():
-        if path.is_file():
-            shutil.copy(path, tmp_path)
+    for name in ("later.yaml", "same.parquet"):
+        shutil.copy(swept / name, tmp_path)
+    copy_database(swept / "results.db", tmp_path / "results.db")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HASHBENCH_CACHE", str(swept / "cache"))
     return tmp_path
+
+
+def copy_database(source: Path, target: Path) -> None:
+    """A copy, what is not yet in the main file included."""
+    with contextlib.closing(sqlite3.connect(source)) as ours, contextlib.closing(sqlite3.connect(target)) as theirs:
+        ours.backup(theirs)
 
 
 def tunings(store: Store, task: str = "sst2") -> list[str]:
@@ -159,7 +167,7 @@ def test_a_sweep_neither_takes_nor_loses_it(here: Path, capsys) -> None:
 
 
 def test_a_merge_brings_it_under_its_experiment(here: Path) -> None:
-    shutil.copy("results.db", "other.db")
+    copy_database(here / "results.db", here / "other.db")
     assert command("evaluate", tunings(open_store("other.db"))[0], "--on", "same.parquet", "--db", "other.db") == 0
     store = open_store("results.db")
     merge(store, "other.db")
