@@ -12,7 +12,7 @@ from hashbench.errors import InputError
 
 if TYPE_CHECKING:
     from hashbench.store.engine import Store
-    from hashbench.sweep.further import EvaluatedRun
+    from hashbench.sweep.further import EvaluatedRun, FurtherRequest
 
 
 def evaluate(
@@ -55,33 +55,37 @@ def evaluate(
     """
     from hashbench.cli.output import note, print_json
     from hashbench.store.engine import open_store
-    from hashbench.sweep.further import FurtherRequest, evaluate_exported, evaluate_run
+    from hashbench.sweep.further import FurtherRequest
 
     listed = models or []
     if bool(listed) == (experiment is not None) or (experiment is None) != (task is None):
         raise InputError("evaluate: name runs or folders, or --experiment with --task; see hashbench evaluate --help")
-    folders = [each for each in listed if Path(each).is_dir()]
-    store = open_store(db, create=bool(folders) and len(folders) == len(listed))
+    store = open_store(db, create=bool(listed) and all(Path(each).is_dir() for each in listed))
     wanted = listed if experiment is None else _finetunings(store, experiment, str(task))
     request = FurtherRequest(on, name, split, tuple(text or ()), label)
     done = []
     for each in wanted:
-        if each in folders:
-            from hashbench.export.exported import exported_model
-
-            found = evaluate_exported(store, exported_model(each), request, data or None)
-        else:
-            from hashbench.store.status import find_run
-
-            found = evaluate_run(store, find_run(store, each), request, data or None)
-        done.append(found)
+        done.append(_evaluated(store, each, request, data or None))
         if style == "text":
-            print(line_of(found), flush=True)
+            print(line_of(done[-1]), flush=True)
     if style == "json":
         print_json([vars(found) for found in done])
-    elif done:
-        option = "" if db == DEFAULT_DB else f" --db {db}"
-        note("\n".join(f"see: hashbench report {name}{option}" for name in done[0].experiments[:1]))
+        return
+    option = "" if db == DEFAULT_DB else f" --db {db}"
+    note(f"see: hashbench report {done[0].experiments[0]}{option}")
+
+
+def _evaluated(store: Store, model: str, request: FurtherRequest, data: list[str] | None) -> EvaluatedRun:
+    """The evaluation of an exported folder, or of a run by the first digits of its id."""
+    if Path(model).is_dir():
+        from hashbench.export.exported import exported_model
+        from hashbench.sweep.further import evaluate_exported
+
+        return evaluate_exported(store, exported_model(model), request, data)
+    from hashbench.store.status import find_run
+    from hashbench.sweep.further import evaluate_run
+
+    return evaluate_run(store, find_run(store, model), request, data)
 
 
 def _finetunings(store: Store, experiment: str, task: str) -> list[str]:

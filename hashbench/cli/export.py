@@ -18,7 +18,7 @@ def export(
 ) -> None:
     """Write a trained model as a folder that works without the database: weights, config, tokenizer, model card.
 
-    Weights of fine-tunings are kept where the experiment says keep_weights: best.
+    Weights of fine-tunings are kept of small models; keep_weights: best in the experiment keeps those of all.
 
     Example: hashbench export --run 3fa2 my-model
     """

@@ -22,6 +22,8 @@ Rate = Annotated[float, Field(gt=0)]
 Beta = Annotated[float, Field(ge=0, lt=1)]
 Step = Annotated[int, Field(gt=0)]
 
+LARGEST_KEPT = 32 * 2**20  # bytes of a fine-tuned model that `keep_weights: auto` keeps: tiny encoders, most tables
+
 
 def _all_different(rates: tuple[float, ...]) -> tuple[float, ...]:
     """The grid itself: results are told apart by their rates."""
@@ -336,9 +338,12 @@ class Experiment(Strict):
         default=5.0, gt=0,
         description="minutes between the checkpoints from which an interrupted run resumes; no effect on results",
     )
-    keep_weights: Literal["pretrained", "best", "none"] = Field(
-        default="pretrained",
-        description="best: also those of every fine-tuning, 168 GB at the paper's scale",
+    keep_weights: Literal["auto", "pretrained", "best", "none"] = Field(
+        default="auto",
+        description=(
+            "of pre-trainings, and of each fine-tuning the best: auto: of models up to 32 MiB (8 million parameters), "
+            "best: of all, 168 GB at the paper's scale, pretrained: of none; none: not even those of pre-trainings"
+        ),
     )
 
     @property

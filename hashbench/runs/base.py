@@ -110,6 +110,10 @@ class RunKind(ABC):
                 return f"{metric.name} {100 * metric.value:.1f}"
         return ""
 
+    def kept_bytes(self, run: Run, resolved: ResolvedExperiment) -> int:
+        """About how many bytes of weights the run leaves for good; 0 where it leaves none, or none that is known."""
+        return 0
+
     def temporary_files(self, run: Run, artifacts: ArtifactFolder) -> list[Path]:
         """Files that only other runs of the sweep need; with `keep_weights: none` they go when it is done."""
         return []

@@ -64,7 +64,7 @@ class ExportedModel:
     trained: FinetunedModel
 
 
-class Evaluation(RunKind):
+class FurtherEvaluation(RunKind):
     """A fine-tuned model on a further set."""
 
     name = "evaluation"
@@ -137,4 +137,4 @@ def evaluated(trained: FinetunedModel, data: TaskData, machine: Machine, cache: 
     return Result(metrics=metrics, predictions=predictions, notes={**notes_on(data), "precision_found": found})
 
 
-KIND = Evaluation()
+KIND = FurtherEvaluation()

@@ -14,6 +14,7 @@ from hashbench.experiment.schema import Finetune
 from hashbench.runs.artifacts import ModelFiles
 from hashbench.runs.base import Run, TrainingKind, Workplace
 from hashbench.runs.cards import TrainingStep, step_of
+from hashbench.runs.keeping import keeps_best, weight_bytes
 from hashbench.runs.pretraining import KIND as PRETRAINING
 from hashbench.runs.pretraining import restore
 from hashbench.runs.results import notes_on, stored_points, stored_predictions
@@ -75,10 +76,10 @@ class Finetuning(TrainingKind):
 
     def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
         """Stores every evaluation and the predictions of the best and the last."""
-        keeps, waits = place.resolved.experiment.keep_weights == "best", place.is_needed(run)
+        model = place.model(run)
+        keeps, waits = keeps_best(place.resolved.experiment, model), place.is_needed(run)
         tuned = tune(run, place, machine, keep_best=keeps or waits)
         points = [*tuned.tried, *tuned.done.points]
-        model = place.model(run)
         predictions = final_predictions(tuned, points, model, machine)
         if machine.rank > 0:
             return Result()
@@ -96,6 +97,10 @@ class Finetuning(TrainingKind):
             artifacts=artifacts,
             notes={**notes_on(data), "precision_found": precision},
         )
+
+    def kept_bytes(self, run: Run, resolved: ResolvedExperiment) -> int:
+        model = resolved.model(run.model)
+        return weight_bytes(model, run.encoder) if keeps_best(resolved.experiment, model) else 0
 
     def tokens(self, run: Run, rows: int) -> float:
         return float(rows_shown(run, rows) * TOKENS_PER_ROW)

@@ -22,6 +22,7 @@ from hashbench.objectives.registry import objective_of
 from hashbench.runs.artifacts import ArtifactFolder
 from hashbench.runs.base import Run, TrainingKind, Workplace
 from hashbench.runs.cards import TrainingStep, step_of
+from hashbench.runs.keeping import weight_bytes
 from hashbench.runs.results import stored_points
 from hashbench.store.result import MetricRow, Result
 from hashbench.training.heads import make_head
@@ -122,6 +123,11 @@ class Pretraining(TrainingKind):
 
     def recipe(self, model: ResolvedModel) -> Pretrain:
         return model.pretrain
+
+    def kept_bytes(self, run: Run, resolved: ResolvedExperiment) -> int:
+        """As of a fine-tuned model: its head is as small as what a pre-training leaves out."""
+        kept = resolved.experiment.keep_weights != "none"
+        return weight_bytes(resolved.model(run.model), run.encoder) if kept else 0
 
     def headline(self, result: Result) -> str:
         """The last loss."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
@@ -15,7 +15,6 @@ from hashbench.store.engine import Store, insert_rows
 from hashbench.store.queue import as_json, members
 from hashbench.store.schema import dependency, experiment, experiment_run, run
 
-COLLECTING = "collecting"  # in the place of a fingerprint: the set of runs grows
 CHUNK = 500  # rows an IN clause; SQLite's oldest limit is 999 parameters
 
 
@@ -59,38 +58,11 @@ def add_experiment(
         values = {"baseline": baseline, "config": as_json(known | dict(config)), "command": command}
         called = sa.update(experiment).where(experiment.c.id == experiment_id)
         connection.execute(called.values(**values, called_at=store.now))
-        _add_runs(store, connection, runs)
-        _add_members(store, connection, experiment_id, runs)
+        add_runs(store, connection, runs)
+        add_members(store, connection, experiment_id, runs)
         again = sa.update(run).where(run.c.state == "void", run.c.id.in_(members(experiment_id)))
         connection.execute(again.values(state="planned", finished_attempt=None, finished_at=None))
     return experiment_id
-
-
-def attach_run(store: Store, row: RunRow, places: Iterable[tuple[int, str]]) -> None:
-    """Add a run to experiments that were planned without it, behind their own runs; any number of times.
-
-    `places`: id of an experiment, and the run's label there. The set of runs that an experiment's name stands for stays
-    what it was. A void or failed run is planned again.
-    """
-    with store.write() as connection:
-        _add_runs(store, connection, [row])
-        for experiment_id, label in places:
-            position = sa.func.coalesce(sa.func.max(experiment_run.c.position) + 1, 0)
-            first = connection.execute(sa.select(position).where(experiment_run.c.experiment_id == experiment_id))
-            _add_members(store, connection, experiment_id, [replace(row, model=label)], first=first.scalar_one())
-        again = sa.update(run).where(run.c.state.in_(("void", "failed")), run.c.id == row.id)
-        connection.execute(again.values(state="planned", tries=0, finished_attempt=None, finished_at=None))
-
-
-def collecting_experiment(store: Store, name: str, config: Mapping[str, Any], *, baseline: str) -> int:
-    """The id of the experiment of this name to which runs are attached one by one, made where there is none."""
-    with store.write() as connection:
-        now = connection.execute(sa.select(store.now)).scalar_one()
-        new = {"name": name, "fingerprint": COLLECTING, "baseline": baseline, "config": as_json(config), "command": ""}
-        connection.execute(store.insert_new(experiment), {**new, "created_at": now, "called_at": now})
-        this = sa.and_(experiment.c.name == name, experiment.c.fingerprint == COLLECTING)
-        connection.execute(sa.update(experiment).where(this).values(called_at=now))
-        return connection.execute(sa.select(experiment.c.id).where(this)).scalar_one()
 
 
 def retry_failed(store: Store, experiment_id: int) -> int:
@@ -122,7 +94,8 @@ def _find_or_add(
     return row.id, json.loads(row.config)
 
 
-def _add_runs(store: Store, connection: Connection, runs: Sequence[RunRow]) -> None:
+def add_runs(store: Store, connection: Connection, runs: Sequence[RunRow]) -> None:
+    """Insert the runs that the database does not know, with their needs."""
     known = known_ids(connection, [row.id for row in runs])
     now = connection.execute(sa.select(store.now)).scalar_one()
     # of two labels the first one stays
@@ -137,9 +110,10 @@ def _add_runs(store: Store, connection: Connection, runs: Sequence[RunRow]) -> N
     insert_rows(connection, store.insert_new(dependency), needs)
 
 
-def _add_members(
+def add_members(
     store: Store, connection: Connection, experiment_id: int, runs: Sequence[RunRow], *, first: int = 0
 ) -> None:
+    """Make runs members of an experiment under their labels; `first`: position of the first of them."""
     columns = ("model", "metric", "split")
     rows = [
         {name: getattr(row, name) for name in columns}

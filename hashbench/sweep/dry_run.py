@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 from hashbench.experiment.identity import device_block
-from hashbench.runs.base import TrainingKind
+from hashbench.experiment.resolved import ResolvedExperiment
+from hashbench.runs.base import Run, TrainingKind
 from hashbench.runs.cards import Card, Placed
 from hashbench.runs.registry import kind_of
 from hashbench.store.engine import open_store
@@ -33,6 +36,16 @@ def print_plan(planned: Plan, db: str, n_workers: int, card: Card | None = None)
     if card is not None:
         rows = f"{ROWS_OF_A_TASK:,} rows a task"
         print(f"computed from shapes, {rows} and published peak rates; nothing was measured on this card")
+    print(weights_line(planned.runs, planned.resolved))
+
+
+def weights_line(runs: Sequence[Run], resolved: ResolvedExperiment) -> str:
+    """How many bytes of weights a sweep keeps, by shapes, and of how many runs of each kind."""
+    sizes = {run.id: (run.kind, kind_of(run).kept_bytes(run, resolved)) for run in runs}
+    kept = Counter(kind for kind, size in sizes.values() if size)
+    runs_of = ", ".join(f"{n} {kind}" for kind, n in kept.items()) or "none"
+    total = sum(size for _, size in sizes.values()) / 1e6
+    return f"weights kept: about {total:,.0f} MB ({runs_of}; keep_weights: {resolved.experiment.keep_weights})"
 
 
 def _machine(planned: Plan, card: Card | None) -> str:

@@ -28,9 +28,17 @@ from hashbench.runs.evaluation import KIND as EVALUATION
 from hashbench.runs.evaluation import ExportedModel, evaluated
 from hashbench.runs.finetuning import KIND as FINETUNING
 from hashbench.runs.materials import Materials
+from hashbench.store.attaching import (
+    attach_run,
+    collecting_experiment,
+    data_under,
+    finished_on,
+    names_of_experiments,
+    places_of,
+    specs_under,
+)
 from hashbench.store.engine import Store
 from hashbench.store.finishing import finish
-from hashbench.store.planning import attach_run, collecting_experiment
 from hashbench.store.queue import ClaimedRun, LeaseLost, claim, fail, heartbeat, release
 from hashbench.store.result import Result
 from hashbench.store.status import artifacts, done_ids, run_spec
@@ -48,25 +56,6 @@ from hashbench.training.machine import Machine
 from hashbench.training.recipe import quieten
 
 COLLECTED = "evaluated"  # the experiment of models whose fine-tuning the database does not have
-Place = tuple[int, str]  # id of an experiment, label of the model in it
-
-PLACES = "SELECT experiment_id, model FROM experiment_run WHERE run_id = :run ORDER BY experiment_id, model"
-LABELLED = """
-SELECT r.id, r.task, r.data_fingerprint, r.spec FROM experiment_run er JOIN run r ON r.id = er.run_id
-WHERE er.experiment_id = :experiment AND er.model = :model
-"""
-TASKS = """
-SELECT DISTINCT r.kind, r.task, r.data_fingerprint FROM experiment_run er JOIN run r ON r.id = er.run_id
-WHERE er.experiment_id = :experiment AND r.task = :task
-"""
-NAMES = """
-SELECT e.name FROM experiment_run er JOIN experiment e ON e.id = er.experiment_id
-WHERE er.run_id = :run GROUP BY e.name ORDER BY MAX(e.called_at) DESC
-"""
-TRAININGS = """
-SELECT DISTINCT er.position, r.id FROM experiment_run er JOIN run r ON r.id = er.run_id
-WHERE er.experiment_id = :experiment AND r.task = :task AND r.kind = :kind AND r.state = 'done' ORDER BY er.position
-"""
 
 
 @dataclass(frozen=True)
@@ -103,7 +92,7 @@ class Subject:
     """A trained model as it is evaluated: where it stands, what it learned, and how its result is made."""
 
     trained_on: Task
-    places: tuple[Place, ...]
+    places: tuple[tuple[int, str], ...]  # id of an experiment, label of the model in it
     run_on: Callable[[FurtherSet], Run]
     # What must be there before a run is stored: the set under the classes of the training
     prepared: Callable[[FurtherSet], FurtherSet]
@@ -112,8 +101,7 @@ class Subject:
 
 def trainings_of(store: Store, experiment_id: int, task: str) -> list[str]:
     """Ids of the finished fine-tunings of an experiment on a task, in its order."""
-    rows = store.query(TRAININGS, experiment=experiment_id, task=task, kind=FINETUNING.name)
-    return list(dict.fromkeys(row["id"] for row in rows))
+    return finished_on(store, experiment_id, task, FINETUNING.name)
 
 
 def evaluate_run(store: Store, run_id: str, request: FurtherRequest, data: Sequence[str] | None) -> EvaluatedRun:
@@ -165,7 +153,7 @@ def _subject_of_run(store: Store, run_id: str, data: Sequence[str] | None, expor
             made = evaluated(trained, rows, machine, cache)
         return replace(made, notes={**made.notes, "sources": sources_of(run, place)})
 
-    places = tuple((row["experiment_id"], row["model"]) for row in store.query(PLACES, run=run_id))
+    places = tuple(places_of(store, run_id))
     return Subject(task, places, lambda found: EVALUATION.of(tuned, found), prepared, result)
 
 
@@ -174,8 +162,8 @@ def _subject_of_folder(store: Store, exported: ExportedModel, request: FurtherRe
     label = exported.folder.resolve().name
     config = Experiment.model_validate({"name": COLLECTED, "models": (label,), "baseline": label})
     experiment_id = collecting_experiment(store, COLLECTED, config.model_dump(mode="json"), baseline=label)
-    for row in store.query(LABELLED, experiment=experiment_id, model=label):
-        if exported.weights not in row["spec"]:
+    for spec in specs_under(store, experiment_id, label):
+        if exported.weights not in spec:
             raise InputError(f"{exported.folder}: another model called {label!r} was evaluated; rename this folder")
     task = _task_of_folder(exported, request)
 
@@ -223,7 +211,7 @@ def _evaluate(store: Store, subject: Subject, request: FurtherRequest) -> Evalua
     stored = {row["metric"]: row["value"] for row in store.query(queries.BEST_SCORES_OF_RUN, id=run.id)}
     metrics = [metric for metric in found.task.metrics if metric in stored]
     order = sorted(metrics, key=lambda metric: metric != found.task.select_metric)
-    names = tuple(row["name"] for row in store.query(NAMES, run=run.id))
+    names = tuple(names_of_experiments(store, run.id))
     scores = {metric: stored[metric] for metric in order}
     return EvaluatedRun(run.id, run.model, subject.trained_on.name, run.seed, found.task.name, scores, names, is_new)
 
@@ -234,10 +222,10 @@ def _check_name(store: Store, subject: Subject, run: Run) -> None:
     if name in known_tasks():
         raise InputError(f"{name!r} is a task of the suite; {remedy}")
     for experiment_id, _ in subject.places:
-        for row in store.query(TASKS, experiment=experiment_id, task=name):
-            if row["kind"] != EVALUATION.name:
+        for kind, fingerprint in data_under(store, experiment_id, name):
+            if kind != EVALUATION.name:
                 raise InputError(f"{name!r} is a task of the experiment; {remedy}")
-            if row["data_fingerprint"] != run.data_fingerprint:
+            if fingerprint != run.data_fingerprint:
                 raise InputError(f"{name!r} was another set, or had other columns, before; {remedy}")
 
 

@@ -152,7 +152,7 @@ def test_jsonl_line_without_a_key(tmp_path: Path) -> None:
 
 def test_unknown_format(tmp_path: Path) -> None:
     (tmp_path / "train.xls").write_text("x")
-    wrong(tmp_path / "train.xls", r"a table is a \.parquet, \.csv or \.jsonl file; convert it")
+    wrong(tmp_path / "train.xls", r"a table is a \.parquet, \.csv, \.tsv or \.jsonl file; convert it")
 
 
 def test_two_files_for_one_split(tmp_path: Path) -> None:

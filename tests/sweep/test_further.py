@@ -7,7 +7,9 @@ import csv
 import json
 import shutil
 import sqlite3
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -89,28 +91,42 @@ def copy_database(source: Path, target: Path) -> None:
         ours.backup(theirs)
 
 
-def tunings(store: Store, task: str = "sst2") -> list[str]:
+@contextlib.contextmanager
+def opened(path: str = "results.db") -> Iterator[Store]:
+    """The database while no command works on it: SQLite's locks belong to the whole process."""
+    store = open_store(path)
+    yield store
+    store.close()
+
+
+def query(sql: str, path: str = "results.db", **parameters: str) -> list[Mapping[str, Any]]:
+    """Rows of the database as it is now."""
+    with opened(path) as store:
+        return list(store.query(sql, **parameters))
+
+
+def tunings(task: str = "sst2") -> list[str]:
     """Ids of the fine-tunings on a task."""
-    rows = store.query("SELECT id FROM run WHERE kind = 'finetune' AND task = :task ORDER BY id", task=task)
+    rows = query("SELECT id FROM run WHERE kind = 'finetune' AND task = :task ORDER BY id", task=task)
     return [row["id"] for row in rows]
 
 
-def attempts(store: Store) -> int:
-    return int(store.query("SELECT COUNT(*) AS n FROM attempt")[0]["n"])
+def attempts() -> int:
+    return int(query("SELECT COUNT(*) AS n FROM attempt")[0]["n"])
 
 
 def test_on_the_reporting_set_itself_predictions_and_scores_are_those_of_the_fine_tuning(here: Path) -> None:
-    store = open_store("results.db")
-    run_id = tunings(store)[0]
+    run_id = tunings()[0]
     assert command("evaluate", run_id[:10], "--on", "same.parquet") == 0
-    row = store.query("SELECT id, data_fingerprint FROM run WHERE kind = 'evaluation'")[0]
-    ours, theirs = predictions(store, row["id"], "test", "best"), predictions(store, run_id, "validation", "best")
+    row = query("SELECT id, data_fingerprint FROM run WHERE kind = 'evaluation'")[0]
+    with opened() as store:
+        ours, theirs = predictions(store, row["id"], "test", "best"), predictions(store, run_id, "validation", "best")
     assert ours is not None and theirs is not None
     np.testing.assert_allclose(ours.outputs, theirs.outputs, atol=1e-5)
     assert (ours.targets == theirs.targets).all()
     found = {
         row["task"]: row["value"]
-        for row in store.query(
+        for row in query(
             "SELECT task, value FROM scores WHERE own = 1 AND checkpoint = 'best' AND (run_id = :a OR run_id = :b)",
             a=run_id, b=row["id"],
         )
@@ -119,84 +135,86 @@ def test_on_the_reporting_set_itself_predictions_and_scores_are_those_of_the_fin
 
 
 def test_the_second_time_nothing_is_computed_even_without_weights(here: Path, capsys, monkeypatch) -> None:
-    store = open_store("results.db")
-    run_id = tunings(store)[0]
+    run_id = tunings()[0]
     assert command("evaluate", run_id, "--on", "same.parquet") == 0
-    before, first = attempts(store), capsys.readouterr().out
+    before, first = attempts(), capsys.readouterr().out
     monkeypatch.setenv("HASHBENCH_CACHE", str(here / "empty"))
     assert command("evaluate", run_id, "--on", "same.parquet") == 0
-    assert attempts(store) == before
+    assert attempts() == before
     assert capsys.readouterr().out.replace(" (stored before)", "") == first
 
 
 def test_reports_and_comparisons_read_it_like_a_task_and_no_average_has_it(here: Path, capsys) -> None:
-    store = open_store("results.db")
-    before = {row["model"]: row["value"] for row in store.query("SELECT * FROM paper_averages WHERE paper = 'own'")}
+    before = {row["model"]: row["value"] for row in query("SELECT * FROM paper_averages WHERE paper = 'own'")}
     assert command("evaluate", "--experiment", "later", "--task", "sst2", "--on", "same.parquet", "--name", "adv") == 0
     assert len(capsys.readouterr().out.splitlines()) == 4  # two models, two seeds
-    measured = measure(store, "later")
+    after = {row["model"]: row["value"] for row in query("SELECT * FROM paper_averages WHERE paper = 'own'")}
+    assert after == before
+    with opened() as store:
+        measured = measure(store, "later")
+        lines = {line.task: line for line in compare([store], "proj", "add", experiment="later", draws=50).lines}
+        entry = measured.entries[0]
+        low, high, n = Evidence(store, measured, draws=50).interval(entry, [measured.own(entry, "adv")]) or (0, 0, 0)
     assert measured.further_sets() == ["adv"] and measured.tasks()[-1] == "adv"
     assert len(measured.trainings()) == 8
-    after = {row["model"]: row["value"] for row in store.query("SELECT * FROM paper_averages WHERE paper = 'own'")}
-    assert after == before
-    lines = {line.task: line for line in compare([store], "proj", "add", experiment="later", draws=50).lines}
+    assert low < high and n == len(pq.read_table("same.parquet"))
     assert lines["adv"].seeds == (0, 1) and lines["adv"].difference.value == pytest.approx(
         lines["sst2"].difference.value, abs=1e-9
     )
     assert lines["average"].metric == "2 tasks"
-    entry = measured.entries[0]
-    low, high, n = Evidence(store, measured, draws=50).interval(entry, [measured.own(entry, "adv")]) or (0, 0, 0)
-    assert low < high and n == len(pq.read_table("same.parquet"))
     assert command("report", "later", "--examples") == 0
     out = capsys.readouterr().out
     assert "adv" in out and "Further sets, evaluated with the models of other columns and in no average: adv." in out
 
 
 def test_a_sweep_neither_takes_nor_loses_it(here: Path, capsys) -> None:
-    store = open_store("results.db")
-    assert command("evaluate", tunings(store)[0], "--on", "same.parquet") == 0
+    assert command("evaluate", tunings()[0], "--on", "same.parquet") == 0
     capsys.readouterr()
     assert command("sweep", "later.yaml") == 0
     assert "all 10 runs are done already" in capsys.readouterr().err
-    assert command("db", "void", tunings(store)[0][:12], "--reason", "test") == 0
+    assert command("db", "void", tunings()[0][:12], "--reason", "test") == 0
     assert command("sweep", "later.yaml") == 0  # makes the fine-tuning again and leaves the evaluation alone
-    states = {row["kind"]: row["state"] for row in store.query("SELECT kind, state FROM run")}
+    states = {row["kind"]: row["state"] for row in query("SELECT kind, state FROM run")}
     assert states == {"finetune": "done", "floor": "done", "evaluation": "planned"}
-    assert command("evaluate", tunings(store)[0], "--on", "same.parquet") == 0
-    assert store.query("SELECT state FROM run WHERE kind = 'evaluation'")[0]["state"] == "done"
+    assert command("evaluate", tunings()[0], "--on", "same.parquet") == 0
+    assert query("SELECT state FROM run WHERE kind = 'evaluation'")[0]["state"] == "done"
 
 
 def test_a_merge_brings_it_under_its_experiment(here: Path) -> None:
     copy_database(here / "results.db", here / "other.db")
-    assert command("evaluate", tunings(open_store("other.db"))[0], "--on", "same.parquet", "--db", "other.db") == 0
-    store = open_store("results.db")
-    merge(store, "other.db")
-    assert measure(store, "later").further_sets() == ["same"]
+    assert command("evaluate", tunings()[0], "--on", "same.parquet", "--db", "other.db") == 0
+    with opened() as store:
+        merge(store, "other.db")
+        assert measure(store, "later").further_sets() == ["same"]
 
 
 def test_an_exported_folder_is_its_fine_tuning_where_the_database_has_it(here: Path, capsys) -> None:
-    store = open_store("results.db")
-    run_id = tunings(store)[0]
+    run_id = tunings()[0]
     assert command("export", "--run", run_id, "model") == 0
     assert command("evaluate", "model", "--on", "same.parquet") == 0
     assert command("evaluate", run_id, "--on", "same.parquet") == 0
-    assert store.query("SELECT COUNT(*) AS n FROM run WHERE kind = 'evaluation'")[0]["n"] == 1
+    assert query("SELECT COUNT(*) AS n FROM run WHERE kind = 'evaluation'")[0]["n"] == 1
     capsys.readouterr()
     assert command("evaluate", "model", "--on", "same.parquet", "--db", "new.db", "--format", "json") == 0
     alone = json.loads(capsys.readouterr().out)[0]
-    there = store.query("SELECT id FROM run WHERE kind = 'evaluation'")[0]["id"]
+    there = query("SELECT id FROM run WHERE kind = 'evaluation'")[0]["id"]
     assert alone["experiments"] == ["evaluated"] and alone["run_id"] != there
-    values = [store.query("SELECT value FROM scores WHERE run_id = :id AND metric = 'accuracy'", id=there)[0]["value"]]
+    values = [query("SELECT value FROM scores WHERE run_id = :id AND metric = 'accuracy'", id=there)[0]["value"]]
     assert alone["scores"]["accuracy"] == pytest.approx(values[0], abs=1e-12)
-    shutil.copytree("model", "second")
+    assert command("export", "--run", tunings()[1], "second") == 0
     assert command("evaluate", "second", "--on", "same.parquet", "--db", "new.db") == 0
-    lines = compare([open_store("new.db")], "second", "model", experiment="evaluated", draws=20).lines
-    assert [(line.task, line.difference.value) for line in lines] == [("same", 0.0)]
+    with opened("new.db") as store:
+        lines = compare([store], "second", "model", experiment="evaluated", draws=20).lines
+    assert [line.task for line in lines] == ["same"]
+    shutil.rmtree("model")
+    shutil.copytree("second", "model")
+    assert "another model called 'model' was evaluated" in refused(
+        capsys, "model", "--on", "same.parquet", "--db", "new.db"
+    )
 
 
 def test_columns_formats_and_folders(here: Path) -> None:
-    store = open_store("results.db")
-    run_id = tunings(store)[0]
+    run_id = tunings()[0]
     table = pq.read_table("same.parquet").to_pydict()
     names = [["negative", "positive"][label] for label in table["label"]]
     rows = [{"text": text, "gold": name} for text, name in zip(table["sentence"], names, strict=True)]
@@ -211,13 +229,12 @@ def test_columns_formats_and_folders(here: Path) -> None:
         assert command("evaluate", run_id, "--on", place, "--text", "text", "--label", "gold") == 0
     assert command("evaluate", run_id, "--on", "same.parquet") == 0
     sql = "SELECT task, value FROM scores WHERE metric = 'accuracy' AND kind = 'evaluation'"
-    assert {row["task"] for row in store.query(sql)} == {"folder", "tabbed", "commas", "same"}
-    assert len({row["value"] for row in store.query(sql)}) == 1
+    assert {row["task"] for row in query(sql)} == {"folder", "tabbed", "commas", "same"}
+    assert len({row["value"] for row in query(sql)}) == 1
 
 
 def test_wrong_input_is_one_line_and_leaves_nothing(here: Path, capsys) -> None:
-    store = open_store("results.db")
-    run_id, rte = tunings(store)[0], tunings(store, "rte")[0]
+    run_id, rte = tunings()[0], tunings("rte")[0]
 
     def written(name: str, text: str) -> str:
         Path(name).write_text(text)
@@ -238,7 +255,7 @@ def test_wrong_input_is_one_line_and_leaves_nothing(here: Path, capsys) -> None:
     assert "no such file or folder" in refused(capsys, run_id, "--on", "nowhere")
     assert "'rte' has 2 text columns" in refused(capsys, rte, "--on", "same.parquet", "--text", "sentence")
     assert "'sst2' is a task of the suite" in refused(capsys, run_id, "--on", "same.parquet", "--name", "sst2")
-    floor = store.query("SELECT id FROM run WHERE kind = 'floor'")[0]["id"]
+    floor = query("SELECT id FROM run WHERE kind = 'floor'")[0]["id"]
     assert "is of kind floor; name a fine-tuning" in refused(capsys, floor, "--on", "same.parquet")
     assert "no run 'ffffff" in refused(capsys, "ffffffffff", "--on", "same.parquet")
     assert "name runs or folders, or --experiment with --task" in refused(capsys, "--on", "same.parquet")
@@ -249,22 +266,20 @@ def test_wrong_input_is_one_line_and_leaves_nothing(here: Path, capsys) -> None:
     for name in ("a.csv", "b.csv"):
         shutil.copy(odd, Path("three") / name)
     assert "no test or validation file" in refused(capsys, run_id, "--on", "three")
-    assert store.query("SELECT id FROM run WHERE kind = 'evaluation'") == []
+    assert query("SELECT id FROM run WHERE kind = 'evaluation'") == []
 
 
 def test_weights_that_are_gone_are_one_line(here: Path, capsys, monkeypatch) -> None:
-    store = open_store("results.db")
     monkeypatch.setenv("HASHBENCH_CACHE", str(here / "empty"))
-    assert "is gone; set HASHBENCH_CACHE" in refused(capsys, tunings(store)[0], "--on", "same.parquet")
-    with store.write() as connection:
+    assert "is gone; set HASHBENCH_CACHE" in refused(capsys, tunings()[0], "--on", "same.parquet")
+    with opened() as store, store.write() as connection:
         connection.exec_driver_sql("DELETE FROM artifact")
-    text = refused(capsys, tunings(store)[0], "--on", "same.parquet")
+    text = refused(capsys, tunings()[0], "--on", "same.parquet")
     assert "its weights were not kept; hashbench db void" in text
 
 
 def test_one_name_means_one_set(here: Path, capsys) -> None:
-    store = open_store("results.db")
-    run_id = tunings(store)[0]
+    run_id = tunings()[0]
     assert command("evaluate", run_id, "--on", "same.parquet") == 0
     capsys.readouterr()
     Path("same.csv").write_text("sentence,label\na film,1\n")

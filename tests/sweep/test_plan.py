@@ -9,7 +9,10 @@ import pytest
 import torch
 
 from hashbench.errors import InputError
+from hashbench.experiment.schema import LARGEST_KEPT
 from hashbench.runs.base import Run
+from hashbench.runs.keeping import keeps_best, weight_bytes
+from hashbench.sweep.dry_run import weights_line
 from hashbench.sweep.plan import check_data, plan
 from hashbench.tasks.text import LocatedTexts
 
@@ -289,3 +292,20 @@ def test_a_label_that_is_none(experiment, tmp_path: Path) -> None:
     planned = plan(experiment(MODELS, "tasks=[{name: own, path: sets, text: text}]"))
     with pytest.raises(InputError, match="label"):
         check_data(planned)
+
+
+def test_small_models_keep_their_best_weights_by_default(experiment) -> None:
+    """Uno-EELBERT has 281,986 parameters as deployed (test_export.py); bert-mlm at base has more than 32 MiB."""
+    small = plan(experiment("models: [uno-eelbert]", "encoder=tiny"))
+    line = weights_line(small.runs, small.resolved)
+    (model,) = small.resolved.models.values()
+    assert keeps_best(small.resolved.experiment, model)
+    assert weight_bytes(model, "tiny") == 4 * 281_986 and "finetune; keep_weights: auto)" in line
+    large = plan(experiment("models: [bert-mlm]", "encoder=base"))
+    (model,) = large.resolved.models.values()
+    assert weight_bytes(model, "base") > LARGEST_KEPT and not keeps_best(large.resolved.experiment, model)
+    assert "(1 pretrain; keep_weights: auto)" in weights_line(large.runs, large.resolved)
+    for keep, kept in (("best", True), ("pretrained", False), ("none", False)):
+        chosen = plan(experiment("models: [uno-eelbert]", "encoder=tiny", f"keep_weights={keep}"))
+        assert keeps_best(chosen.resolved.experiment, model) is kept
+    assert weights_line(chosen.runs, chosen.resolved) == "weights kept: about 0 MB (none; keep_weights: none)"

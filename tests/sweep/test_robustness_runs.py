@@ -32,6 +32,7 @@ pretrain: {corpora: [builtin], steps: 4, batch_size: 4, sequence_length: 16, max
 finetune: {epochs: 1, batch_size: 64, max_length: 24, evaluations_per_epoch: 1, learning_rate: 1.0e-3}
 robustness: {perturbations: [swap, case, unseen], rates: [0.1, 0.3]}
 threads: 1
+keep_weights: pretrained
 """
 OUTPUTS = """
 SELECT r.kind, p.condition, p.outputs FROM predictions p JOIN run r ON r.finished_attempt = p.attempt_id
