@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import re
 import shlex
@@ -95,7 +96,7 @@ def call(line: str) -> None:
 
 
 def write_data(folder: Path) -> None:
-    """GLUE's tasks and three corpora in the form of a data folder, made of the built-in texts."""
+    """GLUE's tasks and three corpora in the form of a data folder, made of the built-in texts, and two further sets."""
     source = open_sources("builtin")
     for task in expand_tasks("glue", folder):
         data = load_task(task, source)
@@ -104,6 +105,11 @@ def write_data(folder: Path) -> None:
             path = folder / "glue" / task.name / f"{name}.parquet"
             path.parent.mkdir(parents=True, exist_ok=True)
             pq.write_table(pa.table({key: list(values)[:40] for key, values in columns.items()}), path)
+    further = pa.table({name: ["a fine film", "a dull one"] for name in ("sentence", "review")})
+    further = further.append_column("gold", [["positive", "negative"]]).append_column("label", [[1, 0]])
+    (folder / "2024").mkdir()
+    pq.write_table(further, folder / "2024" / "test.parquet")
+    (folder.parent / "adv_sst2.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in further.to_pylist()))
     for name in ("wikipedia", "bookcorpus", "openwebtext"):
         path = folder / "corpora" / name / "0.parquet"
         path.parent.mkdir(parents=True)

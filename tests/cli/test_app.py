@@ -29,7 +29,7 @@ def commands() -> dict[str, typer.core.TyperCommand]:
 def test_the_commands_are_those_of_the_design() -> None:
     assert sorted(commands()) == [
         "check", "compare", "costs", "dashboard", "data list", "data prepare", "db export", "db merge", "db upgrade",
-        "db void", "encode", "export", "models", "neighbours", "params", "plot", "predict", "report", "report claims",
+        "db void", "encode", "evaluate", "export", "models", "neighbours", "params", "plot", "predict", "report", "report claims",
         "report robustness", "schema", "status", "sweep",
     ]  # fmt: skip
 

@@ -208,6 +208,7 @@ def test_an_exported_folder_is_its_fine_tuning_where_the_database_has_it(here: P
     assert [line.task for line in lines] == ["same"]
     shutil.rmtree("model")
     shutil.copytree("second", "model")
+    capsys.readouterr()
     assert "another model called 'model' was evaluated" in refused(
         capsys, "model", "--on", "same.parquet", "--db", "new.db"
     )

@@ -123,7 +123,7 @@ def test_file_for_a_folder(tmp_path: Path) -> None:
 
 def test_folder_without_a_train_split(tmp_path: Path) -> None:
     write(tmp_path, test=ROWS)
-    wrong(r"no train split; put a train file there \(\.parquet, \.csv or \.jsonl\)", tmp_path)
+    wrong(r"no train split; put a train file there \(\.parquet, \.csv, \.tsv or \.jsonl\)", tmp_path)
 
 
 def test_name_of_a_known_task(tmp_path: Path) -> None:
