@@ -51,7 +51,7 @@ def evaluate(
 
     Reports and comparisons of their experiment show the set beside its tasks. What is stored is not computed again.
 
-    Examples: hashbench evaluate 3fa2 --on adv_sst2.jsonl; hashbench evaluate my-model --on data/2024 --text review --label gold
+    Example: hashbench evaluate 3fa2 --on adv_sst2.jsonl
     """
     from hashbench.cli.output import note, print_json
     from hashbench.store.engine import open_store
