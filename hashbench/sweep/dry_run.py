@@ -30,13 +30,13 @@ def print_plan(planned: Plan, db: str, n_workers: int, card: Card | None = None)
         seed = "" if run.seed is None else f" seed {run.seed}"
         print(f"{number:5d}  {run.id[:12]}  {run.kind:10s} {run.model} {run.task or ''}{seed}  {state}")
     print(f"{len(planned.runs)} runs, {len(estimate.done)} done, {n_workers} worker{'s' if n_workers > 1 else ''}")
+    print(weights_line(planned.runs, planned.resolved))
     if card is not None:
         _print_memory(planned, card)
     print(f"estimated time: {duration_text(estimate.total())} on {_machine(planned, card)}")
     if card is not None:
         rows = f"{ROWS_OF_A_TASK:,} rows a task"
         print(f"computed from shapes, {rows} and published peak rates; nothing was measured on this card")
-    print(weights_line(planned.runs, planned.resolved))
 
 
 def weights_line(runs: Sequence[Run], resolved: ResolvedExperiment) -> str:

@@ -28,9 +28,9 @@ def commands() -> dict[str, typer.core.TyperCommand]:
 
 def test_the_commands_are_those_of_the_design() -> None:
     assert sorted(commands()) == [
-        "check", "compare", "costs", "dashboard", "data check", "data list", "data prepare", "db export", "db merge",
-        "db upgrade", "db void", "encode", "evaluate", "export", "models", "neighbours", "params", "plot", "predict",
-        "report", "report claims", "report robustness", "schema", "status", "sweep",
+        "check", "compare", "costs", "dashboard", "data check", "data links", "data list", "data prepare", "db export",
+        "db merge", "db upgrade", "db void", "encode", "evaluate", "export", "models", "neighbours", "params", "plot",
+        "predict", "report", "report claims", "report robustness", "schema", "status", "sweep",
     ]  # fmt: skip
 
 

@@ -55,6 +55,7 @@ seeds: [0]
 floors: []
 finetune: {epochs: 1, batch_size: 64, max_length: 16, evaluations_per_epoch: 1}
 threads: 1
+keep_weights: pretrained
 """
 
 
