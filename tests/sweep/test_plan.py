@@ -150,8 +150,9 @@ def test_a_baseline_measured_by_another_recipe_is_in_the_id(experiment) -> None:
     plain = measured(experiment, lines.format(""), "baseline=base")
     other = measured(experiment, lines.format(f", {change}"), "baseline=base")
     assert "baseline_pretrain" not in plain[name].spec and "baseline_finetune" not in plain[name].spec
-    assert other[name].spec["baseline_pretrain"] == {"logits": "all", "precision": "32"}
-    assert other[name].spec["baseline_finetune"] == {"max_length": 64, "pad_to_max": False, "precision": "32"}
+    on_hardware = {"precision": "32", "matmul_precision": "highest"}
+    assert other[name].spec["baseline_pretrain"] == {"logits": "all", **on_hardware}
+    assert other[name].spec["baseline_finetune"] == {"max_length": 64, "pad_to_max": False, **on_hardware}
     assert plain[name].id != other[name].id
 
 

@@ -13,6 +13,7 @@ PACKAGE = Path(hashbench.__file__).parent
 EXCEPTED = {
     "experiment/schema.py": "keys of the experiment file",
     "tasks/named/proformer.py": "classification: a folder of data",
+    "data/dumps/page_links.py": "the folder of page-link sets",
     "tasks/phrases.py": "the files of the kind phrases",
     "objectives/entities.py": "the objective entities",
     "embeddings/superbloom.py": "the objective entities",

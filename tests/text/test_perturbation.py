@@ -10,7 +10,7 @@ from typing import get_args
 import pytest
 
 from hashbench.errors import InputError
-from hashbench.experiment import schema
+from hashbench.experiment import measurements
 from hashbench.text.inflections import derived, inflected, unseen_form
 from hashbench.text.perturbation import CHANGES, KEYBOARD, KINDS, WORD, misspellings, n_words, perturbed
 from tests.oracles import perturbation as oracle
@@ -155,4 +155,4 @@ def test_an_unknown_kind() -> None:
 
 
 def test_the_schema_knows_the_same_kinds() -> None:
-    assert get_args(schema.Perturbation) == KINDS == tuple(schema.Robustness().perturbations)
+    assert get_args(measurements.Perturbation) == KINDS == tuple(measurements.Robustness().perturbations)
