@@ -133,7 +133,8 @@ def test_a_misspelled_corpus(tmp_path: Path) -> None:
 
 def test_a_corpus_folder_without_files(tmp_path: Path) -> None:
     (tmp_path / "corpora" / "empty").mkdir(parents=True)
-    with pytest.raises(InputError, match=r"corpora/empty: no corpus files; put \.parquet, \.csv, \.jsonl or \.txt"):
+    formats = r"\.parquet, \.csv, \.tsv, \.jsonl or \.txt"
+    with pytest.raises(InputError, match=rf"corpora/empty: no corpus files; put {formats}"):
         locate_corpus("empty", open_sources(str(tmp_path)))
 
 
