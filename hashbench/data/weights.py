@@ -173,5 +173,16 @@ def read_published(path: Path, config: Mapping[str, Any], where: str) -> Publish
         reason = (str(error).splitlines() or [type(error).__name__])[0][:120]
         raise InputError(f"{where}: {path.name} holds no weights ({reason}); {REMEDY}") from error
     prefix = f"{config['model_type']}." if "model_type" in config else ""
-    tensors: dict[str, Tensor] = {name.removeprefix(prefix): tensor for name, tensor in stored.items()}
+    tensors: dict[str, Tensor] = {_present(name.removeprefix(prefix)): tensor for name, tensor in stored.items()}
     return Published(tensors, config, where)
+
+
+def _present(name: str) -> str:
+    """A tensor by the names of today: files of BERT's first years call those of a LayerNorm gamma and beta.
+
+    >>> _present("embeddings.LayerNorm.gamma")
+    'embeddings.LayerNorm.weight'
+    """
+    for former, now in (("LayerNorm.gamma", "LayerNorm.weight"), ("LayerNorm.beta", "LayerNorm.bias")):
+        name = name.removesuffix(former) + now if name.endswith(former) else name
+    return name

@@ -57,6 +57,8 @@ class Published:
     tensors: Mapping[str, Tensor]
     config: Mapping[str, Any]  # config.json; empty where there is none
     where: str  # the files, for messages
+    # String of each row of its token table, as its tokenizer numbers them; empty where nobody has asked for them
+    spellings: Sequence[str] = ()
 
     def tensor(self, name: str) -> Tensor:
         """The tensor of a name, of any shape (n, ...). Raises InputError where the files have none."""

@@ -125,6 +125,7 @@ class HashInitTable(LookupTable):
 
     def initialise(self, vocabulary: Sequence[str]) -> None:
         """Fills the table from the strings of its rows. Raises ValueError where their numbers differ."""
+        super().initialise(vocabulary)
         rows, dim = self.weight.shape
         if len(vocabulary) != rows:
             raise ValueError(f"a vocabulary of {len(vocabulary)} for a table of {rows} rows")

@@ -6,7 +6,8 @@ BPE vocabulary of RoBERTa's size.
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -19,9 +20,11 @@ from hashbench.embeddings.base import (
     EmbeddingSpec,
     ModelSpec,
     OriginSpec,
+    Published,
     TextSpec,
     TrainingSpec,
 )
+from hashbench.errors import InputError
 from hashbench.layers import draw_weights
 
 # RoBERTa's vocabulary, five special tokens included: 38.6 M parameters at d = 768.
@@ -77,9 +80,30 @@ class LookupTable(RowTable):
 
     def __init__(self, dim: int, num_rows: int = VOCABULARY_ROWS, zero_pad_rows: bool = True) -> None:
         super().__init__(num_rows, dim)
+        self.strings: Sequence[str] = ()  # of the rows, specials first, where a vocabulary is known
         if zero_pad_rows:
             with torch.no_grad():
                 self.weight[PAD].zero_()
+
+    def initialise(self, vocabulary: Sequence[str]) -> None:
+        """Remembers the strings of the rows, by which published rows are found."""
+        self.strings = vocabulary
+
+    def check_published(self, config: Mapping[str, Any], where: str) -> None:
+        """Any: the strings of its rows tell whether they are those of a model's vocabulary."""
+
+    def from_published(self, model: Published) -> dict[str, Tensor]:
+        """The rows (R, d) of the token table of BERT or RoBERTa in the order of ours: specials first, then pieces."""
+        table = model.tensor("embeddings.word_embeddings.weight")  # (V, d)
+        places = {string: row for row, string in enumerate(model.spellings[: len(table)])}
+        missing = [string for string in self.strings if string not in places]
+        if missing or not self.strings:
+            shown = ", ".join(map(repr, missing[:3])) or "all"
+            raise InputError(
+                f"{model.where}: its table of {len(table)} rows has none for {shown}; give the vocabulary of these "
+                "weights as the tokenizer's (vocab.txt of BERT, tokenizer.json of RoBERTa)"
+            )
+        return {"weight": table[[places[string] for string in self.strings]]}
 
     @classmethod
     def stored_name(cls) -> str:

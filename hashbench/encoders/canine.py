@@ -12,17 +12,15 @@ molecule j is that of characters 4j .. 4j+3, although it stands for the four bef
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from hashbench.embeddings.base import Published
 from hashbench.encoders.base import Architecture
-from hashbench.encoders.bert import BertConfig
-from hashbench.encoders.transformer import SHAPES, TransformerEncoder, TransformerLayer, without_padding
+from hashbench.encoders.bert import CONFIG_NAMES, BertConfig, PublishedBert, published_layer, renamed
+from hashbench.encoders.transformer import SHAPES, TransformerLayer, without_padding
 from hashbench.errors import InputError
 
 
@@ -71,7 +69,7 @@ class LocalLayer(TransformerLayer):
         return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
 
 
-class CanineEncoder(TransformerEncoder):
+class CanineEncoder(PublishedBert):
     """Character vectors to molecule states, fewer by `downsampling`.
 
     A length that is no multiple of four is filled up, so that results never depend on the padding: only molecules of
@@ -84,6 +82,7 @@ class CanineEncoder(TransformerEncoder):
     molecule_norm: nn.LayerNorm
     keeps_length = False
     unit = "characters"
+    config_names = {**CONFIG_NAMES, "downsampling_rate": "downsampling", "local_transformer_stride": "block"}
 
     def parts_before_layers(self) -> dict[str, nn.Module | None]:
         """The layer of neighbours, and the way from characters to molecules."""
@@ -146,64 +145,11 @@ class CanineEncoder(TransformerEncoder):
             "downsample.bias": model.tensor("chars_to_molecules.conv.bias"),
         }
         norms = {"norm": "char_embeddings.LayerNorm", "molecule_norm": "chars_to_molecules.LayerNorm"}
-        found |= _renamed(model, "", "", norms)
-        found |= _layer(model, "local", "initial_char_encoder.layer.0")
+        found |= renamed(model, "", "", norms)
+        found |= published_layer(model, "local", "initial_char_encoder.layer.0")
         for number in range(self.config.layers):
-            found |= _layer(model, f"layers.{number}", f"encoder.layer.{number}")
+            found |= published_layer(model, f"layers.{number}", f"encoder.layer.{number}")
         return found
-
-    def dense_from_published(self, model: Published) -> dict[str, Tensor]:
-        """The pooler of CanineModel, (d, d) and (d,)."""
-        return {kind: model.tensor(f"pooler.dense.{kind}") for kind in ("weight", "bias")}
-
-    def check_published(self, config: Mapping[str, Any], where: str) -> None:
-        """Raises InputError where a published model has another shape, or what no shape shows."""
-        for theirs, ours in CONFIG_NAMES.items():
-            wanted = getattr(self.config, ours)
-            if theirs in config and config[theirs] != wanted:
-                raise InputError(
-                    f"{where}: {theirs} is {config[theirs]}, but {ours} of this encoder is {wanted}; "
-                    "take the encoder size of the weights, or other weights"
-                )
-        if "hidden_act" in config and config["hidden_act"] != "gelu":
-            raise InputError(f"{where}: hidden_act is {config['hidden_act']}, only gelu is known; take other weights")
-
-
-CONFIG_NAMES = {  # of transformers' CanineConfig -> of ours
-    "hidden_size": "dim",
-    "num_hidden_layers": "layers",
-    "num_attention_heads": "heads",
-    "intermediate_size": "feed_forward",
-    "type_vocab_size": "type_rows",
-    "layer_norm_eps": "eps",
-    "downsampling_rate": "downsampling",
-    "local_transformer_stride": "block",
-}
-LAYER_NAMES = {
-    "attention_out": "attention.output.dense",
-    "attention_norm": "attention.output.LayerNorm",
-    "up": "intermediate.dense",
-    "down": "output.dense",
-    "norm": "output.LayerNorm",
-}
-
-
-def _layer(model: Published, ours: str, theirs: str) -> dict[str, Tensor]:
-    """The tensors of one BERT layer: query, key and value (d, d) become one map."""
-    found = _renamed(model, f"{ours}.", f"{theirs}.", LAYER_NAMES)
-    for kind in ("weight", "bias"):
-        parts = [model.tensor(f"{theirs}.attention.self.{part}.{kind}") for part in ("query", "key", "value")]
-        found[f"{ours}.qkv.{kind}"] = torch.cat(parts)  # (3 d, d) or (3 d,)
-    return found
-
-
-def _renamed(model: Published, ours: str, theirs: str, names: dict[str, str]) -> dict[str, Tensor]:
-    """Weights (n, d) and biases (n,) of modules under our names for them."""
-    return {
-        f"{ours}{own}.{kind}": model.tensor(f"{theirs}{their}.{kind}")
-        for own, their in names.items()
-        for kind in ("weight", "bias")
-    }
 
 
 ARCHITECTURES = {"canine": Architecture(CanineEncoder, SIZES)}

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from hashbench.coders.base import Coder
 from hashbench.coders.registry import make_coder
-from hashbench.data.weights import RANDOM
+from hashbench.coders.vocabulary import Vocabulary
+from hashbench.data.weights import RANDOM, locate_weights
 from hashbench.embeddings.base import CodeSpec, EmbeddingSpec, EncoderSpec, ModelSpec
 from hashbench.embeddings.registry import find_model, groups, load_own, models, with_dim
 from hashbench.encoders.registry import encoder_config
@@ -18,7 +20,7 @@ from hashbench.experiment.recipes import complete_finetune, complete_pretrain
 from hashbench.experiment.schema import Finetune, ModelEntry, Pretrain
 from hashbench.objectives.registry import objectives, reads_items
 from hashbench.text.pieces import PieceTokenizer
-from hashbench.text.tokenizers import make_tokenizer
+from hashbench.text.tokenizers import Tokenizer, make_tokenizer, tokenizers
 
 # Arguments that name a vocabulary of subwords: a file, or one of the hub.
 FILE_KEYS = {"bpe", "lsh_bpe", "vocab"}
@@ -94,7 +96,18 @@ def needs_corpus(spec: ModelSpec) -> bool:
         return False
     tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
     trains = isinstance(tokenizer, PieceTokenizer) and tokenizer.needs_training
+    if spec.training.weights not in (None, RANDOM):  # its rows are the pieces that the weights came with
+        return trains
     return trains or make_coder(spec.code.coder, **spec.code.args).needs_fit
+
+
+def read_without_corpus(spec: ModelSpec) -> tuple[Tokenizer, Coder]:
+    """Tokenizer and coder of a model that learns nothing from the corpora; a vocabulary is that of its tokenizer."""
+    tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
+    coder = make_coder(spec.code.coder, **spec.code.args)
+    if isinstance(coder, Vocabulary) and isinstance(tokenizer, PieceTokenizer):
+        coder.fit_pieces(tokenizer.pieces)
+    return tokenizer, coder
 
 
 def _specs_of(loaded: Loaded, entry: str | ModelEntry, place: KeyPath) -> list[tuple[ModelSpec, ModelEntry | None]]:
@@ -254,7 +267,14 @@ def _with_coder_of_its_size(loaded: Loaded, spec: ModelSpec, place: KeyPath) -> 
 
 
 def _with_vocabulary(loaded: Loaded, spec: ModelSpec, pretrain: Pretrain, place: KeyPath) -> ModelSpec:
-    """The spec with the word pieces of its recipe in place of a vocabulary trained on the corpora."""
+    """The spec with the word pieces of its recipe, or the vocabulary of its published weights, in place of one trained
+    on the corpora."""
+    kind, weights = tokenizers().get(spec.text.tokenizer), spec.training.weights
+    if weights is not None and weights != RANDOM and kind is not None and issubclass(kind, PieceTokenizer):
+        if kind.argument not in spec.text.args and spec.training.objective is None:
+            with located(f"{loaded.where(*place, 'weights')}: model '{spec.name}'"):
+                locate_weights(weights)  # a folder that is not there is said before the hub is asked for a vocabulary
+            return replace(spec, text=replace(spec.text, args={**spec.text.args, kind.argument: weights}))
     if pretrain.vocabulary is None or spec.text.tokenizer != "wordpieces" or "vocab" in spec.text.args:
         return spec
     where = loaded.where(*loaded.place_of(place, "pretrain", "vocabulary"))

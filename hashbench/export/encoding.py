@@ -11,20 +11,19 @@ import numpy as np
 import torch
 
 from hashbench.coders.base import Coder
-from hashbench.coders.registry import make_coder
 from hashbench.data.fingerprints import usable_cache_folder
 from hashbench.data.sources import open_sources
 from hashbench.embeddings.registry import build_embedding, find_model
 from hashbench.errors import InputError
 from hashbench.experiment.load import Loaded
-from hashbench.experiment.models import ResolvedModel, model_of, needs_corpus
+from hashbench.experiment.models import ResolvedModel, model_of, needs_corpus, read_without_corpus
 from hashbench.experiment.schema import Experiment, Pretrain
 from hashbench.experiment.stored import experiment_of
 from hashbench.objectives.registry import reads_items
 from hashbench.store.engine import open_results
 from hashbench.store.status import find_run, run_spec
 from hashbench.tasks.locate import available
-from hashbench.text.tokenizers import Tokenizer, make_tokenizer
+from hashbench.text.tokenizers import Tokenizer
 
 
 class Encoded(TypedDict):
@@ -89,10 +88,7 @@ def reader_of_run(db: str, prefix: str, label: str | None, data: Sequence[str] |
 def fitted_reader(loaded: Loaded, model: ResolvedModel, sources: Sequence[str]) -> Reader:
     """The tokenizer and coder of a model, fitted on its corpora where they learn anything from text."""
     if not needs_corpus(model.spec):
-        spec = model.spec
-        return Reader(
-            model, make_tokenizer(spec.text.tokenizer, **spec.text.args), make_coder(spec.code.coder, **spec.code.args)
-        )
+        return Reader(model, *read_without_corpus(model.spec))
     # Imported here: it brings the training packages, which take seconds.
     from hashbench.runs.materials import Materials
 

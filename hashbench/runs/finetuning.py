@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hashbench.data.weights import RANDOM, locate_weights
 from hashbench.efficiency.parameters import count
@@ -22,6 +22,7 @@ from hashbench.store.result import Checkpoint, MetricRow, Predictions, Result
 from hashbench.tasks.base import LocatedTask
 from hashbench.tasks.text import TaskData
 from hashbench.tasks.text_batches import FinetuningData
+from hashbench.text.pieces import PieceTokenizer
 from hashbench.training.curves import Point
 from hashbench.training.evaluation import OutputsBySplit
 from hashbench.training.finetuning import Finetuned, Job, finetune, report_once
@@ -136,12 +137,14 @@ def starting_model(run: Run, place: Workplace, machine: Machine) -> Model:
     """The model a fine-tuning starts from: weights pre-trained here, published ones, or fresh ones without either."""
     model, source = place.model(run), run.spec["pretrain"]
     spec, seed = model.spec, run.seed if source is None else model.pretrain.seed
-    words = place.materials.texts(model).of_the_vocabulary(spec.text.template)
-    built = build_model(spec, run.encoder, seed=seed or 0, **words)
+    texts = place.materials.texts(model)
+    built = build_model(spec, run.encoder, seed=seed or 0, **texts.of_the_vocabulary(spec.text.template))
     if source is not None:
         return restore(built, place.runs[source], place, machine)
     if spec.training.weights is not None and spec.training.weights != RANDOM:
-        load_published(built, locate_weights(spec.training.weights).read())
+        published = locate_weights(spec.training.weights).read()
+        rows = texts.tokenizer.spellings() if isinstance(texts.tokenizer, PieceTokenizer) else ()
+        load_published(built, replace(published, spellings=rows))
     return built
 
 

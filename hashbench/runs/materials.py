@@ -22,7 +22,7 @@ from hashbench.data.corpus import Corpus, prepare
 from hashbench.data.hub import SHORT_COMMIT
 from hashbench.data.sources import open_sources
 from hashbench.embeddings.base import Template
-from hashbench.experiment.models import ResolvedModel, needs_corpus
+from hashbench.experiment.models import ResolvedModel, needs_corpus, read_without_corpus
 from hashbench.tasks.base import LocatedTask
 from hashbench.tasks.items import LinkSet, item_kind
 from hashbench.tasks.perturbed import PerturbedTask, perturb_task
@@ -135,10 +135,10 @@ class Materials:
 
     def _make_texts(self, model: ResolvedModel) -> Texts:
         spec = model.spec
+        if not needs_corpus(spec):
+            return Texts(*read_without_corpus(spec), None)
         tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
         coder = make_coder(spec.code.coder, **spec.code.args)
-        if not needs_corpus(spec):
-            return Texts(tokenizer, coder, None)
         corpus = prepare(
             model.pretrain.corpora,
             self._sources,

@@ -153,12 +153,13 @@ def read_model(text: str, kind: str, where: str, *, remedy: str, wanted: str) ->
 
 
 def from_hub(name: str, file: str, where: str) -> Path:
-    """A file of a model of the hub, in its cache. Raises InputError where the hub gives none."""
+    """A file of a model of the hub (REPOSITORY or REPOSITORY@REVISION), in its cache. Raises InputError without one."""
     # here: a network client, which most uses never need.
     from huggingface_hub import hf_hub_download
 
+    repository, _, revision = name.partition("@")
     try:
-        return Path(hf_hub_download(name, file))
+        return Path(hf_hub_download(repository, file, revision=revision or None))
     except (OSError, ValueError) as error:  # the hub's errors derive from these
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         remedy = f"give the path of a {file}, or {TRAIN}"

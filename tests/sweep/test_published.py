@@ -14,6 +14,7 @@ from hashbench.rendering.registry import render
 from hashbench.store.engine import open_store
 from hashbench.store.status import counts, experiments, run_spec, runs
 from hashbench.tables.report import tables
+from tests.published_bert import SMALL_HERE, saved_bert
 from tests.published_canine import TINY, saved
 
 FILE = """\
@@ -30,6 +31,9 @@ threads: 1
 """
 
 
+BERT = f"{{name: own-bert, like: bert-base-uncased, weights: bert, encoder: {SMALL_HERE}}}"
+
+
 def sweep(folder: Path) -> subprocess.CompletedProcess[str]:
     env = os.environ | {"HASHBENCH_CACHE": str(folder / "cache"), "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
     command = [sys.executable, "-m", "hashbench", "sweep", "published.yaml", "--db", "r.db"]
@@ -40,15 +44,25 @@ def sweep(folder: Path) -> subprocess.CompletedProcess[str]:
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("published")
     saved(folder / "mine", **TINY)
-    (folder / "published.yaml").write_text(FILE)
+    saved_bert(folder / "bert")
+    (folder / "published.yaml").write_text(FILE.replace("canine-c-scratch]", f"canine-c-scratch, {BERT}]"))
     done = sweep(folder)
     assert done.returncode == 0, done.stderr
     return folder
 
 
+def test_a_bert_is_read_with_the_vocabulary_beside_it(finished: Path) -> None:
+    """To its end on the command line, with no corpus prepared."""
+    store = open_store(finished / "r.db")
+    specs = {run.model: run_spec(store, run.run_id) for run in runs(store, experiments(store)[0].id)}
+    assert specs["own-bert"]["settings"] == {"weights": "bert"}
+    assert len(specs["own-bert"]["model"]["weights"]["sha256"]) == 64
+    assert not (finished / "cache" / "corpora").exists()
+
+
 def test_both_starts_are_run_and_told_apart(finished: Path) -> None:
     store = open_store(finished / "r.db")
-    assert counts(store, experiments(store)[0].id)["done"] == 3
+    assert counts(store, experiments(store)[0].id)["done"] == 4
     text = " ".join(render(tables(store), width=200).split())
     assert "canine-c-scratch (from scratch)" in text and "FROM SCRATCH: canine-c-scratch: random weights" in text
     assert "published weights mine (sha256 " in text and "canine-c (from scratch)" not in text

@@ -136,7 +136,10 @@ def test_wrong_files(tmp_path: Path) -> None:
 def test_a_name_that_the_hub_does_not_give(monkeypatch: pytest.MonkeyPatch) -> None:
     import huggingface_hub
 
-    def refuse(name: str, file: str) -> str:
+    asked: list[tuple[str, str, str | None]] = []
+
+    def refuse(name: str, file: str, revision: str | None) -> str:
+        asked.append((name, file, revision))
         raise OSError("offline")
 
     monkeypatch.setattr(huggingface_hub, "hf_hub_download", refuse)
@@ -144,3 +147,6 @@ def test_a_name_that_the_hub_does_not_give(monkeypatch: pytest.MonkeyPatch) -> N
         InputError, match=r"bpe no/such: no such file, and the hub gave none \(offline\); give the path"
     ):
         SubwordTokenizer("no/such")
+    with pytest.raises(InputError, match="bpe no/such@v1: no such file, and the hub gave none"):
+        SubwordTokenizer("no/such@v1")
+    assert asked == [("no/such", "tokenizer.json", None), ("no/such", "tokenizer.json", "v1")]
