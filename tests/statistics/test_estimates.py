@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hashbench.statistics import estimates
-from hashbench.statistics.estimates import combine, example_share, percentile_interval, t_interval
+from hashbench.statistics.estimates import combine, example_share, median_interval, percentile_interval, t_interval
 
 T_2, T_4 = 4.302653, 2.776445  # 97.5 % points with 2 and 4 degrees of freedom, from the printed table
 DRAWS = np.linspace(-1.0, 3.0, 4_001)  # percentiles 2.5 and 97.5 are -0.9 and 2.9
@@ -78,3 +78,17 @@ def test_the_share_of_examples_is_that_of_a_known_sum() -> None:
     assert example_share(draws) == pytest.approx(0.8, abs=0.02)
     assert example_share(draws[:1]) == 1.0
     assert example_share(np.full((3, 4), np.nan)) == 1.0
+
+
+@pytest.mark.parametrize("n", [*range(6, 40), 100])
+def test_the_interval_of_the_median_is_the_narrowest_that_holds_it_often_enough(n: int) -> None:
+    """Counted out: of the 2^n ways to lie above or below the median, those outside are at most 2.5 % on each side."""
+
+    def outside(k: int) -> float:
+        return sum(math.comb(n, below) for below in range(k)) / 2**n
+
+    interval = median_interval([float(value) for value in range(1, n + 1)])
+    assert interval is not None
+    low, high = interval
+    assert low + high == n + 1
+    assert outside(int(low)) <= 0.025 < outside(int(low) + 1)
