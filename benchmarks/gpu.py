@@ -22,7 +22,7 @@ from pathlib import Path
 
 import torch
 
-from hashbench.runs.cards import CARDS
+from hashbench.efficiency.cards import CARDS
 
 FOLDER = Path(__file__).resolve().parent
 WANTED = 45.0  # % of the published peak

@@ -40,7 +40,7 @@ def evaluate(
     ] = None,
     label: Annotated[str | None, typer.Option(help="Its column of labels; the task's if not given.")] = None,
     experiment: Annotated[
-        str | None, typer.Option("--experiment", help="In place of RUN: all its finished fine-tunings on --task.")
+        str | None, typer.Option("--experiment", help="In place of MODEL: all its finished fine-tunings on --task.")
     ] = None,
     task: Annotated[str | None, typer.Option(help="With --experiment: the task that they learned.")] = None,
     data: Data = None,

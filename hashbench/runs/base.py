@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from hashbench.efficiency.cards import Card, Placed, TrainingStep
 from hashbench.experiment.identity import run_id
 from hashbench.experiment.models import ResolvedModel
 from hashbench.experiment.resolved import ResolvedExperiment, plain, task_block
 from hashbench.experiment.schema import Finetune, Pretrain
 from hashbench.runs.artifacts import ArtifactFolder
-from hashbench.runs.cards import Card, Placed, TrainingStep
 from hashbench.runs.materials import Materials
 from hashbench.runs.timing import training_seconds
 from hashbench.store.result import Result

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from hashbench.data.weights import RANDOM, locate_weights
+from hashbench.efficiency.cards import TrainingStep, step_of
 from hashbench.efficiency.parameters import count
 from hashbench.experiment.hardware import SETTINGS
 from hashbench.experiment.models import ResolvedModel
@@ -13,7 +14,6 @@ from hashbench.experiment.resolved import ResolvedExperiment, weights_setting
 from hashbench.experiment.schema import Finetune
 from hashbench.runs.artifacts import ModelFiles
 from hashbench.runs.base import Run, TrainingKind, Workplace
-from hashbench.runs.cards import TrainingStep, step_of
 from hashbench.runs.keeping import keeps_best, weight_bytes
 from hashbench.runs.pretraining import KIND as PRETRAINING
 from hashbench.runs.pretraining import restore

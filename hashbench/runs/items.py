@@ -8,6 +8,7 @@ import numpy as np
 
 from hashbench.atomic import atomic_write
 from hashbench.coders.bloom import Bloom, twins
+from hashbench.efficiency.cards import TrainingStep, step_of
 from hashbench.efficiency.parameters import count
 from hashbench.experiment.hardware import SETTINGS
 from hashbench.experiment.models import ResolvedModel
@@ -18,7 +19,6 @@ from hashbench.objectives.entities import EntityHead, entity_objective
 from hashbench.objectives.item_search import ItemSearch
 from hashbench.runs.artifacts import ArtifactFolder
 from hashbench.runs.base import Run, TrainingKind, Workplace
-from hashbench.runs.cards import TrainingStep, step_of
 from hashbench.runs.finetuning import rows_shown
 from hashbench.runs.results import notes_on, scored_metrics, stored_points, stored_predictions
 from hashbench.store.result import Artifact, MetricRow, Result

@@ -11,17 +11,18 @@ from filelock import FileLock
 
 from hashbench.coders.cache import type_codes
 from hashbench.data.corpus_batches import PretrainingData
+from hashbench.efficiency.cards import TrainingStep, step_of
 from hashbench.efficiency.parameters import count
 from hashbench.errors import InputError
 from hashbench.experiment.hardware import SETTINGS
+from hashbench.experiment.identity import run_id
 from hashbench.experiment.models import ResolvedModel
 from hashbench.experiment.resolved import ResolvedExperiment
 from hashbench.experiment.schema import Pretrain
 from hashbench.objectives.mlm import PREDICT_PROB
 from hashbench.objectives.registry import objective_of
-from hashbench.runs.artifacts import ArtifactFolder
+from hashbench.runs.artifacts import ArtifactFolder, ModelFiles
 from hashbench.runs.base import Run, TrainingKind, Workplace
-from hashbench.runs.cards import TrainingStep, step_of
 from hashbench.runs.keeping import weight_bytes
 from hashbench.runs.results import stored_points
 from hashbench.store.result import MetricRow, Result
@@ -42,7 +43,7 @@ class Pretraining(TrainingKind):
     """Each model with an objective on corpora is trained once.
 
     An earlier step of a training that the experiment asks for is a run of its own, so that models can be fine-tuned
-    from it. It takes the weights that the training left at this step, and makes them again where they are missing.
+    from it. Its weights are those that the training left at this step; they are made again where they are missing.
     """
 
     name = "pretrain"
@@ -76,18 +77,14 @@ class Pretraining(TrainingKind):
 
     def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
         """Pre-trains a model and stores its weights, its parameter counts and its loss curve."""
-        model, path = place.model(run), place.artifacts.files(run.id).weights
-        earlier = snapshots(run, place)
-        snapshot = earlier[run.spec[CHECKPOINT]] if CHECKPOINT in run.spec else None
+        model, path = place.model(run), weights_of(run, place.artifacts)
         done = None
-        if snapshot is None or not snapshot.is_file():
-            done = train(run, place, machine, earlier)
+        if CHECKPOINT not in run.spec or not path.is_file():
+            steps = model.pretrain.checkpoints
+            done = train(run, place, machine, {step: files_of(run, place.artifacts).at(step) for step in steps})
         if machine.rank > 0:
             return Result()
-        if snapshot is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            snapshot.replace(path)
-        elif done is not None:
+        if CHECKPOINT not in run.spec and done is not None:
             save_weights(done.model, path)
         rows = place.materials.texts(model).vocabulary_rows
         counts = count(model.spec, run.encoder, vocabulary_rows=rows)
@@ -136,15 +133,18 @@ class Pretraining(TrainingKind):
 
     def temporary_files(self, run: Run, artifacts: ArtifactFolder) -> list[Path]:
         """The weights; a run of another sweep that needs them makes them again."""
-        return [artifacts.files(run.id).weights]
+        return [weights_of(run, artifacts)]
 
 
-def snapshots(run: Run, place: Workplace) -> dict[int, Path]:
-    """Where the training that a run is, or is an earlier step of, leaves its weights at earlier steps."""
-    model = place.model(run)
-    whole = KIND.of(place.resolved, replace(model, checkpoint=None))
-    assert whole is not None  # a pre-training is of a model that has one
-    return {step: place.artifacts.files(whole.id).at(step) for step in model.pretrain.checkpoints}
+def files_of(run: Run, artifacts: ArtifactFolder) -> ModelFiles:
+    """The files of the training that a run is, or is an earlier step of."""
+    return artifacts.files(run_id({key: value for key, value in run.spec.items() if key != CHECKPOINT}))
+
+
+def weights_of(run: Run, artifacts: ArtifactFolder) -> Path:
+    """Where the weights of a pre-training lie, at its end or at the run's step."""
+    files = files_of(run, artifacts)
+    return files.at(run.spec[CHECKPOINT]) if CHECKPOINT in run.spec else files.weights
 
 
 def train(run: Run, place: Workplace, machine: Machine, earlier: Mapping[int, Path] | None = None) -> Pretrained:
@@ -181,7 +181,7 @@ def train(run: Run, place: Workplace, machine: Machine, earlier: Mapping[int, Pa
 
 def restore(model: Model, run: Run, place: Workplace, machine: Machine) -> Model:
     """The model with the weights of a finished pre-training; lost ones are made again, while the results stay."""
-    path = place.artifacts.files(run.id).weights
+    path = weights_of(run, place.artifacts)
     path.parent.mkdir(parents=True, exist_ok=True)
     # Several devices make lost weights again together, so none of them may wait for another at the lock.
     with FileLock(path.with_suffix(".lock")) if machine.devices == 1 else nullcontext():

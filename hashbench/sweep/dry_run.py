@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from hashbench.efficiency.cards import Card, Placed
 from hashbench.experiment.identity import device_block
 from hashbench.experiment.resolved import ResolvedExperiment
 from hashbench.runs.base import Run, TrainingKind
-from hashbench.runs.cards import Card, Placed
 from hashbench.runs.registry import kind_of
 from hashbench.store.engine import open_store
 from hashbench.sweep.estimate import ROWS_OF_A_TASK, CardEstimate, TimeEstimate

@@ -8,9 +8,9 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping, Sequence
 
+from hashbench.efficiency.cards import Card
 from hashbench.experiment.resolved import ResolvedExperiment
 from hashbench.runs.base import Run
-from hashbench.runs.cards import Card
 from hashbench.runs.registry import kind_of, kinds
 from hashbench.store.engine import Store
 from hashbench.store.status import done_ids, durations

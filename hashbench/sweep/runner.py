@@ -16,11 +16,11 @@ from typing import Any
 import torch
 
 from hashbench.data.fingerprints import cache_folder
+from hashbench.efficiency.cards import find_card
 from hashbench.experiment.load import Loaded
 from hashbench.experiment.schema import Experiment
 from hashbench.runs.artifacts import ArtifactFolder
 from hashbench.runs.base import Run
-from hashbench.runs.cards import find_card
 from hashbench.runs.registry import kind_of, names
 from hashbench.store.engine import Store, open_store
 from hashbench.store.planning import RunRow, add_experiment, retry_failed

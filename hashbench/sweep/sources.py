@@ -25,8 +25,10 @@ from hashbench.runs.registry import kind_of
 from hashbench.text.tokenizers import tokenizers
 
 # What computes. The rest of the package plans, stores and prints; a change there changes no result.
-COMPUTING = ("text", "coders", "embeddings", "encoders", "objectives", "metrics", "tasks", "data", "training", "runs")
-COMPUTING_FILES = ("layers", "splitmix", "statistics")
+COMPUTING = {
+    "text", "coders", "embeddings", "encoders", "objectives", "metrics", "tasks", "data", "training", "efficiency",
+    "runs", "layers", "splitmix",
+}  # fmt: skip
 DIGITS = 8  # hexadecimal, of each fingerprint
 IGNORED = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 
@@ -94,7 +96,7 @@ def _file(module: str) -> Path | None:
     """The file of a computing module or of a user's own; None for any other."""
     if not module.startswith(OWN_MODULE):
         parts = module.split(".")
-        if parts[0] != "hashbench" or len(parts) < 2 or parts[1] not in (*COMPUTING, *COMPUTING_FILES):
+        if parts[0] != "hashbench" or len(parts) < 2 or parts[1] not in COMPUTING:
             return None
     found = importlib.util.find_spec(module)
     return Path(found.origin) if found is not None and found.origin is not None else None

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from hashbench.cli.sweep import sweep
+from hashbench.efficiency.cards import CARDS, Placed, TrainingStep
 from hashbench.errors import InputError
-from hashbench.runs.cards import CARDS, Placed, TrainingStep
 from hashbench.sweep.dry_run import memory_of, print_plan
 from hashbench.sweep.plan import plan
 

@@ -41,6 +41,7 @@ def test_imports_are_followed_through_what_computes_only() -> None:
     names = {"/".join(file.parts[-2:]) for file in files_of(["hashbench.runs.finetuning"])}
     assert {"runs/finetuning.py", "training/fit.py", "training/finetuning.py", "training/recipe.py"} <= names
     assert {"tasks/text_batches.py", "coders/base.py"} <= names
+    assert "efficiency/timing.py" in {"/".join(file.parts[-2:]) for file in files_of(["hashbench.runs.efficiency"])}
     rooms = {name.split("/")[0] for name in names}
     assert not rooms & {"store", "sweep", "experiment", "results", "cli"}
 

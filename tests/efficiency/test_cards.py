@@ -1,4 +1,4 @@
-"""runs/cards.py: memory and time on a named card, from shapes."""
+"""efficiency/cards.py: memory and time on a named card, from shapes."""
 
 from __future__ import annotations
 
@@ -7,12 +7,9 @@ from dataclasses import replace
 import pytest
 import torch
 
+from hashbench.efficiency.cards import CARDS, TrainingStep, find_card
 from hashbench.encoders.registry import make_encoder
 from hashbench.errors import InputError
-from hashbench.runs.base import TrainingKind
-from hashbench.runs.cards import CARDS, Placed, TrainingStep, find_card
-from hashbench.runs.registry import kind_of
-from hashbench.sweep.plan import plan
 
 H100, V100 = CARDS["h100"], CARDS["v100"]
 BASE = TrainingStep(
@@ -93,22 +90,3 @@ def test_an_unknown_card_is_refused() -> None:
     assert find_card("H100") is H100
     with pytest.raises(InputError, match=r"^--on: no card 'h10'; did you mean 'h100' or 'a10'\?; cards: t4, v100, "):
         find_card("h10")
-
-
-def placed(experiment, card: str, *changes: str) -> dict[str, Placed]:
-    planned = plan(experiment("models: [bert-mlm]\nefficiency: false\n", *changes))
-    kinds = {run.kind: (kind_of(run), run) for run in planned.runs}
-    return {
-        name: kind.placed(CARDS[card], run, planned.resolved)
-        for name, (kind, run) in kinds.items()
-        if isinstance(kind, TrainingKind)
-    }
-
-
-def test_runs_are_placed_as_their_recipes_ask(experiment) -> None:
-    there = placed(experiment, "l4", "pretrain.micro_batch_size=auto", "finetune.micro_batch_size=3")
-    assert there["finetune"].rows == 3 and not there["finetune"].auto
-    assert there["pretrain"].auto and there["pretrain"].rows == there["pretrain"].share
-    assert all(each.fits(CARDS["l4"]) for each in there.values())
-    halves = placed(experiment, "l4", "devices=2", "device=cpu")
-    assert halves["pretrain"].share == -(-there["pretrain"].share // 2)
