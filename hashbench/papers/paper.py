@@ -17,7 +17,7 @@ from hashbench.papers.column import Column, PublishedNumber
 PUBLISHED = files("hashbench.papers") / "published"
 # Whose recipe and order of tasks hold where an experiment has no paper's models
 FIRST = "hashformers"
-RecipeValue = str | int | float | bool | None | list[str] | list[float] | dict[str, float]
+RecipeValue = str | int | float | bool | None | list[str] | list[float] | dict[str, float | str]
 
 
 class PaperBlock(BaseModel):

@@ -94,8 +94,8 @@ def specs(world: World) -> list[RunRow]:
     }
     pretrained: dict[str, str] = {}
     for model in world.models:
-        rate = 1e-4 if model == "bert-mlm" else 5e-5
-        asked = {**PAPER.recipe.pretrain, "steps": world.steps, "learning_rate": rate, "clip": 1.0, "logits": "labels"}
+        rate, logits = (1e-4, "all") if model == "bert-mlm" else (5e-5, "labels")
+        asked = {**PAPER.recipe.pretrain, "steps": world.steps, "learning_rate": rate, "clip": 1.0, "logits": logits}
         spec = {
             "kind": "pretrain", "model": model_block(model, world.encoder), "corpus": corpus, "pretrain": asked,
             "seed": 0, "threads": 1,
