@@ -6,12 +6,10 @@
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
 import tempfile
 import time
 from collections.abc import Mapping
-from multiprocessing import get_context
 from pathlib import Path
 
 from hashbench.experiment.load import load_experiment
@@ -22,6 +20,7 @@ from hashbench.store.planning import RunRow, add_experiment
 from hashbench.store.result import MetricRow, Result
 from hashbench.sweep import worker as worker_module
 from hashbench.sweep.assignment import Assignment
+from hashbench.sweep.executors.base import OwnControl
 from hashbench.sweep.plan import plan
 
 MODEL = "{name: raw, like: hashformer-md-proj, objective: none}"
@@ -70,8 +69,7 @@ def make_worker(folder: Path, n_runs: int) -> worker_module.Worker:
         gpus=(),
         kinds=(KIND.name,),
     )
-    context = get_context("spawn")
-    return worker_module.Worker(assignment, 0, context.Event(), context.Queue(), os.getppid())
+    return worker_module.Worker(assignment, 0, OwnControl())
 
 
 if __name__ == "__main__":

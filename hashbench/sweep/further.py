@@ -6,8 +6,6 @@ model whose fine-tuning the database does not have stands in an experiment of it
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -42,6 +40,7 @@ from hashbench.store.finishing import finish
 from hashbench.store.queue import ClaimedRun, LeaseLost, claim, fail, heartbeat, release
 from hashbench.store.result import Result
 from hashbench.store.status import artifacts, done_ids, run_spec
+from hashbench.sweep.executors.base import OwnControl
 from hashbench.sweep.processes import own_name
 from hashbench.sweep.provenance import environment
 from hashbench.sweep.runner import row_of
@@ -239,8 +238,9 @@ def _attempt(store: Store, run: Run, subject: Subject, work: Callable[[Machine],
         raise InputError(f"run {run.id[:12]}: another process is at it; wait for it, or try again in a minute")
     quieten()
     machine = Machine(folder=usable_cache_folder() / "running" / run.id)
-    stop = StopSignal(multiprocessing.Event())
-    with Heartbeat(store, held, stop, os.getppid()), captured_log() as log:
+    control = OwnControl()
+    stop = StopSignal(control)
+    with Heartbeat(store, held, stop, control), captured_log() as log:
         try:
             result = work(machine)
             heartbeat(store, held)

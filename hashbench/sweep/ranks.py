@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import socket
 import threading
-import time
 import traceback
 from dataclasses import dataclass, replace
 from functools import partial
-from multiprocessing import connection, get_context
+from multiprocessing import connection, get_context, parent_process
 from multiprocessing.synchronize import Event as StopEvent
 
 import torch
@@ -45,7 +44,7 @@ def run_on_devices(run: Run, assignment: Assignment, machine: Machine) -> Result
         receiver, sender = context.Pipe(duplex=False)
         # Neither travels to another process.
         plain = replace(machine, rank=rank, should_stop=None, watch=None)
-        arguments = (run, parcel, plain, port, stop, sender, os.getpid())
+        arguments = (run, parcel, plain, port, stop, sender)
         process = context.Process(target=rank_process, args=arguments)
         process.start()
         sender.close()
@@ -88,10 +87,9 @@ def rank_process(
     port: int,
     stop: StopEvent,
     sender: connection.Connection,
-    parent: int,
 ) -> None:
     """One device's share of a run; Lightning learns from the environment that the processes are there already."""
-    threading.Thread(target=end_with, args=(parent,), daemon=True).start()
+    threading.Thread(target=end_with_parent, daemon=True).start()
     os.environ |= {
         "MASTER_ADDR": "127.0.0.1",
         "MASTER_PORT": str(port),
@@ -120,10 +118,11 @@ def send_point(sender: connection.Connection, values: dict[str, float], step: in
     sender.send((values, step, total_steps))
 
 
-def end_with(parent: int) -> None:
+def end_with_parent() -> None:
     """Ends this process when the worker that started it is gone: nobody is left to take its result."""
-    while os.getppid() == parent:
-        time.sleep(1.0)
+    parent = parent_process()
+    assert parent is not None  # this is a process of `run_on_devices`
+    parent.join()
     os._exit(1)
 
 

@@ -176,8 +176,8 @@ def run_phase(
                 looked_at = time.monotonic()
                 release_dead(work.store, work.experiment_id)
             for crash in executor.replace_crashed():
-                progress.tell(f"{crash}; its run is given to another")
-                release_dead(work.store, work.experiment_id, counts_as_try=True)
+                progress.tell(f"{crash.how}; its run is given to another")
+                release_dead(work.store, work.experiment_id, gone=crash.worker, counts_as_try=True)
                 crashes += 1
             if crashes > MAX_CRASHES:
                 progress.tell(f"{crashes} workers ended one after the other without finishing a run; giving up")
@@ -210,10 +210,11 @@ def remove_temporary_files(assignment: Assignment) -> None:
             path.unlink(missing_ok=True)
 
 
-def release_dead(store: Store, experiment_id: int, *, counts_as_try: bool = False) -> None:
-    """Frees runs held by processes of this machine that are gone, without waiting for their leases to end."""
+def release_dead(store: Store, experiment_id: int, *, gone: str = "", counts_as_try: bool = False) -> None:
+    """Frees runs held by processes of this machine that are gone, and by the worker of the name `gone`, without waiting
+    for their leases to end."""
     for held in running(store, experiment_id):
-        if is_dead(held.worker):
+        if held.worker == gone or is_dead(held.worker):
             abandon(store, held.attempt_id, "the worker process is gone", counts=counts_as_try)
 
 

@@ -12,8 +12,6 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from multiprocessing.queues import Queue
-from multiprocessing.synchronize import Event as StopEvent
 
 import torch
 from lightning.pytorch.utilities.exceptions import SIGTERMException
@@ -27,7 +25,8 @@ from hashbench.store.engine import Store, open_store
 from hashbench.store.finishing import finish
 from hashbench.store.queue import ClaimedRun, LeaseLost, claim, fail, heartbeat, pending, release
 from hashbench.sweep.assignment import Assignment
-from hashbench.sweep.events import Event, RunEnded, RunProgress, RunStarted
+from hashbench.sweep.events import RunEnded, RunProgress, RunStarted
+from hashbench.sweep.executors.base import Control
 from hashbench.sweep.processes import own_name
 from hashbench.sweep.provenance import environment
 from hashbench.sweep.ranks import run_on_devices
@@ -43,10 +42,10 @@ LOG_LIMIT = 64_000  # characters of a run's log that are kept, from its end
 
 
 class StopSignal:
-    """Says that the run in hand must end: the sweep was stopped, the lease is lost, or the parent process is gone."""
+    """Says that the run in hand must end: the worker was asked to stop, or the lease is lost."""
 
-    def __init__(self, sweep_stop: StopEvent) -> None:
-        self._sweep_stop = sweep_stop
+    def __init__(self, control: Control) -> None:
+        self._control = control
         self._here = threading.Event()
 
     def set(self) -> None:
@@ -55,14 +54,14 @@ class StopSignal:
 
     def is_set(self) -> bool:
         """Whether to stop at the next step."""
-        return self._here.is_set() or self._sweep_stop.is_set()
+        return self._here.is_set() or self._control.is_set()
 
 
 class Heartbeat:
     """Prolongs a lease while the run lasts, on a thread of its own."""
 
-    def __init__(self, store: Store, held: ClaimedRun, stop: StopSignal, parent: int) -> None:
-        self._store, self._held, self._stop, self._parent = store, held, stop, parent
+    def __init__(self, store: Store, held: ClaimedRun, stop: StopSignal, control: Control) -> None:
+        self._store, self._held, self._stop, self._control = store, held, stop, control
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
 
@@ -77,7 +76,7 @@ class Heartbeat:
     def _beat(self) -> None:
         last = time.monotonic()
         while not self._done.wait(1.0):
-            if os.getppid() != self._parent:
+            if self._control.is_abandoned():
                 # Nobody is left to report to; the lease runs out or the next sweep sees the dead process.
                 os._exit(1)
             if time.monotonic() - last < LEASE_S / 4:
@@ -91,10 +90,10 @@ class Heartbeat:
 
 
 class Worker:
-    """One worker process of a sweep."""
+    """One worker of a sweep, wherever it lives."""
 
-    def __init__(self, assignment: Assignment, index: int, stop: StopEvent, events: Queue[Event], parent: int) -> None:
-        self._assignment, self._index, self._stop, self._events, self._parent = assignment, index, stop, events, parent
+    def __init__(self, assignment: Assignment, index: int, control: Control) -> None:
+        self._assignment, self._index, self._control = assignment, index, control
         self._store = open_store(assignment.db, create=False)
         self._environment = environment()
         self._place = assignment.workplace()
@@ -105,7 +104,7 @@ class Worker:
         quieten()
         keep_freed_memory()
         torch.set_num_threads(self._assignment.threads)
-        while not self._stop.is_set() and os.getppid() == self._parent:
+        while not self._control.is_set() and not self._control.is_abandoned():
             held = claim(
                 self._store,
                 self._assignment.experiment_id,
@@ -125,18 +124,18 @@ class Worker:
             ):
                 return
             else:
-                self._stop.wait(POLL_S)
+                self._control.wait(POLL_S)
 
     def _carry_out(self, held: ClaimedRun) -> None:
         """One attempt, from its claim to the end of it."""
         run = self._assignment.runs[held.run_id]
         label = label_of(run)
-        self._tell(RunStarted(self._index, run.id, label))
-        stop = StopSignal(self._stop)
+        self._control.tell(RunStarted(self._index, run.id, label))
+        stop = StopSignal(self._control)
         began = time.monotonic()
-        with Heartbeat(self._store, held, stop, self._parent), captured_log() as log:
+        with Heartbeat(self._store, held, stop, self._control), captured_log() as log:
             state, note = self._attempt(run, held, stop, log)
-        self._tell(RunEnded(self._index, run.id, label, state, time.monotonic() - began, note))
+        self._control.tell(RunEnded(self._index, run.id, label, state, time.monotonic() - began, note))
 
     def _attempt(self, run: Run, held: ClaimedRun, stop: StopSignal, log: Callable[[], str]) -> tuple[str, str]:
         """Carries the run out and writes its end to the store; gives back the state and a note for the screen."""
@@ -176,7 +175,7 @@ class Worker:
         def watch(values: dict[str, float], step: int, total_steps: int) -> None:
             tracker.record(values, step)
             for name, value in values.items():
-                self._tell(RunProgress(self._index, name, value, step, total_steps))
+                self._control.tell(RunProgress(self._index, name, value, step, total_steps))
 
         return Machine(
             folder=self._assignment.cache / "running" / run.id,
@@ -201,10 +200,6 @@ class Worker:
             ),
             folder=self._assignment.cache,
         )
-
-    def _tell(self, event: Event) -> None:
-        with contextlib.suppress(ValueError, OSError):  # a closed queue: nobody watches any more
-            self._events.put(event)
 
 
 @contextlib.contextmanager

@@ -1,15 +1,29 @@
-"""What a sweep asks of the place where its workers live."""
+"""What a sweep asks of the place where its workers live, and what a worker asks of whoever started it."""
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 
 from hashbench.sweep.assignment import Assignment
 from hashbench.sweep.events import Event
 
 
+@dataclass(frozen=True)
+class Crash:
+    """A worker that ended without having been asked to."""
+
+    how: str  # in words for the screen
+    # The name under which it claimed runs; "" where only the names in the store tell which process it was.
+    worker: str = ""
+
+
 class Executor(ABC):
-    """Some workers that carry out the runs of one assignment; a new one is made for each phase of a sweep."""
+    """Some workers that carry out the runs of one assignment; a new one is made for each phase of a sweep.
+
+    It carries nothing out twice by itself: which run is tried again is decided by the store alone.
+    """
 
     def __init__(self, assignment: Assignment, n_workers: int) -> None:
         self.assignment, self.n_workers = assignment, n_workers
@@ -27,9 +41,52 @@ class Executor(ABC):
         """Whether all workers have ended and all events were taken."""
 
     @abstractmethod
-    def replace_crashed(self) -> list[str]:
-        """Starts a worker for each that ended badly; says how each of these ended, in words for the screen."""
+    def replace_crashed(self) -> list[Crash]:
+        """Starts a worker for each that ended badly, and says how each of these ended."""
 
     @abstractmethod
     def stop(self, patience_s: float) -> None:
         """Asks all workers to stop at their next step, and kills what has not stopped in time."""
+
+
+class Control(ABC):
+    """How a worker hears from whoever started it, and tells what it does."""
+
+    @abstractmethod
+    def is_set(self) -> bool:
+        """Whether to stop at the next step."""
+
+    @abstractmethod
+    def wait(self, seconds: float) -> None:
+        """Waits so long, or until the wish to stop."""
+
+    @abstractmethod
+    def is_abandoned(self) -> bool:
+        """Whether nobody is left who would take the result."""
+
+    @abstractmethod
+    def tell(self, event: Event) -> None:
+        """Hands an event on; one that nobody takes is lost."""
+
+
+class OwnControl(Control):
+    """Of a worker that nobody watches: its own process asks it to stop."""
+
+    def __init__(self) -> None:
+        self._stop = threading.Event()
+
+    def set(self) -> None:
+        """Asks for the end."""
+        self._stop.set()
+
+    def is_set(self) -> bool:
+        return self._stop.is_set()
+
+    def wait(self, seconds: float) -> None:
+        self._stop.wait(seconds)
+
+    def is_abandoned(self) -> bool:
+        return False
+
+    def tell(self, event: Event) -> None:
+        pass

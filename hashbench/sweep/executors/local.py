@@ -14,7 +14,7 @@ from multiprocessing.synchronize import Event as StopEvent
 
 from hashbench.sweep.assignment import Assignment, Parcel
 from hashbench.sweep.events import Event
-from hashbench.sweep.executors.base import Executor
+from hashbench.sweep.executors.base import Control, Crash, Executor
 
 
 class LocalExecutor(Executor):
@@ -41,11 +41,11 @@ class LocalExecutor(Executor):
     def ended(self) -> bool:
         return self._events.empty() and not any(process.is_alive() for process in self._processes)
 
-    def replace_crashed(self) -> list[str]:
+    def replace_crashed(self) -> list[Crash]:
         crashes = []
         for index, process in enumerate(self._processes):
             if process.exitcode not in (None, 0) and not self._stop.is_set():
-                crashes.append(f"worker {process.pid or 0} ended with code {process.exitcode}")
+                crashes.append(Crash(f"worker {process.pid or 0} ended with code {process.exitcode}"))
                 self._processes[index] = self._started(index)
         return crashes
 
@@ -59,13 +59,34 @@ class LocalExecutor(Executor):
                 process.join()
 
     def _started(self, index: int) -> BaseProcess:
-        arguments = (self._parcel, index, self._stop, self._events, os.getpid())
+        arguments = (self._parcel, index, self._stop, self._events)
         process = self._context.Process(target=work, args=arguments, name=f"worker-{index}")
         process.start()
         return process
 
 
-def work(parcel: Parcel, index: int, stop: StopEvent, events: Queue[Event], parent: int) -> None:
+class ProcessControl(Control):
+    """Of a worker that is a child process of the sweep: an event and a queue between processes."""
+
+    def __init__(self, stop: StopEvent, events: Queue[Event]) -> None:
+        self._stop, self._events = stop, events
+
+    def is_set(self) -> bool:
+        return self._stop.is_set()
+
+    def wait(self, seconds: float) -> None:
+        self._stop.wait(seconds)
+
+    def is_abandoned(self) -> bool:
+        parent = multiprocessing.parent_process()
+        return parent is not None and not parent.is_alive()
+
+    def tell(self, event: Event) -> None:
+        with contextlib.suppress(ValueError, OSError):  # a closed queue: nobody watches any more
+            self._events.put(event)
+
+
+def work(parcel: Parcel, index: int, stop: StopEvent, events: Queue[Event]) -> None:
     """The life of a worker process."""
     # Ctrl-C reaches the whole group; the parent decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -74,6 +95,6 @@ def work(parcel: Parcel, index: int, stop: StopEvent, events: Queue[Event], pare
         os.environ["CUDA_VISIBLE_DEVICES"] = assignment.gpus[index % len(assignment.gpus)]
     from hashbench.sweep.worker import Worker
 
-    Worker(assignment, index, stop, events, parent).loop()
+    Worker(assignment, index, ProcessControl(stop, events)).loop()
     events.close()
     events.join_thread()
