@@ -6,9 +6,10 @@ their models, so that a new kind with scores of its own is read like a fine-tuni
 
 from __future__ import annotations
 
-from hashbench.results.runs import BASELINE, EFFICIENCY, EVALUATION, PRETRAINING, ROBUSTNESS
+from hashbench.results.runs import BASELINE, EFFICIENCY, EVALUATION, FURTHER_BASELINE, PRETRAINING, ROBUSTNESS
 
-TRAINED = f"f.kind NOT IN ('{BASELINE}', '{ROBUSTNESS}', '{EVALUATION}')"  # or what is read like a training
+# Or what is read like a training
+TRAINED = f"f.kind NOT IN ('{BASELINE}', '{ROBUSTNESS}', '{EVALUATION}', '{FURTHER_BASELINE}')"
 
 # a run under one label, finished or not
 RUNS = """

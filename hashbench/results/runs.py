@@ -12,6 +12,7 @@ PRETRAINING: Final = "pretrain"
 EFFICIENCY: Final = "efficiency"
 ROBUSTNESS: Final = "robustness"
 EVALUATION: Final = "evaluation"
+FURTHER_BASELINE: Final = "evaluation-floor"
 
 SCRATCH = "from scratch"  # how a table marks random weights in the place of published ones
 
@@ -64,7 +65,7 @@ class MeasuredRun:
     @property
     def is_baseline(self) -> bool:
         """Whether it is a trivial baseline, which is no model."""
-        return self.kind == BASELINE
+        return self.kind in (BASELINE, FURTHER_BASELINE)
 
     @property
     def is_pretraining(self) -> bool:
@@ -79,7 +80,7 @@ class MeasuredRun:
     @property
     def is_scored(self) -> bool:
         """Whether it has a model's scores on a task: a training, or an evaluation of one on a further set."""
-        return self.task is not None and self.kind not in (BASELINE, ROBUSTNESS, EFFICIENCY)
+        return self.task is not None and self.kind not in (BASELINE, FURTHER_BASELINE, ROBUSTNESS, EFFICIENCY)
 
     @property
     def is_evaluation(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from hashbench.experiment.resolved import ResolvedExperiment
 from hashbench.runs.base import Run, RunKind, Workplace
@@ -38,15 +39,19 @@ class TrivialBaseline(RunKind):
         return self.make(resolved, name, spec, task=task)
 
     def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
-        data = place.materials.data(str(run.task))
-        metrics, predictions = [MetricRow("best_step", 0), MetricRow("last_step", 0)], []
-        for split, result in data.task.kind.predictions(run.model, data).items():
-            metrics += scored_metrics(data.task, result, split)
-            predictions += [stored_predictions(split, checkpoint, *result) for checkpoint in CHECKPOINTS]
-        return Result(metrics=metrics, predictions=predictions, notes=notes_on(data))
+        return predicted(run.model, place.materials.data(str(run.task)))
 
     def seconds(self, run: Run, rows: int) -> float:
         return TYPICAL_S
+
+
+def predicted(name: str, data: Any) -> Result:
+    """Scores and predictions of a trivial baseline on the sets of a task that are evaluated."""
+    metrics, predictions = [MetricRow("best_step", 0), MetricRow("last_step", 0)], []
+    for split, result in data.task.kind.predictions(name, data).items():
+        metrics += scored_metrics(data.task, result, split)
+        predictions += [stored_predictions(split, checkpoint, *result) for checkpoint in CHECKPOINTS]
+    return Result(metrics=metrics, predictions=predictions, notes=notes_on(data))
 
 
 KIND = TrivialBaseline()

@@ -106,7 +106,7 @@ VIEWS["paper_averages"] = """
 SELECT experiment_id, experiment, baseline, encoder, model, MIN(position) AS position, paper, checkpoint,
        AVG(value) AS value, COUNT(value) AS n_tasks, MIN(n) AS n
 FROM paper_scores
-WHERE value IS NOT NULL AND kind <> 'evaluation'
+WHERE value IS NOT NULL AND kind NOT LIKE 'evaluation%'
 GROUP BY experiment_id, experiment, baseline, encoder, model, paper, checkpoint
 """
 
@@ -126,7 +126,7 @@ SELECT m.experiment_id, m.experiment, m.baseline, m.encoder, m.model, MIN(m.posi
 FROM paper_scores m
 JOIN paper_scores b ON b.experiment_id = m.experiment_id AND b.paper = m.paper AND b.task = m.task
                    AND b.checkpoint = m.checkpoint AND b.model = m.baseline
-WHERE m.value IS NOT NULL AND b.value IS NOT NULL AND m.kind <> 'evaluation'
+WHERE m.value IS NOT NULL AND b.value IS NOT NULL AND m.kind NOT LIKE 'evaluation%'
 GROUP BY m.experiment_id, m.experiment, m.baseline, m.encoder, m.model, m.paper, m.checkpoint
 """
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from hashbench.data.fingerprints import usable_cache_folder
@@ -25,6 +26,7 @@ from hashbench.runs.base import Run, Workplace
 from hashbench.runs.evaluation import KIND as EVALUATION
 from hashbench.runs.evaluation import ExportedModel, evaluated
 from hashbench.runs.finetuning import KIND as FINETUNING
+from hashbench.runs.further_baseline import KIND as BASELINE
 from hashbench.runs.materials import Materials
 from hashbench.store.attaching import (
     attach_run,
@@ -49,7 +51,7 @@ from hashbench.sweep.worker import LEASE_S, Heartbeat, StopSignal, captured_log
 from hashbench.tasks.base import Task
 from hashbench.tasks.catalogue import known_kinds, known_tasks
 from hashbench.tasks.further import FurtherSet, further_set, with_classes
-from hashbench.tasks.locate import load_task
+from hashbench.tasks.locate import load_task, locate_task
 from hashbench.tasks.text import TaskData, TextKind
 from hashbench.training.machine import Machine
 from hashbench.training.recipe import quieten
@@ -96,6 +98,8 @@ class Subject:
     # What must be there before a run is stored: the set under the classes of the training
     prepared: Callable[[FurtherSet], FurtherSet]
     result: Callable[[Run, FurtherSet, TaskData, Machine], Result]
+    # Trivial ones of the same set, and how the result of each is made
+    baselines: Callable[[FurtherSet], list[tuple[Run, Callable[[Machine], Result]]]]
 
 
 def trainings_of(store: Store, experiment_id: int, task: str) -> list[str]:
@@ -140,20 +144,29 @@ def _subject_of_run(store: Store, run_id: str, data: Sequence[str] | None, expor
             kept_files(store, run_id, ArtifactFolder(cache), with_head=True)
         return with_classes(found, load_task(task, open_sources(sources)))
 
-    def result(run: Run, found: FurtherSet, rows: TaskData, machine: Machine) -> Result:
+    def place(found: FurtherSet, *runs: Run) -> Workplace:
         resolved = ResolvedExperiment(loaded.experiment, {label: model}, model, (found,), {}, sources)
-        materials = Materials(sources, cache, [found])
-        place = Workplace(resolved, {tuned.id: tuned, run.id: run}, materials, ArtifactFolder(cache))
+        materials = Materials(sources, cache, [found, locate_task(task, open_sources(sources))])
+        return Workplace(resolved, {run.id: run for run in runs}, materials, ArtifactFolder(cache))
+
+    def result(run: Run, found: FurtherSet, rows: TaskData, machine: Machine) -> Result:
+        there = place(found, tuned, run)
         if exported is None:
-            made = EVALUATION.carry_out(run, place, machine)
+            made = EVALUATION.carry_out(run, there, machine)
         else:
             recipe = model.recipe(task.name)
             trained = replace(exported.trained, pad_to_max=recipe.pad_to_max, hardware=recipe)
             made = evaluated(trained, rows, machine, cache)
-        return replace(made, notes={**made.notes, "sources": sources_of(run, place)})
+        return replace(made, notes={**made.notes, "sources": sources_of(run, there)})
+
+    def baselines(found: FurtherSet) -> list[tuple[Run, Callable[[Machine], Result]]]:
+        names = [name for name in loaded.experiment.floors if name in task.kind.baselines]
+        located = locate_task(task, open_sources(sources))
+        runs = [BASELINE.of(size, name, found, located) for name in names]
+        return [(run, partial(BASELINE.carry_out, run, place(found, run))) for run in runs]
 
     places = tuple(places_of(store, run_id))
-    return Subject(task, places, lambda found: EVALUATION.of(tuned, found), prepared, result)
+    return Subject(task, places, lambda found: EVALUATION.of(tuned, found), prepared, result, baselines)
 
 
 def _subject_of_folder(store: Store, exported: ExportedModel, request: FurtherRequest) -> Subject:
@@ -173,8 +186,9 @@ def _subject_of_folder(store: Store, exported: ExportedModel, request: FurtherRe
         return evaluated(exported.trained, rows, machine, usable_cache_folder())
 
     return Subject(
-        task, ((experiment_id, label),), lambda found: EVALUATION.of_exported(exported, label, found), prepared, result
-    )
+        task, ((experiment_id, label),), lambda found: EVALUATION.of_exported(exported, label, found), prepared, result,
+        baselines=lambda found: [],  # the train set is not at hand
+    )  # fmt: skip
 
 
 def _task_of_folder(exported: ExportedModel, request: FurtherRequest) -> Task:
@@ -205,6 +219,7 @@ def _evaluate(store: Store, subject: Subject, request: FurtherRequest) -> Evalua
         rows = found.load()
         attach_run(store, row_of(run), subject.places)
         _attempt(store, run, subject, lambda machine: subject.result(run, found, rows, machine))
+        _add_baselines(store, subject, found)
     else:
         attach_run(store, row_of(run), subject.places)  # the fine-tuning may have joined another experiment
     stored = {row["metric"]: row["value"] for row in store.query(queries.BEST_SCORES_OF_RUN, id=run.id)}
@@ -215,6 +230,14 @@ def _evaluate(store: Store, subject: Subject, request: FurtherRequest) -> Evalua
     return EvaluatedRun(run.id, run.model, subject.trained_on.name, run.seed, found.task.name, scores, names, is_new)
 
 
+def _add_baselines(store: Store, subject: Subject, found: FurtherSet) -> None:
+    """The trivial baselines of the set, so that tables can say which model is not above them."""
+    for run, work in subject.baselines(found):
+        attach_run(store, row_of(run), [(experiment_id, run.model) for experiment_id, _ in subject.places])
+        if not done_ids(store, [run.id]):
+            _attempt(store, run, subject, work)
+
+
 def _check_name(store: Store, subject: Subject, run: Run) -> None:
     """Raises InputError where the name of the set stands for something else in a table beside it."""
     name, remedy = str(run.task), "give the set another one: --name NAME"
@@ -222,7 +245,7 @@ def _check_name(store: Store, subject: Subject, run: Run) -> None:
         raise InputError(f"{name!r} is a task of the suite; {remedy}")
     for experiment_id, _ in subject.places:
         for kind, fingerprint in data_under(store, experiment_id, name):
-            if kind != EVALUATION.name:
+            if kind not in (EVALUATION.name, BASELINE.name):
                 raise InputError(f"{name!r} is a task of the experiment; {remedy}")
             if fingerprint != run.data_fingerprint:
                 raise InputError(f"{name!r} was another set, or had other columns, before; {remedy}")
@@ -232,7 +255,7 @@ def _attempt(store: Store, run: Run, subject: Subject, work: Callable[[Machine],
     """One attempt at a run, from its claim to the stored result."""
     held = claim(
         store, subject.places[0][0], worker=own_name(), lease_s=LEASE_S, max_attempts=1, environment=environment(),
-        kinds=(EVALUATION.name,), only=run.id,
+        kinds=(run.kind,), only=run.id,
     )  # fmt: skip
     if held is None:
         raise InputError(f"run {run.id[:12]}: another process is at it; wait for it, or try again in a minute")

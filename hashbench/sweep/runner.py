@@ -25,7 +25,7 @@ from hashbench.runs.registry import kind_of, names
 from hashbench.store.engine import Store, open_store
 from hashbench.store.planning import RunRow, add_experiment, retry_failed
 from hashbench.store.queue import abandon, pending, running
-from hashbench.store.status import counts, done_ids, runs
+from hashbench.store.status import done_ids, runs
 from hashbench.sweep.assignment import Assignment
 from hashbench.sweep.dry_run import print_plan
 from hashbench.sweep.estimate import TimeEstimate
@@ -140,7 +140,8 @@ def training_rows(origins: Mapping[str, Any]) -> dict[str, int]:
 def carry_out(work: Sweep, *, fail_fast: bool) -> int:
     """Both phases of a sweep: all but the timings by all workers, then the timings by one on a quiet machine."""
     estimate = TimeEstimate(work.store, work.plan.runs, work.workers, work.rows)
-    n_done = counts(work.store, work.experiment_id)["done"]
+    # Evaluations on further sets are runs of the experiment too, and none of the sweep's
+    n_done = len(done_ids(work.store, work.assignment.runs))
     progress = SweepProgress(len(work.assignment.runs), n_done, estimate.left)
     try:
         with stop_signals(), progress:
@@ -194,7 +195,7 @@ def conclude(work: Sweep) -> int:
         where = f"hashbench status --run {run.run_id[:12]}"
         print(f"failed: {run.model} {run.task or run.kind}: {run.reason} ({where})", file=sys.stderr)
     total = len(work.assignment.runs)
-    undone = total - counts(work.store, work.experiment_id)["done"]
+    undone = total - len(done_ids(work.store, work.assignment.runs))
     if not undone and work.plan.resolved.experiment.keep_weights == "none":
         remove_temporary_files(work.assignment)
     if undone:

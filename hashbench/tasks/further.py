@@ -14,7 +14,7 @@ from hashbench.data.fingerprints import digest
 from hashbench.data.sources import SourceKind
 from hashbench.errors import InputError
 from hashbench.tasks.base import Task
-from hashbench.tasks.own_data import SPLIT_FILES
+from hashbench.tasks.own_data import SPLIT_FILES, reports_elsewhere
 from hashbench.tasks.text import Split, TaskData, cells_as_texts, text_kind
 
 FURTHER = "test"  # the name of its one split
@@ -114,6 +114,12 @@ def with_classes(found: FurtherSet, trained: TaskData) -> FurtherSet:
     task = replace(found.task, n_classes=trained.task.n_classes, label_names=trained.label_names)
     seen = frozenset(np.unique(trained.splits["train"].labels).tolist()) if trained.label_names else None
     return replace(found, task=task, seen=seen)
+
+
+def behind_train(rows: TaskData, trained: TaskData) -> TaskData:
+    """A loaded set with the whole train set of its task, from which a trivial baseline learns."""
+    learned = trained.with_held_out_rows() if reports_elsewhere(trained.task) else trained
+    return replace(rows, splits={"train": learned.splits["train"], **rows.splits})
 
 
 def find_set(path: Path, split: str | None) -> FileTable:

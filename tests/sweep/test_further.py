@@ -167,6 +167,22 @@ def test_reports_and_comparisons_read_it_like_a_task_and_no_average_has_it(here:
     assert "adv" in out and "Further sets, evaluated with the models of other columns and in no average: adv." in out
 
 
+def test_the_trivial_baselines_of_the_task_are_measured_on_it_too(here: Path, capsys) -> None:
+    assert command("evaluate", tunings()[0], "--on", "same.parquet", "--name", "adv") == 0
+    scores = {
+        row["task"]: row["value"]
+        for row in query("SELECT task, value FROM scores WHERE model = 'majority' AND own = 1 AND checkpoint = 'best'")
+    }
+    assert scores["adv"] == scores["sst2"]  # the same rows, learned from the same train set
+    made = attempts()
+    assert command("evaluate", tunings()[1], "--on", "same.parquet", "--name", "adv") == 0
+    assert attempts() == made + 1  # the second model alone
+    capsys.readouterr()
+    assert command("report", "later", "--format", "csv") == 0
+    rows = {row["model"]: row for row in csv.DictReader(capsys.readouterr().out.splitlines()) if row["column"] == "adv"}
+    assert float(rows["majority"]["value"]) > 0
+
+
 def test_a_sweep_neither_takes_nor_loses_it(here: Path, capsys) -> None:
     assert command("evaluate", tunings()[0], "--on", "same.parquet") == 0
     capsys.readouterr()
@@ -175,7 +191,8 @@ def test_a_sweep_neither_takes_nor_loses_it(here: Path, capsys) -> None:
     assert command("db", "void", tunings()[0][:12], "--reason", "test") == 0
     assert command("sweep", "later.yaml") == 0  # makes the fine-tuning again and leaves the evaluation alone
     states = {row["kind"]: row["state"] for row in query("SELECT kind, state FROM run")}
-    assert states == {"finetune": "done", "floor": "done", "evaluation": "planned"}
+    assert states == {"finetune": "done", "floor": "done", "evaluation": "planned", "evaluation-floor": "done"}
+    assert "-1 of" not in capsys.readouterr().err
     assert command("evaluate", tunings()[0], "--on", "same.parquet") == 0
     assert query("SELECT state FROM run WHERE kind = 'evaluation'")[0]["state"] == "done"
 
