@@ -5,26 +5,35 @@ from __future__ import annotations
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.engine import Connection
 
 from hashbench.errors import InputError
 from hashbench.store.engine import Store, insert_rows
-from hashbench.store.queue import ClaimedRun, LeaseLost, as_json, mine
+from hashbench.store.queue import ClaimedRun, LeaseLost, as_json
 from hashbench.store.result import Predictions, Result, pack
 from hashbench.store.schema import artifact, attempt, dependency, metric, predictions, run
+
+# States that a run can have beside a current attempt that may still end with a result
+RUN_BESIDE = {"running": ("running",), "lost": ("planned", "failed")}
 
 
 def finish(store: Store, held: ClaimedRun, result: Result) -> None:
     """Store the result and end the attempt and its run, all or nothing.
 
-    Raises LeaseLost, and writes nothing, unless the attempt is still this worker's and its lease not over: a result
-    that arrives late may already have been made by another.
+    It is accepted while the attempt is the run's current one, however late its lease: still in flight, or given up as
+    lost and nobody has begun another since. A result that is stored already, since the answer of the database got lost,
+    is not stored again. Raises LeaseLost, and writes nothing, where another attempt has taken over.
     """
     # compressed before the write lock is taken
     packed = [_packed(item) for item in result.predictions]
     metrics = [vars(item) | dict(zip(("value", "reason"), item.stored(), strict=True)) for item in result.metrics]
     files = [vars(item) for item in result.artifacts]
     with store.write() as connection:
-        ended = sa.update(attempt).where(*mine(held), attempt.c.lease_until > store.now)
+        state = _state_of(connection, held)
+        if state == "done":
+            return
+        if state not in RUN_BESIDE:
+            raise LeaseLost(f"run {held.run_id[:12]}: attempt {held.attempt_id} is no longer the current one")
         seconds = store.now - attempt.c.started_at if result.seconds is None else result.seconds
         values = {
             "state": "done",
@@ -32,16 +41,23 @@ def finish(store: Store, held: ClaimedRun, result: Result) -> None:
             "seconds": seconds + result.seconds_before,
             "log": result.log,
             "notes": as_json(result.notes),
+            "reason": None,
         }
-        if connection.execute(ended.values(values)).rowcount != 1:
-            raise LeaseLost(f"run {held.run_id[:12]}: the lease of attempt {held.attempt_id} is over")
+        connection.execute(sa.update(attempt).where(attempt.c.id == held.attempt_id).values(values))
         for table, rows in ((metric, metrics), (predictions, packed), (artifact, files)):
             insert_rows(connection, sa.insert(table), ({**row, "attempt_id": held.attempt_id} for row in rows))
-        done = sa.update(run).where(run.c.id == held.run_id, run.c.state == "running")
+        done = sa.update(run).where(run.c.id == held.run_id, run.c.state.in_(RUN_BESIDE[state]))
         done = done.values(state="done", finished_attempt=held.attempt_id, finished_at=store.now)
-        # a merge brought a finished copy in the meantime
+        # another claimed the run at this moment, or a merge brought a finished copy in the meantime
         if connection.execute(done).rowcount != 1:
-            raise LeaseLost(f"run {held.run_id[:12]}: no longer running")
+            raise LeaseLost(f"run {held.run_id[:12]}: no longer to be done")
+
+
+def _state_of(connection: Connection, held: ClaimedRun) -> str | None:
+    """The state of an attempt, which is locked; None where it is not the newest of its run."""
+    newest = sa.select(sa.func.max(attempt.c.id)).where(attempt.c.run_id == held.run_id).scalar_subquery()
+    this = (attempt.c.id == held.attempt_id, attempt.c.token == held.token, attempt.c.id == newest)
+    return connection.execute(sa.select(attempt.c.state).where(*this).with_for_update()).scalar()
 
 
 def void(store: Store, run_id: str, reason: str) -> list[str]:

@@ -62,6 +62,8 @@ class Held:
     claim: ClaimedRun
     owns: bool = True
     expired: bool = False
+    lost: bool = False  # given up, without another attempt since
+    done: bool = False
 
 
 class Life:
@@ -88,18 +90,21 @@ class Life:
         taken = self.lab.claim(self.store, self.experiment_id, retries=RETRIES)
         for item in self.held:
             if item.owns and item.expired:
-                item.owns = False
-                self.states[item.claim.run_id] = "planned"
+                self._lost(item)
         assert (taken.run_id if taken else None) == (expected[0] if expected else None)
         if taken:
             self.states[taken.run_id] = "running"
+            for item in self.held:
+                item.lost = item.lost and item.claim.run_id != taken.run_id
             self.held.append(Held(taken))
 
     def finish(self, item: Held) -> None:
         result = Result([MetricRow("f1", self.random.random(), "validation")])
-        if item.owns and not item.expired:
+        if item.owns or item.lost:
             finish(self.store, item.claim, result)
             self._ended(item, "done")
+        elif item.done:
+            finish(self.store, item.claim, result)  # stored already
         else:
             with pytest.raises(LeaseLost):
                 finish(self.store, item.claim, result)
@@ -118,7 +123,7 @@ class Life:
     def abandon(self, item: Held) -> None:
         assert abandon(self.store, item.claim.attempt_id, "dead") == item.owns
         if item.owns:
-            self._ended(item, "planned")
+            self._lost(item)
 
     def heartbeat(self, item: Held) -> None:
         assert heartbeat(self.store, item.claim) == item.owns
@@ -130,8 +135,12 @@ class Life:
             item.expired = True
 
     def _ended(self, item: Held, state: str) -> None:
-        item.owns = False
+        item.owns, item.lost, item.done = False, False, state == "done"
         self.states[item.claim.run_id] = state
+
+    def _lost(self, item: Held) -> None:
+        self._ended(item, "planned")
+        item.lost = True
 
     def step(self) -> None:
         deeds = [self.finish, self.fail, self.release, self.abandon, self.heartbeat, self.expire]

@@ -148,7 +148,7 @@ def test_a_worker_that_lost_its_lease_can_write_nothing(store: Store, lab: Lab) 
     assert not heartbeat(store, slow)
     assert not fail(store, slow, "too late")
     assert not release(store, slow)
-    with pytest.raises(LeaseLost, match="lease of attempt"):
+    with pytest.raises(LeaseLost, match="no longer the current one"):
         finish(store, slow, Result([MetricRow("accuracy", 0.1)]))
     finish(store, quick, Result([MetricRow("accuracy", 0.9)]))
     with pytest.raises(LeaseLost):
@@ -157,10 +157,34 @@ def test_a_worker_that_lost_its_lease_can_write_nothing(store: Store, lab: Lab) 
     assert state(store, quick.run_id) == ("done", 0)
 
 
-def test_an_expired_lease_writes_nothing_even_where_nobody_took_over(store: Store, lab: Lab) -> None:
+def test_a_late_result_counts_while_nobody_took_over(store: Store, lab: Lab) -> None:
     experiment_id = lab.plan(store, lab.run("a"))
     held = lab.claim(store, experiment_id)
     lab.expire(store, held)
+    finish(store, held, Result([MetricRow("accuracy", 0.1)]))
+    assert state(store, held.run_id) == ("done", 0)
+    assert [row["value"] for row in store.query("SELECT value FROM metric")] == [0.1]
+    assert [item.state for item in attempts(store, held.run_id)] == ["done"]
+
+
+def test_a_result_counts_after_its_attempt_was_given_up_as_lost(store: Store, lab: Lab) -> None:
+    experiment_id = lab.plan(store, lab.run("a"), lab.run("b"))
+    held = lab.claim(store, experiment_id)
+    assert abandon(store, held.attempt_id, "the worker process is gone")
+    assert lab.claim(store, experiment_id, "other").run_id == held.run_id
+    with pytest.raises(LeaseLost):  # another is at it
+        finish(store, held, Result([MetricRow("accuracy", 0.1)]))
+    other = lab.claim(store, experiment_id)
+    assert abandon(store, other.attempt_id, "the worker process is gone")
+    finish(store, other, Result([MetricRow("accuracy", 0.2)]))
+    assert state(store, other.run_id) == ("done", 0)
+    assert [row["value"] for row in store.query("SELECT value FROM metric")] == [0.2]
+    assert attempts(store, other.run_id)[0].reason is None
+
+
+def test_a_failed_attempt_brings_no_result(store: Store, lab: Lab) -> None:
+    held = lab.claim(store, lab.plan(store, lab.run("a")))
+    fail(store, held, "broken")
     with pytest.raises(LeaseLost):
         finish(store, held, Result([MetricRow("accuracy", 0.1)]))
     assert not store.query("SELECT 1 FROM metric")
