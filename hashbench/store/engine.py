@@ -14,7 +14,7 @@ import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
@@ -23,12 +23,23 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, Operati
 
 from hashbench.errors import InputError, first_line
 from hashbench.store import views
-from hashbench.store.places import check_file, warn_if_on_network
+from hashbench.store.moved import OpenFile, save_copy
+from hashbench.store.places import check_file, space_message, warn_if_on_network
+from hashbench.store.pulse import Pulse
 from hashbench.store.schema import SCHEMA, alembic_version, metadata
 
 BUSY_S = 30.0  # how long a writer waits for another's transaction; those last milliseconds
 # PostgreSQL advisory lock under which one process makes the tables; any fixed number
 MAKING_LOCK = 7_318_652_094
+
+# of libpq, in seconds but for the last, which counts milliseconds
+NETWORK_LIMITS = {
+    "connect_timeout": 10,
+    "keepalives_idle": 20,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 50_000,
+}
 
 NOW: dict[str, str] = {
     "sqlite": "((julianday('now') - 2440587.5) * 86400.0)",  # unixepoch('subsec') needs 3.42
@@ -45,24 +56,32 @@ class Store:
         self.name = name
         self.read_only = read_only
         self.dialect = "sqlite" if url.get_backend_name() == "sqlite" else "postgresql"
+        self.pulse = Pulse()
         self.now = sa.literal_column(NOW[self.dialect], sa.Double)
+        # of a database that is only read another file may take the place: it is what the reader asks for then
+        self._file = OpenFile(Path(url.database or ""), name) if self.dialect == "sqlite" and not read_only else None
         if self.dialect == "sqlite":
-            self._reader = _sqlite_engine(url, "BEGIN", read_only=read_only)
-            self._writer = self._reader if read_only else _sqlite_engine(url, "BEGIN IMMEDIATE")
+            self._reader = _sqlite_engine(url, "BEGIN", self._file)
+            self._writer = self._reader if read_only else _sqlite_engine(url, "BEGIN IMMEDIATE", self._file)
         else:
-            self._reader = self._writer = sa.create_engine(url, pool_pre_ping=True)
+            self._reader = self._writer = _postgresql_engine(url)
         # The last connection that is closed brings the write-ahead log into the database: a copy of the file is whole.
         self._closed = weakref.finalize(self, _let_go, os.getpid(), self._reader, self._writer)
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """One transaction that may write; an exception takes all of it back."""
+        """One transaction that may write; an exception takes all of it back.
+
+        Raises DatabaseMoved where the path no longer leads to the file that was opened; so does `read`.
+        """
+        self._check_file()
         with self._writer.begin() as connection:
             yield connection
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """One transaction that only reads, from one state of the database."""
+        self._check_file()
         with self._reader.begin() as connection:
             yield connection
 
@@ -70,6 +89,22 @@ class Store:
         """Rows of a SELECT; parameters stand as :name in it."""
         with self.read() as connection:
             return connection.execute(sa.text(sql), parameters).mappings().all()
+
+    def save_copy(self) -> Path:
+        """A copy of a SQLite database whose file is no longer at its path, as the open connections still read it.
+
+        Raises sqlite3.Error where that cannot be.
+        """
+        # the writer's: it has certainly read the write-ahead log, which can no longer be opened
+        connection = self._writer.raw_connection()
+        try:
+            return save_copy(cast(sqlite3.Connection, connection.driver_connection), Path(self.url.database or ""))
+        finally:
+            connection.close()
+
+    def _check_file(self) -> None:
+        if self._file is not None:
+            self._file.check()
 
     def insert_new(self, table: sa.Table) -> sqlite.Insert | postgresql.Insert:
         """An INSERT that leaves out rows whose key is there already."""
@@ -237,10 +272,17 @@ def _show_temporary_views(store: Store) -> None:
     sa.event.listen(store._reader, "connect", make)
 
 
-def _sqlite_engine(url: URL, begin: Literal["BEGIN", "BEGIN IMMEDIATE"], *, read_only: bool = False) -> Engine:
-    if read_only:
-        file = Path(url.database or "").absolute().as_uri()
-        url = url.set(database=f"{file}?mode=ro", query={"uri": "true"})
+def _postgresql_engine(url: URL) -> Engine:
+    """An engine that notices within a minute when nobody answers any more: a network that is down says nothing."""
+    limits = {key: value for key, value in NETWORK_LIMITS.items() if key not in url.query}
+    return sa.create_engine(url, pool_pre_ping=True, connect_args=limits)
+
+
+def _sqlite_engine(url: URL, begin: Literal["BEGIN", "BEGIN IMMEDIATE"], file: OpenFile | None) -> Engine:
+    """An engine of a file that is written, or, without `file`, only read."""
+    path = Path(url.database or "")
+    if file is None:
+        url = url.set(database=f"{path.absolute().as_uri()}?mode=ro", query={"uri": "true"})
     engine = sa.create_engine(url, connect_args={"timeout": BUSY_S})
 
     @sa.event.listens_for(engine, "connect")
@@ -252,9 +294,17 @@ def _sqlite_engine(url: URL, begin: Literal["BEGIN", "BEGIN IMMEDIATE"], *, read
         # with WAL: a killed process loses nothing, only a power cut may
         cursor.execute("PRAGMA synchronous=NORMAL")
         cursor.close()
+        if file is not None:
+            file.opened()
 
     @sa.event.listens_for(engine, "begin")
     def start(connection: Connection) -> None:
         connection.exec_driver_sql(begin)
+
+    @sa.event.listens_for(engine, "handle_error")
+    def say_where(context: sa.engine.ExceptionContext) -> None:
+        error = context.original_exception
+        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
+            error.args = (space_message(path),)
 
     return engine

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import warnings
 from pathlib import Path
 
@@ -37,6 +38,12 @@ def check_file(path: Path, name: str, *, create: bool, read_only: bool) -> None:
         raise InputError(f"{name}: not a database; give another --db")
     if not read_only and not os.access(path, os.W_OK):
         raise InputError(f"{name}: cannot be written; check its permissions, or give another --db")
+
+
+def space_message(path: Path) -> str:
+    """Where space is missing for a file, and how much there is left."""
+    folder = path.absolute().parent
+    return f"no space left in {folder} ({shutil.disk_usage(folder).free / 2**20:.0f} MiB free); make room there"
 
 
 def warn_if_on_network(path: Path, name: str) -> None:

@@ -2,8 +2,8 @@
 
 A claim is one conditional UPDATE: among writers that SQLite lets in one by one, and with FOR UPDATE SKIP LOCKED on
 PostgreSQL (which SQLAlchemy leaves out on SQLite, where the write lock already does its work). A lease ends by the
-database's clock, and every attempt has a token of its own, so that a worker that slept through its lease can no longer
-write once another took over.
+server's clock; SQLite has none, and there a lease is over when a process saw no heartbeat for so long. Every attempt
+has a token of its own, so that a worker that slept through its lease can no longer write once another took over.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def claim(
     `only`: this run or none.
 
     None does not mean that all is done: runs may wait for others, or another worker may just be claiming (`pending`
-    tells). Attempts whose lease ran out are ended as lost on the way, their runs claimed again.
+    tells). Attempts whose lease is over are ended as lost on the way, their runs claimed again.
     """
     with store.write() as connection:
         _end_expired(store, connection)
@@ -242,11 +242,22 @@ def _free_run(
 
 
 def _end_expired(store: Store, connection: Connection) -> None:
-    expired = sa.select(attempt.c.id).where(attempt.c.state == "running", attempt.c.lease_until <= store.now)
-    # Locked ones are being finished or prolonged at this moment; the next claim looks again.
-    for attempt_id in connection.execute(expired.with_for_update(skip_locked=True)).scalars().all():
+    for attempt_id in _silent(store, connection):
         of = (attempt.c.id == attempt_id, attempt.c.state == "running")
         _end(store, connection, of, "lost", "the lease ran out: the process was killed or hung")
+
+
+def _silent(store: Store, connection: Connection) -> list[int]:
+    """Attempts that were not heard of for a lease: by the server's clock, or on SQLite as this process saw it."""
+    in_flight = sa.select(attempt.c.id, attempt.c.heartbeat_at, attempt.c.lease_until)
+    in_flight = in_flight.where(attempt.c.state == "running")
+    if store.dialect == "sqlite":
+        rows = connection.execute(in_flight).all()
+        still = store.pulse.stood_still({row.id: row.heartbeat_at for row in rows})
+        return [row.id for row in rows if still[row.id] >= row.lease_until - row.heartbeat_at]
+    # Locked ones are being finished or prolonged at this moment; the next claim looks again.
+    over = in_flight.where(attempt.c.lease_until <= store.now).with_for_update(skip_locked=True)
+    return list(connection.execute(over).scalars())
 
 
 def _end(

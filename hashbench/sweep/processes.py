@@ -2,33 +2,55 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import os
 import socket
+from pathlib import Path
+
+MACHINE_ID = ("/etc/machine-id", "/var/lib/dbus/machine-id")
+BOOT_ID = "/proc/sys/kernel/random/boot_id"
 
 
 def own_name() -> str:
-    """The name under which this process claims runs: machine, process namespace, process id."""
-    return f"{_place()}:{os.getpid()}"
+    """The name under which this process claims runs: host, place, process id, start time.
+
+    The place is a digest of machine, boot and process namespace: machines may share a host name, and containers a
+    machine. Where the system does not tell its boot or a process's start (not Linux) a "-" stands.
+    """
+    return f"{socket.gethostname()}:{_place()}:{os.getpid()}:{_start_of(os.getpid()) or '-'}"
 
 
 def is_dead(name: str) -> bool:
-    """Whether a process of this machine of that name is gone; of another machine or container nothing is known."""
-    place, _, process_id = name.rpartition(":")
-    if place != _place() or not process_id.isdigit():
+    """Whether a process of that name is gone, of this boot of this machine; of others nothing is known."""
+    parts = name.split(":")
+    if len(parts) != 4 or "-" in parts[1:] or parts[:2] != [socket.gethostname(), _place()]:
         return False
-    try:
-        os.kill(int(process_id), 0)
-    except ProcessLookupError:
-        return True
-    except PermissionError:
-        return False
-    return False
+    return _start_of(int(parts[2])) != parts[3]
 
 
+@functools.cache
 def _place() -> str:
-    """Host and process namespace: containers may share a host name, and then the same id is another process."""
+    """A digest that names this boot of this machine, and the process namespace; "-" where the boot is not known."""
+    boot = _first_line(BOOT_ID)
+    if not boot:
+        return "-"
+    machine = next(filter(None, map(_first_line, MACHINE_ID)), "")
+    namespace = os.stat("/proc/self/ns/pid").st_ino
+    # a digest, since a machine's id is not for others to see
+    return hashlib.sha256(f"{machine} {boot} {namespace}".encode()).hexdigest()[:16]
+
+
+def _start_of(process_id: int) -> str:
+    """When a process began, in ticks of the kernel since its boot; "" where there is no such process."""
+    # the name of the program, in parentheses, may hold blanks; the 20th field behind it, proc(5)
+    fields = _first_line(f"/proc/{process_id}/stat").rpartition(")")[2].split()
+    # a zombie has ended and only waits to be noticed
+    return fields[19] if fields and fields[0] != "Z" else ""
+
+
+def _first_line(path: str) -> str:
     try:
-        namespace = str(os.stat("/proc/self/ns/pid").st_ino)
-    except OSError:  # not Linux: one namespace
-        namespace = "0"
-    return f"{socket.gethostname()}:{namespace}"
+        return Path(path).read_text().strip()
+    except OSError:
+        return ""

@@ -154,18 +154,22 @@ class Lab:
         """Let a lease be over, without waiting."""
         with store.write() as connection:
             ended = sa.update(attempt).where(attempt.c.id == claim.attempt_id)
-            connection.execute(ended.values(lease_until=store.now - 0.001))
+            connection.execute(ended.values(lease_until=attempt.c.heartbeat_at - 0.001))
 
     def score(self, name: str, value: float | None, split: str = "validation", **more: object) -> list[MetricRow]:
         """A score at step 3, which is both the best and the last evaluation."""
         at = [MetricRow("best_step", 3), MetricRow("last_step", 3)]
         return [MetricRow(name, value, split, step=3, **more), *at]
 
+    def result(self) -> Result:
+        """A result with one score."""
+        return Result(self.score("matthews", 0.5))
+
     def finish_all(self, store: Store, experiment_id: int, results: dict[str, Result] | None = None) -> int:
         """Finish every run that can be claimed, with the result given for its id."""
         n = 0
         while (held := self.claim(store, experiment_id)) is not None:
-            finish(store, held, (results or {}).get(held.run_id, Result(self.score("matthews", 0.5))))
+            finish(store, held, (results or {}).get(held.run_id, self.result()))
             n += 1
         return n
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,8 +15,9 @@ from typing import TYPE_CHECKING
 import pytest
 import sqlalchemy as sa
 
-from hashbench.store.engine import Store, open_store
+from hashbench.store.engine import NOW, Store, open_store
 from hashbench.store.finishing import finish
+from hashbench.store.pulse import Pulse
 from hashbench.store.queue import (
     LOSSES_PER_TRY,
     Environment,
@@ -125,6 +127,24 @@ def test_only_runs_of_the_experiment_are_claimed(store: Store, lab: Lab) -> None
     assert lab.claim(store, two).run_id == lab.id("b")
     assert lab.claim(store, two) is None
     assert lab.claim(store, one).run_id == lab.id("a")
+
+
+def test_a_clock_that_runs_ahead_takes_no_live_run(new_store: Callable[[str], Store], lab: Lab) -> None:
+    store, ahead = new_store("results.db"), new_store("results.db")  # two processes on one file
+    now = 0.0
+    ahead.now = sa.literal_column(f"({NOW['sqlite']} + 90.0)", sa.Double)
+    ahead.pulse = Pulse(clock=lambda: now)
+    experiment_id = lab.plan(store, lab.run("a"))
+    held = lab.claim(store, experiment_id)
+    assert lab.claim(ahead, experiment_id, "ahead") is None
+    now = 45.0
+    assert heartbeat(store, held)
+    assert lab.claim(ahead, experiment_id, "ahead") is None
+    now = 104.0
+    assert lab.claim(ahead, experiment_id, "ahead") is None  # silent for 59 s
+    now = 105.0
+    assert lab.claim(ahead, experiment_id, "ahead").run_id == held.run_id
+    assert not heartbeat(store, held)
 
 
 def test_a_lease_is_prolonged_by_a_heartbeat(store: Store, lab: Lab) -> None:

@@ -1,0 +1,146 @@
+"""Waiting for a database that is away: a server that restarts, a network that is down, a disk that is full."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import ParamSpec, Protocol, TypeVar
+
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, TimeoutError
+from tenacity import RetryCallState, Retrying, retry_if_exception, wait_random_exponential
+
+from hashbench.errors import InputError, first_line
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+SPEAK_EVERY_S = 60.0
+FIRST_WAIT_S, LONGEST_WAIT_S = 0.2, 10.0
+# Primary codes of SQLite that time may heal: busy, locked, I/O error, disk full, cannot open, locking protocol
+PASSING = {5, 6, 10, 13, 14, 15}
+# SQLSTATEs besides the operational errors: a standby that is not yet the primary, a session that waited too long
+PASSING_STATES = {"25006", "25P03"}
+
+
+class StoreAway(InputError):
+    """The database did not answer for as long as was to be waited for it."""
+
+
+class Wish(Protocol):
+    """A request to stop: an event of threads or of processes, or whatever acts like one."""
+
+    def is_set(self) -> bool:
+        """Whether to stop."""
+        ...
+
+    def wait(self, seconds: float, /) -> object:
+        """Waits so long, or until the wish."""
+        ...
+
+
+def is_outage(error: BaseException) -> bool:
+    """Whether an error says that the database is away, and not that it was asked for something wrong."""
+    if isinstance(error, InputError):  # of opening it
+        return error.__cause__ is not None and is_outage(error.__cause__)
+    if isinstance(error, TimeoutError):  # of the pool of connections
+        return True
+    if not isinstance(error, DBAPIError):
+        return False
+    code = getattr(error.orig, "sqlite_errorcode", None)
+    if code is not None:
+        return code & 0xFF in PASSING
+    if error.connection_invalidated or getattr(error.orig, "sqlstate", None) in PASSING_STATES:
+        return True
+    return isinstance(error, OperationalError | InterfaceError)
+
+
+def reason_of(error: BaseException) -> str:
+    """Why a database is away, in a few words."""
+    cause = error.__cause__ if isinstance(error, InputError) and error.__cause__ is not None else error
+    driver = cause.orig if isinstance(cause, DBAPIError) and cause.orig is not None else cause
+    return first_line(driver)
+
+
+class Patience:
+    """Calls the store again, with back-off, while its database is away; for a limited time since it last answered."""
+
+    def __init__(
+        self, name: str, limit_s: float, *, tell: Callable[[str], None], stop: Wish | None = None
+    ) -> None:
+        """`name`: of the database, for messages. `tell` gets one line a minute. `stop` ends the waiting early."""
+        self._name, self._limit_s, self._tell, self._stop = name, limit_s, tell, stop
+        self._away_since: float | None = None
+        self._spoke_at = 0.0
+
+    def __call__(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """What the call gives back. It may be carried out twice, where its answer got lost.
+
+        Raises StoreAway at the limit or at the wish to stop, and any error that is no outage at once.
+        """
+        again = Retrying(
+            retry=retry_if_exception(is_outage),
+            wait=wait_random_exponential(multiplier=FIRST_WAIT_S, max=LONGEST_WAIT_S, min=FIRST_WAIT_S / 2),
+            after=self._after,
+            stop=lambda _: self._is_over(),
+            sleep=self._sleep,
+            reraise=True,
+        )
+        try:
+            result = again(call, *args, **kwargs)
+        except Exception as error:
+            self._give_up(error)
+            raise
+        self._answered()
+        return result
+
+    def once(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
+        """The same without waiting: None while the database is away. Raises StoreAway at the limit."""
+        try:
+            result = call(*args, **kwargs)
+        except Exception as error:
+            if is_outage(error):
+                self._note(error)
+                if not self._is_over():
+                    return None
+            self._give_up(error)
+            raise
+        self._answered()
+        return result
+
+    def _after(self, state: RetryCallState) -> None:
+        error = state.outcome.exception() if state.outcome is not None else None
+        if error is not None:
+            self._note(error)
+
+    def _note(self, error: BaseException) -> None:
+        """Remembers since when the database is away, and says so once a minute."""
+        now = time.monotonic()
+        if self._away_since is None:
+            self._away_since, self._spoke_at = now, now - SPEAK_EVERY_S
+        if now - self._spoke_at >= SPEAK_EVERY_S:
+            self._spoke_at = now
+            waited = f"for {(now - self._away_since) / 60:.0f} min" if now > self._away_since else "now"
+            limit = f"waiting for it up to {self._limit_s / 60:g} min"
+            self._tell(f"{self._name}: away {waited} ({reason_of(error)}); {limit}")
+
+    def _answered(self) -> None:
+        if self._away_since is not None:
+            self._tell(f"{self._name}: answers again after {time.monotonic() - self._away_since:.0f} s")
+        self._away_since = None
+
+    def _is_over(self) -> bool:
+        waited = 0.0 if self._away_since is None else time.monotonic() - self._away_since
+        return waited >= self._limit_s or (self._stop is not None and self._stop.is_set())
+
+    def _sleep(self, seconds: float) -> None:
+        if self._stop is None:
+            time.sleep(seconds)
+        else:
+            self._stop.wait(seconds)
+
+    def _give_up(self, error: Exception) -> None:
+        """Raises StoreAway in place of an outage."""
+        if is_outage(error):
+            waited = 0.0 if self._away_since is None else time.monotonic() - self._away_since
+            what = f"{self._name}: did not answer for {waited / 60:.0f} min: {reason_of(error)}"
+            raise StoreAway(f"{what}; the same command goes on when it is back") from error
