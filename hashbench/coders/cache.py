@@ -5,23 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from filelock import FileLock
 
-from hashbench.atomic import atomic_write
 from hashbench.coders.base import Coder
+from hashbench.once import make_once
 from hashbench.text.types import TypeTable
 
 
 def type_codes(coder: Coder, types: TypeTable, folder: Path) -> np.ndarray:
     """Codes (n, c) of a table, memory-mapped read-only.
 
-    Several processes may ask at once: one computes, the others wait. A file that is there is whole.
+    Several processes may ask at once: one computes, the others wait. A damaged file is computed again.
     """
     path = folder / f"codes-{coder.name}-{coder.fingerprint()[:16]}-{types.fingerprint[:16]}.npy"
-    if not path.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        with FileLock(f"{path}.lock"):
-            if not path.exists():
-                with atomic_write(path) as part, part.open("wb") as file:
-                    np.save(file, coder.encode_types(types))
-    return np.load(path, mmap_mode="r")
+
+    def build(part: Path) -> None:
+        with part.open("wb") as file:
+            np.save(file, coder.encode_types(types))
+
+    return np.load(make_once(path, build), mmap_mode="r")

@@ -12,11 +12,12 @@ from typing import BinaryIO, TypedDict
 
 import numpy as np
 
+from hashbench.checksums import FileSum
 from hashbench.data.documents import Again, CorpusSource
 from hashbench.data.fingerprints import cache_folder, digest, write_json
-from hashbench.data.once import make_once
 from hashbench.data.sources import Source, locate_corpus
 from hashbench.errors import InputError
+from hashbench.once import make_once
 from hashbench.text.pieces import PieceTokenizer
 from hashbench.text.tokenizers import Tokenizer
 from hashbench.text.types import Interner, TypeTable
@@ -146,8 +147,24 @@ def prepare(
     )
     told = progress or (lambda text: None)
     making = _Making(located, tokenizer, vocabulary_size, max_documents, first_chunk_only, told)
-    place = make_once((folder or cache_folder() / "corpora") / key, lambda partial: making.build(partial, key))
+    place = (folder or cache_folder() / "corpora") / key
+    make_once(place, lambda partial: making.build(partial, key), older=agrees_with_its_manifest)
     return Corpus.load(place, tokenizer)
+
+
+def agrees_with_its_manifest(folder: Path) -> bool:
+    """Whether ids, documents and types of a prepared corpus are those that its manifest speaks of."""
+    try:
+        manifest: Manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
+        types, documents = TypeTable.load(folder / "types"), np.load(folder / DOCUMENTS, mmap_mode="r")
+        fresh = TypeTable(types.blob, types.offsets, types.counts)
+        return (
+            FileSum.of(folder / IDS).sha256 == manifest["sha256"]
+            and fresh.fingerprint == types.fingerprint
+            and documents[-1] == manifest["tokens"]
+        )
+    except (InputError, OSError, ValueError, LookupError, TypeError):
+        return False
 
 
 @dataclass(frozen=True)
@@ -162,7 +179,8 @@ class _Making:
     progress: Callable[[str], None]
 
     def build(self, folder: Path, key: str) -> None:
-        """Fill `folder`: tokenizer, ids, documents, types, and the manifest last."""
+        """Make `folder`: tokenizer, ids, documents, types, and the manifest last."""
+        folder.mkdir()
         if isinstance(self.tokenizer, PieceTokenizer) and self.tokenizer.trained:
             self.progress(f"training the {self.tokenizer.title}")
             self.tokenizer.train(Again(self._training_texts), self.vocabulary_size)

@@ -11,9 +11,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 import numpy as np
-from filelock import FileLock
 
-from hashbench.atomic import atomic_write
 from hashbench.coders.base import Coder
 from hashbench.coders.bloom import Bloom
 from hashbench.coders.registry import make_coder
@@ -23,6 +21,7 @@ from hashbench.data.hub import SHORT_COMMIT
 from hashbench.data.sources import open_sources
 from hashbench.embeddings.base import Template
 from hashbench.experiment.models import ResolvedModel, needs_corpus, read_without_corpus
+from hashbench.once import make_once
 from hashbench.tasks.base import LocatedTask
 from hashbench.tasks.items import LinkSet, item_kind
 from hashbench.tasks.perturbed import PerturbedTask, perturb_task
@@ -163,18 +162,12 @@ def fit_once(coder: Coder, identity: object, fit: Callable[[], None], folder: Pa
     """Fits a coder, or takes up the state that an earlier fit with this identity left in `folder`."""
     text = json.dumps(identity, sort_keys=True)
     path = folder / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.npz"
-    folder.mkdir(parents=True, exist_ok=True)
-    with FileLock(path.with_suffix(".lock")):
-        if path.is_file():
-            with np.load(path) as state:
-                coder.restore(dict(state))
-            return
+
+    def build(part: Path) -> None:
         fit()
-        save_state(coder, path)
+        with part.open("wb") as file:
+            # mypy mistakes the arrays for allow_pickle.
+            np.savez(file, **coder.state())  # type: ignore[arg-type]
 
-
-def save_state(coder: Coder, path: Path) -> None:
-    """Writes what a coder was fitted to, whole or not at all."""
-    with atomic_write(path) as part, part.open("wb") as file:
-        # mypy mistakes the arrays for allow_pickle.
-        np.savez(file, **coder.state())  # type: ignore[arg-type]
+    with np.load(make_once(path, build)) as state:
+        coder.restore(dict(state))

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from hashbench.data.fingerprints import cache_folder, digest
-from hashbench.data.once import make_once
+from hashbench.once import make_once
 from hashbench.tasks.text import TaskData
 from hashbench.text.pieces import PieceTokenizer
 from hashbench.text.tokenizers import Tokenizer
@@ -45,6 +45,7 @@ def tokenizer_fingerprint(tokenizer: Tokenizer) -> str:
 
 
 def _build(data: TaskData, tokenizer: Tokenizer, folder: Path) -> None:
+    folder.mkdir()
     interner = tokenizer.interner()
     provisional = {
         (split, column): interner.add(texts)

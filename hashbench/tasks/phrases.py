@@ -20,9 +20,9 @@ from hashbench.data.builtin import NOTE
 from hashbench.data.documents import Again, CorpusSource
 from hashbench.data.files import DataTable
 from hashbench.data.fingerprints import cache_folder, digest, write_json
-from hashbench.data.once import make_once
 from hashbench.data.sources import SourceKind
 from hashbench.errors import InputError
+from hashbench.once import make_once
 from hashbench.tasks.base import Task
 from hashbench.tasks.blocks import PhrasesBlock
 from hashbench.tasks.items import LinkSet, protocol_of, split_pages
@@ -125,7 +125,8 @@ class LocatedPhrases:
             yield from corpus.documents(self.protocol.max_documents)
 
     def _make(self, folder: Path) -> None:
-        """Fill `folder`: words first, then the list of phrases, then the items."""
+        """Make `folder`: words first, then the list of phrases, then the items."""
+        folder.mkdir()
         words = read_words(self._texts(), folder)
         if not len(words.ids):
             raise InputError(f"corpus {' + '.join(corpus.name for corpus in self.corpora)}: there is no word in it")

@@ -11,6 +11,7 @@ from hashbench.coders.cache import type_codes
 from hashbench.coders.md5 import Md5Bits, Md5Rows
 from hashbench.coders.registry import coders, make_coder
 from hashbench.text.types import TypeTable
+from tests.damage import DAMAGES
 
 TABLE = TypeTable.from_counts({"play": 2, "the": 1})
 
@@ -58,3 +59,12 @@ def test_a_mapped_table_is_coded_as_one_in_memory(name: str, tmp_path: Path) -> 
     loaded, coder = TypeTable.load(tmp_path), make_coder(name)
     coder.fit(loaded)
     assert np.array_equal(type_codes(coder, loaded, tmp_path), coder.encode(TABLE.strings()))
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damaged_codes_are_computed_again(tmp_path: Path, damage: str, capsys: pytest.CaptureFixture[str]) -> None:
+    codes = np.array(type_codes(Md5Bits(), TABLE, tmp_path))
+    (path,) = tmp_path.glob("*.npy")
+    DAMAGES[damage](path)
+    assert np.array_equal(type_codes(Md5Bits(), TABLE, tmp_path), codes)
+    assert str(path) in capsys.readouterr().err

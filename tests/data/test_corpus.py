@@ -17,6 +17,7 @@ from hashbench.errors import InputError
 from hashbench.text.subwords import SubwordTokenizer
 from hashbench.text.tokenizers import make_tokenizer
 from hashbench.text.words import WordTokenizer
+from tests.damage import DAMAGES
 
 ARTICLES = [
     "The cat saw the dog, the dog saw the cat!!!",
@@ -194,3 +195,39 @@ def test_bpe_is_trained_with_the_corpus_and_found_again(tmp_path: Path, both: tu
 def test_no_token_at_all(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="corpus blank: there is no token in it"):
         prepare(["blank"], sources(tmp_path / "data", blank=["", " \n"]), WordTokenizer())
+
+
+def files_of(corpus: Corpus) -> list[str]:
+    return sorted(str(path.relative_to(corpus.folder)) for path in corpus.folder.rglob("*") if path.is_file())
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_corpus_is_made_again(tmp_path: Path, damage: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Half of the ids, or a turned bit in them, would be trained on without a word."""
+    data = sources(tmp_path / "bpe", wikipedia=["low lower lowest slow slower slowest"] * 20)
+    whole = prepare(["wikipedia"], data, SubwordTokenizer(), vocabulary_size=300)
+    names, ids = files_of(whole), whole.ids.tolist()
+    assert {"ids.int32", "documents.npy", "manifest.json", "tokenizer/tokenizer.json"} < set(names)
+    for name in names:
+        DAMAGES[damage](whole.folder / name)
+        again = prepare(["wikipedia"], data, SubwordTokenizer(), vocabulary_size=300)
+        assert again.ids.tolist() == ids and again.manifest == whole.manifest
+        line = capsys.readouterr().err
+        # Sums that were damaged themselves speak against the file that they are of
+        assert str(whole.folder if name == "files.json" else whole.folder / name) in line and line.count("\n") == 1
+
+
+def test_a_corpus_of_an_earlier_version_is_checked_and_kept(
+    tmp_path: Path, both: tuple[Source, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = prepare(["wikipedia"], both, WordTokenizer())
+    (made.folder / "files.json").unlink()
+    with monkeypatch.context() as patch:
+        patch.setattr(WordTokenizer, "interner", lambda _: pytest.fail("tokenized again"))
+        prepare(["wikipedia"], both, WordTokenizer())
+    assert "an earlier version made it; it is right" in capsys.readouterr().err
+    for name in ("ids.int32", "types/types-counts.npy", "documents.npy", "manifest.json"):
+        (made.folder / "files.json").unlink()
+        DAMAGES["truncated"](made.folder / name)
+        assert prepare(["wikipedia"], both, WordTokenizer()).ids.tolist() == made.ids.tolist()
+        assert "made it without checksums; made again" in capsys.readouterr().err

@@ -11,6 +11,7 @@ from hashbench.tasks.kinds.classification import KIND
 from hashbench.tasks.text import Split, TaskData
 from hashbench.text.subwords import SubwordTokenizer
 from hashbench.text.words import WordTokenizer
+from tests.damage import DAMAGES
 
 ODD = ["", "emoji \U0001f600!", "x" * 100_000, "NUL \0 in it", "lone \ud800 surrogate", "<s> <pad>"]
 DATA = TaskData(
@@ -48,6 +49,19 @@ def test_tokenized_once_for_each_tokenizer(tmp_path: Path, monkeypatch: pytest.M
     again = encode_task(DATA, WordTokenizer(), tmp_path)
     assert again.folder == first.folder
     assert np.array_equal(again.splits["train"][0].ids, first.splits["train"][0].ids)
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damaged_ids_are_made_again(tmp_path: Path, damage: str, capsys: pytest.CaptureFixture[str]) -> None:
+    first = encode_task(DATA, WordTokenizer(), tmp_path)
+    for path in sorted(path for path in first.folder.rglob("*") if path.is_file()):
+        DAMAGES[damage](path)
+        again = encode_task(DATA, WordTokenizer(), tmp_path)
+        assert again.types.fingerprint == first.types.fingerprint
+        for split, columns in first.splits.items():
+            for one, other in zip(columns, again.splits[split], strict=True):
+                assert np.array_equal(one.ids, other.ids) and np.array_equal(one.offsets, other.offsets)
+        assert str(path) in capsys.readouterr().err
 
 
 def test_a_bpe_of_other_pieces_is_another_tokenizer() -> None:

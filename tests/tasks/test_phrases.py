@@ -84,7 +84,8 @@ def test_it_is_made_once_and_described(folder: Path, cache: Path, monkeypatch: p
     again = located(folder).load()
     assert isinstance(again.pages.ids, np.memmap) and np.array_equal(again.pages.ids, first.pages.ids)
     made = cache / "phrases" / first.fingerprint
-    assert {path.name for path in made.iterdir()} == {"ids.int32", "documents.npy", "manifest.json", "types"}
+    names = {"ids.int32", "documents.npy", "manifest.json", "types", "files.json"}
+    assert {path.name for path in made.iterdir()} == names
     manifest = json.loads((made / "manifest.json").read_text())
     assert manifest["key"] == first.fingerprint and list(manifest["corpora"]) == ["letters"]
     assert str(folder) not in json.dumps(manifest)

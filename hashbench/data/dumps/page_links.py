@@ -23,8 +23,8 @@ from pyarrow import feather
 from hashbench.data.dumps.compressed import decompressed, index_name, index_of, stretches, whole
 from hashbench.data.dumps.pages import ARTICLES, TEMPLATES, wiki_of
 from hashbench.data.dumps.spill import DumpReading, spill
-from hashbench.data.once import make_once
 from hashbench.errors import InputError
+from hashbench.once import make_once
 from hashbench.text.compiled import usable_cores
 
 SET_FOLDER, SET_FILE = "entities", "links.parquet"  # where the task of page links looks in a data folder
@@ -76,6 +76,7 @@ def make_page_links(
     made: list[LinkCounts] = []
 
     def build(partial: Path) -> None:
+        partial.mkdir()
         try:
             made.append(_make(dump, partial, workers=workers, disambiguation=disambiguation, note=note))
         except BaseException:
@@ -83,7 +84,7 @@ def make_page_links(
             raise
 
     try:
-        make_once(folder, build)
+        make_once(folder, build, listed=False)
     except OSError as error:
         where = error.filename or out
         raise InputError(
