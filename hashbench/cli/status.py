@@ -77,6 +77,7 @@ def _watch(store: Store, name: str | None) -> None:
     from hashbench.store.queue import pending
     from hashbench.store.status import counts, find_experiment, runs
 
+    store.check_current()
     experiment = find_experiment(store, name)
     max_attempts = retries(experiment.config) + 1
     left, shown = 1, ""

@@ -9,8 +9,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from hashbench.store.engine import Store
-from hashbench.store.planning import RunRow, add_members, add_runs
+from hashbench.store.planning import RunRow, add_members, add_needs, add_runs
 from hashbench.store.queue import as_json
+from hashbench.store.ready import refresh
 from hashbench.store.schema import experiment, experiment_run, run
 
 COLLECTING = "collecting"  # in the place of a fingerprint: the set of runs grows
@@ -42,12 +43,14 @@ def attach_run(store: Store, row: RunRow, places: Iterable[tuple[int, str]]) -> 
     """
     with store.write() as connection:
         add_runs(store, connection, [row])
+        add_needs(store, connection, [row])
         for experiment_id, label in places:
             position = sa.func.coalesce(sa.func.max(experiment_run.c.position) + 1, 0)
             first = connection.execute(sa.select(position).where(experiment_run.c.experiment_id == experiment_id))
-            add_members(store, connection, experiment_id, [replace(row, model=label)], first=first.scalar_one())
+            add_members(store, connection, experiment_id, [(first.scalar_one(), replace(row, model=label))])
         again = sa.update(run).where(run.c.state.in_(("void", "failed")), run.c.id == row.id)
         connection.execute(again.values(state="planned", tries=0, finished_attempt=None, finished_at=None))
+        refresh(connection, [row.id])
 
 
 def collecting_experiment(store: Store, name: str, config: Mapping[str, Any], *, baseline: str) -> int:

@@ -26,7 +26,7 @@ from hashbench.store import views
 from hashbench.store.moved import OpenFile, save_copy
 from hashbench.store.places import check_file, space_message, warn_if_on_network
 from hashbench.store.pulse import Pulse
-from hashbench.store.schema import SCHEMA, alembic_version, metadata
+from hashbench.store.schema import READABLE, SCHEMA, alembic_version, metadata
 
 BUSY_S = 30.0  # how long a writer waits for another's transaction; those last milliseconds
 # PostgreSQL advisory lock under which one process makes the tables; any fixed number
@@ -55,6 +55,7 @@ class Store:
         self.url = url
         self.name = name
         self.read_only = read_only
+        self.schema = SCHEMA  # a store that is only read may have an older one
         self.dialect = "sqlite" if url.get_backend_name() == "sqlite" else "postgresql"
         self.pulse = Pulse()
         self.now = sa.literal_column(NOW[self.dialect], sa.Double)
@@ -84,6 +85,11 @@ class Store:
         self._check_file()
         with self._reader.begin() as connection:
             yield connection
+
+    def check_current(self) -> None:
+        """Raise InputError for a store of an older schema: what reads whole tables knows today's alone."""
+        if self.schema != SCHEMA:
+            raise InputError(_schema_message(self.name, self.schema))
 
     def query(self, sql: str, **parameters: str | int | float | None) -> Sequence[RowMapping]:
         """Rows of a SELECT; parameters stand as :name in it."""
@@ -199,16 +205,18 @@ def _make_or_check(store: Store, *, create: bool) -> None:
         tables = sa.inspect(connection).get_table_names()
         schema = _schema_among(connection, tables)
         foreign = schema is None and bool(tables)
-        stale = schema == SCHEMA and not views.are_current(connection)
+        readable = schema == SCHEMA or (store.read_only and schema in READABLE)
+        stale = readable and not views.are_current(connection)
     if schema is None:
         if foreign:
             raise InputError(f"{store.name}: a database, but not one of hashbench; give another --db")
         if not create:
             raise InputError(f"{store.name}: an empty database; run hashbench sweep first, or give another --db")
         _make(store)
-    elif schema != SCHEMA:
+    elif not readable:
         raise InputError(_schema_message(store.name, schema))
-    elif stale and store.read_only:
+    store.schema = schema or SCHEMA
+    if stale and store.read_only:
         _show_temporary_views(store)
     elif stale:
         with store.write() as connection:

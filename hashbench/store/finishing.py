@@ -10,6 +10,7 @@ from sqlalchemy.engine import Connection
 from hashbench.errors import InputError
 from hashbench.store.engine import Store, insert_rows
 from hashbench.store.queue import ClaimedRun, LeaseLost, as_json
+from hashbench.store.ready import refresh
 from hashbench.store.result import Predictions, Result, pack
 from hashbench.store.schema import artifact, attempt, dependency, metric, predictions, run
 
@@ -51,6 +52,7 @@ def finish(store: Store, held: ClaimedRun, result: Result) -> None:
         # another claimed the run at this moment, or a merge brought a finished copy in the meantime
         if connection.execute(done).rowcount != 1:
             raise LeaseLost(f"run {held.run_id[:12]}: no longer to be done")
+        refresh(connection, [held.run_id], dependants=True)
 
 
 def _state_of(connection: Connection, held: ClaimedRun) -> str | None:
@@ -76,6 +78,7 @@ def void(store: Store, run_id: str, reason: str) -> list[str]:
         rows = connection.execute(voided).all()
         ended = sa.update(attempt).where(attempt.c.id.in_([row.finished_attempt for row in rows]))
         connection.execute(ended.values(state="void", reason=reason))
+        refresh(connection, [row.id for row in rows], dependants=True)
         return sorted(row.id for row in rows)
 
 

@@ -18,6 +18,7 @@ from sqlalchemy.engine import Connection, RowMapping
 from hashbench.errors import InputError
 from hashbench.store.engine import Store, insert_rows, open_results
 from hashbench.store.queue import Environment
+from hashbench.store.ready import refresh
 from hashbench.store.schema import (
     artifact,
     attempt,
@@ -68,6 +69,7 @@ def merge(store: Store, where: str | Path, *, with_diffs: bool = False) -> Merge
     completed by calling it again.
     """
     other = open_results(where)
+    other.check_current()
     if _is_same(store, other):
         raise InputError(f"{other.name}: the same database; name another one to merge into {store.name}")
     report = MergeReport()
@@ -125,6 +127,7 @@ class _RunMerge:
             self.target.execute(sa.insert(run).values({**self.theirs, **waiting}))
         brought = self._bring_attempts()
         counted = self._settle(new=ours is None)
+        refresh(self.target, [self.theirs["id"]], dependants=True)
         report.runs += ours is None
         report.finished += counted is not None and (ours is None or ours["state"] != "done")
         report.attempts += brought
@@ -217,7 +220,8 @@ def _merge_experiments(store: Store, source: Connection) -> int:
                 values = {name: value for name, value in theirs.items() if name != "id"}
                 here = target.execute(sa.insert(experiment).values(values).returning(experiment.c.id)).scalar_one()
             rows = sa.select(experiment_run).where(experiment_run.c.experiment_id == theirs["id"])
-            members = ({**row, "experiment_id": here} for row in source.execute(rows).mappings())
+            members = [{**row, "experiment_id": here} for row in source.execute(rows).mappings()]
             # Of an experiment that is here only runs that were attached later are new.
             insert_rows(target, store.insert_new(experiment_run), members)
+            refresh(target, [row["run_id"] for row in members])
     return new

@@ -13,9 +13,10 @@ from sqlalchemy.engine import Connection
 
 from hashbench.store.engine import Store, insert_rows
 from hashbench.store.queue import as_json, members
+from hashbench.store.ready import chunks, refresh
 from hashbench.store.schema import dependency, experiment, experiment_run, run
 
-CHUNK = 500  # rows an IN clause; SQLite's oldest limit is 999 parameters
+AT_ONCE = 200  # runs a transaction: workers of other sweeps wait for a few milliseconds and not for the whole plan
 
 
 @dataclass(frozen=True)
@@ -52,16 +53,37 @@ def add_experiment(
     Any number of times: the same name and runs are the same experiment; its `called_at` moves, and keys of `config`
     that a later call leaves out stay. Runs that the database knows keep their state and results, whoever planned them;
     void ones are planned again.
+
+    Many short transactions. What an interrupted call leaves is completed by the next one: a run joins the experiment,
+    and can be claimed, only after all runs and needs are there, and the experiment is the last that was called only
+    when it is whole. Raises ValueError, and writes nothing, where a run needs one that nobody planned.
     """
+    values = {"baseline": baseline, "config": as_json(dict(config)), "command": command}
+    fingerprint = hashlib.sha256(as_json([[row.model, row.id] for row in runs]).encode()).hexdigest()
+    placed = [(position, row) for position, row in enumerate(runs)]
+    this = sa.and_(experiment.c.name == name, experiment.c.fingerprint == fingerprint)
+    with store.read() as connection:
+        known = _members(connection, this)
+        missing = [(position, row) for position, row in placed if (row.id, row.model) not in known]
+        _check_needs(connection, [row for _, row in missing])
+    for part in chunks(missing, AT_ONCE):
+        with store.write() as connection:
+            add_runs(store, connection, [row for _, row in part])
+    for part in chunks(missing, AT_ONCE):
+        with store.write() as connection:
+            add_needs(store, connection, [row for _, row in part])
     with store.write() as connection:
-        experiment_id, known = _find_or_add(store, connection, name, runs)
-        values = {"baseline": baseline, "config": as_json(known | dict(config)), "command": command}
-        called = sa.update(experiment).where(experiment.c.id == experiment_id)
-        connection.execute(called.values(**values, called_at=store.now))
-        add_runs(store, connection, runs)
-        add_members(store, connection, experiment_id, runs)
-        again = sa.update(run).where(run.c.state == "void", run.c.id.in_(members(experiment_id)))
-        connection.execute(again.values(state="planned", finished_attempt=None, finished_at=None))
+        new = values | {"name": name, "fingerprint": fingerprint, "created_at": store.now, "called_at": 0.0}
+        connection.execute(store.insert_new(experiment).values(new))
+        experiment_id = connection.execute(sa.select(experiment.c.id).where(this)).scalar_one()
+    for part in chunks(missing, AT_ONCE):
+        with store.write() as connection:
+            add_members(store, connection, experiment_id, part)
+    _plan_void_ones_again(store, experiment_id)
+    with store.write() as connection:
+        stored = json.loads(connection.execute(sa.select(experiment.c.config).where(this)).scalar_one())
+        values["config"] = as_json(stored | dict(config))
+        connection.execute(sa.update(experiment).where(this).values(**values, called_at=store.now))
     return experiment_id
 
 
@@ -69,33 +91,46 @@ def retry_failed(store: Store, experiment_id: int) -> int:
     """Give all failed runs of an experiment their tries back; how many there were."""
     failed = sa.update(run).where(run.c.id.in_(members(experiment_id)), run.c.state == "failed")
     with store.write() as connection:
-        return connection.execute(failed.values(state="planned", tries=0)).rowcount
+        again = connection.execute(failed.values(state="planned", tries=0).returning(run.c.id)).scalars().all()
+        refresh(connection, again)
+    return len(again)
 
 
 def known_ids(connection: Connection, ids: Sequence[str], *conditions: sa.ColumnElement[bool]) -> set[str]:
     """Those of the run ids that the database holds (under the conditions)."""
     known: set[str] = set()
-    for start in range(0, len(ids), CHUNK):
-        some = sa.select(run.c.id).where(run.c.id.in_(ids[start : start + CHUNK]), *conditions)
-        known.update(connection.execute(some).scalars())
+    for part in chunks(ids):
+        known.update(connection.execute(sa.select(run.c.id).where(run.c.id.in_(part), *conditions)).scalars())
     return known
 
 
-def _find_or_add(
-    store: Store, connection: Connection, name: str, runs: Sequence[RunRow]
-) -> tuple[int, dict[str, Any]]:
-    """Id and config of the experiment with this name and these runs, a new one where there is none."""
-    fingerprint = hashlib.sha256(as_json([[row.model, row.id] for row in runs]).encode()).hexdigest()
-    now = connection.execute(sa.select(store.now)).scalar_one()
-    new = {"name": name, "fingerprint": fingerprint, "baseline": "", "config": "{}", "command": ""}
-    connection.execute(store.insert_new(experiment), {**new, "created_at": now, "called_at": now})
-    columns = sa.select(experiment.c.id, experiment.c.config)
-    row = connection.execute(columns.where(experiment.c.name == name, experiment.c.fingerprint == fingerprint)).one()
-    return row.id, json.loads(row.config)
+def _members(connection: Connection, this: sa.ColumnElement[bool]) -> set[tuple[str, str]]:
+    """Run ids and labels of an experiment; none where it is new."""
+    rows = sa.select(experiment_run.c.run_id, experiment_run.c.model).join_from(experiment_run, experiment).where(this)
+    return {(row.run_id, row.model) for row in connection.execute(rows)}
+
+
+def _check_needs(connection: Connection, runs: Sequence[RunRow]) -> None:
+    planned = {row.id for row in runs}
+    needed = {need: row.id for row in runs for need in row.needs if need not in planned}
+    unknown = sorted(set(needed) - known_ids(connection, list(needed)))
+    if unknown:
+        raise ValueError(f"run {needed[unknown[0]][:12]} needs run {unknown[0][:12]}, which nobody planned")
+
+
+def _plan_void_ones_again(store: Store, experiment_id: int) -> None:
+    void = sa.select(run.c.id).where(run.c.id.in_(members(experiment_id)), run.c.state == "void")
+    with store.read() as connection:
+        ids = connection.execute(void).scalars().all()
+    for part in chunks(ids, AT_ONCE):
+        again = sa.update(run).where(run.c.state == "void", run.c.id.in_(part))
+        with store.write() as connection:
+            connection.execute(again.values(state="planned", finished_attempt=None, finished_at=None))
+            refresh(connection, part)
 
 
 def add_runs(store: Store, connection: Connection, runs: Sequence[RunRow]) -> None:
-    """Insert the runs that the database does not know, with their needs."""
+    """Insert the runs that the database does not know."""
     known = known_ids(connection, [row.id for row in runs])
     now = connection.execute(sa.select(store.now)).scalar_one()
     # of two labels the first one stays
@@ -105,19 +140,24 @@ def add_runs(store: Store, connection: Connection, runs: Sequence[RunRow]) -> No
         {name: getattr(row, name) for name in columns} | {"spec": as_json(row.spec), "created_at": now}
         for row in new.values()
     ]
-    needs = [{"run_id": row.id, "needs_run_id": need} for row in new.values() for need in sorted(set(row.needs))]
     insert_rows(connection, store.insert_new(run), rows)
+
+
+def add_needs(store: Store, connection: Connection, runs: Sequence[RunRow]) -> None:
+    """Insert what runs need; all of it must be there. Before they are members of an experiment."""
+    needs = [{"run_id": row.id, "needs_run_id": need} for row in runs for need in sorted(set(row.needs))]
     insert_rows(connection, store.insert_new(dependency), needs)
 
 
 def add_members(
-    store: Store, connection: Connection, experiment_id: int, runs: Sequence[RunRow], *, first: int = 0
+    store: Store, connection: Connection, experiment_id: int, placed: Sequence[tuple[int, RunRow]]
 ) -> None:
-    """Make runs members of an experiment under their labels; `first`: position of the first of them."""
+    """Make runs members of an experiment under their labels, each at a position."""
     columns = ("model", "metric", "split")
     rows = [
         {name: getattr(row, name) for name in columns}
-        | {"experiment_id": experiment_id, "run_id": row.id, "position": position}
-        for position, row in enumerate(runs, first)
+        | {"experiment_id": experiment_id, "run_id": row.id, "position": position, "turn": position}
+        for position, row in placed
     ]
     insert_rows(connection, store.insert_new(experiment_run), rows)
+    refresh(connection, [row.id for _, row in placed])

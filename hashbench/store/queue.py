@@ -19,6 +19,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from hashbench.store.engine import Store
+from hashbench.store.ready import has_unmet_needs, mend, refresh
 from hashbench.store.schema import attempt, dependency, environment, experiment_run, run
 
 # so many killed attempts of one run count as a failed try: a run that kills its worker must end
@@ -108,16 +109,22 @@ def claim(
     `only`: this run or none.
 
     None does not mean that all is done: runs may wait for others, or another worker may just be claiming (`pending`
-    tells). Attempts whose lease is over are ended as lost on the way, their runs claimed again.
+    tells). Attempts whose lease is over are ended as lost on the way, their runs claimed again. Where there is neither,
+    nothing is locked, so that idle workers keep nobody waiting.
     """
+    with store.read() as connection:
+        looked = _free_run(experiment_id, max_attempts, kinds, only)
+        if connection.execute(looked).first() is None and not _silent(store, connection, lock=False):
+            return None
     with store.write() as connection:
         _end_expired(store, connection)
-        free = _free_run(experiment_id, max_attempts, kinds, only)
+        free = _free_run(experiment_id, max_attempts, kinds, only).with_for_update(of=run, skip_locked=True)
         columns = [run.c[name] for name in ("kind", "model", "task", "seed", "encoder", "spec")]
-        claimed = sa.update(run).where(run.c.id == free).values(state="running")
+        claimed = sa.update(run).where(run.c.id == free.scalar_subquery()).values(state="running")
         row = connection.execute(claimed.returning(run.c.id.label("run_id"), *columns)).mappings().first()
         if row is None:
             return None
+        refresh(connection, [row["run_id"]])
         needs = connection.execute(sa.select(dependency.c.needs_run_id).where(dependency.c.run_id == row["run_id"]))
         token = uuid.uuid4().hex
         begun = sa.insert(attempt).values(run_id=row["run_id"], token=token, worker=worker, state="running")
@@ -183,11 +190,26 @@ def running(store: Store, experiment_id: int | None = None) -> list[Running]:
         return [Running(**row) for row in connection.execute(rows).mappings()]
 
 
-def pending(store: Store, experiment_id: int, max_attempts: int, *, kinds: Collection[str] | None = None) -> int:
-    """Runs of the experiment (of these kinds) that can still come to an end: in flight, free, or waiting for such.
+def pending(store: Store, experiment_id: int, max_attempts: int, *, kinds: Collection[str] | None = None) -> bool:
+    """Whether a run of the experiment (of these kinds) can still come to an end: in flight, free, or waiting for such.
 
-    0: workers may go.
+    False: workers may go.
     """
+    in_flight = sa.select(attempt.c.run_id).join_from(attempt, run).where(attempt.c.state == "running")
+    in_flight = in_flight.where(attempt.c.run_id.in_(members(experiment_id)), *_of_kinds(kinds)).limit(1)
+    with store.read() as connection:
+        for query in (in_flight, _free_run(experiment_id, max_attempts, kinds, None)):
+            if connection.execute(query).first() is not None:
+                return True
+    if not count_open(store, experiment_id, max_attempts, kinds=kinds):
+        return False
+    # What is open waits for runs of other kinds or experiments, or its note is wrong.
+    mend(store, experiment_id)
+    return True
+
+
+def count_open(store: Store, experiment_id: int, max_attempts: int, *, kinds: Collection[str] | None = None) -> int:
+    """Runs of the experiment (of these kinds) that can still come to an end; looks at each of them."""
     dead_ends = sa.select(run.c.id).where(sa.or_(_is_spent(max_attempts), run.c.state == "void"))
     blocked = dead_ends.cte("blocked", recursive=True)
     # UNION, not UNION ALL: a run that waits for two blocked ones is met once.
@@ -218,36 +240,28 @@ def _of_kinds(kinds: Collection[str] | None) -> list[sa.ColumnElement[bool]]:
 
 def _free_run(
     experiment_id: int, max_attempts: int, kinds: Collection[str] | None, only: str | None
-) -> sa.ScalarSelect[str]:
-    need = run.alias("need")
-    unmet = (
-        sa.select(sa.literal(1))
-        .select_from(dependency.join(need, need.c.id == dependency.c.needs_run_id))
-        .where(dependency.c.run_id == run.c.id, need.c.state != "done")
-        .correlate(run)
-        .exists()
-    )
+) -> sa.Select[tuple[str]]:
+    """The first run that is free: the first entry of index `experiment_run_free` that still is what it says."""
     to_do = sa.or_(run.c.state == "planned", sa.and_(run.c.state == "failed", run.c.tries < max_attempts))
     return (
         sa.select(run.c.id)
         .join_from(run, experiment_run)
-        .where(experiment_run.c.experiment_id == experiment_id, *_of_kinds(kinds), to_do, ~unmet)
+        .where(experiment_run.c.experiment_id == experiment_id, experiment_run.c.free_tries < max_attempts)
+        .where(*_of_kinds(kinds), to_do, ~has_unmet_needs())
         .where(*([] if only is None else [run.c.id == only]))
-        .order_by(experiment_run.c.position)
+        .order_by(experiment_run.c.turn)
         .limit(1)
-        .with_for_update(of=run, skip_locked=True)
         .correlate(None)
-        .scalar_subquery()
     )
 
 
 def _end_expired(store: Store, connection: Connection) -> None:
-    for attempt_id in _silent(store, connection):
+    for attempt_id in _silent(store, connection, lock=True):
         of = (attempt.c.id == attempt_id, attempt.c.state == "running")
         _end(store, connection, of, "lost", "the lease ran out: the process was killed or hung")
 
 
-def _silent(store: Store, connection: Connection) -> list[int]:
+def _silent(store: Store, connection: Connection, *, lock: bool) -> list[int]:
     """Attempts that were not heard of for a lease: by the server's clock, or on SQLite as this process saw it."""
     in_flight = sa.select(attempt.c.id, attempt.c.heartbeat_at, attempt.c.lease_until)
     in_flight = in_flight.where(attempt.c.state == "running")
@@ -255,8 +269,9 @@ def _silent(store: Store, connection: Connection) -> list[int]:
         rows = connection.execute(in_flight).all()
         still = store.pulse.stood_still({row.id: row.heartbeat_at for row in rows})
         return [row.id for row in rows if still[row.id] >= row.lease_until - row.heartbeat_at]
+    over = in_flight.where(attempt.c.lease_until <= store.now)
     # Locked ones are being finished or prolonged at this moment; the next claim looks again.
-    over = in_flight.where(attempt.c.lease_until <= store.now).with_for_update(skip_locked=True)
+    over = over.with_for_update(skip_locked=True) if lock else over
     return list(connection.execute(over).scalars())
 
 
@@ -278,6 +293,7 @@ def _end(
     is_try = state == "failed" or (state == "lost" and connection.execute(losses).scalar_one() % LOSSES_PER_TRY == 0)
     after = {"state": "failed", "tries": run.c.tries + 1} if is_try else {"state": "planned"}
     connection.execute(sa.update(run).where(run.c.id == run_id, run.c.state == "running").values(after))
+    refresh(connection, [run_id])
     return True
 
 

@@ -11,7 +11,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-SCHEMA = "0004"  # the newest revision in migrations/versions; raised with every change of a table
+SCHEMA = "0005"  # the newest revision in migrations/versions; raised with every change of a table
+# Older ones that a command which only reads understands: what has been added since is for claims alone.
+READABLE = ("0004", SCHEMA)
 
 metadata = sa.MetaData()
 
@@ -81,10 +83,21 @@ experiment_run = sa.Table(
     _reference("experiment_id", "experiment.id", key=True),
     _reference("run_id", "run.id", key=True),
     _text("model", key=True),  # two labels of one experiment may stand for the same run
-    _integer("position"),
+    _integer("position"),  # in tables
     _text("metric", null=True),  # what the experiment's own table reads for this run
     _text("split", null=True),
+    _integer("turn", default="0"),  # in which runs are claimed
+    _integer("free_tries", null=True),  # failed tries of a run that can be claimed; NULL: it cannot (`ready.py`)
     sa.Index("experiment_run_by_run", "run_id"),
+)
+# Holds what can be claimed alone: its first entry is the next run, however many are done or wait.
+sa.Index(
+    "experiment_run_free",
+    experiment_run.c.experiment_id,
+    experiment_run.c.turn,
+    experiment_run.c.free_tries,
+    sqlite_where=experiment_run.c.free_tries.is_not(None),
+    postgresql_where=experiment_run.c.free_tries.is_not(None),
 )
 
 dependency = sa.Table(

@@ -37,7 +37,9 @@ from hashbench.training.machine import Machine
 from hashbench.training.recipe import quieten
 
 LEASE_S = 60.0  # a worker without a sign of life for so long has lost its run
-POLL_S = 0.2  # between two looks for a run to claim
+FIRST_WAIT_S = 0.2  # of a worker that finds nothing to claim, before it looks again
+LONGEST_WAIT_S = 5.0
+LONGER = 1.5  # each wait is so much longer than the one before
 LOG_LIMIT = 64_000  # characters of a run's log that are kept, from its end
 
 
@@ -89,6 +91,19 @@ class Heartbeat:
                     return
 
 
+def idle_waits() -> Iterator[float]:
+    """Seconds between the looks of a worker that finds nothing to claim: at most half of what it has waited so far.
+
+    >>> from itertools import islice
+    >>> [round(wait, 2) for wait in islice(idle_waits(), 10)]
+    [0.2, 0.3, 0.45, 0.68, 1.01, 1.52, 2.28, 3.42, 5.0, 5.0]
+    """
+    wait = FIRST_WAIT_S
+    while True:
+        yield wait
+        wait = min(wait * LONGER, LONGEST_WAIT_S)
+
+
 class Worker:
     """One worker of a sweep, wherever it lives."""
 
@@ -104,6 +119,7 @@ class Worker:
         quieten()
         keep_freed_memory()
         torch.set_num_threads(self._assignment.threads)
+        waits = idle_waits()
         while not self._control.is_set() and not self._control.is_abandoned():
             held = claim(
                 self._store,
@@ -116,6 +132,7 @@ class Worker:
             )
             if held is not None:
                 self._carry_out(held)
+                waits = idle_waits()
             elif not pending(
                 self._store,
                 self._assignment.experiment_id,
@@ -124,7 +141,7 @@ class Worker:
             ):
                 return
             else:
-                self._control.wait(POLL_S)
+                self._control.wait(next(waits))
 
     def _carry_out(self, held: ClaimedRun) -> None:
         """One attempt, from its claim to the end of it."""

@@ -174,8 +174,8 @@ def test_somebody_elses_database_is_left_alone(place: str) -> None:
 @pytest.mark.parametrize(
     ("found", "words"),
     [
-        ("0007", ": schema 7, this program writes 4; install a newer hashbench"),
-        ("0000", ": schema 0, this program writes 4; run: hashbench db upgrade --db "),
+        ("0007", ": schema 7, this program writes 5; install a newer hashbench"),
+        ("0000", ": schema 0, this program writes 5; run: hashbench db upgrade --db "),
     ],
 )
 def test_a_database_of_another_schema(place: str, found: str, words: str) -> None:

@@ -22,6 +22,7 @@ from hashbench.store.queue import ClaimedRun, LeaseLost, abandon, claim, fail, h
 from hashbench.store.result import MetricRow, Result
 from hashbench.store.schema import run
 from hashbench.store.status import attempts, counts
+from tests.store.noted import wrong_notes
 
 if TYPE_CHECKING:
     from tests.store.conftest import Lab
@@ -53,6 +54,7 @@ def check(store: Store) -> None:
     }  # fmt: skip
     for what, sql in lines.items():
         assert not store.query(sql), what
+    assert wrong_notes(store) == []
 
 
 @dataclass
@@ -241,7 +243,7 @@ def test_a_heartbeat_from_a_thread_keeps_a_short_lease(store: Store, lab: Lab) -
     heartbeat(store, held)
     finish(store, held, Result())
     assert [item.state for item in attempts(store, held.run_id)] == ["done"]
-    assert pending(store, experiment_id, 1) == 0
+    assert not pending(store, experiment_id, 1)
 
 
 def test_what_the_store_costs_a_run(tmp_path: Path, lab: Lab) -> None:

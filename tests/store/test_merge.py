@@ -18,6 +18,7 @@ from hashbench.store.queue import Environment, LeaseLost, claim, fail, running
 from hashbench.store.result import Artifact, MetricRow, Predictions, Result
 from hashbench.store.schema import attempt, metadata, run
 from hashbench.store.status import artifacts, attempts, counts, find_experiment, predictions
+from tests.store.noted import wrong_notes
 
 if TYPE_CHECKING:
     from tests.store.conftest import Lab
@@ -38,6 +39,7 @@ def content(store: Store) -> dict[str, list[str]]:
 
 
 def score(store: Store) -> float:
+    assert wrong_notes(store) == []
     return store.query("SELECT value FROM scores WHERE checkpoint = 'best'")[0]["value"]
 
 

@@ -19,6 +19,7 @@ from hashbench.store.engine import Store, open_store, parse
 from hashbench.store.merge import merge
 from hashbench.store.schema import SCHEMA, metadata
 from hashbench.store.status import counts, find_experiment, predictions
+from tests.store.noted import wrong_notes
 
 RELEASED = Path(__file__).parent / "released"  # one dump of a small database per released schema
 
@@ -135,7 +136,7 @@ def test_schema_3_renames_a_column_and_names_runs_on_items(tmp_path: Path) -> No
 
 def test_an_older_database_is_merged_after_its_upgrade(store: Store, tmp_path: Path) -> None:
     old = old_database(tmp_path / "old.db")
-    with pytest.raises(InputError, match="schema 2, this program writes 4; run: hashbench db upgrade --db .*old.db"):
+    with pytest.raises(InputError, match="schema 2, this program writes 5; run: hashbench db upgrade --db .*old.db"):
         merge(store, old)
     migrate.upgrade(old)
     assert merge(store, old).finished == 3
@@ -149,6 +150,47 @@ def test_schema_4_keeps_places_and_knows_no_tree_of_them(tmp_path: Path) -> None
     migrate.upgrade(path)
     after = sqlite3.connect(path).execute("SELECT id, git_commit, packages, git_tree FROM environment ORDER BY id")
     assert before and after.fetchall() == [(*row, "") for row in before]
+
+
+def schema_4(path: Path, change: str = "") -> Path:
+    with sqlite3.connect(path) as connection:
+        connection.executescript((RELEASED / "0004.sql").read_text() + change)
+    return path
+
+
+def test_schema_5_knows_which_runs_are_free(tmp_path: Path) -> None:
+    run = "INSERT INTO run SELECT '{0}', kind, model, task, seed, encoder, spec, data_fingerprint, '{1}', {2}, NULL, "
+    run += "NULL, created_at, NULL FROM run WHERE id LIKE 'd%'; INSERT INTO experiment_run VALUES (1, '{0}', 'm', {3}, "
+    run += "NULL, NULL);"
+    path = schema_4(
+        tmp_path / "old.db",
+        run.format("f" * 64, "failed", 2, 9) + run.format("w" * 64, "planned", 0, 4)
+        + f"INSERT INTO dependency VALUES ('{'w' * 64}', '{'f' * 64}');",
+    )  # fmt: skip
+    migrate.upgrade(path)
+    store = open_store(path)
+    rows = store.query("SELECT run_id, turn, free_tries FROM experiment_run ORDER BY position")
+    assert [(row["run_id"][0], row["turn"], row["free_tries"]) for row in rows] == [
+        ("a", 0, None), ("b", 1, None), ("c", 2, None), ("d", 3, 0), ("w", 4, None), ("f", 9, 2),
+    ]  # fmt: skip
+    assert wrong_notes(store) == []
+    store.close()
+
+
+def test_a_database_of_schema_4_can_be_read_as_it_is(tmp_path: Path) -> None:
+    path = schema_4(tmp_path / "old.db")
+    before = path.read_bytes()
+    store = open_store(path, create=False, read_only=True)
+    rows = store.query("SELECT model, value FROM paper_scores WHERE checkpoint = 'best' AND paper = 'own'")
+    assert sorted(tuple(row.values()) for row in rows) == [("bert-mlm", 0.5), ("mine", 0.25)]
+    with pytest.raises(InputError, match="schema 4, this program writes 5; run: hashbench db upgrade --db .*old.db"):
+        store.check_current()
+    store.close()
+    assert path.read_bytes() == before
+    with pytest.raises(InputError, match="schema 4, this program writes 5"):
+        open_store(path)
+    with pytest.raises(InputError, match="schema 4, this program writes 5"):
+        merge(open_store(tmp_path / "new.db"), path)
 
 
 def test_an_upgrade_gives_the_room_of_the_old_tables_back(tmp_path: Path) -> None:
@@ -173,7 +215,7 @@ def test_upgrading_brings_todays_views(store: Store, place: str) -> None:
 def test_a_newer_database_is_left_alone(store: Store, place: str) -> None:
     with store.write() as connection:
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0009'")
-    with pytest.raises(InputError, match="schema 9, this program writes 4; install a newer hashbench"):
+    with pytest.raises(InputError, match="schema 9, this program writes 5; install a newer hashbench"):
         migrate.upgrade(place)
     assert [row["version_num"] for row in store.query("SELECT version_num FROM alembic_version")] == ["0009"]
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 import pytest
 import sqlalchemy as sa
+from sqlalchemy.engine import Connection
 
-from hashbench.store.engine import Store
+from hashbench.store.engine import Store, open_store
 from hashbench.store.finishing import finish, void
-from hashbench.store.planning import CHUNK, add_experiment, retry_failed
-from hashbench.store.queue import fail
+from hashbench.store.planning import AT_ONCE, RunRow, add_experiment, retry_failed
+from hashbench.store.queue import claim, fail
+from hashbench.store.ready import CHUNK
 from hashbench.store.result import Result
 from hashbench.store.status import counts, done_ids, experiments, find_experiment
 
@@ -87,7 +90,7 @@ def test_more_runs_than_an_in_clause_holds(store: Store, lab: Lab) -> None:
 
 
 def test_a_need_that_nobody_planned_is_refused_and_nothing_is_written(store: Store, lab: Lab) -> None:
-    with pytest.raises(sa.exc.IntegrityError):
+    with pytest.raises(ValueError, match="run a00000000000 needs run nowhere00000, which nobody planned"):
         lab.plan(store, lab.run("a", needs=["nowhere"]))
     assert not store.query("SELECT 1 FROM run")
     assert not store.query("SELECT 1 FROM experiment")
@@ -102,3 +105,69 @@ def test_a_later_call_adds_to_the_config_and_takes_nothing_away(store: Store, la
 def test_a_config_that_json_cannot_hold_is_refused(store: Store) -> None:
     with pytest.raises(ValueError, match="JSON"):
         add_experiment(store, "exp", {"rate": float("nan")}, [], baseline="bert-mlm")
+
+
+class Interrupted(Exception):
+    """The process ended here."""
+
+
+def interrupt(store: Store, after: int) -> None:
+    """The write transaction behind the next `after` ones does not happen."""
+    left = [after]
+
+    @sa.event.listens_for(store._writer, "begin")
+    def count(_: Connection) -> None:
+        left[0] -= 1
+        if left[0] == -1:
+            raise Interrupted
+
+
+def plan_in_parts(lab: Lab) -> list[RunRow]:
+    """450 runs in an order in which needs come last: three transactions a table."""
+    return [*(lab.run(f"{n:04}", needs=["p"]) for n in range(449)), lab.run("p", kind="pretrain")]
+
+
+@pytest.mark.parametrize("after", [1, 4, 6, 8, 10])
+def test_a_plan_that_was_interrupted_is_completed_by_the_next_call(place: str, lab: Lab, after: int) -> None:
+    runs = plan_in_parts(lab)
+    store = open_store(place)
+    interrupt(store, after)
+    with contextlib.suppress(Interrupted):
+        lab.plan(store, *runs)
+    store.close()
+    store = open_store(place)
+    for each in store.query("SELECT id FROM experiment"):  # nothing can be claimed before its need is known
+        held = claim(store, each["id"], worker="w", lease_s=60, max_attempts=1)
+        assert held is None or held.run_id == lab.id("p")
+    experiment_id = lab.plan(store, *runs)
+    assert sum(counts(store, experiment_id).values()) == 450
+    assert store.query("SELECT COUNT(*) AS n FROM dependency")[0]["n"] == 449
+    assert [row["run_id"] for row in store.query("SELECT run_id FROM experiment_run ORDER BY position")] == [
+        run.id for run in runs
+    ]
+    store.close()
+
+
+def test_an_experiment_is_the_last_one_called_only_when_it_is_whole(place: str, lab: Lab) -> None:
+    store = open_store(place)
+    before = lab.plan(store, lab.run("before"), name="before")
+    interrupt(store, 10)
+    with pytest.raises(Interrupted):
+        lab.plan(store, *plan_in_parts(lab))
+    assert find_experiment(store).id == before
+    assert find_experiment(store, "exp").config == {"name": "exp"}
+    store.close()
+
+
+def test_others_can_write_between_the_parts_of_a_plan(store: Store, lab: Lab) -> None:
+    written: list[int] = []
+
+    @sa.event.listens_for(store._writer, "commit")
+    def look(connection: Connection) -> None:
+        tables = ("run", "dependency", "experiment_run")
+        written.append(sum(connection.exec_driver_sql(f"SELECT COUNT(*) FROM {name}").scalar_one() for name in tables))
+
+    lab.plan(store, *plan_in_parts(lab))
+    steps = [after - before for before, after in zip([0, *written], written, strict=False)]
+    assert written[-1] == 450 + 449 + 450
+    assert max(steps) <= AT_ONCE

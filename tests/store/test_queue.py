@@ -24,6 +24,7 @@ from hashbench.store.queue import (
     LeaseLost,
     abandon,
     claim,
+    count_open,
     fail,
     heartbeat,
     pending,
@@ -84,7 +85,7 @@ def test_a_killed_process_is_taken_over_when_its_lease_ends(place: str, lab: Lab
     holder.communicate()
     until = time.monotonic() + 10
     while (taken := lab.claim(store, experiment_id, "heir")) is None:
-        assert pending(store, experiment_id, 2) == 1  # nobody may leave yet
+        assert count_open(store, experiment_id, 2) == 1  # nobody may leave yet
         assert time.monotonic() < until
         time.sleep(0.02)
     assert [item.state for item in attempts(store, taken.run_id)] == ["lost", "running"]
@@ -100,7 +101,7 @@ def test_runs_come_in_planned_order_with_all_that_a_worker_needs(store: Store, l
     assert (held.run_id, held.kind, held.model, held.task, held.seed) == (first.id, "pretrain", "mine", None, 1)
     assert (held.spec, held.needs, held.encoder, held.lease_s) == ({"steps": 10, "words": "é"}, (), "tiny", 60.0)
     assert lab.claim(store, experiment_id) is None  # its need is not done
-    assert pending(store, experiment_id, 2) == 2
+    assert count_open(store, experiment_id, 2) == 2
     finish(store, held, Result())
     second = lab.claim(store, experiment_id)
     assert (second.run_id, second.needs) == (lab.id("a"), (first.id,))
@@ -114,10 +115,10 @@ def test_only_runs_of_the_kinds_that_are_asked_for(store: Store, lab: Lab) -> No
     held = claim(store, experiment_id, **given, kinds=training)
     assert held.kind == "pretrain"
     assert claim(store, experiment_id, **given, kinds=training) is None
-    assert pending(store, experiment_id, 1, kinds=training) == 2
-    assert pending(store, experiment_id, 1, kinds=["efficiency"]) == 1
+    assert count_open(store, experiment_id, 1, kinds=training) == 2
+    assert count_open(store, experiment_id, 1, kinds=["efficiency"]) == 1
     fail(store, held, "broken")
-    assert pending(store, experiment_id, 1, kinds=training) == 0
+    assert not pending(store, experiment_id, 1, kinds=training)
     assert claim(store, experiment_id, **given, kinds=["efficiency"]).run_id == lab.id("e")
 
 
@@ -225,8 +226,8 @@ def test_a_failed_run_is_tried_again_as_often_as_configured(store: Store, lab: L
         assert fail(store, held, f"reason {n}", log="the last lines")
         assert state(store, held.run_id) == ("failed", n)
     assert lab.claim(store, experiment_id, retries=2) is None
-    assert pending(store, experiment_id, max_attempts=3) == 0
-    assert pending(store, experiment_id, max_attempts=4) == 1  # a sweep that allows more goes on
+    assert not pending(store, experiment_id, max_attempts=3)
+    assert count_open(store, experiment_id, max_attempts=4) == 1  # a sweep that allows more goes on
     found = attempts(store, held.run_id)
     assert [(item.state, item.reason) for item in found] == [("failed", f"reason {n}") for n in (1, 2, 3)]
     assert found[0].log == "the last lines"
@@ -262,7 +263,7 @@ def test_a_run_that_kills_every_worker_comes_to_an_end(store: Store, lab: Lab) -
         lab.expire(store, held)
     assert lab.claim(store, experiment_id, retries=0) is None
     assert state(store, held.run_id) == ("failed", 1)
-    assert pending(store, experiment_id, 1) == 0
+    assert not pending(store, experiment_id, 1)
 
 
 def test_what_waits_for_a_run_that_failed_for_good_is_not_pending(store: Store, lab: Lab) -> None:
@@ -274,16 +275,16 @@ def test_what_waits_for_a_run_that_failed_for_good_is_not_pending(store: Store, 
     ]
     experiment_id = lab.plan(store, *runs)
     fail(store, lab.claim(store, experiment_id, retries=0), "broken")
-    assert pending(store, experiment_id, max_attempts=1) == 1
-    assert pending(store, experiment_id, max_attempts=2) == 4
+    assert count_open(store, experiment_id, max_attempts=1) == 1
+    assert count_open(store, experiment_id, max_attempts=2) == 4
     lab.finish_all(store, lab.plan(store, runs[3], name="other"))
-    assert pending(store, experiment_id, max_attempts=1) == 0
+    assert not pending(store, experiment_id, max_attempts=1)
     assert counts(store, experiment_id) == {"planned": 2, "running": 0, "done": 1, "failed": 1, "void": 0}
 
 
 def test_a_run_with_two_labels_is_claimed_once_and_counted_once(store: Store, lab: Lab) -> None:
     experiment_id = lab.plan(store, lab.run("a", model="mine"), lab.run("a", model="same"))
-    assert counts(store, experiment_id)["planned"] == pending(store, experiment_id, 2) == 1
+    assert counts(store, experiment_id)["planned"] == count_open(store, experiment_id, 2) == 1
     assert lab.claim(store, experiment_id) is not None
     assert lab.claim(store, experiment_id) is None
 
