@@ -124,21 +124,13 @@ def epoch_batches(
     return [batches[i] for i in random.permutation(n_batches)] if bucketed else batches
 
 
-def count_batches(n_rows: int, batch_size: int, world_size: int = 1) -> int:
-    """Batches of an epoch. Under several processes a last batch with fewer rows than processes is left out.
+def count_batches(n_rows: int, batch_size: int) -> int:
+    """Batches of an epoch, the last perhaps smaller.
 
-    >>> count_batches(100, 32), count_batches(97, 32, world_size=2)
-    (4, 3)
+    >>> count_batches(100, 32), count_batches(97, 32)
+    (4, 4)
     """
-    return -(-n_rows // batch_size) - (0 < n_rows % batch_size < world_size)
-
-
-def share(batches: Sequence[np.ndarray], rank: int, world_size: int) -> list[np.ndarray]:
-    """What one process of several takes of each batch; every process gets the same number of batches.
-
-    A batch is (B,) row numbers, and a share of it is (S,) of them.
-    """
-    return [batch[rank::world_size] for batch in batches if len(batch) >= world_size]
+    return -(-n_rows // batch_size)
 
 
 def evaluation_batches(lengths: np.ndarray, batch_size: int, rank: int = 0, world_size: int = 1) -> list[np.ndarray]:

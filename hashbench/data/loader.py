@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from lightning.pytorch import LightningDataModule
 
-from hashbench.data.batching import count_batches, epoch_batches, share
+from hashbench.data.batching import count_batches, epoch_batches
 from hashbench.embeddings.base import Batch
 
 EpochPlan = Callable[[int], Sequence[np.ndarray]]  # epoch -> row numbers of each batch
@@ -108,7 +108,12 @@ def _produce(
 
 
 class TrainingData(LightningDataModule):
-    """Rows of a training in batches, of which each process takes its share."""
+    """Rows of a training in batches.
+
+    Every process makes whole batches, corruption and padding included, so that they are the same whatever the number of
+    processes. Which rows of a batch a process computes is decided where its loss is weighted (`training/module.py`);
+    evaluations are shared out here.
+    """
 
     def __init__(self, *, batch_size: int, seed: int, rank: int = 0, world_size: int = 1, prefetch: int = 2) -> None:
         """`batch_size`: over all processes. `rank` and `world_size` count until there is a trainer."""
@@ -142,7 +147,7 @@ class TrainingData(LightningDataModule):
     @property
     def steps_per_epoch(self) -> int:
         """Training batches of an epoch; no loader is touched."""
-        return count_batches(self.n_rows, self.batch_size, self.world_size)
+        return count_batches(self.n_rows, self.batch_size)
 
     @property
     def bucketed(self) -> bool:
@@ -160,7 +165,6 @@ class TrainingData(LightningDataModule):
         return self.training_maker()(rows, 0)
 
     def _plan(self, epoch: int) -> list[np.ndarray]:
-        """Row numbers (B,) of this process in each batch of an epoch."""
+        """Row numbers (B,) of each batch of an epoch."""
         lengths = self.row_lengths()
-        batches = epoch_batches(lengths, self.batch_size, seed=self.seed, epoch=epoch, bucketed=self.bucketed)
-        return share(batches, self.rank, self.world_size)
+        return epoch_batches(lengths, self.batch_size, seed=self.seed, epoch=epoch, bucketed=self.bucketed)

@@ -1,4 +1,5 @@
-"""A batch that is computed in parts: its rows a few at a time, weighted so that the gradients are those of the whole.
+"""A batch that is computed in parts, one after the other or on several devices: its rows a few at a time, weighted so
+that the gradients are those of the whole.
 
 A term of a loss is a mean over labels, and parts of a batch have unequal numbers of labels. So a part's mean is
 weighted by its labels over those of the whole batch; the mean of the parts' means would be another loss.
@@ -34,12 +35,24 @@ class MicroBatch:
         return replace(self, batch=self.batch.pin_memory())
 
 
-def micro_batches(batch: Batch, size: int, counts: LabelCounts) -> list[MicroBatch]:
-    """A batch on the CPU in parts of `size` rows, the last perhaps smaller; their shares sum to 1 for each term."""
+def micro_batches(
+    batch: Batch, size: int | None, counts: LabelCounts, *, rank: int = 0, world_size: int = 1
+) -> list[MicroBatch]:
+    """A batch on the CPU in parts of `size` rows (None: in one), the last perhaps smaller; their shares sum to 1 for
+    each term.
+
+    Of several processes each takes every `world_size`-th row of the same batch. The shares of all of them sum to their
+    number, because gradients are averaged over processes. One that no row is left for computes the first for nothing.
+    """
     totals = counts(batch)
-    parts = [some_rows(batch, slice(start, start + size)) for start in range(0, len(batch), size)]
+    idle = rank >= len(batch)
+    own = batch if world_size == 1 else some_rows(batch, slice(1) if idle else slice(rank, None, world_size))
+    parts = [own]
+    if size is not None:
+        parts = [some_rows(own, slice(start, start + size)) for start in range(0, len(own), size)]
+    weight = 0 if idle else world_size
     return [
-        MicroBatch(part, tuple(own / max(1, total) for own, total in zip(counts(part), totals, strict=True)))
+        MicroBatch(part, tuple(weight * n / max(1, total) for n, total in zip(counts(part), totals, strict=True)))
         for part in parts
     ]
 

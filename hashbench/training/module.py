@@ -17,7 +17,7 @@ from hashbench.experiment.schema import Finetune, Pretrain
 from hashbench.training.accumulation import MicroBatch, added, micro_batches, weighted
 from hashbench.training.curves import Curves
 from hashbench.training.model import Model
-from hashbench.training.recipe import Schedule, adamw, reseed
+from hashbench.training.recipe import Schedule, adamw, drops_out, reseed
 
 
 class ClippedModule(LightningModule):
@@ -99,11 +99,17 @@ class RecipeModule(ClippedModule):
             super().optimizer_zero_grad(epoch, batch_idx, optimizer)
 
     def on_before_batch_transfer(self, batch: Batch, dataloader_idx: int) -> Batch | list[MicroBatch]:
-        """A batch of (B, L) as it goes to the device: a training batch in its parts, page-locked for a GPU."""
+        """A batch of (B, L) as it goes to the device: a training batch in its parts, page-locked for a GPU.
+
+        Each of several devices has the whole batch here and takes its rows of it, so that it knows their share.
+        """
         parts: list[Batch] | list[MicroBatch] = [batch]
-        split = self.micro_batch_size is not None and self.trainer.training
-        if split and self.micro_batch_size is not None:
-            parts = micro_batches(batch, self.micro_batch_size, self.label_counts)
+        world_size = self.trainer.world_size
+        split = self.trainer.training and (self.micro_batch_size is not None or world_size > 1)
+        if split:
+            parts = micro_batches(
+                batch, self.micro_batch_size, self.label_counts, rank=self.global_rank, world_size=world_size
+            )
         if self.device.type == "cuda":
             parts = [part.pin_memory() for part in parts]  # type: ignore[assignment]
         return parts if split else parts[0]  # type: ignore[return-value]
@@ -118,7 +124,9 @@ class RecipeModule(ClippedModule):
         return [part.to(device, non_blocking=unwaiting) for part in batch]
 
     def on_train_batch_start(self, batch: Batch | list[MicroBatch], batch_idx: int) -> None:
-        reseed(self._seed, self.global_step, self.global_rank)
+        # Devices drop numbers of their own. Without dropout each draws what one alone would: negatives, for example.
+        apart = self.global_rank > 0 and drops_out(self)
+        reseed(self._seed, self.global_step, self.global_rank if apart else 0)
 
     def configure_optimizers(self) -> Any:
         recipe = self._optimizing

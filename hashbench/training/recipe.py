@@ -120,6 +120,12 @@ def reseed(seed: int, step: int, rank: int = 0) -> None:
     torch.manual_seed(((seed + 1) * GAMMA + (step + 1) * FIRST_FACTOR + rank * SECOND_FACTOR) % 2**63)
 
 
+def drops_out(module: nn.Module) -> bool:
+    """Whether dropout is on anywhere in a module: in the layers, or of the attention's weights."""
+    shares = ("probability", "attention_dropout")
+    return any(vars(part)[share] > 0 for part in module.modules() for share in shares if share in vars(part))
+
+
 def pick_device(device: str) -> str:
     """The Lightning accelerator for `auto`, `cpu`, `cuda` or `mps`."""
     if device != "auto":

@@ -14,7 +14,6 @@ from hashbench.data.batching import (
     epoch_batches,
     evaluation_batches,
     pad_id,
-    share,
     truncated,
 )
 from hashbench.embeddings.base import Template
@@ -150,15 +149,6 @@ def test_buckets_pad_little_and_mix_batches() -> None:
     assert tokens / padded > 0.95  # random batches: about 0.54
     longest = np.array([lengths[batch].max() for batch in batches])
     assert abs(np.corrcoef(longest[1:], longest[:-1])[0, 1]) < 0.15  # neighbours in time are not neighbours in length
-
-
-def test_rank_shares_make_the_whole_batch_and_equal_steps() -> None:
-    batches = epoch_batches(LENGTHS[:97], 32, seed=0, epoch=0)  # the last batch has one row
-    shares = [share(batches, rank, 2) for rank in range(2)]
-    assert [len(part) for part in shares] == [count_batches(97, 32, 2)] * 2 == [3, 3]
-    full = [batch for batch in batches if len(batch) > 1]
-    for whole, one, two in zip(full, *shares, strict=True):
-        assert sorted([*one, *two]) == sorted(whole)
 
 
 @pytest.mark.parametrize(("n", "size", "world"), [(10, 4, 1), (9, 4, 2), (2, 4, 3), (1, 8, 2)])

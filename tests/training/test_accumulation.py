@@ -160,3 +160,27 @@ def test_shares_are_those_of_the_labels():
     assert [part.shares for part in parts] == [(2 / 3, 2 / 3), (1 / 3, 1 / 3)]
     without = micro_batches(batch_of_two_types_each(), 1, lambda batch: (0,))
     assert [part.shares for part in without] == [(0.0,)] * 3
+
+
+def labels_and_rows(batch):
+    return int((batch.labels != -100).sum()), len(batch)
+
+
+@pytest.mark.parametrize("size", [None, 1])
+@pytest.mark.parametrize("world_size", [1, 2, 3, 5])
+def test_the_rows_of_processes_are_disjoint_and_complete(world_size, size):
+    """Shares sum to the number of processes, over which gradients are averaged."""
+    batch = batch_of_two_types_each()
+    by_rank = [
+        micro_batches(batch, size, labels_and_rows, rank=rank, world_size=world_size) for rank in range(world_size)
+    ]
+    assert all(by_rank)
+    counted = [part for parts in by_rank for part in parts if any(part.shares)]
+    assert sorted(row for part in counted for row in part.batch.row_ids.tolist() if part.shares[1]) == [4, 5, 6]
+    for term in (0, 1):
+        assert sum(part.shares[term] for part in counted) == pytest.approx(world_size)
+
+
+def test_a_process_without_a_row_computes_one_for_nothing():
+    (part,) = micro_batches(batch_of_two_types_each(), None, labels_and_rows, rank=4, world_size=5)
+    assert part.batch.row_ids.tolist() == [4] and part.shares == (0.0, 0.0)
