@@ -79,8 +79,9 @@ def import_file(path: Path) -> ModuleType:
     """A Python file as a module, imported once a process. Raises InputError where it is missing or does not import."""
     if not path.is_file():
         raise InputError(f"{path}: no such file; name a Python file with an embedding class")
-    # The content is in the name, so that a changed file is a new module and equal file names do not meet.
-    digest = hashlib.sha256(str(path.resolve()).encode() + path.read_bytes()).hexdigest()[:12]
+    # The content is in the name, so that a changed file is a new module, equal file names do not meet, and a copy of
+    # the file on another machine is the same module.
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
     name = f"{OWN_MODULE}{path.stem}_{digest}"
     if name in sys.modules:
         return sys.modules[name]

@@ -32,6 +32,7 @@ from hashbench.cli.schema import schema
 from hashbench.cli.spelling import in_this_release
 from hashbench.cli.status import status
 from hashbench.cli.sweep import sweep
+from hashbench.cli.worker import worker
 from hashbench.errors import InputError
 
 ADVICE = "hashbench.spelling"  # under which a context remembers what to write from now on
@@ -78,7 +79,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (
-    sweep, status, check, report, compare, schema, plot, params,
+    sweep, worker, status, check, report, compare, schema, plot, params,
     costs, encode, models, neighbours, evaluate, export, predict, dashboard,
 ):  # fmt: skip
     app.command()(command)

@@ -87,6 +87,14 @@ def add_experiment(
     return experiment_id
 
 
+def planned_runs(store: Store, experiment_id: int) -> dict[tuple[str, str], str]:
+    """The kind of each run of an experiment by its label and id."""
+    columns = sa.select(experiment_run.c.model, run.c.id, run.c.kind).join_from(experiment_run, run)
+    with store.read() as connection:
+        rows = connection.execute(columns.where(experiment_run.c.experiment_id == experiment_id))
+        return {(row.model, row.id): row.kind for row in rows}
+
+
 def retry_failed(store: Store, experiment_id: int) -> int:
     """Give all failed runs of an experiment their tries back; how many there were."""
     failed = sa.update(run).where(run.c.id.in_(members(experiment_id)), run.c.state == "failed")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import pickle
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from hashbench.atomic import atomic_write
+from hashbench.errors import InputError
 from hashbench.experiment.resolved import ResolvedExperiment
 from hashbench.listing import OWN_MODULE, import_file
 from hashbench.runs.artifacts import ArtifactFolder
@@ -37,22 +41,79 @@ class Assignment:
 
 
 @dataclass(frozen=True)
-class Parcel:
-    """An assignment on its way to another process, which imports the user's own files before it opens it."""
+class OwnFile:
+    """A Python file of the user's own: its text travels, since another machine need not have it."""
 
-    files: tuple[str, ...]
+    path: str  # where it lies on the machine that planned
+    text: str
+    sha256: str
+    variable: str  # the environment variable that names its folder; "" where none does
+
+    @classmethod
+    def of(cls, path: Path) -> OwnFile:
+        """The file as it is now."""
+        content = path.read_bytes()
+        digest = hashlib.sha256(content).hexdigest()
+        return cls(str(path.resolve()), content.decode(), digest, _variable_of(path.resolve().parent))
+
+    def is_here(self) -> bool:
+        """Whether this machine has the same file in the same place."""
+        path = Path(self.path)
+        return path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == self.sha256
+
+    def copy(self, folder: Path) -> Path:
+        """The file in a folder. Raises InputError where its text is not what was sent."""
+        content = self.text.encode()
+        if hashlib.sha256(content).hexdigest() != self.sha256:
+            raise InputError(f"{self.path}: its text did not arrive as it was sent; start the sweep again")
+        copied = folder / Path(self.path).name
+        folder.mkdir(parents=True, exist_ok=True)
+        with atomic_write(copied) as part:
+            part.write_bytes(content)
+        return copied
+
+
+@dataclass(frozen=True)
+class Parcel:
+    """An assignment on its way to another process, perhaps on another machine: the user's own files are imported there
+    before it is opened."""
+
+    files: tuple[OwnFile, ...]
     content: bytes
 
     @classmethod
     def of(cls, assignment: Assignment) -> Parcel:
         """The assignment, with the files of all embeddings, tasks and runs of the user's own."""
         modules = [module for name, module in sys.modules.items() if name.startswith(OWN_MODULE)]
-        return cls(tuple(str(module.__file__) for module in modules), pickle.dumps(assignment))
+        return cls(tuple(OwnFile.of(Path(str(module.__file__))) for module in modules), pickle.dumps(assignment))
 
-    def open(self) -> Assignment:
-        """The assignment."""
-        for file in self.files:
-            import_file(Path(file))
-        # The content is from our own parent process.
+    def open(self, cache: Path | None = None) -> Assignment:
+        """The assignment. Own files that this machine has not are written to a folder of the cache."""
+        if all(file.is_here() for file in self.files):
+            for file in self.files:
+                import_file(Path(file.path))
+        else:
+            self._import_copies((cache or Path(".hashbench")) / "own")
+        # The content is from the process that planned the sweep.
         assignment: Assignment = pickle.loads(self.content)  # noqa: S301
         return assignment
+
+    def _import_copies(self, root: Path) -> None:
+        """Imports copies of all own files; the environment names the folders of copies from here on."""
+        for files in self._by_folder():
+            names = hashlib.sha256("".join(file.sha256 for file in files).encode()).hexdigest()[:16]
+            for file in files:
+                copied = file.copy(root / names)
+                if file.variable:
+                    os.environ[file.variable] = str(root / names)
+                import_file(copied)
+
+    def _by_folder(self) -> Iterator[list[OwnFile]]:
+        for folder in dict.fromkeys(Path(file.path).parent for file in self.files):
+            yield [file for file in self.files if Path(file.path).parent == folder]
+
+
+def _variable_of(folder: Path) -> str:
+    """The environment variable that names a folder of the user's own embeddings, tasks and the like."""
+    named = (name for name, value in os.environ.items() if name.startswith("HASHBENCH_") and value)
+    return next((name for name in named if Path(os.environ[name]).resolve() == folder), "")

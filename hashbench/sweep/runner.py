@@ -62,6 +62,7 @@ class Sweep:
     assignment: Assignment
     workers: int
     rows: Mapping[str, int]  # training rows of the tasks
+    times: bool = True  # whether this machine measures time, after all other runs
 
 
 def sweep(
@@ -90,14 +91,7 @@ def sweep(
     ids = {run.id for run in planned.runs}  # two labels of one thing share a run
     finished = done_ids(store, ids) == ids
     origins = {} if finished else data_origins(planned)
-    experiment_id = add_experiment(
-        store,
-        loaded.experiment.name,
-        stored_config(planned, origins),
-        [row_of(run) for run in planned.runs],
-        baseline=loaded.experiment.baseline,
-        command=" ".join(sys.argv[1:]),
-    )
+    experiment_id = write_down(store, planned, origins)
     if finished:
         print(f"all {len(ids)} runs are done already", file=sys.stderr)
         return DONE
@@ -106,6 +100,19 @@ def sweep(
     assignment = assign(planned, db=db, experiment_id=experiment_id, n_workers=n_workers)
     work = Sweep(store, experiment_id, planned, assignment, n_workers, training_rows(origins))
     return carry_out(work, fail_fast=fail_fast)
+
+
+def write_down(store: Store, planned: Plan, origins: Mapping[str, Any]) -> int:
+    """Adds the experiment and its runs to the store, where they are not there; gives back its id."""
+    experiment = planned.resolved.experiment
+    return add_experiment(
+        store,
+        experiment.name,
+        stored_config(planned, origins),
+        [row_of(run) for run in planned.runs],
+        baseline=experiment.baseline,
+        command=" ".join(sys.argv[1:]),
+    )
 
 
 def stored_config(planned: Plan, origins: Mapping[str, Any]) -> dict[str, Any]:
@@ -145,7 +152,7 @@ def carry_out(work: Sweep, *, fail_fast: bool) -> int:
     progress = SweepProgress(len(work.assignment.runs), n_done, estimate.left)
     try:
         with stop_signals(), progress:
-            for measures_time, n_workers in ((False, work.workers), (True, 1)):
+            for measures_time, n_workers in ((False, work.workers), (True, 1))[: 2 if work.times else 1]:
                 kinds = names(measures_time=measures_time)
                 if not run_phase(work, kinds, n_workers, progress, fail_fast=fail_fast):
                     break

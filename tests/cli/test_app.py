@@ -31,6 +31,7 @@ def test_the_commands_are_those_of_the_design() -> None:
         "check", "compare", "costs", "dashboard", "data check", "data links", "data list", "data prepare", "db export",
         "db merge", "db upgrade", "db void", "encode", "evaluate", "export", "models", "neighbours", "params", "plot",
         "predict", "report", "report claims", "report robustness", "schema", "status", "sweep",
+        "worker",
     ]  # fmt: skip
 
 

@@ -1,0 +1,29 @@
+"""`worker`: takes part in a sweep from anywhere."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from hashbench.cli.options import DEFAULT_DB, Data, Database, File, Overrides
+
+
+def worker(
+    file: File,
+    overrides: Overrides = None,
+    data: Data = None,
+    db: Database = DEFAULT_DB,
+    workers: Annotated[int, typer.Option(min=1, help="Runs at the same time on this machine.")] = 1,
+) -> None:
+    """Take part in the sweep of an experiment from this machine, until none of its runs is left.
+
+    Start as many as you like, wherever the database can be reached: in a Slurm array, or as jobs of Kubernetes.
+    One that is stopped gives its run back; failed runs are tried again by a sweep alone.
+
+    Example: hashbench worker experiments/glue.yaml --db postgresql://me@server/results
+    """
+    from hashbench.experiment.load import load_experiment
+    from hashbench.sweep.joining import join
+
+    raise typer.Exit(join(load_experiment(file, overrides or []), db=db, data=data or None, workers=workers))
