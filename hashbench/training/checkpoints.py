@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import os
 import time
+import zipfile
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from lightning.pytorch import Callback, LightningModule, Trainer
 
+from hashbench.checksums import Damaged, is_listed, remove, seal, set_aside
 from hashbench.training.model import Model, save_weights
+
+KEPT = 2  # checkpoints of a training: the newest, and the one before, should the newest be damaged
+OF_EARLIER_VERSIONS = "resume.ckpt"  # which kept one checkpoint, without checksums
 
 
 class Stop(Protocol):
@@ -41,16 +47,59 @@ class Snapshots(Callback):
             save_weights(self._model, path)
 
 
-class Resumable(Callback):
-    """Writes one checkpoint file every few minutes, whole or not at all, and ends the run when asked to stop.
+@dataclass(frozen=True)
+class CheckpointFiles:
+    """The newest checkpoints of a training, named by their steps."""
 
-    One file a run, replaced in one move: a kill at any moment leaves the previous or the new one. The time between
-    two checkpoints has no effect on the result, because a resumed run equals an uninterrupted one.
+    folder: Path
+
+    def newest(self) -> Path | None:
+        """The newest one that is what was written; damaged ones are set aside with a line. None: there is none."""
+        for path in [*reversed(self._numbered()), self.folder / OF_EARLIER_VERSIONS]:
+            try:
+                if is_listed(path) or _is_whole_zip(path):
+                    return path
+                damage = f"{path}: is no whole checkpoint"
+            except FileNotFoundError:  # another device has set it aside
+                continue
+            except Damaged as error:
+                damage = str(error)
+            set_aside(path, damage, "the training goes on from the checkpoint before, or from its start")
+        return None
+
+    def add(self, half: Path, step: int) -> None:
+        """Takes over a checkpoint that was just written beside it; older ones but the last go."""
+        path = self.folder / f"resume-{step:09}.ckpt"
+        seal(path, half)
+        half.replace(path)
+        earlier = [other for other in self._numbered() if other != path]
+        for other in [*earlier[: 1 - KEPT], self.folder / OF_EARLIER_VERSIONS]:
+            remove(other)
+
+    def _numbered(self) -> list[Path]:
+        """All but one of an earlier version, by their steps."""
+        return sorted(self.folder.glob("resume-*.ckpt"))
+
+
+def _is_whole_zip(path: Path) -> bool:
+    """Whether a file that torch wrote without checksums of ours agrees with those of its own format."""
+    try:
+        with zipfile.ZipFile(path) as file:
+            return file.testzip() is None
+    except (zipfile.BadZipFile, EOFError, ValueError):
+        return False
+
+
+class Resumable(Callback):
+    """Writes a checkpoint every few minutes, whole or not at all, and ends the run when asked to stop.
+
+    A kill at any moment leaves the previous or the new one. The time between two checkpoints has no effect on the
+    result, because a resumed run equals an uninterrupted one.
     """
 
     def __init__(
         self,
-        path: Path,
+        files: CheckpointFiles,
         *,
         minutes: float,
         should_stop: Stop | None = None,
@@ -58,7 +107,7 @@ class Resumable(Callback):
         earlier: list[float] | None = None,
     ) -> None:
         """`earlier` gets the seconds of training that a checkpoint of an earlier attempt stands for."""
-        self.path = path
+        self.files = files
         self._earlier = [] if earlier is None else earlier
         self._before = 0.0  # seconds of earlier attempts
         self._began = time.monotonic()
@@ -70,7 +119,7 @@ class Resumable(Callback):
     @property
     def resume_from(self) -> Path | None:
         """The checkpoint of an earlier attempt, if there is one."""
-        return self.path if self.path.is_file() else None
+        return self.files.newest()
 
     def state_dict(self) -> dict[str, float]:
         """The seconds of training so far, kept in the checkpoint: a run's time is that of all attempts it came from."""
@@ -108,10 +157,10 @@ class Resumable(Callback):
         return wish if trainer.world_size == 1 else trainer.strategy.reduce_boolean_decision(wish, all=False)
 
     def _save(self, trainer: Trainer) -> None:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.files.folder.mkdir(parents=True, exist_ok=True)
         # Of this process, since another sweep with a database of its own may be at the same run.
-        half = self.path.with_name(f"{self.path.name}.{trainer.strategy.broadcast(os.getpid())}.part")
+        half = self.files.folder / f"resume.{trainer.strategy.broadcast(os.getpid())}.part"
         trainer.save_checkpoint(half)
         if trainer.is_global_zero:
-            half.replace(self.path)
+            self.files.add(half, trainer.global_step)
         self._saved_at = time.monotonic()

@@ -13,7 +13,7 @@ from lightning.pytorch.strategies import DDPStrategy
 from hashbench.data.loader import TrainingData
 from hashbench.experiment.schema import Finetune, Pretrain
 from hashbench.training.accumulation import some_rows
-from hashbench.training.checkpoints import Resumable, Snapshots
+from hashbench.training.checkpoints import CheckpointFiles, Resumable, Snapshots
 from hashbench.training.compiling import check_compiler, compile_parts
 from hashbench.training.machine import Machine
 from hashbench.training.module import RecipeModule
@@ -41,7 +41,7 @@ def fit(
     quieten()
     accelerator = pick_device(machine.device)
     resumable = Resumable(
-        machine.folder / "resume.ckpt",
+        CheckpointFiles(machine.folder),
         minutes=machine.checkpoint_minutes,
         should_stop=machine.should_stop,
         evaluation_interval=interval,

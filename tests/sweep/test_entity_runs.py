@@ -131,7 +131,7 @@ def test_a_killed_sweep_goes_on_to_the_same_scores(swept: tuple[Path, str], page
     (tmp_path / "links.yaml").write_text((swept[0] / "links.yaml").read_text() + "checkpoint_minutes: 0.0001\n")
     process = call("sweep", "links.yaml", "--db", "r.db", cwd=tmp_path)
     deadline = time.monotonic() + 300
-    while time.monotonic() < deadline and not list((tmp_path / "cache").rglob("resume.ckpt")):
+    while time.monotonic() < deadline and not list((tmp_path / "cache").rglob("resume-*.ckpt")):
         time.sleep(0.2)
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()

@@ -7,12 +7,13 @@ import pytest
 import torch
 
 from hashbench.experiment.schema import Finetune, Pretrain
-from hashbench.training.checkpoints import Interrupted
+from hashbench.training.checkpoints import CheckpointFiles, Interrupted
 from hashbench.training.finetuning import Job, finetune
 from hashbench.training.heads import make_head
 from hashbench.training.machine import Machine
 from hashbench.training.model import build_model
 from hashbench.training.pretraining import pretrain
+from tests.damage import DAMAGES
 
 STEPS = 17  # not a multiple of an epoch's batches
 torch.set_num_threads(1)
@@ -29,11 +30,11 @@ class StopAfter:
         return self.left < 0
 
 
-def pretrained(prepared, name, folder, stops=()):
+def pretrained(prepared, name, folder, stops=(), to_its_end=True):
     """Weights and loss points of a pre-training that is interrupted after each number of steps in `stops`."""
     made = prepared(name)
     recipe = Pretrain(steps=STEPS, learning_rate=1e-3, warmup_steps=2, batch_size=8, sequence_length=16)
-    for stop in (*stops, None):
+    for stop in (*stops, None) if to_its_end else stops:
         torch.manual_seed(torch.seed())  # a new process has other generators
         model = build_model(made.spec, "tiny", seed=0, vocabulary_rows=made.rows)
         head = make_head(model, made.spec.training.objective)
@@ -46,7 +47,8 @@ def pretrained(prepared, name, folder, stops=()):
             continue
         assert stop is None, "the run was not interrupted"
         return done
-    raise AssertionError("never finished")
+    assert not to_its_end, "never finished"
+    return None
 
 
 @pytest.mark.parametrize("name", ["bert-mlm", "hashformer-md-pool", "hashformer-lsh-add"])
@@ -60,6 +62,46 @@ def test_pretraining_resumes_exactly(prepared, tmp_path, name):
         assert [vars(point) for point in resumed.points] == [vars(point) for point in whole.points]
         for key, weights in whole.model.state_dict().items():
             assert torch.equal(weights, resumed.model.state_dict()[key]), (stops, key)
+
+
+def checkpoints(folder):
+    return sorted(path.name for path in folder.glob("resume-*.ckpt"))
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_checkpoint_gives_way_to_the_one_before_and_to_a_new_start(prepared, tmp_path, damage, capsys):
+    name = "hashformer-md-pool"
+    whole = pretrained(prepared, name, tmp_path / "whole")
+    for damaged in (["resume-000000015.ckpt"], ["resume-000000005.ckpt", "resume-000000015.ckpt"]):
+        folder = tmp_path / str(len(damaged))
+        pretrained(prepared, name, folder, (4, 9), to_its_end=False)
+        assert checkpoints(folder) == ["resume-000000005.ckpt", "resume-000000015.ckpt"]
+        for file in damaged:
+            DAMAGES[damage](folder / file)
+        resumed = pretrained(prepared, name, folder)
+        assert [vars(point) for point in resumed.points] == [vars(point) for point in whole.points]
+        for key, weights in whole.model.state_dict().items():
+            assert torch.equal(weights, resumed.model.state_dict()[key])
+        lines = capsys.readouterr().err
+        assert [str(folder / file) in lines for file in damaged] == [True] * len(damaged)
+        assert lines.count("set aside") == len(damaged)
+
+
+def test_a_checkpoint_of_an_earlier_version_is_gone_on_from_and_a_damaged_one_is_not(prepared, tmp_path, capsys):
+    name = "hashformer-md-pool"
+    whole = pretrained(prepared, name, tmp_path / "whole")
+    for damage in (None, *DAMAGES.values()):
+        folder = tmp_path / str(damage and damage.__name__)
+        pretrained(prepared, name, folder, (4,), to_its_end=False)
+        (written,) = (folder / file for file in checkpoints(folder))
+        written.rename(folder / "resume.ckpt")
+        (folder / f"{written.name}.files.json").unlink()
+        if damage:
+            damage(folder / "resume.ckpt")
+        assert (CheckpointFiles(folder).newest() is None) == bool(damage)
+        assert ("resume.ckpt: is no whole checkpoint" in capsys.readouterr().err) == bool(damage)
+        resumed = pretrained(prepared, name, folder)
+        assert [vars(point) for point in resumed.points] == [vars(point) for point in whole.points]
 
 
 def finetuned(prepared, folder, stops=(), task="cola", epochs=3, seed=0):
