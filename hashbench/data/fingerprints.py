@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from hashbench.atomic import atomic_write
+from hashbench.checksums import FileSum, set_aside
 from hashbench.errors import InputError
 
-BLOCK = 1 << 20  # bytes read at a time
+CONTENT, CHECK = "content", "check"  # of a note
 
 
 def cache_folder() -> Path:
@@ -51,15 +53,12 @@ def file_fingerprint(path: Path) -> str:
     status = path.stat()
     state = [status.st_size, status.st_mtime_ns]
     note = cache_folder() / "fingerprints" / f"{digest(str(path))}.json"
-    remembered = read_json(note)
-    if isinstance(remembered, dict) and remembered["state"] == state:
+    remembered = read_note(note)
+    if remembered is not None and remembered["state"] == state:
         return str(remembered["sha256"])
-    checksum = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(BLOCK):
-            checksum.update(block)
-    write_json(note, {"state": state, "sha256": checksum.hexdigest()})
-    return checksum.hexdigest()
+    checksum = FileSum.of(path).sha256
+    write_note(note, {"state": state, "sha256": checksum})
+    return checksum
 
 
 def files_fingerprint(paths: Iterable[Path]) -> str:
@@ -67,12 +66,33 @@ def files_fingerprint(paths: Iterable[Path]) -> str:
     return digest(*(file_fingerprint(path) for path in paths))
 
 
-def read_json(path: Path) -> object:
-    """What a JSON file holds, or None where there is no whole file."""
+def read_note(path: Path) -> dict[str, Any] | None:
+    """What `write_note` kept there; None where there is nothing, or a damaged note, which is set aside with a line.
+
+    A note of an earlier version, without a checksum, is taken as it is and gets one.
+    """
     try:
-        return json.loads(path.read_text("utf-8"))
-    except (FileNotFoundError, NotADirectoryError, json.JSONDecodeError):
+        note: object = json.loads(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
         return None
+    except ValueError:  # neither JSON nor UTF-8
+        note = None
+    if isinstance(note, dict) and note and not note.keys() & {CONTENT, CHECK}:
+        write_note(path, note)
+        return note
+    if isinstance(note, dict) and note.keys() == {CONTENT, CHECK} and note[CHECK] == _check(note[CONTENT]):
+        return dict(note[CONTENT])
+    set_aside(path, f"{path}: is damaged")
+    return None
+
+
+def write_note(path: Path, content: Mapping[str, object]) -> None:
+    """Keeps what was asked for or computed once, with a checksum."""
+    write_json(path, {CONTENT: content, CHECK: _check(content)})
+
+
+def _check(content: object) -> str:
+    return digest(json.dumps(content, sort_keys=True))
 
 
 def write_json(path: Path, value: object) -> None:

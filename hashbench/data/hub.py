@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from hashbench.data.files import Cells, FileTable
-from hashbench.data.fingerprints import cache_folder, digest, read_json, write_json
+from hashbench.data.fingerprints import cache_folder, digest, read_note, write_note
 from hashbench.data.hub_copies import HubCopy, data_set_info, import_package, known_copy, resolved_copy
 from hashbench.data.hub_errors import answering, hub_error, meaning
 from hashbench.errors import InputError, located, near_match
@@ -128,8 +128,8 @@ class HubTable:
             / "hub"
             / f"{digest('files', at.repository, copy.revision, at.config or '', self.split)}.json"
         )
-        remembered = read_json(note)
-        if isinstance(remembered, dict):
+        remembered = read_note(note)
+        if remembered is not None:
             return tuple(remembered["files"])
         with answering(partial(hub_error, self.where)):
             data_set_info(at.repository, copy.revision)
@@ -138,7 +138,7 @@ class HubTable:
             raise InputError(f"{self.where}: no such split; it has {', '.join(map(str, found))}")
         root = f"hf://datasets/{at.repository}@{copy.revision}/"
         files = tuple(str(file).removeprefix(root) for file in found[self.split])
-        write_json(note, {"repository": at.repository, "revision": copy.revision, "files": files})
+        write_note(note, {"repository": at.repository, "revision": copy.revision, "files": files})
         return files
 
     def contents(self) -> TableContents:

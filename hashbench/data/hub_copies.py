@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from hashbench.data.fingerprints import cache_folder, digest, read_json, write_json
+from hashbench.data.fingerprints import cache_folder, digest, read_note, write_note
 from hashbench.data.hub_errors import OTHER_DATA, answering, hub_error
 from hashbench.errors import InputError
 
@@ -53,8 +53,8 @@ class HubCopy:
 
 def known_copy(repository: str) -> HubCopy | None:
     """The copy of which the newest commit was asked for before; None where it never was. The hub is not asked."""
-    remembered = read_json(_note(repository))
-    if not isinstance(remembered, dict) or "converted" not in remembered:
+    remembered = read_note(_note(repository))
+    if remembered is None or "converted" not in remembered:
         return None
     return HubCopy(str(remembered["revision"]), bool(remembered["converted"]), tuple(remembered["files"]))
 
@@ -70,7 +70,7 @@ def resolved_copy(repository: str) -> HubCopy:
         return known
     copy = _newest(repository)
     note = {"repository": repository, "revision": copy.revision, "converted": copy.converted, "files": copy.files}
-    write_json(_note(repository), note)
+    write_note(_note(repository), note)
     return copy
 
 

@@ -19,7 +19,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
-from hashbench.data.fingerprints import cache_folder, digest, file_fingerprint, read_json, write_json
+from hashbench.data.fingerprints import cache_folder, digest, file_fingerprint, read_note, write_note
 from hashbench.data.hub_copies import REACH_SECONDS, import_package
 from hashbench.data.hub_errors import answering
 from hashbench.embeddings.base import Published
@@ -104,11 +104,11 @@ class HubWeights:
     def _found(self) -> dict[str, str]:
         """File, commit and SHA-256, asked for once and remembered."""
         note = cache_folder() / "hub" / f"{digest('weights', self.repository, self.revision or '')}.json"
-        remembered = read_json(note)
-        if isinstance(remembered, dict):
+        remembered = read_note(note)
+        if remembered is not None:
             return remembered
         answer = self._ask()
-        write_json(note, answer)
+        write_note(note, answer)
         return answer
 
     def _ask(self) -> dict[str, str]:

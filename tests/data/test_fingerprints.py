@@ -1,12 +1,21 @@
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
 import pytest
 
-from hashbench.data.fingerprints import cache_folder, digest, file_fingerprint, read_json, usable_cache_folder
+from hashbench.data.fingerprints import (
+    cache_folder,
+    digest,
+    file_fingerprint,
+    read_note,
+    usable_cache_folder,
+    write_note,
+)
 from hashbench.errors import InputError
+from tests.damage import DAMAGES
 
 
 def test_is_the_sha256_of_the_content(tmp_path: Path) -> None:
@@ -34,13 +43,37 @@ def test_a_touched_file_of_the_same_size_is_read_again(tmp_path: Path) -> None:
     assert file_fingerprint(path) != first
 
 
-def test_a_damaged_note_is_made_again(tmp_path: Path, cache: Path) -> None:
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_note_is_made_again(
+    tmp_path: Path, cache: Path, damage: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"abc")
     first = file_fingerprint(path)
-    for note in (cache / "fingerprints").iterdir():
-        note.write_text("{")
+    (note,) = (cache / "fingerprints").iterdir()
+    DAMAGES[damage](note)
     assert file_fingerprint(path) == first
+    line = f"{note}: is damaged; {note.name} is set aside as {note.name}.bad and made again\n"
+    assert capsys.readouterr().err == line
+    assert file_fingerprint(path) == first and capsys.readouterr().err == ""
+
+
+def test_every_turned_bit_of_a_note_is_noticed(tmp_path: Path) -> None:
+    note, content = tmp_path / "note.json", {"revision": "c0ffee", "files": ["a", "b"], "converted": False}
+    write_note(note, content)
+    whole = note.read_bytes()
+    for place in range(8 * len(whole)):
+        data = bytearray(whole)
+        data[place // 8] ^= 1 << place % 8
+        note.write_bytes(data)
+        assert read_note(note) in (None, content), place  # equal where only a blank became another
+
+
+def test_a_note_of_an_earlier_version_is_taken_and_gets_a_checksum(tmp_path: Path) -> None:
+    note = tmp_path / "note.json"
+    note.write_text('{"revision": "c0ffee"}')
+    assert read_note(note) == {"revision": "c0ffee"}
+    assert "check" in json.loads(note.read_text()) and read_note(note) == {"revision": "c0ffee"}
 
 
 def test_where_parts_end_counts() -> None:
@@ -82,7 +115,7 @@ def test_a_folder_that_cannot_be_written(cache: Path, monkeypatch: pytest.Monkey
     assert asked == [cache.parent]  # where the folder would be made
 
 
-def test_no_json_is_none(tmp_path: Path) -> None:
-    assert read_json(tmp_path / "nothing.json") is None
+def test_no_note_is_none(tmp_path: Path) -> None:
+    assert read_note(tmp_path / "nothing.json") is None
     (tmp_path / "file").write_text("")
-    assert read_json(tmp_path / "file" / "nothing.json") is None
+    assert read_note(tmp_path / "file" / "nothing.json") is None

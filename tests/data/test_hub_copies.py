@@ -82,7 +82,7 @@ def test_the_only_config_needs_no_name() -> None:
 
 
 def test_a_note_of_an_older_form_is_asked_for_again(asked: dict[str | None, Any]) -> None:
-    hub_copies.write_json(hub_copies._note("some/name"), {"repository": "some/name", "revision": "0" * 40})
+    hub_copies.write_note(hub_copies._note("some/name"), {"repository": "some/name", "revision": "0" * 40})
     asked[None] = ["train.parquet"]
     assert resolved_copy("some/name") == HubCopy(MAIN)
 
