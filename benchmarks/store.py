@@ -181,9 +181,12 @@ def measure_claims(store: Store, experiment_id: int) -> None:
 
 
 def measure_heartbeats(store: Store, db: Path, experiment_id: int) -> None:
-    """Heartbeats of one worker alone, then beside eight that find nothing to do: all free runs are taken first."""
-    while (held := claim(store, experiment_id, worker="w", **OPTIONS)) is not None:
-        last = held
+    """Heartbeats of one worker alone, then beside eight that find nothing to do: what is free is taken away first."""
+    last = claim(store, experiment_id, worker="w", **OPTIONS)
+    assert last is not None
+    with store.write() as connection:
+        connection.execute(sa.update(run).where(run.c.state == "planned").values(state="void", void_reason="measured"))
+    mend(store, experiment_id)
     show("heartbeat alone", repeated(lambda: heartbeat(store, last), BEATS))
     context = multiprocessing.get_context("spawn")
     stop = context.Event()

@@ -123,7 +123,7 @@ def load_paper(name: str) -> Paper:
     data = YAML(typ="safe").load((PUBLISHED / f"{name}.yaml").read_text(encoding="utf-8"))
     file = PaperFile.model_validate(data)
     tables = {number: _with_columns(layout, file) for number, layout in file.tables.items()}
-    return Paper(**{**dict(file), "tables": tables}, numbers=_numbers(name))
+    return Paper(**{**dict(file), "tables": tables}, numbers=printed_numbers(name))
 
 
 def find_layout(paper: Paper, number: str) -> Layout:
@@ -149,7 +149,8 @@ def _with_columns(layout: Layout, file: PaperFile) -> Layout:
     return layout.model_copy(update={"columns": tuple(columns)})
 
 
-def _numbers(name: str) -> dict[tuple[str, str, str], PublishedNumber]:
+@cache
+def printed_numbers(name: str) -> dict[tuple[str, str, str], PublishedNumber]:
     """The reference data: one printed number a row."""
     text = (PUBLISHED / f"{name}.csv").read_text(encoding="utf-8")
     return {

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
 
 from hashbench.results.runs import SCRATCH, MeasuredRun
+
+Key = TypeVar("Key", bound=Hashable)
 
 
 @dataclass(frozen=True)
@@ -21,7 +25,11 @@ class Entry:
 
     def of_task(self, task: str) -> list[MeasuredRun]:
         """Its runs of one task, finished or not."""
-        return [run for run in self.runs if run.task == task]
+        return list(self._by_task.get(task, ()))
+
+    @cached_property
+    def _by_task(self) -> dict[str | None, list[MeasuredRun]]:
+        return grouped(self.runs, lambda run: run.task)
 
     def shares_data(self, other: Entry) -> bool:
         """Whether both were measured on the same data, at one precision, in all tasks that both have."""
@@ -40,18 +48,26 @@ class Entry:
 
 def entries(runs: Sequence[MeasuredRun]) -> list[Entry]:
     """The rows that runs may be put in: one a model, more where encoder, precision or data differ."""
-    labels = list(dict.fromkeys(run.model for run in runs if not run.is_baseline))
-    trivial_baselines = list(dict.fromkeys(run.model for run in runs if run.is_baseline))
+    by_model = grouped(runs, lambda run: run.model)
     rows: list[Entry] = []
-    for name in labels:
-        scored = [run for run in runs if run.model == name and run.is_scored]
+    for name, members in by_model.items():
+        if all(run.is_baseline for run in members):
+            continue
+        scored = [run for run in members if run.is_scored]
         if not scored:  # pre-trained or timed only
-            encoder = next(run.encoder for run in runs if run.model == name)
-            rows.append(Entry(name, False, encoder, "", ()))
+            rows.append(Entry(name, False, members[0].encoder, "", ()))
         rows.extend(_entries_of(name, scored))
-    for name in trivial_baselines:
-        rows.extend(_entries_of(name, [run for run in runs if run.model == name and run.is_baseline]))
+    for name in dict.fromkeys(run.model for run in runs if run.is_baseline):
+        rows.extend(_entries_of(name, [run for run in by_model[name] if run.is_baseline]))
     return rows
+
+
+def grouped(runs: Sequence[MeasuredRun], key: Callable[[MeasuredRun], Key]) -> dict[Key, list[MeasuredRun]]:
+    """Runs by a key, in their order."""
+    groups: dict[Key, list[MeasuredRun]] = {}
+    for run in runs:
+        groups.setdefault(key(run), []).append(run)
+    return groups
 
 
 def _entries_of(name: str, runs: Sequence[MeasuredRun]) -> list[Entry]:

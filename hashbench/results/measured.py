@@ -14,7 +14,7 @@ import numpy as np
 
 from hashbench.results import queries
 from hashbench.results.entries import Entry, entries
-from hashbench.results.runs import MeasuredRun, SeedScore, run_of
+from hashbench.results.runs import MeasuredRun, SeedScore, Specs, run_of
 from hashbench.store.engine import Store
 from hashbench.store.result import unpack
 from hashbench.store.status import StoredExperiment, find_experiment
@@ -73,7 +73,11 @@ class Measured:
 
     def trainings(self) -> list[MeasuredRun]:
         """The trainings on a task, finished or not."""
-        return [run for run in self.runs if run.is_scored and not run.is_evaluation]
+        return list(self._trainings)
+
+    @cached_property
+    def _trainings(self) -> tuple[MeasuredRun, ...]:
+        return tuple(run for run in self.runs if run.is_scored and not run.is_evaluation)
 
     def further_sets(self) -> list[str]:
         """The sets on which trainings were only evaluated: no average is taken over them."""
@@ -113,6 +117,12 @@ class Measured:
         """Whether the experiment is one on hidden items: all of its tasks are read by the recall of rankings."""
         metrics = {run.metric for run in self.runs if run.metric}
         return bool(metrics) and all(metric.startswith(RECALL) for metric in metrics)
+
+    @cached_property
+    def grids(self) -> dict[str, list[float]]:
+        """The learning rates that fine-tunings searched in a grid, by model."""
+        recipes = ((run.model, run.spec["finetune"]) for run in self.trainings() if "finetune" in run.spec)
+        return {name: rates for name, recipe in recipes if isinstance(rates := recipe["learning_rate"], list)}
 
     def chosen_rates(self) -> list[float]:
         """The learning rates that fine-tunings chose from a grid, one a run."""
@@ -161,7 +171,9 @@ def measure(store: Store, name: str | None = None, *, checkpoint: str = "best") 
     experiment = find_experiment(store, name)
     key = {"experiment": experiment.id}
     origins = {row["run_id"]: row for row in store.query(queries.ORIGINS, **key)}
-    runs = tuple(run_of(row, origins.get(row["run_id"])) for row in store.query(queries.RUNS, **key))
+    specs = Specs()
+    runs = tuple(run_of(row, origins.get(row["run_id"]), specs) for row in store.query(queries.RUNS, **key))
+    del origins
     by_key = {run.key: run for run in runs}
     scores, perturbed = Scores(), Scores()
     for row in store.query(queries.SCORES, **key, checkpoint=checkpoint):
@@ -170,9 +182,8 @@ def measure(store: Store, name: str | None = None, *, checkpoint: str = "best") 
         _add(perturbed, by_key, row, f"{row['metric']} {row['condition']}", own=False)
     facts = {
         (row["model"], row["encoder"], row["column_name"]): _fact(row)
-        # What the views form of facts stands for a fact of its name
-        for query in (queries.FACTS, queries.COSTS)
-        for row in store.query(query, **key)
+        # What the views form of facts, which comes last, stands for a fact of its name
+        for row in store.query(queries.MODEL_FACTS, **key)
     }
     return Measured(
         experiment=experiment,

@@ -7,6 +7,7 @@ their models, so that a new kind with scores of its own is read like a fine-tuni
 from __future__ import annotations
 
 from hashbench.results.runs import BASELINE, EFFICIENCY, EVALUATION, FURTHER_BASELINE, PRETRAINING, ROBUSTNESS
+from hashbench.store import views
 
 # Or what is read like a training
 TRAINED = f"f.kind NOT IN ('{BASELINE}', '{ROBUSTNESS}', '{EVALUATION}', '{FURTHER_BASELINE}')"
@@ -70,21 +71,30 @@ ORDER BY m.step, m.split, m.name, m.condition
 """
 
 # PRR of a model on a task, or of its average
-RATIOS = """
-SELECT model, encoder, task, value, n_tasks FROM prr
-WHERE experiment_id = :experiment AND paper = :paper AND checkpoint = :checkpoint
+RATIOS = f"""
+WITH read AS MATERIALIZED (  -- once: the view reads all scores eight times
+    SELECT * FROM paper_scores WHERE experiment_id = :experiment AND paper = :paper AND checkpoint = :checkpoint
+)
+SELECT model, encoder, task, value, n_tasks FROM ({views.prr("read")}) AS ratios
 """
 # the metric and split that a paper reads for a task
 READINGS = "SELECT task, metric, split FROM reading WHERE paper = :paper"
-# a fact of a model, over its runs and tasks
-FACTS = """
-SELECT model, encoder, name AS column_name, MIN(value) AS value,
-       CASE WHEN MAX(value) > MIN(value) THEN MAX(value) END AS value_high, NULL AS low, NULL AS high
-FROM facts WHERE experiment_id = :experiment GROUP BY model, encoder, name
-"""
-# a size, time or ratio of a model as the views form it
-COSTS = """
-SELECT model, encoder, name AS column_name, value, value_high, low, high FROM costs WHERE experiment_id = :experiment
+# a fact of a model, over its runs and tasks; then, formed = 1, a size, time or ratio of a model as the views form it
+MODEL_FACTS = f"""
+WITH known AS MATERIALIZED (SELECT * FROM facts WHERE experiment_id = :experiment),  -- once, as in RATIOS
+sizes AS MATERIALIZED ({views.efficiency("known")}),
+shares AS MATERIALIZED ({views.pcr("sizes")}),
+parts AS MATERIALIZED ({views.poep("sizes")}),
+timed AS MATERIALIZED (SELECT * FROM known WHERE name LIKE '%_ms%'),  -- few rows to join four times
+times AS MATERIALIZED ({views.speed_up("timed")})
+SELECT 0 AS formed, model, encoder, name AS column_name, MIN(value) AS value,
+       CASE WHEN MAX(value) > MIN(value) THEN MAX(value) END AS value_high,
+       CAST(NULL AS DOUBLE PRECISION) AS low, CAST(NULL AS DOUBLE PRECISION) AS high
+FROM known GROUP BY model, encoder, name
+UNION ALL
+SELECT 1, model, encoder, name, value, value_high, low, high
+FROM ({views.costs("sizes", "shares", "parts", "times")}) AS costs
+ORDER BY formed
 """
 # a fact that a training noted about itself
 FACTS_OF_RUNS = """

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import Any, Final
 
 # Stored names of the kinds of run that readers tell apart. No other file of theirs names a kind of run.
@@ -87,7 +89,7 @@ class MeasuredRun:
         """Whether it evaluates a training on a further set, and is none itself."""
         return self.kind == EVALUATION
 
-    @property
+    @cached_property
     def precision(self) -> str:
         """As found where the worker noted it, else as asked; '' for a trivial baseline."""
         requested = str(self.spec["finetune"]["precision"]) if "finetune" in self.spec and self.is_scored else ""
@@ -116,7 +118,39 @@ class SeedScore:
     reason: str
 
 
-def run_of(row: Any, origin: Any) -> MeasuredRun:
+SEED = re.compile(r'"seed":(\d+)')
+
+
+class Specs:
+    """Specs from their JSON. Those of runs that differ in their seed alone share all else: 20,000 then fit memory."""
+
+    def __init__(self) -> None:
+        self._shared: dict[str, dict[str, Any]] = {}
+
+    def parsed(self, text: str) -> dict[str, Any]:
+        """The spec, which nobody changes.
+
+        >>> Specs().parsed('{"kind":"finetune","seed":3}')
+        {'kind': 'finetune', 'seed': 3}
+        """
+        found = list(SEED.finditer(text))
+        if len(found) != 1:
+            return json.loads(text)
+        place = slice(*found[0].span(1))
+        key = f"{text[: place.start]}{text[place.stop :]}"
+        if key not in self._shared:
+            self._shared[key] = json.loads(text)
+        shared = self._shared[key]
+        return shared | {"seed": int(text[place])} if "seed" in shared else json.loads(text)
+
+
+@cache
+def _pairs(text: str) -> tuple[tuple[str, str], ...]:
+    """Packages or notes from their JSON; equal ones, which most runs have, are stored once."""
+    return tuple(sorted(json.loads(text).items()))
+
+
+def run_of(row: Any, origin: Any, specs: Specs) -> MeasuredRun:
     """A row of queries.RUNS with the row of queries.ORIGINS of the same run (None: not finished)."""
     return MeasuredRun(
         run_id=row["run_id"],
@@ -125,7 +159,7 @@ def run_of(row: Any, origin: Any) -> MeasuredRun:
         task=row["task"],
         seed=row["seed"],
         encoder=row["encoder"],
-        spec=json.loads(row["spec"]),
+        spec=specs.parsed(row["spec"]),
         state=row["state"],
         reason=row["reason"] or "",
         fingerprint=row["data_fingerprint"] or "",
@@ -140,8 +174,8 @@ def _origin(row: Any) -> RunOrigin:
         git_tree=row["git_tree"] or "",
         has_diff=bool(row["has_diff"]),
         hardware=row["hardware_name"] or "",
-        packages=tuple(sorted(json.loads(row["packages"] or "{}").items())),
-        notes=tuple(sorted(json.loads(row["notes"] or "{}").items())),
+        packages=_pairs(row["packages"] or "{}"),
+        notes=_pairs(row["notes"] or "{}"),
         seconds=row["seconds"] or 0.0,
         finished_at=row["finished_at"],
     )

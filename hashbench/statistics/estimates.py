@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy import stats
+from scipy import special  # scipy.stats takes a second to load
 
 CONFIDENCE = 0.95
 Spread = Literal["seeds and examples", "seeds", "examples", "none"]
@@ -95,7 +95,7 @@ def t_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> tuple
     if len(values) < 2:
         return None
     mean, n = float(np.mean(values)), len(values)
-    half = float(stats.t.ppf((1 + confidence) / 2, n - 1)) * float(np.std(values, ddof=1)) / math.sqrt(n)
+    half = float(special.stdtrit(n - 1, (1 + confidence) / 2)) * float(np.std(values, ddof=1)) / math.sqrt(n)
     return mean - half, mean + half
 
 
@@ -111,7 +111,7 @@ def median_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> 
     """
     n = len(values)
     # The largest k for which fewer than k of n values lie below the median with no more than the tail's probability.
-    k = int(stats.binom.ppf((1 - confidence) / 2, n, 0.5)) if n else 0
+    k = int(np.searchsorted(special.bdtr(np.arange(n + 1), n, 0.5), (1 - confidence) / 2)) if n else 0
     ordered = sorted(values)
     return (ordered[k - 1], ordered[n - k]) if k else None
 

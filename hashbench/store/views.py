@@ -110,25 +110,31 @@ WHERE value IS NOT NULL AND kind NOT LIKE 'evaluation%'
 GROUP BY experiment_id, experiment, baseline, encoder, model, paper, checkpoint
 """
 
-VIEWS["prr"] = """
+
+def prr(paper_scores: str) -> str:
+    """View prr over paper_scores, or rows of it under another name."""
+    return f"""
 -- performance retention ratio, eq. 4: score / baseline score on the means over seeds, a share; task 'average': ratio of
 -- the average scores over the n_tasks that both have (not the mean of the ratios); a baseline of 0 or less gives none
 SELECT m.experiment_id, m.experiment, m.baseline, m.encoder, m.model, m.position, m.paper, m.task, m.checkpoint,
        CASE WHEN b.value > 0 THEN m.value / b.value END AS value,
        m.value AS score, b.value AS baseline_score, 1 AS n_tasks
-FROM paper_scores m
-JOIN paper_scores b ON b.experiment_id = m.experiment_id AND b.paper = m.paper AND b.task = m.task
+FROM {paper_scores} m
+JOIN {paper_scores} b ON b.experiment_id = m.experiment_id AND b.paper = m.paper AND b.task = m.task
                    AND b.checkpoint = m.checkpoint AND b.model = m.baseline
 UNION ALL
 SELECT m.experiment_id, m.experiment, m.baseline, m.encoder, m.model, MIN(m.position), m.paper, 'average', m.checkpoint,
        CASE WHEN AVG(b.value) > 0 THEN AVG(m.value) / AVG(b.value) END,
        AVG(m.value), AVG(b.value), COUNT(*)
-FROM paper_scores m
-JOIN paper_scores b ON b.experiment_id = m.experiment_id AND b.paper = m.paper AND b.task = m.task
+FROM {paper_scores} m
+JOIN {paper_scores} b ON b.experiment_id = m.experiment_id AND b.paper = m.paper AND b.task = m.task
                    AND b.checkpoint = m.checkpoint AND b.model = m.baseline
 WHERE m.value IS NOT NULL AND b.value IS NOT NULL AND m.kind NOT LIKE 'evaluation%'
 GROUP BY m.experiment_id, m.experiment, m.baseline, m.encoder, m.model, m.paper, m.checkpoint
 """
+
+
+VIEWS["prr"] = prr("paper_scores")
 
 VIEWS["facts"] = """
 -- a fact that was measured of a model, or that a training noted on its way; task '' where it has none; source: 1 a run
@@ -155,7 +161,9 @@ def _timed(aggregate: str, name: str) -> str:
     return f"{aggregate}(CASE WHEN name = '{name}' THEN value END)"
 
 
-VIEWS["efficiency"] = f"""
+def efficiency(facts: str) -> str:
+    """View efficiency over facts, or rows of it under another name."""
+    return f"""
 -- sizes and times of a model; parameters: count, weight and peak: bytes, times: ms a sample, low and high over tasks
 SELECT experiment_id, experiment, baseline, encoder, model, MIN(position) AS position,
        {_counted("total_params")} AS total_params,
@@ -169,75 +177,102 @@ SELECT experiment_id, experiment, baseline, encoder, model, MIN(position) AS pos
        {_timed("MAX", "infer_ms")} AS infer_ms_high,
        {_timed("MIN", "infer_text_ms")} AS infer_text_ms_low,
        {_timed("MAX", "infer_text_ms")} AS infer_text_ms_high
-FROM facts
+FROM {facts}
 GROUP BY experiment_id, experiment, baseline, encoder, model
 """
 
-VIEWS["pcr"] = """
+
+VIEWS["efficiency"] = efficiency("facts")
+
+
+def pcr(efficiency: str) -> str:
+    """View pcr over efficiency, or rows of it under another name."""
+    return f"""
 -- parameter compression ratios, eq. 5 and 6: 1 - parameters / baseline's, of the whole model and of the embedding
 SELECT m.experiment_id, m.experiment, m.baseline, m.encoder, m.model, m.position,
        CASE WHEN b.total_params > 0 THEN 1.0 - m.total_params / b.total_params END AS pcr_all,
        CASE WHEN b.emb_params > 0 THEN 1.0 - m.emb_params / b.emb_params END AS pcr_emb
-FROM efficiency m
-JOIN efficiency b ON b.experiment_id = m.experiment_id AND b.model = m.baseline
+FROM {efficiency} m
+JOIN {efficiency} b ON b.experiment_id = m.experiment_id AND b.model = m.baseline
 """
 
-VIEWS["poep"] = """
+
+VIEWS["pcr"] = pcr("efficiency")
+
+
+def poep(efficiency: str) -> str:
+    """View poep over efficiency, or rows of it under another name."""
+    return f"""
 -- proportion of embedding parameters, eq. 7: embedding / whole model
 SELECT experiment_id, experiment, baseline, encoder, model, position,
        CASE WHEN total_params > 0 THEN emb_params / total_params END AS poep
-FROM efficiency
+FROM {efficiency}
 """
 
-VIEWS["speed_up"] = """
+
+VIEWS["poep"] = poep("efficiency")
+
+
+def speed_up(facts: str) -> str:
+    """View speed_up over facts, or rows of it under another name."""
+    return f"""
 -- speed-up, eq. 8: baseline's time / model's, both measured in turn within one run; task '' where a time has no task;
 -- low and high: ends of its 95 percent interval, NULL where too few pairs were measured
 SELECT m.experiment_id, m.experiment, m.baseline, m.encoder, m.model, m.position, m.run_id, m.name, m.task,
        m.value AS model_ms, b.value AS baseline_ms,
        CASE WHEN m.value > 0 THEN b.value / m.value END AS value, l.value AS low, h.value AS high
-FROM facts m
-JOIN facts b ON b.experiment_id = m.experiment_id AND b.run_id = m.run_id AND b.model = m.model AND b.task = m.task
+FROM {facts} m
+JOIN {facts} b ON b.experiment_id = m.experiment_id AND b.run_id = m.run_id AND b.model = m.model AND b.task = m.task
             AND b.name = 'baseline_' || m.name
-LEFT JOIN facts l ON l.experiment_id = m.experiment_id AND l.run_id = m.run_id AND l.model = m.model
+LEFT JOIN {facts} l ON l.experiment_id = m.experiment_id AND l.run_id = m.run_id AND l.model = m.model
                  AND l.task = m.task AND l.name = m.name || '_speedup_low'
-LEFT JOIN facts h ON h.experiment_id = m.experiment_id AND h.run_id = m.run_id AND h.model = m.model
+LEFT JOIN {facts} h ON h.experiment_id = m.experiment_id AND h.run_id = m.run_id AND h.model = m.model
                  AND h.task = m.task AND h.name = m.name || '_speedup_high'
 WHERE SUBSTR(m.name, LENGTH(m.name) - 2) = '_ms'
 """
 
-VIEWS["costs"] = """
+
+VIEWS["speed_up"] = speed_up("facts")
+
+
+def costs(efficiency: str, pcr: str, poep: str, speed_up: str) -> str:
+    """View costs over these four, or rows of them under other names."""
+    return f"""
 -- what a model costs, a row each: sizes and ratios (total_params, emb_params, pcr_all, pcr_emb, poep), ms a sample
 -- (pt_ms, infer_ms) and speed-ups (pt_speedup, infer_speedup); value is the lowest, value_high the highest over tasks;
 -- low and high: ends of the 95 percent intervals of speed-ups, the widest over tasks
 SELECT experiment_id, experiment, encoder, model, position, 'total_params' AS name,
        total_params AS value, CAST(NULL AS DOUBLE PRECISION) AS value_high,
        CAST(NULL AS DOUBLE PRECISION) AS low, CAST(NULL AS DOUBLE PRECISION) AS high
-FROM efficiency
+FROM {efficiency}
 UNION ALL
-SELECT experiment_id, experiment, encoder, model, position, 'emb_params', emb_params, NULL, NULL, NULL FROM efficiency
+SELECT experiment_id, experiment, encoder, model, position, 'emb_params', emb_params, NULL, NULL, NULL FROM {efficiency}
 UNION ALL
-SELECT experiment_id, experiment, encoder, model, position, 'pcr_all', pcr_all, NULL, NULL, NULL FROM pcr
+SELECT experiment_id, experiment, encoder, model, position, 'pcr_all', pcr_all, NULL, NULL, NULL FROM {pcr}
 UNION ALL
-SELECT experiment_id, experiment, encoder, model, position, 'pcr_emb', pcr_emb, NULL, NULL, NULL FROM pcr
+SELECT experiment_id, experiment, encoder, model, position, 'pcr_emb', pcr_emb, NULL, NULL, NULL FROM {pcr}
 UNION ALL
-SELECT experiment_id, experiment, encoder, model, position, 'poep', poep, NULL, NULL, NULL FROM poep
+SELECT experiment_id, experiment, encoder, model, position, 'poep', poep, NULL, NULL, NULL FROM {poep}
 UNION ALL
-SELECT experiment_id, experiment, encoder, model, position, 'pt_ms', pretrain_ms, NULL, NULL, NULL FROM efficiency
+SELECT experiment_id, experiment, encoder, model, position, 'pt_ms', pretrain_ms, NULL, NULL, NULL FROM {efficiency}
 UNION ALL
 SELECT experiment_id, experiment, encoder, model, position, 'infer_ms', infer_ms_low, infer_ms_high, NULL, NULL
-FROM efficiency
+FROM {efficiency}
 UNION ALL
 SELECT experiment_id, experiment, encoder, model, MIN(position), 'pt_speedup', AVG(value), NULL, MIN(low), MAX(high)
-FROM speed_up
+FROM {speed_up}
 WHERE name = 'pretrain_ms'
 GROUP BY experiment_id, experiment, encoder, model
 UNION ALL
 SELECT experiment_id, experiment, encoder, model, MIN(position), 'infer_speedup', MIN(value), MAX(value),
        MIN(low), MAX(high)
-FROM speed_up
+FROM {speed_up}
 WHERE name = 'infer_ms'
 GROUP BY experiment_id, experiment, encoder, model
 """
+
+
+VIEWS["costs"] = costs("efficiency", "pcr", "poep", "speed_up")
 
 VIEWS["hashformers_table_1"] = """
 -- HashFormers table 1: a score by model and task or 'average' (over n_tasks), natural range

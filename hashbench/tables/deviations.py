@@ -8,7 +8,7 @@ from typing import Any
 from hashbench.papers.paper import Paper, RecipeValue
 from hashbench.results.measured import Measured
 from hashbench.results.runs import MeasuredRun
-from hashbench.tables.tuning import rows_that_decided
+from hashbench.tables.tuning import declarations, rows_that_decided
 from hashbench.tables.wording import ModelTask, plain, where_it_holds
 
 Values = Mapping[ModelTask, RecipeValue]  # of a key
@@ -69,13 +69,20 @@ def _differing(
 ) -> list[str]:
     """One line for each key of a recipe whose value is another in some run."""
     lines: list[str] = []
+    declared, distinct = declarations(measured), _distinct(runs, block)
     for key, wanted in recipe.items():
-        having = [run for run in runs if key in run.spec[block]]
+        having = [run for run in distinct if key in run.spec[block]]
         ours = {_place(run): run.spec[block][key] for run in having}
         theirs = {_place(run): _wanted(run, wanted) for run in having}
-        chosen = {place: rows_that_decided(measured, f"{block}.{key}", *place) for place in ours}
+        chosen = {place: rows_that_decided(declared, f"{block}.{key}", *place) for place in ours}
         lines += _lines(key, ours, theirs, chosen)
     return lines
+
+
+def _distinct(runs: Sequence[MeasuredRun], block: str) -> list[MeasuredRun]:
+    """One run for those of a model and task that share a block of their specs, as runs that differ by seed do."""
+    by_content = {(*_place(run), id(run.spec[block]), id(run.spec["model"])): run for run in runs}
+    return list(by_content.values())
 
 
 def _wanted(run: MeasuredRun, wanted: RecipeValue) -> RecipeValue:

@@ -255,12 +255,14 @@ def _commits(measured: Measured) -> str:
 
 
 def _sources(measured: Measured) -> list[SourcesOfRun]:
-    done = [run for run in measured.runs if run.state == "done"]
-    return [sources_of(run.kind, run.task, run.model, dict(run.origin.notes)) for run in done]
+    done = (run for run in measured.runs if run.state == "done")
+    distinct = dict.fromkeys((run.kind, run.task, run.model, run.origin.notes) for run in done)
+    return [sources_of(kind, task, model, dict(notes)) for kind, task, model, notes in distinct]
 
 
 def _software(measured: Measured) -> str:
-    found = dict.fromkeys(package for origin in _done(measured) for package in origin.packages)
+    installed = dict.fromkeys(origin.packages for origin in _done(measured))
+    found = dict.fromkeys(package for packages in installed for package in packages)
     versions = {name: [version for package, version in found if package == name] for name in PACKAGES}
     return ", ".join(f"{name} {' and '.join(some)}" for name, some in versions.items() if some)
 

@@ -67,7 +67,7 @@ def settled(store: Store, request: ReportRequest) -> ReportRequest:
 
 
 def _columns_measured(store: Store, measured: Measured, paper: Paper, numbers: Sequence[str]) -> int:
-    if not count_known(paper, measured):
+    if not count_known(paper.name, measured):
         return 0
     source = ReportSource(store, ReportRequest(measured.experiment.name, paper.name), read_before=measured)
     return sum(len(measured_columns(paper_table(source, number))) for number in numbers)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from hashbench.papers.paper import Paper, load_paper, papers
+from hashbench.papers.paper import Paper, load_paper, papers, printed_numbers
 from hashbench.results.measured import Measured, measure
 from hashbench.results.samples import Evidence
 from hashbench.store.engine import Store
@@ -88,11 +88,11 @@ class TableFile:
 
 def paper_of(measured: Measured) -> Paper:
     """The paper in whose tables most models of an experiment stand; of several the first in `papers`."""
-    return max((load_paper(name) for name in papers()), key=lambda paper: count_known(paper, measured))
+    return load_paper(max(papers(), key=lambda name: count_known(name, measured)))
 
 
-def count_known(paper: Paper, measured: Measured) -> int:
+def count_known(paper: str, measured: Measured) -> int:
     """How many models of a paper an experiment has. A variation stands for the model that it is like."""
     config = measured.experiment.config
     like = {entry["like"] for entry in config.get("models", []) if isinstance(entry, dict) and entry.get("like")}
-    return len({model for _, model, _ in paper.numbers} & (measured.labels() | like))
+    return len({model for _, model, _ in printed_numbers(paper)} & (measured.labels() | like))

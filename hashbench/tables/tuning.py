@@ -20,10 +20,8 @@ def declarations(measured: Measured) -> dict[str, dict[str, Declaration]]:
     config = measured.experiment.config
     stored: dict[str, dict[str, Declaration]] = config[STORED] if STORED in config else {}  # older sweeps declared none
     known = {model: dict(declared) for model, declared in stored.items()}
-    for run in measured.trainings():
-        rates = run.spec["finetune"]["learning_rate"] if "finetune" in run.spec else None
-        if isinstance(rates, list):
-            known.setdefault(run.model, {})["finetune.learning_rate"] = {"tried": rates, **SEARCHED}
+    for model, rates in measured.grids.items():
+        known.setdefault(model, {})["finetune.learning_rate"] = {"tried": rates, **SEARCHED}
     return known
 
 
@@ -55,9 +53,14 @@ def _counts_for(name: str, task: str | None) -> bool:
     return "per_task" not in name or name.startswith(f"finetune.per_task.{task}.")
 
 
-def rows_that_decided(measured: Measured, name: str, model: str, task: str | None) -> str:
-    """On which rows a value of a run was chosen, '' where that is not declared; a task's own recipe comes first."""
-    declared = declarations(measured).get(model, {})
+def rows_that_decided(
+    known: Mapping[str, Mapping[str, Declaration]], name: str, model: str, task: str | None
+) -> str:
+    """On which rows a value of a run was chosen, '' where that is not declared; a task's own recipe comes first.
+
+    `known`: the declarations of the experiment.
+    """
+    declared = known.get(model, {})
     block, _, key = name.partition(".")
     for candidate in (f"{block}.per_task.{task}.{key}", name):
         if candidate in declared:

@@ -29,7 +29,7 @@ def page(store: Store, request: ReportRequest = ReportRequest(), figures: Iterab
     shown = tables(store, request) if request.table else []
     request = replace(request, experiment=measured.experiment.name)
     own = tables(store, replace(request, paper=None, table=None))
-    known = count_known(source, measured) > 0
+    known = count_known(source.name, measured) > 0
     if not request.table:
         for paper in [source.name] if known or request.paper else papers():  # labels of one's own are no paper's
             printed = tables(store, replace(request, paper=paper, table="paper"))
