@@ -28,7 +28,7 @@ def texts() -> list[str]:
     return [text for column in data.splits["train"].texts for text in column]
 
 
-def _drawn(model: nn.Module) -> nn.Module:
+def drawn(model: nn.Module) -> nn.Module:
     """With biases and LayerNorms far from what they start with, so that errors show."""
     with torch.no_grad():
         for name, parameter in model.named_parameters():
@@ -49,7 +49,7 @@ def saved_bert(folder: Path, **changes: Any) -> Path:
     config = BertConfig(
         **{**SMALL, "vocab_size": len(vocabulary), "initializer_range": SPREAD, "num_labels": 2, **changes}
     )
-    _drawn(BertForSequenceClassification(config)).save_pretrained(folder)  # type: ignore[operator]
+    drawn(BertForSequenceClassification(config)).save_pretrained(folder)  # type: ignore[operator]
     (folder / "vocab.txt").write_text("\n".join(vocabulary) + "\n", encoding="utf-8")
     return folder
 
@@ -74,6 +74,6 @@ def saved_roberta(folder: Path, **changes: Any) -> Path:
             "max_position_embeddings": 514, "layer_norm_eps": 1e-5, **changes,
         }
     )  # fmt: skip
-    _drawn(RobertaForSequenceClassification(config)).save_pretrained(folder)  # type: ignore[operator]
+    drawn(RobertaForSequenceClassification(config)).save_pretrained(folder)  # type: ignore[operator]
     (folder / "tokenizer.json").write_text(json.dumps(content), encoding="utf-8")
     return folder

@@ -81,7 +81,7 @@ def check_embedding(reference: str, coder: str | None) -> bool:
     from hashbench.embeddings.base import CodeSpec, EmbeddingSpec, ModelSpec
     from hashbench.embeddings.registry import load_own
     from hashbench.experiment.contract import contract
-    from hashbench.experiment.models import OWN_CODER
+    from hashbench.experiment.used import OWN_CODER
 
     embedding = load_own(reference)
     spec = ModelSpec(embedding.__name__, EmbeddingSpec(embedding), code=CodeSpec(coder or OWN_CODER))

@@ -12,7 +12,8 @@ from hashbench.cli.output import print_rows
 
 def params(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[MODEL]...", help="Models or groups; all if not given.")
+        list[str] | None,
+        typer.Argument(metavar="[MODEL]...", help="Models or groups, or transformers:NAME; all models if not given."),
     ] = None,
     encoder: Annotated[
         SizeOption, typer.Option(help="Size of the encoder of models that have none of their own.")

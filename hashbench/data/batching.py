@@ -5,7 +5,7 @@ Ids of ordinary tokens are type ids; special token k of a template is the id -1 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -80,18 +80,28 @@ def truncated(lengths: Sequence[np.ndarray], budget: int, template: Template) ->
 
     balanced: of a pair that is too long both are cut to half where both are longer, else only the longer one is
     (released HashFormers code). longest_first: the longer one loses a token until they fit (BERT), which is the same
-    but for an odd budget, where the first text keeps one more.
+    but for an odd budget, where the first text keeps one more. longer_keeps: likewise, but of an odd budget the longer
+    text keeps one more, of equally long ones the second (the `tokenizers` library).
     """
     if len(lengths) == 1:
         return [np.minimum(lengths[0], budget)]
     first, second = lengths
     half = budget // 2
-    half_first = budget - half if template.truncation == "longest_first" else half
+    half_first, half_second = HALVES[template.truncation](first > second, half, budget - half)
     too_long = first + second > budget
-    both = too_long & (first >= half_first) & (second >= half)
+    both = too_long & (first >= half_first) & (second >= half_second)
     cut_first = np.where(both, half_first, np.where(too_long & (first > second), budget - second, first))
-    cut_second = np.where(both, half, np.where(too_long & (first <= second), budget - first, second))
+    cut_second = np.where(both, half_second, np.where(too_long & (first <= second), budget - first, second))
     return [cut_first, cut_second]
+
+
+# What is left of two texts that are both longer than half: by whether the first is the longer one (n,), the half
+# rounded down and the half rounded up.
+HALVES: Mapping[str, Callable[[np.ndarray, int, int], tuple[np.ndarray | int, np.ndarray | int]]] = {
+    "balanced": lambda is_longer, less, more: (less, less),
+    "longest_first": lambda is_longer, less, more: (more, less),
+    "longer_keeps": lambda is_longer, less, more: (np.where(is_longer, more, less), np.where(is_longer, less, more)),
+}
 
 
 def special_id(template: Template, name: str) -> int:

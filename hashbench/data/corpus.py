@@ -18,7 +18,7 @@ from hashbench.data.fingerprints import cache_folder, digest, write_json
 from hashbench.data.sources import Source, locate_corpus
 from hashbench.errors import InputError
 from hashbench.once import make_once
-from hashbench.text.pieces import PieceTokenizer
+from hashbench.text.pieces import TrainablePieces
 from hashbench.text.tokenizers import Tokenizer
 from hashbench.text.types import Interner, TypeTable
 from hashbench.text.unicode import in_chunks
@@ -74,7 +74,7 @@ class Corpus:
     def load(cls, folder: Path, tokenizer: Tokenizer) -> Corpus:
         """Open a prepared corpus; a tokenizer that was trained with it takes what it learned."""
         manifest: Manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
-        if isinstance(tokenizer, PieceTokenizer) and tokenizer.trained:
+        if isinstance(tokenizer, TrainablePieces) and tokenizer.trained:
             tokenizer.load(folder / "tokenizer")
         return cls(folder, tokenizer, manifest)
 
@@ -181,7 +181,7 @@ class _Making:
     def build(self, folder: Path, key: str) -> None:
         """Make `folder`: tokenizer, ids, documents, types, and the manifest last."""
         folder.mkdir()
-        if isinstance(self.tokenizer, PieceTokenizer) and self.tokenizer.trained:
+        if isinstance(self.tokenizer, TrainablePieces) and self.tokenizer.trained:
             self.progress(f"training the {self.tokenizer.title}")
             self.tokenizer.train(Again(self._training_texts), self.vocabulary_size)
             self.tokenizer.save(folder / "tokenizer")
@@ -257,7 +257,7 @@ def article(text: str) -> str:
 
 def _recipe(tokenizer: Tokenizer, vocabulary_size: int) -> dict[str, object]:
     """The tokenizer's recipe, with the size it is or will be trained to; the corpora are named elsewhere in the key."""
-    if isinstance(tokenizer, PieceTokenizer) and tokenizer.trained:
+    if isinstance(tokenizer, TrainablePieces) and tokenizer.trained:
         trained = {"kind": tokenizer.kind, "train": vocabulary_size, "characters": BPE_TRAINING_CHARACTERS}
         return trained | tokenizer.options()
     return tokenizer.recipe()

@@ -43,7 +43,7 @@ def locate_weights(name: str) -> FolderWeights | HubWeights:
     folder = Path(name).expanduser()
     if folder.exists():
         return FolderWeights(folder)
-    if name.startswith((".", "/", "~")) or name.count("/") != 1:
+    if name.startswith((".", "/", "~")) or name.count("/") > 1:
         raise InputError(f"weights {name}: no such folder, nor can it be a name on the hub; {REMEDY}")
     repository, _, revision = name.partition("@")
     return HubWeights(repository, revision or None)
@@ -54,6 +54,7 @@ class FolderWeights:
 
     def __init__(self, folder: Path) -> None:
         self.shown = folder.resolve().name  # what tables call them: no path
+        self.place = str(folder)  # where other files of the model lie
         self._where = f"weights {folder}"
         missing = [CONFIG] if not (folder / CONFIG).is_file() else []
         files = [folder / file for file in FILES if (folder / file).is_file()]
@@ -85,6 +86,11 @@ class HubWeights:
     def shown(self) -> str:
         """The repository, and the revision where one was named."""
         return self.repository + (f"@{self.revision}" if self.revision else "")
+
+    @property
+    def place(self) -> str:
+        """The hub name under which other files of the model lie, at the commit of the weights."""
+        return f"{self.repository}@{self._found()['commit']}"
 
     def fingerprint(self) -> str:
         """SHA-256 (hex) of the file of weights."""

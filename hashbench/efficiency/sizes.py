@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from hashbench.efficiency.parameters import count, frame_of
 from hashbench.embeddings.base import Counts, ModelSpec
 from hashbench.embeddings.registry import find_model, models, named_models
 from hashbench.experiment.models import needs_corpus
+from hashbench.experiment.used import spec_of_use
 from hashbench.objectives.registry import objective_of
 from hashbench.papers.paper import Paper, load_paper, papers
 from hashbench.tables.paper import printed_number
@@ -70,7 +72,8 @@ def parameter_rows(
     deployed: bool = False,
     all_frames: bool = False,
 ) -> list[SizeRow]:
-    """A row for each named model or member of a group; where none is named, for all of the paper's, or simply all.
+    """A row for each named model or member of a group, or of what `use` may name in an experiment (with a colon); where
+    none is named, for all of the paper's, or simply all.
 
     With `paper` models are counted in its frame, else each in that of its own paper; `deployed` counts them as
     fine-tuned, whatever the papers do. `all_frames` adds rows for a model's other frames.
@@ -79,7 +82,7 @@ def parameter_rows(
     chosen = load_paper(paper) if paper is not None else None
     wanted = named_models(names) or (models_of(chosen) if chosen else list(models()))
     rows = []
-    for spec in map(find_model, dict.fromkeys(wanted)):
+    for spec in map(_spec, dict.fromkeys(wanted)):
         own_paper = chosen.name if chosen else spec.origin.paper
         if deployed:
             counts = count(spec, size, n_classes=2, deployed=True)
@@ -91,6 +94,10 @@ def parameter_rows(
         for other in spec.origin.other_frames if all_frames else ():
             rows.append(_row(spec.name, own_paper, other.words, count(spec, size, frame=other)))
     return rows
+
+
+def _spec(name: str) -> ModelSpec:
+    return spec_of_use(name, name, Path.cwd()) if ":" in name else find_model(name)
 
 
 def models_of(paper: Paper) -> list[str]:

@@ -148,8 +148,8 @@ class Template:
     single: tuple[str, ...] = ("<s>", "A", "</s>")
     pair: tuple[str, ...] = ("<s>", "A", "</s>", "</s>", "B", "</s>")  # RoBERTa's form
     segments: bool = False  # True: segment 1 for B and the tokens behind it
-    # balanced: the released HashFormers code.
-    truncation: Literal["balanced", "longest_first"] = "balanced"
+    # balanced: the released HashFormers code; all are in data/batching.py.
+    truncation: Literal["balanced", "longest_first", "longer_keeps"] = "balanced"
     pad_multiple: int = 1  # batches are padded to a multiple of it
 
 

@@ -13,7 +13,7 @@ from hashbench.data.weights import RANDOM, locate_weights
 from hashbench.embeddings.base import Embedding, ModelSpec
 from hashbench.embeddings.registry import build_embedding, with_dim
 from hashbench.encoders.base import Encoder
-from hashbench.encoders.registry import make_encoder
+from hashbench.encoders.registry import encoder_config, make_encoder
 from hashbench.errors import InputError, first_line, located
 from hashbench.experiment.load import Loaded
 from hashbench.experiment.models import ResolvedModel, needs_corpus
@@ -37,7 +37,7 @@ def check_model(loaded: Loaded, model: ResolvedModel) -> None:
                 f"not {spec.code.coder}; write coder: {{kind: {objective.coder}}}"
             )
     with _of_model(loaded, model, "encoder"):
-        _check_encoder_values(spec)
+        _check_encoder_values(spec, loaded.experiment.encoder)
         encoder = _encoder(loaded, spec)
         _check_segments(spec, encoder)
     with _of_model(loaded, model, "objective"):
@@ -153,10 +153,13 @@ def check_lengths(loaded: Loaded, model: ResolvedModel) -> None:
     for block, key, length in recipes:
         if length > longest:
             where = loaded.where(*loaded.place_of(model.place, block, key))
-            needed = encoder.config.max_positions + length - longest
+            remedy = f"take at most {longest}"
+            if "max_positions" in vars(encoder.config):
+                needed = encoder.config.max_positions + length - longest
+                remedy += f", or raise encoder: {{max_positions: {needed}}}"
             raise InputError(
                 f"{where}: {block}.{key}: {length} tokens, but the encoder of '{model.label}' has {longest} positions; "
-                f"take at most {longest}, or raise encoder: {{max_positions: {needed}}}"
+                f"{remedy}"
             )
 
 
@@ -235,9 +238,12 @@ def _check_states(spec: ModelSpec, encoder: Encoder) -> None:
         )
 
 
-def _check_encoder_values(spec: ModelSpec) -> None:
+def _check_encoder_values(spec: ModelSpec, size: str) -> None:
+    """Raises InputError for a value that is no number where the encoder's own is one."""
+    own = encoder_config(spec.encoder.kind, size)
     for key, value in spec.encoder.args.items():
-        if isinstance(value, bool) or not isinstance(value, int | float) and key != "activation":
+        wanted = isinstance(getattr(own, key, 0), int | float)
+        if wanted and (isinstance(value, bool) or not isinstance(value, int | float)):
             raise InputError(f"encoder: {key} must be a number, not {value!r}; correct the value")
 
 

@@ -11,21 +11,20 @@ from hashbench.coders.base import Coder
 from hashbench.coders.registry import make_coder
 from hashbench.coders.vocabulary import Vocabulary
 from hashbench.data.weights import RANDOM, locate_weights
-from hashbench.embeddings.base import CodeSpec, EmbeddingSpec, EncoderSpec, ModelSpec
-from hashbench.embeddings.registry import find_model, groups, load_own, models, with_dim
+from hashbench.embeddings.base import CodeSpec, EncoderSpec, ModelSpec
+from hashbench.embeddings.registry import find_model, groups, models, with_dim
 from hashbench.encoders.registry import encoder_config
 from hashbench.errors import InputError, located, near_match
 from hashbench.experiment.load import KeyPath, Loaded, validate
 from hashbench.experiment.recipes import complete_finetune, complete_pretrain
 from hashbench.experiment.schema import Finetune, ModelEntry, Pretrain
+from hashbench.experiment.used import settled_keys, spec_of_use
 from hashbench.objectives.registry import objectives, reads_items
 from hashbench.text.pieces import PieceTokenizer
 from hashbench.text.tokenizers import Tokenizer, make_tokenizer, tokenizers
 
 # Arguments that name a vocabulary of subwords: a file, or one of the hub.
 FILE_KEYS = {"bpe", "lsh_bpe", "vocab"}
-# What an own embedding gets that names no coder: needs no fit, works for any text.
-OWN_CODER = "md5-bits"
 
 
 @dataclass(frozen=True)
@@ -96,7 +95,7 @@ def needs_corpus(spec: ModelSpec) -> bool:
         return False
     tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
     trains = isinstance(tokenizer, PieceTokenizer) and tokenizer.needs_training
-    if spec.training.weights not in (None, RANDOM):  # its rows are the pieces that the weights came with
+    if spec.training.weights is not None:  # its rows are the pieces that the weights came with
         return trains
     return trains or make_coder(spec.code.coder, **spec.code.args).needs_fit
 
@@ -132,9 +131,9 @@ def _from_entry(loaded: Loaded, entry: ModelEntry, place: KeyPath) -> ModelSpec:
             raise InputError(
                 f"{loaded.where(*place, 'name')}: '{entry.name}' is a model of the suite; choose another name"
             )
+        _check_settled(loaded, entry, entry.use, place)
         with located(loaded.where(*place, "use")):
-            embedding = load_own(_beside(loaded, entry.use))
-        spec = ModelSpec(entry.name, EmbeddingSpec(embedding), code=CodeSpec(OWN_CODER))
+            spec = spec_of_use(entry.name, entry.use, loaded.folder)
     else:
         _check_variation(loaded, entry, place)
         key = "like" if entry.like is not None else "name"
@@ -163,10 +162,12 @@ def _check_variation(loaded: Loaded, entry: ModelEntry, place: KeyPath) -> None:
         )
 
 
-def _beside(loaded: Loaded, reference: str) -> str:
-    """FILE.py:Class with the file's path made absolute; package.module:Class as it is."""
-    file, colon, name = reference.rpartition(":")
-    return f"{loaded.folder / Path(file).expanduser()}:{name}" if colon and file.endswith(".py") else reference
+def _check_settled(loaded: Loaded, entry: ModelEntry, use: str, place: KeyPath) -> None:
+    """A model of another library is taken as it is, or with random weights."""
+    settled = settled_keys(use)
+    for key in (*settled, "weights") if settled else ():
+        if getattr(entry, key) not in (None, RANDOM):
+            raise InputError(f"{loaded.where(*place, key)}: '{entry.name}' is used as it is; leave {key} out")
 
 
 def _override(loaded: Loaded, spec: ModelSpec, entry: ModelEntry, place: KeyPath) -> ModelSpec:

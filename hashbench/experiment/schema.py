@@ -186,7 +186,13 @@ class ModelEntry(Strict):
 
     name: str = Field(min_length=1, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", description="unique in the experiment")
     like: str | None = Field(default=None, description="the named model that this one varies")
-    use: str | None = Field(default=None, description="an embedding of your own: FILE.py:Class or package.module:Class")
+    use: str | None = Field(
+        default=None,
+        description=(
+            "an embedding of your own: FILE.py:Class or package.module:Class; or any encoder of the transformers "
+            "library with its own tokenizer: transformers:NAME, NAME@REVISION or ./FOLDER"
+        ),
+    )
     tokenizer: str | dict[str, Any] | None = Field(
         default=None,
         description="words, bpe, wordpieces, characters, items, or a mapping: {kind, pattern, lowercase, bpe, vocab}",

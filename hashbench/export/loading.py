@@ -19,13 +19,10 @@ from hashbench.embeddings.base import Batch, ModelSpec
 from hashbench.errors import InputError, first_line
 from hashbench.export.config import HEAD_PREFIX, MODEL_PREFIX, STATE, TOKENIZER, WEIGHTS, Config, read_config, spec_of
 from hashbench.objectives.classification import ClassificationHead, pool
-from hashbench.text.pieces import TRAIN, PieceTokenizer
-from hashbench.text.tokenizers import Tokenizer, make_tokenizer, tokenizers
+from hashbench.text.tokenizers import Tokenizer, tokenizers
 from hashbench.training.model import Model, build_model
 
 BATCH_SIZE = 32
-# Arguments that say where a tokenizer's vocabulary came from; it lies in the folder now.
-VOCABULARY_ARGUMENTS = {"bpe", "vocab"}
 
 
 class Predictor:
@@ -120,13 +117,7 @@ def part_of(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
 
 def tokenizer_in(spec: ModelSpec, folder: Path) -> Tokenizer:
     """The tokenizer of an exported model."""
-    if not issubclass(tokenizers()[spec.text.tokenizer], PieceTokenizer):
-        return make_tokenizer(spec.text.tokenizer, **spec.text.args)
-    arguments = {key: TRAIN if key in VOCABULARY_ARGUMENTS else each for key, each in spec.text.args.items()}
-    tokenizer = make_tokenizer(spec.text.tokenizer, **arguments)
-    assert isinstance(tokenizer, PieceTokenizer)
-    tokenizer.load(folder / TOKENIZER)
-    return tokenizer
+    return tokenizers()[spec.text.tokenizer].saved(folder / TOKENIZER, spec.text.args)
 
 
 def coder_in(spec: ModelSpec, folder: Path) -> Coder:

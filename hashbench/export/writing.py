@@ -13,7 +13,6 @@ from hashbench.coders.base import Coder
 from hashbench.embeddings.base import Counts, ModelSpec
 from hashbench.errors import InputError
 from hashbench.export.config import CARD, HEAD_PREFIX, MODEL_PREFIX, STATE, TOKENIZER, WEIGHTS, Config, copy_own_code
-from hashbench.text.pieces import PieceTokenizer
 from hashbench.text.tokenizers import Tokenizer
 
 
@@ -54,8 +53,7 @@ def write(trained: TrainedModel, folder: Path) -> int:
         with atomic_write(folder) as part:
             part.mkdir()
             save_file(tensors, part / WEIGHTS, metadata={"format": "pt"})
-            if isinstance(trained.tokenizer, PieceTokenizer):
-                trained.tokenizer.save(part / TOKENIZER)
+            trained.tokenizer.save(part / TOKENIZER)
             if trained.coder.state():
                 # mypy mistakes the arrays for allow_pickle.
                 np.savez(part / STATE, **trained.coder.state())  # type: ignore[arg-type]

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 from hashbench.text.types import Interner
 
@@ -23,3 +26,11 @@ class Tokenizer(ABC):
     @abstractmethod
     def interner(self) -> Interner:
         """A fresh counter of types for many texts."""
+
+    def save(self, folder: Path) -> None:  # noqa: B027  # most have nothing to write
+        """Writes what it needs besides its arguments into a folder, which need not be there."""
+
+    @classmethod
+    def saved(cls, folder: Path, arguments: Mapping[str, Any]) -> Tokenizer:
+        """The tokenizer with these arguments that `save` wrote into a folder."""
+        return cls(**arguments)

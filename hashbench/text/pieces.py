@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +26,47 @@ class PieceTokenizer(Tokenizer):
 
     title: str  # the kind in messages
     argument: str  # that names the vocabulary
+    trained = False  # whether the vocabulary comes, or will come, from the corpora
+    vocabulary_size: int | None = None  # asked for in training, specials included
+
+    @property
+    def needs_training(self) -> bool:
+        """Whether a vocabulary must be learned or loaded before anything else."""
+        return False
+
+    @property
+    @abstractmethod
+    def pieces(self) -> list[str]:
+        """The vocabulary in the order of its ids, without special tokens that never arise from a text."""
+
+    @abstractmethod
+    def piece_ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """Ids of the pieces of each text, in the file's own numbering (which counts its specials)."""
+
+    @abstractmethod
+    def spellings(self) -> list[str]:
+        """The string of every id, specials included; ids without a piece are empty."""
+
+    def tokenize(self, text: str) -> list[str]:
+        """The pieces of one text."""
+        strings = self.spellings()
+        return [strings[i] for i in self.piece_ids([text])[0]]
+
+    def interner(self) -> Interner:
+        """A counter of pieces."""
+        return PieceInterner(self)
+
+
+class TrainablePieces(PieceTokenizer):
+    """A vocabulary that is learned from texts here or read from a file, by the `tokenizers` library."""
+
     facts_file: str  # beside the tokenizer.json of a trained vocabulary
     special_tokens: frozenset[str]  # never pieces
 
     def __init__(self, source: str) -> None:
         """`source`: train, or the file or hub name that the subclass reads."""
-        self.vocabulary_size: int | None = None  # asked for in training, specials included
-        self.trained = source == TRAIN  # whether the vocabulary comes, or will come, from the corpora
+        self.vocabulary_size = None
+        self.trained = source == TRAIN
         self._digest = ""  # of the content of a file
         self._tokenizer: LibraryTokenizer | None = None
 
@@ -71,6 +105,13 @@ class PieceTokenizer(Tokenizer):
         self.vocabulary_size = json.loads((folder / self.facts_file).read_text())["vocabulary_size"]
         self._tokenizer = LibraryTokenizer.from_file(str(folder / FILE))
 
+    @classmethod
+    def saved(cls, folder: Path, arguments: Mapping[str, Any]) -> Tokenizer:
+        """A tokenizer with these arguments, its vocabulary that of the folder."""
+        tokenizer = cls(**{key: TRAIN if key == cls.argument else each for key, each in arguments.items()})
+        tokenizer.load(folder)
+        return tokenizer
+
     @property
     def pieces(self) -> list[str]:
         """The vocabulary in the order of its ids, without special tokens."""
@@ -87,10 +128,6 @@ class PieceTokenizer(Tokenizer):
     def tokenize(self, text: str) -> list[str]:
         """The pieces of one text."""
         return self.library_tokenizer().encode(well_formed(text), add_special_tokens=False).tokens
-
-    def interner(self) -> Interner:
-        """A counter of pieces."""
-        return PieceInterner(self)
 
     def library_tokenizer(self) -> LibraryTokenizer:
         """The object of the `tokenizers` library behind it. Raises RuntimeError before `train` or `load`."""

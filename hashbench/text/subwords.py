@@ -9,14 +9,14 @@ from pathlib import Path
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from hashbench.errors import InputError
-from hashbench.text.pieces import FILE, TRAIN, PieceTokenizer, read_file, read_model
+from hashbench.text.pieces import FILE, TRAIN, TrainablePieces, read_file, read_model
 from hashbench.text.unicode import well_formed
 
 SPECIALS = frozenset(("<s>", "<pad>", "</s>", "<unk>", "<mask>"))  # RoBERTa's: never pieces
 MIN_FREQUENCY = 2  # of a merged pair; RoBERTa's BPE training
 
 
-class SubwordTokenizer(PieceTokenizer):
+class SubwordTokenizer(TrainablePieces):
     """Byte-level BPE, cased. A type is a piece as its vocabulary spells it, word-start marker included."""
 
     kind = "bpe"

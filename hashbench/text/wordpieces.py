@@ -14,7 +14,7 @@ import numpy as np
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 
 from hashbench.errors import InputError
-from hashbench.text.pieces import FILE, TRAIN, PieceTokenizer, read_file, read_model
+from hashbench.text.pieces import FILE, TRAIN, TrainablePieces, read_file, read_model
 from hashbench.text.unicode import in_chunks, well_formed
 
 # BERT's: never pieces, but for [UNK].
@@ -29,7 +29,7 @@ MIN_FREQUENCY = 2  # of a merged pair; as above
 BLOCK_CHARACTERS = 1_000_000  # normalised at a time to count characters
 
 
-class WordPieceTokenizer(PieceTokenizer):
+class WordPieceTokenizer(TrainablePieces):
     """BERT's word pieces. A type is a piece as its vocabulary spells it, "##" included."""
 
     kind = "wordpieces"

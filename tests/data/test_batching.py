@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from hashbench.data.batching import (
     Collator,
@@ -79,10 +80,24 @@ def longest_first_one_by_one(a: int, b: int, limit: int) -> tuple[int, int]:
     return a, b
 
 
+def cut_by_the_library(a: int, b: int, limit: int) -> tuple[int, int]:
+    """Kept lengths of a pair as the `tokenizers` library cuts it, with BERT's three special tokens."""
+    tokenizer = Tokenizer(models.WordLevel({"a": 0, "b": 1, "[CLS]": 2, "[SEP]": 3}, unk_token="a"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    tokenizer.enable_truncation(limit, strategy="longest_first")
+    ids = tokenizer.encode("a " * a, "b " * b).ids
+    return ids.count(0), ids.count(1)
+
+
 @pytest.mark.parametrize(
     ("template", "oracle", "limits"),
-    [(ROBERTA, balanced_by_the_released_code, (8, 10, 16)), (BERT, longest_first_one_by_one, (8, 9, 16))],
-    ids=["balanced", "longest_first"],
+    [
+        (ROBERTA, balanced_by_the_released_code, (8, 10, 16)),
+        (BERT, longest_first_one_by_one, (8, 9, 16)),
+        (replace(BERT, truncation="longer_keeps"), cut_by_the_library, (8, 9, 16)),
+    ],
+    ids=["balanced", "longest_first", "longer_keeps"],
 )
 def test_truncation_of_pairs(template: Template, oracle, limits: tuple[int, ...]) -> None:
     first, second = (side.ravel() for side in np.meshgrid(np.arange(20), np.arange(20)))
