@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -22,7 +23,11 @@ def sweep(
     db: Database = DEFAULT_DB,
     workers: Annotated[int | None, typer.Option(min=1, help="Runs at the same time; overrides the file's.")] = None,
     executor: Annotated[
-        Literal["local"] | None, typer.Option(help="Where runs are carried out; overrides the file's.")
+        Literal["local", "ray"] | None, typer.Option(help="Where runs are carried out; overrides the file's.")
+    ] = None,
+    ray_address: Annotated[
+        str | None,
+        typer.Option(envvar="RAY_ADDRESS", help="With --executor ray: the cluster; this machine's if not given."),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the runs, their order and estimated time.")] = False,
     on: Annotated[
@@ -47,6 +52,8 @@ def sweep(
         raise InputError("--on: an estimate for another machine needs --dry-run; add it, or leave --on out")
     changes = [*(overrides or []), *([f"executor={executor}"] if executor else [])]
     loaded = load_experiment(file, changes)
+    if ray_address is not None:
+        os.environ["RAY_ADDRESS"] = ray_address
     if export_wandb is not None:
         _export_wandb(loaded, export_wandb, db=db, data=data or [])
         return

@@ -166,9 +166,28 @@ def check_lengths(loaded: Loaded, model: ResolvedModel) -> None:
 def check_devices(loaded: Loaded, models: Iterable[ResolvedModel]) -> None:
     """Raises InputError for devices that this machine has not, and for batches with fewer rows than devices.
 
-    Several devices without a GPU are processes on the CPU.
+    Several devices without a GPU are processes on the CPU. What other machines have is not known here.
     """
+    experiment = loaded.experiment
+    devices = experiment.all_devices
+    if experiment.executor == "local":
+        _check_devices_here(loaded)
+    for model in models:
+        trained = [("pretrain", model.pretrain.batch_size)] if model.spec.pretrains else []
+        tuned = [("finetune", recipe.batch_size) for recipe in (model.finetune, *model.per_task.values())]
+        for block, size in [*trained, *tuned]:
+            if size < devices:
+                where = loaded.where(*loaded.place_of(model.place, block, "batch_size"))
+                raise InputError(
+                    f"{where}: {block}.batch_size: {size} rows of '{model.label}' over {devices} devices; take at "
+                    f"least {devices}, or fewer devices"
+                )
+
+
+def _check_devices_here(loaded: Loaded) -> None:
     device, devices = loaded.experiment.device, loaded.experiment.devices
+    if loaded.experiment.nodes > 1:
+        raise InputError(f"{loaded.where('nodes')}: nodes: more than one needs executor: ray; write it, or nodes: 1")
     cuda, mps = torch.cuda.is_available(), torch.backends.mps.is_available()
     for name, there in (("cuda", cuda), ("mps", mps)):
         if device == name and not there:
@@ -182,16 +201,6 @@ def check_devices(loaded: Loaded, models: Iterable[ResolvedModel]) -> None:
             f"{loaded.where('devices')}: devices: {devices} GPUs a run, but this machine has {n_gpus}; "
             f"take at most {n_gpus}"
         )
-    for model in models:
-        trained = [("pretrain", model.pretrain.batch_size)] if model.spec.pretrains else []
-        tuned = [("finetune", recipe.batch_size) for recipe in (model.finetune, *model.per_task.values())]
-        for block, size in [*trained, *tuned]:
-            if size < devices:
-                where = loaded.where(*loaded.place_of(model.place, block, "batch_size"))
-                raise InputError(
-                    f"{where}: {block}.batch_size: {size} rows of '{model.label}' over {devices} devices; take at "
-                    f"least {devices}, or fewer devices"
-                )
 
 
 def _build(full: ModelSpec, dim: int) -> Embedding:

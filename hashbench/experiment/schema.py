@@ -334,11 +334,14 @@ class Experiment(Strict):
         description="evaluate the fine-tuned models on texts with seeded noise; true, or a block of its values",
     )
     tracking: Tracking = Field(default=Tracking(), description="watching runs from outside")
-    executor: Literal["local"] = Field(default="local", description="where runs are carried out")
-    workers: int = Field(default=1, gt=0, description="processes that run at the same time on this machine")
+    executor: Literal["local", "ray"] = Field(
+        default="local", description="where runs are carried out: local: on this machine, ray: on a Ray cluster"
+    )
+    workers: int = Field(default=1, gt=0, description="runs that are carried out at the same time")
     threads: int | None = Field(default=None, gt=0, description="CPU threads a run; null: cores divided by workers")
     device: Literal["auto", "cpu", "cuda", "mps"] = Field(default="auto", description="auto: a GPU where there is one")
-    devices: int = Field(default=1, gt=0, description="GPUs a run")
+    devices: int = Field(default=1, gt=0, description="GPUs a run, on each of its nodes")
+    nodes: int = Field(default=1, gt=0, description="machines a run; more than one with executor: ray")
     retries: int = Field(default=1, ge=0, description="how often a failed run is tried again")
     checkpoint_minutes: float = Field(
         default=5.0, gt=0,
@@ -351,6 +354,11 @@ class Experiment(Strict):
             "best: of all, 168 GB at the paper's scale, pretrained: of none; none: not even those of pre-trainings"
         ),
     )
+
+    @property
+    def all_devices(self) -> int:
+        """GPUs of a run on all of its nodes."""
+        return self.devices * self.nodes
 
     @property
     def efficiency_block(self) -> Efficiency | None:

@@ -178,13 +178,14 @@ class TrainingKind(RunKind):
 
     def seconds_on(self, card: Card, run: Run, rows: int, resolved: ResolvedExperiment) -> float:
         placed = self.placed(card, run, resolved)
-        at_a_time, devices = placed.rows or 1, resolved.experiment.devices
+        at_a_time, devices = placed.rows or 1, resolved.experiment.all_devices
         return placed.step.seconds(card, self.tokens(run, rows), at_a_time=at_a_time, devices=devices)
 
     def placed(self, card: Card, run: Run, resolved: ResolvedExperiment) -> Placed:
         """How the steps of a run lie in the memory of a card."""
         model = resolved.model(run.model) if run.task is None else resolved.model(run.model).for_task(run.task)
         step, size = self.step(run, model), self.recipe(model).micro_batch_size
-        share = -(-step.rows // resolved.experiment.devices)
-        rows = step.fitting_rows(card, resolved.experiment.devices) if size == "auto" else min(size or share, share)
+        devices = resolved.experiment.all_devices
+        share = -(-step.rows // devices)
+        rows = step.fitting_rows(card, devices) if size == "auto" else min(size or share, share)
         return Placed(step, share, rows, step.memory(card, rows or 1), auto=size == "auto")

@@ -51,7 +51,7 @@ def weights_line(runs: Sequence[Run], resolved: ResolvedExperiment) -> str:
 def _machine(planned: Plan, card: Card | None) -> str:
     """The machine that an estimate is for."""
     experiment = planned.resolved.experiment
-    several = f"{experiment.devices} x " if experiment.devices > 1 else ""
+    several = f"{experiment.all_devices} x " if experiment.all_devices > 1 else ""
     if card is not None:
         return several + card.name
     device = device_block(experiment.device)

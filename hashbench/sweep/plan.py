@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from hashbench.coders.bloom import Bloom
@@ -26,7 +26,7 @@ from hashbench.experiment.resolved import ResolvedExperiment
 from hashbench.experiment.tasks import find_tasks
 from hashbench.experiment.tuning import declared
 from hashbench.runs.base import Run
-from hashbench.runs.registry import kinds
+from hashbench.runs.registry import kinds, names
 from hashbench.tasks.base import LocatedTask, Task
 from hashbench.tasks.items import LinkSet
 from hashbench.tasks.locate import locate_task
@@ -68,6 +68,29 @@ def plan(loaded: Loaded, *, data: Sequence[str] | None = None) -> Plan:
     runs = tuple(run for kind in kinds().values() for run in kind.planned(resolved))
     places = {label: loaded.where(*model.place, "coder") for label, model in models.items()}
     return Plan(resolved, runs, places)
+
+
+def refuse_other_runs(resolved: ResolvedExperiment, runs: Mapping[str, Run], where: str) -> None:
+    """Raises InputError where this machine, with its data and its code, would plan other runs than these.
+
+    Timings are left out: they name the machine that they are made on.
+    """
+    phase = names(measures_time=False)
+    with located(where):
+        sources = open_sources(resolved.sources)
+        here = replace(
+            resolved,
+            tasks=tuple(locate_task(task.task, sources) for task in resolved.tasks),
+            corpora={name: locate_corpus(name, sources) for name in resolved.corpora},
+            _blocks={},
+        )
+        ids = {run.id for name in phase for run in kinds()[name].planned(here)}
+        wanted = {run.id for run in runs.values() if run.kind in phase}
+        if ids != wanted:
+            raise InputError(
+                f"another plan than the stored one, {len(wanted - ids)} of {len(wanted)} runs differ; give this "
+                "machine the data, the release of hashbench and the own files that the sweep was planned with"
+            )
 
 
 def _checked(loaded: Loaded, models: Mapping[str, ResolvedModel], baseline: ResolvedModel) -> list[Task]:

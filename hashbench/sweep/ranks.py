@@ -1,27 +1,35 @@
-"""One run on several devices of this machine: a process for each, and the first one's result."""
+"""One run on several devices: a process for each, of which the first gives the result.
+
+torchrun starts the processes of this machine (`torch.distributed.launcher`); those of a Ray cluster are started by Ray
+Train (`executors/ray_train.py`). Both set the variables that Lightning reads, and end all processes when one fails.
+"""
 
 from __future__ import annotations
 
+import logging
 import os
-import socket
 import threading
 import traceback
+import uuid
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
-from multiprocessing import connection, get_context, parent_process
-from multiprocessing.synchronize import Event as StopEvent
+from multiprocessing import get_context, parent_process
+from multiprocessing.queues import SimpleQueue
 
 import torch
+from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
+from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
 from hashbench.errors import InputError
 from hashbench.runs.base import Run
 from hashbench.runs.registry import carry_out
 from hashbench.store.result import Result
 from hashbench.sweep.assignment import Assignment, Parcel
-from hashbench.training.checkpoints import Interrupted
+from hashbench.training.checkpoints import Interrupted, Stop
 from hashbench.training.machine import Machine
 
-POLL_S = 0.5  # between two looks at the request to stop
+POLL_S = 0.2  # between two looks at messages and at the request to stop
 
 
 @dataclass(frozen=True)
@@ -31,91 +39,125 @@ class Failed:
     error: Exception
 
 
+CurvePoint = tuple[dict[str, float], int, int]  # values by name, step, steps in all
+Message = CurvePoint | Failed | Result
+
+
+class Launch:
+    """A call that lasts as long as the processes of a run, on a thread of its own."""
+
+    def __init__(self, call: Callable[[], object]) -> None:
+        self._call = call
+        self.error: Exception | None = None
+        self._thread = threading.Thread(target=self._run, name="launch", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._call()
+        except Exception as error:  # told to whoever waits for the result
+            self.error = error
+
+    def is_over(self, wait_s: float) -> bool:
+        """Whether all processes have ended; waits so long for it."""
+        self._thread.join(wait_s)
+        return not self._thread.is_alive()
+
+
 def run_on_devices(run: Run, assignment: Assignment, machine: Machine) -> Result:
-    """Carries out a run on `machine.devices` devices. Raises what one of the processes raised.
-
-    When one of them fails the others are killed: they would wait for it for ever.
-    """
+    """Carries out a run on `machine.devices` devices of this machine. Raises what one of the processes raised."""
+    logging.getLogger("torch.distributed.elastic").setLevel(logging.CRITICAL)  # errors are told by us
     context = get_context("spawn")
-    stop = context.Event()
-    port, parcel = free_port(), Parcel.of(assignment)
-    receivers, processes = [], []
-    for rank in range(machine.devices):
-        receiver, sender = context.Pipe(duplex=False)
-        # Neither travels to another process.
-        plain = replace(machine, rank=rank, should_stop=None, watch=None)
-        arguments = (run, parcel, plain, port, stop, sender)
-        process = context.Process(target=rank_process, args=arguments)
-        process.start()
-        sender.close()
-        receivers.append(receiver)
-        processes.append(process)
-    try:
-        return gather(receivers, stop, machine)
-    finally:
-        for process in processes:
-            process.kill()
-            process.join()
+    stop, outbox = context.Event(), context.SimpleQueue()
+    config = LaunchConfig(
+        min_nodes=1,
+        max_nodes=1,
+        nproc_per_node=machine.devices,
+        run_id=uuid.uuid4().hex,
+        rdzv_backend="c10d",
+        rdzv_endpoint="localhost:0",
+        local_addr="127.0.0.1",
+        max_restarts=0,
+        monitor_interval=POLL_S,
+    )
+    # Neither travels to another process.
+    plain = replace(machine, should_stop=None, watch=None)
+    arguments = (run, Parcel.of(assignment), plain, stop, outbox)
+    launch = Launch(lambda: elastic_launch(config, share_of_process)(*arguments))
+
+    def arrived() -> Iterable[Message]:
+        while not outbox.empty():
+            yield outbox.get()
+
+    return gather(launch, arrived, stop.set, machine)
 
 
-def gather(receivers: list[connection.Connection], stop: StopEvent, machine: Machine) -> Result:
-    """Waits for all processes and gives back the first one's result."""
-    results: dict[int, Result] = {}
-    while len(results) < len(receivers):
-        if machine.should_stop is not None and machine.should_stop.is_set():
-            stop.set()
-        waiting = {receiver: rank for rank, receiver in enumerate(receivers) if rank not in results}
-        for ready in connection.wait(list(waiting), POLL_S):
-            rank = waiting[ready]  # type: ignore[index]
-            try:
-                message = receivers[rank].recv()
-            except EOFError:
-                raise RuntimeError(f"the process of device {rank} ended without a result") from None
+def gather(
+    launch: Launch, arrived: Callable[[], Iterable[Message]], ask_to_stop: Callable[[], object], machine: Machine
+) -> Result:
+    """Waits for all processes and gives back the first one's result. Raises what one of them raised."""
+    result: Result | None = None
+    failures: list[Exception] = []
+    asked, over = False, False
+    while not over:
+        over = launch.is_over(POLL_S)
+        if not asked and machine.should_stop is not None and machine.should_stop.is_set():
+            ask_to_stop()
+            asked = True
+        for message in arrived():
             if isinstance(message, Failed):
-                raise message.error
-            if isinstance(message, Result):
-                results[rank] = message
+                failures.append(message.error)
+            elif isinstance(message, Result):
+                result = message
             elif machine.watch is not None:
                 machine.watch(*message)
-    return results[0]
+    # Where one fails others may end as interrupted, or not at all.
+    for error in sorted(failures, key=lambda error: isinstance(error, Interrupted)):
+        raise error
+    if result is None:
+        raise RuntimeError(f"a process of the run ended without a result{how(launch.error)}") from None
+    return result
 
 
-def rank_process(
-    run: Run,
-    parcel: Parcel,
-    machine: Machine,
-    port: int,
-    stop: StopEvent,
-    sender: connection.Connection,
-) -> None:
-    """One device's share of a run; Lightning learns from the environment that the processes are there already."""
+def how(error: Exception | None) -> str:
+    """How a launch ended, as the end of a sentence."""
+    if isinstance(error, ChildFailedError):
+        rank, failure = error.get_first_failure()
+        return f": that of device {rank}, with exit code {failure.exitcode}"
+    return "" if error is None else f": {type(error).__name__}: {error}"
+
+
+def share_of_process(run: Run, parcel: Parcel, machine: Machine, stop: Stop, outbox: SimpleQueue[Message]) -> None:
+    """The life of a process that torchrun started."""
     threading.Thread(target=end_with_parent, daemon=True).start()
-    os.environ |= {
-        "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": str(port),
-        "WORLD_SIZE": str(machine.devices),
-        "NODE_RANK": "0",
-        "LOCAL_RANK": str(machine.rank),
-    }
-    assignment = parcel.open()
+    carry_out_share(run, parcel.open(), replace(machine, rank=int(os.environ["RANK"])), stop, outbox.put)
+
+
+def carry_out_share(
+    run: Run, assignment: Assignment, machine: Machine, stop: Stop, tell: Callable[[Message], object]
+) -> None:
+    """One device's share of a run. Raises what ends it, so that whoever started the processes ends the others."""
     torch.set_num_threads(assignment.threads)
-    outcome: Result | Failed
-    watch = partial(send_point, sender) if machine.rank == 0 else None
+    watch = partial(send_point, tell) if machine.rank == 0 else None
     try:
-        outcome = carry_out(run, assignment.workplace(), replace(machine, should_stop=stop, watch=watch))
-    except (Interrupted, InputError) as error:
-        outcome = Failed(error)
-    except Exception as error:  # told to the parent, which raises it, with where it happened
-        error = RuntimeError(f"{type(error).__name__}: {error}")
-        error.add_note(traceback.format_exc())
-        outcome = Failed(error)
-    sender.send(outcome)
-    sender.close()
+        result = carry_out(run, assignment.workplace(), replace(machine, should_stop=stop, watch=watch))
+        if machine.rank == 0:
+            tell(result)
+    except Interrupted as error:  # all processes stop at the same step
+        tell(Failed(error))
+    except InputError as error:
+        tell(Failed(error))
+        raise
+    except Exception as error:
+        told = RuntimeError(f"{type(error).__name__}: {error}")
+        told.add_note(traceback.format_exc())
+        tell(Failed(told))
+        raise
 
 
-def send_point(sender: connection.Connection, values: dict[str, float], step: int, total_steps: int) -> None:
+def send_point(tell: Callable[[Message], object], values: dict[str, float], step: int, total_steps: int) -> None:
     """A point of a curve, for the worker that shows it."""
-    sender.send((values, step, total_steps))
+    tell((values, step, total_steps))
 
 
 def end_with_parent() -> None:
@@ -124,10 +166,3 @@ def end_with_parent() -> None:
     assert parent is not None  # this is a process of `run_on_devices`
     parent.join()
     os._exit(1)
-
-
-def free_port() -> int:
-    """A port of this machine that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -30,7 +30,8 @@ from hashbench.sweep.assignment import Assignment
 from hashbench.sweep.dry_run import print_plan
 from hashbench.sweep.estimate import TimeEstimate
 from hashbench.sweep.events import RunEnded
-from hashbench.sweep.executors.registry import EXECUTORS
+from hashbench.sweep.executors.local import LocalExecutor
+from hashbench.sweep.executors.registry import find_executor
 from hashbench.sweep.plan import Plan, check_items, plan
 from hashbench.sweep.processes import is_dead
 from hashbench.sweep.progress import SweepProgress
@@ -82,6 +83,7 @@ def sweep(
     for, in place of this machine.
     """
     other = None if card is None else find_card(card)
+    find_executor(loaded.experiment.executor)
     planned = plan(loaded, data=data)
     n_workers = workers or loaded.experiment.workers
     if dry_run:
@@ -170,7 +172,9 @@ def run_phase(
     assignment = replace(work.assignment, kinds=kinds, threads=threads_for(experiment, n_workers))
     if not pending(work.store, work.experiment_id, assignment.max_attempts, kinds=kinds):
         return True
-    executor = EXECUTORS[experiment.executor](assignment, n_workers)
+    # Timings name the machine that planned them, so it measures them itself.
+    place = LocalExecutor if kinds == names(measures_time=True) else find_executor(experiment.executor)
+    executor = place(assignment, n_workers)
     crashes, looked_at = 0, time.monotonic()
     try:
         executor.start()
@@ -185,7 +189,7 @@ def run_phase(
                 release_dead(work.store, work.experiment_id)
             for crash in executor.replace_crashed():
                 progress.tell(f"{crash.how}; its run is given to another")
-                release_dead(work.store, work.experiment_id, gone=crash.worker, counts_as_try=True)
+                release_dead(work.store, work.experiment_id, gone=crash.worker, counts_as_try=crash.is_try)
                 crashes += 1
             if crashes > MAX_CRASHES:
                 progress.tell(f"{crashes} workers ended one after the other without finishing a run; giving up")

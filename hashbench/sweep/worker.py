@@ -20,7 +20,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from hashbench.allocator import keep_freed_memory
 from hashbench.errors import InputError
 from hashbench.runs.base import Run
-from hashbench.runs.registry import carry_out, kind_of
+from hashbench.runs.registry import kind_of
 from hashbench.store.engine import Store, open_store
 from hashbench.store.finishing import finish
 from hashbench.store.queue import ClaimedRun, LeaseLost, claim, fail, heartbeat, pending, release
@@ -29,7 +29,6 @@ from hashbench.sweep.events import RunEnded, RunProgress, RunStarted
 from hashbench.sweep.executors.base import Control
 from hashbench.sweep.processes import own_name
 from hashbench.sweep.provenance import environment
-from hashbench.sweep.ranks import run_on_devices
 from hashbench.sweep.sources import sources_of
 from hashbench.tracking import Tracker, final_values, run_config, run_label, wandb_id
 from hashbench.training.checkpoints import Interrupted
@@ -160,8 +159,7 @@ class Worker:
         final: dict[str, float | None] = {}
         try:
             machine = self._machine(run, stop, tracker)
-            several = machine.devices > 1
-            result = run_on_devices(run, self._assignment, machine) if several else carry_out(run, self._place, machine)
+            result = self._control.carry_out(run, self._assignment, self._place, machine)
             # A lease that ran out while the machine slept lives on if nobody took the run.
             heartbeat(self._store, held)
             notes = {**result.notes, "sources": sources_of(run, self._place)}
@@ -197,7 +195,8 @@ class Worker:
         return Machine(
             folder=self._assignment.cache / "running" / run.id,
             device=experiment.device,
-            devices=experiment.devices if kind_of(run).several_devices else 1,
+            devices=experiment.all_devices if kind_of(run).several_devices else 1,
+            nodes=experiment.nodes if kind_of(run).several_devices else 1,
             checkpoint_minutes=experiment.checkpoint_minutes,
             should_stop=stop,
             watch=watch,

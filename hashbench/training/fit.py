@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 from lightning.pytorch import Trainer
-from lightning.pytorch.plugins.environments import LightningEnvironment
+from lightning.pytorch.plugins.environments import LightningEnvironment, TorchElasticEnvironment
 from lightning.pytorch.strategies import DDPStrategy
 
 from hashbench.data.loader import TrainingData
@@ -50,10 +50,11 @@ def fit(
     set_up(module, data, recipe, machine)
     trainer = Trainer(
         accelerator="gpu" if accelerator == "cuda" else accelerator,
-        devices=machine.devices,
+        devices=machine.devices // machine.nodes,
+        num_nodes=machine.nodes,
         strategy="auto" if machine.devices == 1 else DDPStrategy(),
-        # Without it a SLURM job's own signals would compete with the leases.
-        plugins=[LightningEnvironment()],
+        # Named, since a SLURM job's own signals would compete with the leases. Several processes are there already.
+        plugins=[LightningEnvironment() if machine.devices == 1 else TorchElasticEnvironment()],
         precision="bf16-mixed" if precision_found(recipe.precision, machine.device) == "bf16" else "32-true",
         gradient_clip_val=recipe.clip,
         max_steps=module.total_steps if stop_at is None else stop_at,
@@ -85,9 +86,10 @@ def set_up(module: RecipeModule, data: TrainingData, recipe: Pretrain | Finetune
     if recipe.activation_checkpointing:
         machine.found["activation_checkpointing"] = "yes"
     if machine.devices > 1:
-        machine.found["devices"] = str(machine.devices)
+        on_nodes = f" on {machine.nodes} nodes" if machine.nodes > 1 else ""
+        machine.found["devices"] = f"{machine.devices}{on_nodes}"
     kind = pick_device(machine.device)
-    device = torch.device(kind, machine.rank) if kind == "cuda" else torch.device(kind)
+    device = torch.device(kind, machine.local_rank) if kind == "cuda" else torch.device(kind)
     if recipe.compile:
         check_compiler(device)
         compile_parts(module.model, module.head, fixed_shapes=not data.bucketed)

@@ -15,7 +15,8 @@ class Machine:
 
     folder: Path  # scratch space of this run
     device: str = "auto"
-    devices: int = 1
+    devices: int = 1  # of all nodes, a process for each
+    nodes: int = 1  # with as many devices each
     checkpoint_minutes: float = 5.0
     rank: int = 0  # which of the devices this process drives
     should_stop: Stop | None = None  # asks the run to stop at the next step
@@ -24,3 +25,8 @@ class Machine:
     earlier: list[float] = field(default_factory=list)
     # How the hardware computed the run, where it was not the default; the worker adds it to the run's notes.
     found: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def local_rank(self) -> int:
+        """Which of the devices of its node this process drives."""
+        return self.rank % (self.devices // self.nodes)

@@ -135,6 +135,10 @@ DEVICES = {
     "small pre-training batch": (
         {}, "device: cpu\ndevices: 5", r"^a\.yaml:7: pretrain\.batch_size: 4 rows of 'bert-mlm' over 5 devices; take at"
     ),
+    "nodes without Ray": ({}, "nodes: 2", r"^a\.yaml:9: nodes: more than one needs executor: ray; write it"),
+    "small batch on nodes": (
+        {}, "executor: ray\nnodes: 3\ndevices: 2", r"^a\.yaml:7: pretrain\.batch_size: 4 rows of 'bert-mlm' over 6 dev"
+    ),
     "small fine-tuning batch": (
         {}, "devices: 2\nfinetune:\n  batch_size: 1", r"^a\.yaml:11: finetune\.batch_size: 1 rows of 'bert-mlm' over 2"
     ),
@@ -153,6 +157,7 @@ def test_devices_that_are_not_there(experiment, monkeypatch, has: dict, lines: s
 FITTING = {
     "processes on the CPU": ({"gpus": 1}, "device: cpu\ndevices: 2"),
     "processes where there is no GPU": ({}, "devices: 2"),
+    "GPUs of other machines": ({"gpus": 1}, "executor: ray\ndevice: cuda\ndevices: 4"),
     "all GPUs": ({"gpus": 4}, "device: cuda\ndevices: 4"),
     "as many GPUs as were found": ({"gpus": 4}, "devices: 4"),
     "MPS": ({"mps": True}, "device: mps"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from hashbench.experiment.schema import LARGEST_KEPT
 from hashbench.runs.base import Run
 from hashbench.runs.keeping import keeps_best, weight_bytes
 from hashbench.sweep.dry_run import weights_line
-from hashbench.sweep.plan import check_data, plan
+from hashbench.sweep.plan import check_data, plan, refuse_other_runs
 from hashbench.tasks.text import LocatedTexts
 
 MODELS = "models: [bert-mlm, hashformer-md-proj]\n"
@@ -310,3 +311,15 @@ def test_small_models_keep_their_best_weights_by_default(experiment) -> None:
         chosen = plan(experiment("models: [uno-eelbert]", "encoder=tiny", f"keep_weights={keep}"))
         assert keeps_best(chosen.resolved.experiment, model) is kept
     assert weights_line(chosen.runs, chosen.resolved) == "weights kept: about 0 MB (none; keep_weights: none)"
+
+
+def test_a_machine_that_would_plan_other_runs_is_refused(experiment) -> None:
+    """Timings apart, which name the machine."""
+    planned = plan(experiment(MODELS + "efficiency: true"))
+    runs = {run.id: run for run in planned.runs}
+    refuse_other_runs(planned.resolved, runs, "worker on a")
+    refuse_other_runs(planned.resolved, {key: run for key, run in runs.items() if run.kind != "efficiency"}, "a")
+    first, *others = planned.runs
+    with pytest.raises(InputError, match=r"^worker on a: another plan than the stored one, 1 of \d+ runs differ; give"):
+        other = replace(first, id="0" * 64)
+        refuse_other_runs(planned.resolved, {run.id: run for run in (other, *others)}, "worker on a")

@@ -60,7 +60,7 @@ def main(folder: Path, rank: int, ports: list[str]) -> None:
         if devices > 1:
             os.environ |= {
                 "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": ports[devices - 2], "WORLD_SIZE": str(devices),
-                "NODE_RANK": "0", "LOCAL_RANK": str(rank),
+                "RANK": str(rank), "LOCAL_RANK": str(rank),
             }  # fmt: skip
         for case in CASES:
             seen.clear()

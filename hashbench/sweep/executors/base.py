@@ -6,8 +6,13 @@ import threading
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
+from hashbench.runs.base import Run, Workplace
+from hashbench.runs.registry import carry_out
+from hashbench.store.result import Result
 from hashbench.sweep.assignment import Assignment
 from hashbench.sweep.events import Event
+from hashbench.sweep.ranks import run_on_devices
+from hashbench.training.machine import Machine
 
 
 @dataclass(frozen=True)
@@ -17,6 +22,7 @@ class Crash:
     how: str  # in words for the screen
     # The name under which it claimed runs; "" where only the names in the store tell which process it was.
     worker: str = ""
+    is_try: bool = True  # whether its run may be the reason; not where the machine is gone
 
 
 class Executor(ABC):
@@ -67,6 +73,13 @@ class Control(ABC):
     @abstractmethod
     def tell(self, event: Event) -> None:
         """Hands an event on; one that nobody takes is lost."""
+
+
+    def carry_out(self, run: Run, assignment: Assignment, place: Workplace, machine: Machine) -> Result:
+        """The result of a run: in this process, or of several devices of this machine."""
+        if machine.devices > 1:
+            return run_on_devices(run, assignment, machine)
+        return carry_out(run, place, machine)
 
 
 class OwnControl(Control):
