@@ -1,6 +1,7 @@
 """What the runner costs a run that does nothing: claim, log, heartbeat, result and progress, in a reused worker.
 
     python benchmarks/runner_overhead.py
+    python benchmarks/runner_overhead.py --executor ray
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from hashbench.store.planning import RunRow, add_experiment
 from hashbench.store.result import MetricRow, Result
 from hashbench.sweep import worker as worker_module
 from hashbench.sweep.assignment import Assignment
+from hashbench.sweep.events import RunEnded
 from hashbench.sweep.executors.base import OwnControl
 from hashbench.sweep.plan import plan
 
@@ -28,28 +30,63 @@ EXPERIMENT = f"name: nothing\ndata: builtin\nencoder: tiny\nmodels: [{MODEL}]\nb
 
 
 def main() -> None:
-    """Prints seconds a run, as a whole and between two runs."""
+    """Prints seconds a run."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=100)
-    n_runs = parser.parse_args().runs
+    parser.add_argument("--executor", choices=["local", "ray"], default="local")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        assignment = make_assignment(Path(folder), options.runs)
+        ended = in_this_process(assignment) if options.executor == "local" else on_ray(assignment)
+    gaps = [after - before for before, after in zip(ended, ended[1:], strict=False)]
+    print(f"{options.executor}: {len(ended)} runs, {statistics.mean(gaps):.4f} s a run")
+
+
+def nothing() -> Result:
+    """The result of a run that does nothing."""
+    return Result(metrics=[MetricRow("accuracy", 0.5, split="validation")])
+
+
+def in_this_process(assignment: Assignment) -> list[float]:
+    """When each run ended, in seconds."""
     ended: list[float] = []
 
-    def do_nothing(run: Run, *_: object) -> Result:
-        ended.append(time.perf_counter())
-        return Result(metrics=[MetricRow("accuracy", 0.5, split="validation")])
+    class Idle(OwnControl):
+        def carry_out(self, *_: object) -> Result:
+            ended.append(time.perf_counter())
+            return nothing()
 
-    worker_module.carry_out = do_nothing
-    with tempfile.TemporaryDirectory() as folder:
-        made = make_worker(Path(folder), n_runs)
-        began = time.perf_counter()
-        made.loop()
-        whole = time.perf_counter() - began
-    gaps = [after - before for before, after in zip(ended, ended[1:], strict=False)]
-    print(f"{n_runs} runs: {whole / n_runs:.4f} s a run, median between two {statistics.median(gaps):.4f} s")
+    worker_module.Worker(assignment, 0, Idle()).loop()
+    return ended
 
 
-def make_worker(folder: Path, n_runs: int) -> worker_module.Worker:
-    """A worker in this process with that many runs to do."""
+def on_ray(assignment: Assignment) -> list[float]:
+    """When the sweep heard of the end of each run of a warm actor, in seconds."""
+    from hashbench.sweep.executors.on_ray import RayExecutor, Slot, SlotControl
+
+    class Idle(SlotControl):
+        def carry_out(self, *_: object) -> Result:
+            return nothing()
+
+    class IdleSlot(Slot):
+        def open(self) -> str:
+            self._control = Idle(None)
+            self._worker = worker_module.Worker(self._parcel.open(), 0, self._control)
+            return "idle"
+
+    RayExecutor.slot = IdleSlot
+    executor = RayExecutor(assignment, 1)
+    executor.start()
+    ended: list[float] = []
+    while not executor.ended():
+        if isinstance(executor.event(wait_s=1.0), RunEnded):
+            ended.append(time.perf_counter())
+    executor.stop(1.0)
+    return ended
+
+
+def make_assignment(folder: Path, n_runs: int) -> Assignment:
+    """That many runs to do."""
     (folder / "nothing.yaml").write_text(EXPERIMENT)
     planned = plan(load_experiment(folder / "nothing.yaml"))
     ids = [f"{i:064x}" for i in range(n_runs)]
@@ -58,7 +95,7 @@ def make_worker(folder: Path, n_runs: int) -> worker_module.Worker:
     store = open_store(folder / "r.db")
     rows = [RunRow(run.id, run.kind, run.model, run.encoder, run.spec, run.task, run.seed) for run in runs.values()]
     experiment_id = add_experiment(store, "nothing", {}, rows, baseline="raw")
-    assignment = Assignment(
+    return Assignment(
         db=str(folder / "r.db"),
         experiment_id=experiment_id,
         resolved=planned.resolved,
@@ -69,7 +106,6 @@ def make_worker(folder: Path, n_runs: int) -> worker_module.Worker:
         gpus=(),
         kinds=(KIND.name,),
     )
-    return worker_module.Worker(assignment, 0, OwnControl())
 
 
 if __name__ == "__main__":

@@ -136,6 +136,8 @@ class PlacedSlot:
 class RayExecutor(Executor):
     """A fixed number of slots. One that dies is replaced, wherever Ray then has room."""
 
+    slot: type[Slot] = Slot
+
     def __init__(self, assignment: Assignment, n_workers: int) -> None:
         super().__init__(assignment, n_workers)
         connect()
@@ -197,7 +199,7 @@ class RayExecutor(Executor):
             ray.kill(slot.actor)
 
     def _placed(self, index: int) -> PlacedSlot:
-        actor: Any = ray.remote(Slot).options(
+        actor: Any = ray.remote(self.slot).options(
             # One that starts other processes takes nothing itself: else they would wait for it, and it for them.
             num_cpus=self._needs["CPU"] if self._alone else 0,
             num_gpus=self._needs["GPU"] if self._alone else 0,
