@@ -34,6 +34,7 @@ from hashbench.cli.status import status
 from hashbench.cli.sweep import sweep
 from hashbench.cli.worker import worker
 from hashbench.errors import InputError
+from hashbench.showing import printable
 
 ADVICE = "hashbench.spelling"  # under which a context remembers what to write from now on
 WRONG_INPUT, INTERRUPTED, TERMINATED = 2, 130, 143
@@ -124,7 +125,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _complain(message: str) -> int:
     """One line on stderr, whatever the message holds."""
-    print("hashbench: " + " ".join(message.split()), file=sys.stderr)
+    print("hashbench: " + printable(" ".join(message.split())), file=sys.stderr)
     return WRONG_INPUT
 
 

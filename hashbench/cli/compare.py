@@ -33,7 +33,7 @@ def compare(
 
     Examples: hashbench compare hashformer-lsh-proj bert-mlm; hashbench compare glue_tiny --db mine.db --db theirs.db
     """
-    from hashbench.cli.output import note, print_rows
+    from hashbench.cli.output import note, print_rows, show
     from hashbench.results.comparison import compare as compare_sides
     from hashbench.store.engine import open_results
     from hashbench.tables.comparison import comparison_rows, remarks, sides
@@ -43,13 +43,13 @@ def compare(
     for_people = style in ("text", "md")
     columns, rows = comparison_rows(comparison, for_people=for_people)
     if for_people:
-        print("\n".join(sides(comparison)) + "\n")
+        show("\n".join(sides(comparison)) + "\n")
     print_rows(columns, rows, style)
     if not for_people:  # for programs what else is said goes to stderr
         note("\n".join([*sides(comparison), *remarks(comparison)]))
         return
     bullet = "- " if style == "md" else ""
-    print("".join(f"\n{bullet}{remark}" for remark in remarks(comparison)))
+    show("".join(f"\n{bullet}{remark}" for remark in remarks(comparison)))
 
 
 def _places(databases: Sequence[str], *, alone: bool) -> list[str]:

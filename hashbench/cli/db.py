@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from hashbench.cli.options import DEFAULT_DB, Database
+from hashbench.showing import without_passwords
 
 app = typer.Typer(help="Merge, export, upgrade the results store; void a run.", no_args_is_help=True)
 
@@ -24,12 +25,14 @@ def merge(
 
     Example: hashbench db merge other.db
     """
-    from hashbench.cli.output import note
+    from hashbench.cli.output import note, show
     from hashbench.store.engine import open_store
     from hashbench.store.merge import merge as merge_store
 
-    done = merge_store(open_store(db), file, with_diffs=with_diffs)
-    print(f"{file} -> {db}: {done.experiments} experiments, {done.runs} runs, {done.attempts} attempts")
+    store = open_store(db)
+    done = merge_store(store, file, with_diffs=with_diffs)
+    new = f"{done.experiments} experiments, {done.runs} runs, {done.attempts} attempts"
+    show(f"{without_passwords(file)} -> {store.name}: {new}")
     for each in done.differences:
         place = f"run {each.run_id[:8]} {each.split} {each.name} step {each.step}"
         note(f"differs: {place}: counted {each.counted}, other copy {each.other}")
@@ -50,6 +53,7 @@ def export(
 
     Example: hashbench db export --example results.db.example
     """
+    from hashbench.cli.output import show
     from hashbench.errors import InputError
     from hashbench.store.engine import open_results
     from hashbench.store.export import export_example
@@ -58,7 +62,7 @@ def export(
         raise InputError("db export: add --example, the one form there is; a full copy is a copy of the file")
     store = open_results(db)
     export_example(store, file, tuple(experiments or ()), replace=replace)
-    print(f"{db} -> {file}")
+    show(f"{store.name} -> {file}")
 
 
 @app.command()
@@ -67,10 +71,12 @@ def upgrade(db: Database = DEFAULT_DB) -> None:
 
     Example: hashbench db upgrade --db results.db
     """
+    from hashbench.cli.output import show
     from hashbench.store.migrate import upgrade as upgrade_store
 
     before, after = upgrade_store(db)
-    print(f"{db}: schema {before} -> {after}" if before != after else f"{db}: schema {after}, nothing to do")
+    name = without_passwords(db)
+    show(f"{name}: schema {before} -> {after}" if before != after else f"{name}: schema {after}, nothing to do")
 
 
 @app.command()
@@ -83,10 +89,11 @@ def void(
 
     Example: hashbench db void 3fa2 --reason "wrong data folder"
     """
+    from hashbench.cli.output import show
     from hashbench.store.engine import open_store
     from hashbench.store.finishing import void as void_run
     from hashbench.store.status import find_run
 
     store = open_store(db, create=False)
     for run_id in void_run(store, find_run(store, run), reason):
-        print(f"void: {run_id}")
+        show(f"void: {run_id}")

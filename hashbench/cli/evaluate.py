@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hashbench.cli.options import DEFAULT_DB, Data, Database, TextOrJson
+from hashbench.cli.options import DEFAULT_DB, Data, Database, TextOrJson, TrustCode
 from hashbench.errors import InputError
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def evaluate(
     data: Data = None,
     db: Database = DEFAULT_DB,
     style: TextOrJson = "text",
+    trust_code: TrustCode = False,
 ) -> None:
     """Evaluate finished fine-tunings or exported models on another labelled set, and store that as runs.
 
@@ -53,7 +54,7 @@ def evaluate(
 
     Example: hashbench evaluate 3fa2 --on adv_sst2.jsonl
     """
-    from hashbench.cli.output import note, print_json
+    from hashbench.cli.output import note, print_json, show
     from hashbench.store.engine import open_store
     from hashbench.sweep.further import FurtherRequest
 
@@ -65,23 +66,25 @@ def evaluate(
     request = FurtherRequest(on, name, split, tuple(text or ()), label)
     done = []
     for each in wanted:
-        done.append(_evaluated(store, each, request, data or None))
+        done.append(_evaluated(store, each, request, data or None, trust_code=trust_code))
         if style == "text":
-            print(line_of(done[-1]), flush=True)
+            show(line_of(done[-1]))
     if style == "json":
         print_json([vars(found) for found in done])
         return
-    option = "" if db == DEFAULT_DB else f" --db {db}"
+    option = "" if db == DEFAULT_DB else f" --db {store.name}"
     note(f"see: hashbench report {done[0].experiments[0]}{option}")
 
 
-def _evaluated(store: Store, model: str, request: FurtherRequest, data: list[str] | None) -> EvaluatedRun:
+def _evaluated(
+    store: Store, model: str, request: FurtherRequest, data: list[str] | None, *, trust_code: bool
+) -> EvaluatedRun:
     """The evaluation of an exported folder, or of a run by the first digits of its id."""
     if Path(model).is_dir():
         from hashbench.export.exported import exported_model
         from hashbench.sweep.further import evaluate_exported
 
-        return evaluate_exported(store, exported_model(model), request, data)
+        return evaluate_exported(store, exported_model(model, trust_code=trust_code), request, data)
     from hashbench.store.status import find_run
     from hashbench.sweep.further import evaluate_run
 

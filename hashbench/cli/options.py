@@ -42,6 +42,9 @@ EvaluationOption = Annotated[
     Literal["best", "last"], typer.Option("--checkpoint", help="Scores of the best evaluation, or of the last.")
 ]
 
+TrustCode = Annotated[
+    bool, typer.Option("--trust-code", help="Run the embedding.py of an exported folder: code of whoever made it.")
+]
 TextOrJson = Annotated[Literal["text", "json"], typer.Option("--format", help="How to print it.")]
 SizeOption = Literal["tiny", "mini", "small", "medium", "base"]  # of the encoder
 

@@ -13,17 +13,23 @@ from hashbench.errors import InputError
 from hashbench.rendering.formats.tidy import json_text
 from hashbench.rendering.registry import find_renderer, render
 from hashbench.rendering.rows import ListedRows, render_rows
+from hashbench.showing import printable
 from hashbench.tables.table import Table
+
+
+def show(text: str, *, end: str = "\n") -> None:
+    """Prints what may hold texts of a database that others filled: control characters are written out."""
+    print(printable(text), end=end, flush=True)
 
 
 def print_rows(columns: Sequence[str], rows: ListedRows, style: Format) -> None:
     """Prints rows with these columns."""
-    print(render_rows(columns, rows, style), end="")
+    show(render_rows(columns, rows, style), end="")
 
 
 def print_json(value: object) -> None:
     """Prints a value as JSON."""
-    print(json_text(value), end="")
+    show(json_text(value), end="")
 
 
 def print_tables(tables: Sequence[Table], format: str, output: Path | None = None) -> None:
@@ -62,7 +68,7 @@ def write_output(output: Path, text: str) -> None:
 
 def note(message: str) -> None:
     """A remark for the person at the terminal; stdout stays free for results."""
-    print(message, file=sys.stderr)
+    print(printable(message), file=sys.stderr)
 
 
 def colored() -> bool:

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from hashbench.cli.options import TextOrJson
+from hashbench.cli.options import TextOrJson, TrustCode
 from hashbench.errors import InputError
 
 
@@ -21,6 +21,7 @@ def predict(
         typer.Argument(metavar="[TEXT]...", help="Texts; a pair is two with a tab between. Else lines of stdin."),
     ] = None,
     style: TextOrJson = "text",
+    trust_code: TrustCode = False,
 ) -> None:
     """Labels, or values of a regression, that an exported model gives to texts, one a line.
 
@@ -29,7 +30,7 @@ def predict(
     from hashbench.export.loading import load
 
     lines = texts if texts else [line.rstrip("\n") for line in sys.stdin]
-    model = load(folder)
+    model = load(folder, trust_code=trust_code)
     first, second = _pairs(lines) if model.config.is_pair else (lines, None)
     predictions = model.predict(first, second)
     if style == "text":

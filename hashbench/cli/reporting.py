@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hashbench.cli.output import print_tables, write_output
+from hashbench.cli.output import print_tables, show, write_output
 from hashbench.store.engine import open_results
 from hashbench.tables.report import tables
 from hashbench.tables.request import ReportRequest
@@ -23,6 +23,6 @@ def print_page(db: str, request: ReportRequest, output: Path | None) -> None:
     store = open_results(db)
     text = page(store, request, page_figures(store, request))
     if output is None:
-        print(text.rstrip("\n"))
+        show(text.rstrip("\n"))
     else:
         write_output(output, text)

@@ -69,8 +69,12 @@ def sweep(
 
 def _export_wandb(loaded: Loaded, path: Path, *, db: str, data: list[str]) -> None:
     from hashbench.cli.output import note
+    from hashbench.errors import InputError
     from hashbench.experiment.wandb_sweep import write_wandb_sweep
+    from hashbench.showing import without_passwords
 
+    if without_passwords(db) != db:
+        raise InputError(f"{without_passwords(db)}: its password does not go into a file; set HASHBENCH_DB instead")
     options = [*(part for source in data for part in ("--data", source)), *(["--db", db] if db != DEFAULT_DB else [])]
     n = write_wandb_sweep(loaded, path, options)
     print(f"{path}: {n} combinations of a model, a task and a seed")

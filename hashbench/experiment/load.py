@@ -12,13 +12,14 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from hashbench.errors import InputError
+from hashbench.errors import InputError, located
 from hashbench.experiment.claims import checked_claims
 from hashbench.experiment.complaints import complaint, schema_keys, unknown_key
 from hashbench.experiment.schema import Experiment, TaskEntry
 
 Block = TypeVar("Block", bound=BaseModel)
 KeyPath = tuple[str | int, ...]
+MOST_VALUES, MOST_DEPTH = 50_000, 100  # of a file: aliases of aliases could stand for any number
 
 
 @dataclass(frozen=True)
@@ -154,16 +155,23 @@ def _parse(text: str, shown: str) -> tuple[dict[str, Any], dict[KeyPath, int]]:
         raise InputError(
             f"{shown}:{mark.line + 1 if mark else 1}: not YAML: {problem}; check quotes and indentation"
         ) from None
-    except (YAMLError, ValueError) as error:
+    except (YAMLError, ValueError, RecursionError) as error:
         raise InputError(f"{shown}: not YAML: {' '.join(str(error).split())}; check the file") from None
     if not isinstance(tree, Mapping):
         raise InputError(f"{shown}:1: is not a block of keys; write 'name: ...' and so on (keys: hashbench schema)")
     lines: dict[KeyPath, int] = {}
-    return _plain(tree, (), lines), lines
+    with located(shown):
+        return _plain(tree, (), lines), lines
 
 
 def _plain(node: Any, keys: KeyPath, lines: dict[KeyPath, int]) -> Any:
-    """ruamel's nodes -> dicts, lists and scalars; whole floats become integers, so that `1e5` counts as 100000."""
+    """ruamel's nodes -> dicts, lists and scalars; whole floats become integers, so that `1e5` counts as 100000.
+
+    Raises InputError where aliases stand for more values than any experiment has.
+    """
+    if len(lines) > MOST_VALUES or len(keys) > MOST_DEPTH:
+        most = f"{MOST_VALUES:,} values or {MOST_DEPTH} levels"
+        raise InputError(f"its aliases stand for more than {most}; write out what is meant")
     if isinstance(node, Mapping):
         for key in node:
             _note_line(node, "key", key, (*keys, str(key)), lines)
@@ -211,8 +219,9 @@ def _parse_value(override: str, text: str) -> Any:
     from ruamel.yaml.error import YAMLError
 
     try:
-        return _plain(YAML(typ="rt").load(io.StringIO(text)), (), {})
-    except YAMLError:
+        with located(f"override {override}"):
+            return _plain(YAML(typ="rt").load(io.StringIO(text)), (), {})
+    except (YAMLError, RecursionError):
         raise InputError(f"override {override}: the value is not YAML; put it in quotes") from None
 
 

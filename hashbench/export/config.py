@@ -27,6 +27,7 @@ from hashbench.listing import OWN_MODULE
 from hashbench.rendering.formats.tidy import json_text
 
 FORMAT = 1  # of the folder
+SUITE = "hashbench.embeddings."  # modules that are imported without a question
 MODEL_PREFIX, HEAD_PREFIX = "model.", "head."  # of the names of tensors
 CONFIG, WEIGHTS, TOKENIZER, STATE, CARD, OWN = (
     "config.json", "model.safetensors", "tokenizer", "coder.npz", "README.md", "embedding.py",
@@ -84,17 +85,29 @@ def spec_values(spec: ModelSpec, size: str, vocabulary_rows: int | None) -> dict
     }
 
 
+def _embedding_class(reference: str, folder: Path, *, trust_code: bool) -> type[Embedding]:
+    place = reference.rpartition(":")[0]
+    if place == OWN:
+        if not trust_code:
+            remedy = "read it, then add --trust-code (in Python: trust_code=True)"
+            raise InputError(f"{folder / OWN}: code of whoever made this folder, which would run here; {remedy}")
+        return load_own(str(folder / reference))
+    if not (place.startswith(SUITE) or (trust_code and all(part.isidentifier() for part in place.split(".")))):
+        remedy = "if you trust it, add --trust-code (in Python: trust_code=True)"
+        raise InputError(f"{folder / CONFIG}: embedding {reference!r} is no part of hashbench; {remedy}")
+    return load_own(reference)
+
+
 def copy_own_code(embedding: type[Embedding], folder: Path) -> None:
     """The file of a user's own embedding into the folder; nothing for an embedding of the suite."""
     if embedding.__module__.startswith(OWN_MODULE):
         shutil.copyfile(getfile(embedding), folder / OWN)
 
 
-def spec_of(config: Config, folder: Path) -> ModelSpec:
-    """The spec of an exported model."""
+def spec_of(config: Config, folder: Path, *, trust_code: bool = False) -> ModelSpec:
+    """The spec of an exported model. Raises InputError where code is not the suite's own, unless it is trusted."""
     values = config.spec
-    reference = str(values["embedding"])
-    embedding = load_own(str(folder / reference) if reference.startswith(OWN) else reference)
+    embedding = _embedding_class(str(values["embedding"]), folder, trust_code=trust_code)
     form = values["template"]
     plain: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in form.items()}
     return ModelSpec(

@@ -14,10 +14,10 @@ from hashbench.export.loading import coder_in, part_of, read_folder, tokenizer_i
 from hashbench.runs.evaluation import ExportedModel, FinetunedModel
 
 
-def exported_model(folder: str | Path) -> ExportedModel:
+def exported_model(folder: str | Path, *, trust_code: bool = False) -> ExportedModel:
     """The fine-tuned model of an exported folder, to be evaluated. Raises InputError for one without a head."""
     place = Path(folder).expanduser()
-    config, spec, model, head, tensors = read_folder(place)
+    config, spec, model, head, tensors = read_folder(place, trust_code=trust_code)
     if head is None or config.task is None or config.n_outputs is None:
         raise InputError(f"{config.name}: a pre-trained model has no head; export the run of a fine-tuning")
     parts = {

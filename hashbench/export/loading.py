@@ -84,17 +84,22 @@ class Predictor:
             yield batch, self.model(batch)
 
 
-def load(folder: str | Path) -> Predictor:
-    """The model of an exported folder, on the CPU. Raises InputError where the folder holds none."""
+def load(folder: str | Path, *, trust_code: bool = False) -> Predictor:
+    """The model of an exported folder, on the CPU. Raises InputError where the folder holds none.
+
+    `trust_code`: run the folder's own embedding.py, as whoever made it wrote it; without it such a folder is refused.
+    """
     place = Path(folder).expanduser()
-    config, spec, model, head, _ = read_folder(place)
+    config, spec, model, head, _ = read_folder(place, trust_code=trust_code)
     return Predictor(config, spec, tokenizer_in(spec, place), coder_in(spec, place), model, head)
 
 
-def read_folder(place: Path) -> tuple[Config, ModelSpec, Model, ClassificationHead | None, dict[str, Tensor]]:
+def read_folder(
+    place: Path, *, trust_code: bool = False
+) -> tuple[Config, ModelSpec, Model, ClassificationHead | None, dict[str, Tensor]]:
     """What a folder holds: config, spec, model, head (None: pre-trained only), tensors by their names in the file."""
     config = read_config(place)
-    spec = spec_of(config, place)
+    spec = spec_of(config, place, trust_code=trust_code)
     model, head = build_model(spec, config.size, seed=0), None
     if config.n_outputs is not None:
         dim = model.config.dim

@@ -9,6 +9,7 @@ from functools import cache
 
 from hashbench.errors import InputError, near_match
 from hashbench.listing import modules_in
+from hashbench.showing import printable_parts
 from hashbench.tables.table import Table
 
 EXTRA_FOLDER = "HASHBENCH_FORMATS"  # of formats of one's own
@@ -44,7 +45,8 @@ def find_renderer(name: str) -> Renderer:
 def render(tables: Sequence[Table], format: str = "text", *, width: int | None = None, color: bool = False) -> str:
     """All tables in one format, as one text that ends in a line feed. Raises InputError for an unknown format.
 
+    Control characters, of names and reasons that a database of others holds, are written out.
     `width`: columns of the terminal, asked for if None.
     """
     columns = width or shutil.get_terminal_size((WIDTH, 24)).columns
-    return find_renderer(format).render(tables, columns, color)
+    return find_renderer(format).render([printable_parts(table) for table in tables], columns, color)

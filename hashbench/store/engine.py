@@ -22,6 +22,7 @@ from sqlalchemy.engine import URL, Connection, Engine, RowMapping
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError
 
 from hashbench.errors import InputError, first_line
+from hashbench.showing import without_passwords
 from hashbench.store import views
 from hashbench.store.moved import OpenFile, save_copy
 from hashbench.store.places import check_file, space_message, warn_if_on_network
@@ -171,9 +172,10 @@ def parse(where: str | Path) -> tuple[URL, str]:
         return URL.create("sqlite", database=text), text
     try:
         url = sa.make_url(text)
-    except ArgumentError as error:
-        raise InputError(f"{text}: not a database address; give a file or postgresql://USER@HOST/NAME") from error
-    name = url.render_as_string(hide_password=True)
+    except ArgumentError:
+        shown = without_passwords(text)
+        raise InputError(f"{shown}: not a database address; give a file or postgresql://USER@HOST/NAME") from None
+    name = without_passwords(url.render_as_string(hide_password=True))
     if url.get_backend_name() not in NOW:
         raise InputError(f"{name}: unknown database {url.drivername!r}; give a file or postgresql://USER@HOST/NAME")
     if url.drivername == "postgresql":

@@ -11,6 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from hashbench.showing import without_passwords
 from hashbench.store.engine import Store, insert_rows
 from hashbench.store.queue import as_json, members
 from hashbench.store.ready import chunks, refresh
@@ -58,7 +59,7 @@ def add_experiment(
     and can be claimed, only after all runs and needs are there, and the experiment is the last that was called only
     when it is whole. Raises ValueError, and writes nothing, where a run needs one that nobody planned.
     """
-    values = {"baseline": baseline, "config": as_json(dict(config)), "command": command}
+    values = {"baseline": baseline, "config": as_json(dict(config)), "command": without_passwords(command)}
     fingerprint = hashlib.sha256(as_json([[row.model, row.id] for row in runs]).encode()).hexdigest()
     placed = [(position, row) for position, row in enumerate(runs)]
     this = sa.and_(experiment.c.name == name, experiment.c.fingerprint == fingerprint)

@@ -88,6 +88,16 @@ class Artifact:
     sha256: str
 
 
+def leads_outside(url: str) -> bool:
+    """Whether a place that should lie below the artifact root may not.
+
+    >>> [leads_outside(url) for url in ("ab/weights.safetensors", "../x", "a/../../x", "/etc/x", "C:\\\\x", "s3://x/y")]
+    [False, True, True, True, True, True]
+    """
+    parts = url.replace("\\", "/").split("/")
+    return url.startswith(("/", "\\", "~")) or ".." in parts or ":" in parts[0]
+
+
 @dataclass(frozen=True)
 class Result:
     """Everything that a finished run leaves in the database. `notes`: what a table must say about it, by topic."""

@@ -10,9 +10,10 @@ from typing import Any
 from sqlalchemy.engine import RowMapping
 
 from hashbench.errors import InputError, near_match
+from hashbench.showing import without_passwords
 from hashbench.store.engine import Store
 from hashbench.store.planning import known_ids
-from hashbench.store.result import Artifact, Checkpoint, Predictions
+from hashbench.store.result import Artifact, Checkpoint, Predictions, leads_outside
 from hashbench.store.schema import STATES, run
 
 SHORTEST_PREFIX = 4  # letters of a run id that a user must give
@@ -126,7 +127,9 @@ GROUP BY r.kind, r.model, r.encoder, r.task ORDER BY r.kind, r.model, r.encoder,
 
 def experiments(store: Store) -> list[StoredExperiment]:
     """All experiments, the one that was swept last first."""
-    return [StoredExperiment(**_with_json(row, "config")) for row in store.query(EXPERIMENTS)]
+    rows = (_with_json(row, "config") for row in store.query(EXPERIMENTS))
+    # what an older program stored may hold a password
+    return [StoredExperiment(**row | {"command": without_passwords(row["command"])}) for row in rows]
 
 
 def find_experiment(store: Store, name: str | None = None) -> StoredExperiment:
@@ -184,8 +187,12 @@ def run_spec(store: Store, run_id: str) -> dict[str, Any]:
 
 
 def artifacts(store: Store, run_id: str) -> list[Artifact]:
-    """The files of a finished run; none of any other."""
-    return [Artifact(**row) for row in store.query(ARTIFACTS, run=run_id)]
+    """The files of a finished run; none of any other. Raises InputError for one outside the artifact root."""
+    found = [Artifact(**row) for row in store.query(ARTIFACTS, run=run_id)]
+    for each in found:
+        if leads_outside(each.url):
+            raise InputError(f"{store.name}: run {run_id[:12]}: artifact {each.url!r} leads out of its folder; void it")
+    return found
 
 
 def predictions(

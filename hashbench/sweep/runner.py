@@ -22,6 +22,7 @@ from hashbench.experiment.schema import Experiment
 from hashbench.runs.artifacts import ArtifactFolder
 from hashbench.runs.base import Run
 from hashbench.runs.registry import kind_of, names
+from hashbench.showing import printable, without_passwords
 from hashbench.store.engine import Store, open_store
 from hashbench.store.planning import RunRow, add_experiment, retry_failed
 from hashbench.store.queue import abandon, pending, running
@@ -113,7 +114,7 @@ def write_down(store: Store, planned: Plan, origins: Mapping[str, Any]) -> int:
         stored_config(planned, origins),
         [row_of(run) for run in planned.runs],
         baseline=experiment.baseline,
-        command=" ".join(sys.argv[1:]),
+        command=without_passwords(" ".join(sys.argv[1:])),
     )
 
 
@@ -159,7 +160,7 @@ def carry_out(work: Sweep, *, fail_fast: bool) -> int:
                 if not run_phase(work, kinds, n_workers, progress, fail_fast=fail_fast):
                     break
     except Stopped as stopped:
-        print(f"interrupted; to go on: hashbench {shlex.join(sys.argv[1:])}", file=sys.stderr)
+        print(f"interrupted; to go on: hashbench {without_passwords(shlex.join(sys.argv[1:]))}", file=sys.stderr)
         return stopped.exit_code
     return conclude(work)
 
@@ -204,7 +205,8 @@ def conclude(work: Sweep) -> int:
     failed = [run for run in runs(work.store, work.experiment_id) if run.state == "failed"]
     for run in failed:
         where = f"hashbench status --run {run.run_id[:12]}"
-        print(f"failed: {run.model} {run.task or run.kind}: {run.reason} ({where})", file=sys.stderr)
+        line = f"failed: {run.model} {run.task or run.kind}: {run.reason} ({where})"
+        print(printable(" ".join(line.split())), file=sys.stderr)
     total = len(work.assignment.runs)
     undone = total - len(done_ids(work.store, work.assignment.runs))
     if not undone and work.plan.resolved.experiment.keep_weights == "none":

@@ -207,3 +207,15 @@ def test_an_own_task_has_its_path_made_absolute(load, tmp_path: Path) -> None:
     loaded = load(BASE + "tasks: [cola, {name: subj, path: sets/subj, text: sentence}]\n")
     assert loaded.task_entry("subj").path == str(tmp_path / "sets/subj")
     assert loaded.task_entry("cola") is None
+
+
+def test_aliases_that_multiply_are_refused(load) -> None:
+    lists = ["a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1]"]
+    lists += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9)]
+    with pytest.raises(InputError, match=r"a\.yaml: its aliases stand for more than 50,000 values or 100 levels"):
+        load("\n".join(lists))
+
+
+def test_an_alias_of_itself_is_refused(load) -> None:
+    with pytest.raises(InputError, match=r"a\.yaml"):
+        load("name: &a [*a]\n")

@@ -39,3 +39,10 @@ def test_for_programs_a_missing_value_is_empty_or_null() -> None:
 
 def test_without_rows_there_are_their_names() -> None:
     assert render_rows(["a", "b"], [], "text") == "a  b\n"
+
+
+def test_text_that_a_spreadsheet_would_compute_gets_an_apostrophe() -> None:
+    cells = ["=cmd()", "+1+1", "-x", "@sum", "plain", "-", "-0.5", -0.5, None, "\t=1"]
+    text = render_rows(["name"], [{"name": cell} for cell in cells], "csv")
+    wanted = ["name", "'=cmd()", "'+1+1", "'-x", "'@sum", "plain", "-", "-0.5", "-0.5", '""', "'\t=1"]
+    assert text.splitlines() == wanted

@@ -177,6 +177,18 @@ def test_schema_5_knows_which_runs_are_free(tmp_path: Path) -> None:
     store.close()
 
 
+def test_schema_5_forgets_passwords_of_commands(tmp_path: Path) -> None:
+    path = schema_4(
+        tmp_path / "old.db", "UPDATE experiment SET command = 'sweep a.yaml --db postgresql://me:pw@box/r';"
+    )
+    shown = "sweep a.yaml --db postgresql://me:***@box/r"
+    store = open_store(path, create=False, read_only=True)
+    assert find_experiment(store).command == shown  # what is only read hides it as well
+    store.close()
+    migrate.upgrade(path)
+    assert sqlite3.connect(path).execute("SELECT command FROM experiment").fetchall() == [(shown,)]
+
+
 def test_a_database_of_schema_4_can_be_read_as_it_is(tmp_path: Path) -> None:
     path = schema_4(tmp_path / "old.db")
     before = path.read_bytes()

@@ -171,3 +171,11 @@ def test_others_can_write_between_the_parts_of_a_plan(store: Store, lab: Lab) ->
     steps = [after - before for before, after in zip([0, *written], written, strict=False)]
     assert written[-1] == 450 + 449 + 450
     assert max(steps) <= AT_ONCE
+
+
+def test_a_password_in_the_command_is_not_stored(store: Store) -> None:
+    command = "sweep a.yaml --db postgresql://me:s3cr3t@host/runs"
+    add_experiment(store, "exp", {}, [], baseline="bert-mlm", command=command)
+    assert (
+        store.query("SELECT command FROM experiment")[0]["command"] == "sweep a.yaml --db postgresql://me:***@host/runs"
+    )

@@ -20,14 +20,31 @@ TIDY = (
     "encoder", "signs",
 )  # fmt: skip
 
+FORMULA = "=+-@\t\r"  # how a cell begins that a spreadsheet computes
+
 
 def csv_text(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
     """Rows under the names of their columns. A missing value is empty, a list stands with blanks between."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows([plain(row.get(name)) for name in columns] for row in rows)
+    writer.writerows([as_text(plain(row.get(name))) for name in columns] for row in rows)
     return file.getvalue()
+
+
+def as_text(cell: str | int | float) -> str | int | float:
+    """A cell that no spreadsheet takes for a formula: text that begins like one gets an apostrophe in front.
+
+    >>> as_text("=1+1"), as_text("-like"), as_text("-"), as_text("-0.5"), as_text(-0.5)
+    ("'=1+1", "'-like", '-', '-0.5', -0.5)
+    """
+    if not isinstance(cell, str) or len(cell) < 2 or cell[0] not in FORMULA:
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell
 
 
 def plain(value: Any) -> str | int | float:

@@ -1,9 +1,14 @@
-"""Which members of an experiment are free to be claimed, and in which order: a claim reads one row of an index."""
+"""Which members of an experiment are free to be claimed, and in which order: a claim reads one row of an index.
+
+Passwords of databases leave the stored commands.
+"""
 
 from __future__ import annotations
 
 import sqlalchemy as sa
 from alembic import op
+
+from hashbench.showing import without_passwords
 
 revision = "0005"
 down_revision = "0004"
@@ -26,6 +31,7 @@ def upgrade() -> None:
     op.add_column("experiment_run", sa.Column("turn", sa.Integer, nullable=False, server_default="0"))
     op.add_column("experiment_run", sa.Column("free_tries", sa.Integer, nullable=True))
     op.execute(FREE)
+    _hide_passwords()
     where = sa.text("free_tries IS NOT NULL")
     op.create_index(
         "experiment_run_free",
@@ -34,6 +40,14 @@ def upgrade() -> None:
         sqlite_where=where,
         postgresql_where=where,
     )
+
+
+def _hide_passwords() -> None:
+    connection = op.get_bind()
+    experiment = sa.table("experiment", sa.column("id"), sa.column("command"))
+    for row in connection.execute(sa.select(experiment.c.id, experiment.c.command)).all():
+        if (command := without_passwords(row.command)) != row.command:
+            connection.execute(sa.update(experiment).where(experiment.c.id == row.id).values(command=command))
 
 
 def downgrade() -> None:

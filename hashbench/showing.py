@@ -1,0 +1,52 @@
+"""What may be shown and kept of a text that somebody else wrote: no control characters, no passwords."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import Any
+
+# All but tab and line feed: a terminal obeys them. The last ones turn the direction of the text around them.
+CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+# USER:PASSWORD@ of an address, up to the last @ of the word; and the ways in which libpq is given one
+PASSWORD = re.compile(r"(://[^:/@\s]*):[^\s]*@")
+NAMED_PASSWORD = re.compile(r"(?i)\b((?:ssl)?password|passwd|pwd)=([^\s&;]+)")
+HIDDEN = "***"
+
+
+def printable(text: str) -> str:
+    r"""The text with control characters written out, as JSON writes them; line feeds and tabs stay.
+
+    >>> printable("fine\n"), printable("\x1b[2Jgone")
+    ('fine\n', '\\u001b[2Jgone')
+    """
+    return text if text.isprintable() else CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def printable_parts(value: Any) -> Any:
+    """The same for every text in a dataclass, mapping, list or tuple; all else as it is."""
+    if isinstance(value, str):
+        return printable(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value) if field.init}
+        changed = {name: new for name, old in fields.items() if (new := printable_parts(old)) is not old}
+        return dataclasses.replace(value, **changed) if changed else value
+    if isinstance(value, dict):
+        parts = {printable_parts(key): printable_parts(each) for key, each in value.items()}
+        same = all(a is b and c is d for (a, c), (b, d) in zip(parts.items(), value.items(), strict=True))
+        return value if same else parts
+    if type(value) in (list, tuple):
+        members = [printable_parts(each) for each in value]
+        return value if all(a is b for a, b in zip(members, value, strict=True)) else type(value)(members)
+    return value
+
+
+def without_passwords(text: str) -> str:
+    """The text with *** in place of the passwords of addresses.
+
+    >>> without_passwords("sweep a.yaml --db postgresql://me:s3cr3t@host/runs --workers 2")
+    'sweep a.yaml --db postgresql://me:***@host/runs --workers 2'
+    >>> without_passwords("postgresql://host/runs?user=me&password=s3cr3t&sslmode=require")
+    'postgresql://host/runs?user=me&password=***&sslmode=require'
+    """
+    return NAMED_PASSWORD.sub(rf"\1={HIDDEN}", PASSWORD.sub(rf"\1:{HIDDEN}@", text))
