@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -12,9 +13,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hashbench.cli.options import DEFAULT_DB, Database, ExperimentName, TextOrJson
-from hashbench.cli.output import print_json, print_rows
+from hashbench.cli.output import print_json, print_rows, show
 from hashbench.errors import InputError
 from hashbench.rendering.formats.tidy import json_text
+from hashbench.showing import printable
 
 if TYPE_CHECKING:
     from hashbench.store.engine import Store
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 FORMAT_VERSION = 1  # of the JSON; raised when a key changes its meaning
 WATCH_EVERY = 2.0  # seconds
+MOST_ROWS = 40  # runs that are listed one by one without --all
 COLUMNS = ("run", "kind", "model", "task", "seed", "state", "attempts", "seconds", "reason")
 
 
@@ -32,11 +35,15 @@ def status(
         str | None, typer.Option("--run", help="One run by the first digits of its id: attempts, log.")
     ] = None,
     watch: Annotated[
-        bool, typer.Option("--watch", help="Print again every few seconds until nothing is left to do; text only.")
+        bool,
+        typer.Option(
+            "--watch", help="Machines, what each worker does, rate and failures, until nothing is left to do."
+        ),
     ] = False,
+    every: Annotated[bool, typer.Option("--all", help="One row a run, however many there are.")] = False,
     style: TextOrJson = "text",
 ) -> None:
-    """How far a sweep is.
+    """How far a sweep is: every run, or of more than fit a screen the counts and what is unusual.
 
     Example: hashbench status --watch
     """
@@ -51,48 +58,93 @@ def status(
     elif watch:
         _watch(store, experiment)
     else:
-        _print_experiment(store, experiment, as_json=as_json)
+        _print_experiment(store, experiment, as_json=as_json, every=every)
 
 
-def _print_experiment(store: Store, name: str | None, *, as_json: bool) -> None:
-    """Counts by state and one row a run, of the named experiment or the last one swept."""
-    from hashbench.results.sources import different_sources, sources_of
+def _print_experiment(store: Store, name: str | None, *, as_json: bool, every: bool) -> None:
+    """Counts by state of the named experiment or the last one swept; then one row a run, or of many what is unusual."""
     from hashbench.store.status import counts, find_experiment, runs
 
     experiment = find_experiment(store, name)
-    by_state, rows = counts(store, experiment.id), runs(store, experiment.id)
+    by_state = counts(store, experiment.id)
     if as_json:
-        table = [asdict(row) for row in rows]
+        table = [asdict(row) for row in runs(store, experiment.id)]
         print_json({"version": FORMAT_VERSION, "experiment": experiment.name, "counts": by_state, "runs": table})
         return
-    print(headline(experiment.name, store.name, by_state))
-    print_rows(COLUMNS, [_row(row) for row in rows], "text")
-    done = (row for row in rows if row.state == "done")
-    for line in different_sources(sources_of(row.kind, row.task, row.model, row.notes) for row in done):
-        print(f"different code: {line}")
+    show(headline(experiment.name, store.name, by_state))
+    if every or sum(by_state.values()) <= MOST_ROWS:
+        print_rows(COLUMNS, [_row(row) for row in runs(store, experiment.id)], "text")
+    else:
+        show("\n".join(_unusual(store, experiment.id)))
+    _print_different_code(store, experiment.id)
+
+
+def _unusual(store: Store, experiment_id: int) -> list[str]:
+    """Of more runs than a screen has lines: counts, who works on what, and what went wrong."""
+    from hashbench.cli.overview import kind_lines, rate_line, trouble_lines, worker_lines
+    from hashbench.store.overview import overview
+
+    seen = overview(store, experiment_id)
+    lines = [*kind_lines(seen), rate_line(seen), *worker_lines(seen), *trouble_lines(seen)]
+    return [line for line in lines if line] + ["every run: hashbench status --all"]
+
+
+def _print_different_code(store: Store, experiment_id: int) -> None:
+    from hashbench.results.sources import different_sources, sources_of
+    from hashbench.store.overview import noted
+
+    for line in different_sources(sources_of(*each) for each in noted(store, experiment_id)):
+        show(f"different code: {line}")
 
 
 def _watch(store: Store, name: str | None) -> None:
-    """The headline and what runs now, again and again until no run can still come to an end; Ctrl-C leaves."""
+    """Counts, machines and failures, again and again until no run can still come to an end; Ctrl-C leaves.
+
+    A terminal shows them in one place; a log gets a line when something changed.
+    """
+    from hashbench.cli.overview import rate_line, trouble_lines, worker_lines
+    from hashbench.store.overview import overview
     from hashbench.store.queue import pending
-    from hashbench.store.status import counts, find_experiment, runs
+    from hashbench.store.status import counts, find_experiment
 
     store.check_current()
     experiment = find_experiment(store, name)
     max_attempts = retries(experiment.config) + 1
-    left, shown = 1, ""
+    screen, left = _Screen(), True
     while left:
         # before the counts, so that the last line shows the end
         left = pending(store, experiment.id, max_attempts)
-        running = [row for row in runs(store, experiment.id) if row.state == "running"]
-        line = headline(experiment.name, store.name, counts(store, experiment.id)) + _now(running)
+        seen = overview(store, experiment.id)
+        head = headline(experiment.name, store.name, counts(store, experiment.id))
         if sys.stdout.isatty():
-            print(f"\r\033[K{line}", end="" if left else "\n", flush=True)
-        elif line != shown:
-            print(line, flush=True)  # a log gets a line when something changed
-        shown = line
+            screen.draw([head, rate_line(seen), *worker_lines(seen), *trouble_lines(seen)])
+        else:
+            now = f" | now: {'; '.join(each.what for each in seen.active)}" if seen.active else ""
+            screen.log([head + now, *trouble_lines(seen)])
         if left:
             time.sleep(WATCH_EVERY)
+
+
+class _Screen:
+    """Lines that take the place of those before them, or in a log follow them where they are new."""
+
+    def __init__(self) -> None:
+        self._shown: list[str] = []
+
+    def draw(self, lines: Sequence[str]) -> None:
+        """Draws over what was drawn before; what does not fit the terminal is cut off."""
+        size = shutil.get_terminal_size()
+        fitting = [printable(line)[: size.columns - 1] for line in lines if line][: size.lines - 1]
+        up = f"\033[{len(self._shown)}F\033[J" if self._shown else ""
+        print(up + "\n".join(fitting), flush=True)
+        self._shown = fitting
+
+    def log(self, lines: Sequence[str]) -> None:
+        """Prints the lines that were not there the last time."""
+        for line in lines:
+            if line not in self._shown:
+                show(line)
+        self._shown = list(lines)
 
 
 def _print_run(store: Store, prefix: str, *, as_json: bool) -> None:
@@ -105,7 +157,7 @@ def _print_run(store: Store, prefix: str, *, as_json: bool) -> None:
         ended = [asdict(attempt) for attempt in tries]
         print_json({"version": FORMAT_VERSION, "run": run_id, "spec": spec, "attempts": ended})
         return
-    print("\n".join([f"run {run_id}", json_text(spec).rstrip(), *map(_attempt, tries)]))
+    show("\n".join([f"run {run_id}", json_text(spec).rstrip(), *map(_attempt, tries)]))
 
 
 def retries(config: Mapping[str, object]) -> int:
@@ -125,8 +177,8 @@ def headline(name: str, store: str, by_state: Mapping[str, int]) -> str:
     >>> headline("quickstart", "results.db", {"planned": 2, "running": 0, "done": 3, "failed": 0, "void": 0})
     'quickstart (results.db): 3 of 5 runs done, 2 planned'
     """
-    others = [f"{n} {state}" for state, n in by_state.items() if n and state != "done"]
-    return ", ".join([f"{name} ({store}): {by_state['done']} of {sum(by_state.values())} runs done", *others])
+    others = [f"{n:,} {state}" for state, n in by_state.items() if n and state != "done"]
+    return ", ".join([f"{name} ({store}): {by_state['done']:,} of {sum(by_state.values()):,} runs done", *others])
 
 
 def _attempt(attempt: Attempt) -> str:
@@ -136,13 +188,6 @@ def _attempt(attempt: Attempt) -> str:
     lines += [f"reason: {attempt.reason}"] if attempt.reason else []
     lines += [attempt.log.rstrip()] if attempt.log else []
     return "\n".join(lines)
-
-
-def _now(rows: Sequence[RunStatus]) -> str:
-    names = [
-        " ".join(str(part) for part in (row.kind, row.model, row.task, row.seed) if part is not None) for row in rows
-    ]
-    return f" | now: {'; '.join(names)}" if names else ""
 
 
 def _row(row: RunStatus) -> dict[str, str | int | float | None]:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 
 import pytest
 
+from hashbench.cli.status import _Screen
 from hashbench.store.engine import Store, open_store
+from hashbench.store.finishing import finish
 from hashbench.store.planning import RunRow, add_experiment
-from hashbench.store.queue import claim, fail
+from hashbench.store.queue import Environment, claim, fail
+from hashbench.store.result import Result
 from tests.cli.stores import FIRST, SPEC
 
 
@@ -48,7 +53,15 @@ def test_watching_ends_where_a_failure_leaves_others_waiting(command, monkeypatc
     monkeypatch.setattr("hashbench.cli.status.time.sleep", fail_once)
     code, out, _ = command("status", "stuck", "--watch")
     store.close()
-    assert (code, out) == (0, "stuck (results.db): 0 of 2 runs done, 1 planned, 1 failed\n")
+    assert (code, out.splitlines()) == (
+        0,
+        [
+            "stuck (results.db): 0 of 2 runs done, 1 planned, 1 failed",
+            "failed: 1 run: out of memory (pretrain bert-mlm; hashbench status --run cccccccccccc)",
+            "attempts without a result: 1 failed",
+            "attempts without a result: 2 failed",
+        ],
+    )
 
 
 def test_status_never_changes_the_store(command, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,3 +89,56 @@ def test_status_of_an_unknown_experiment(command) -> None:
 def test_the_database_may_come_from_the_environment(command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HASHBENCH_DB", "other.db")
     assert command("status")[2].startswith("hashbench: other.db: no such database")
+
+
+def test_control_characters_of_a_database_reach_no_terminal(command) -> None:
+    store = open_store("results.db")
+    rows = [RunRow(id="e" * 64, kind="finetune", model="\x1b[2Jcleared", encoder="tiny", spec=SPEC)]
+    number = add_experiment(store, "hostile\x9b5A", {"name": "x", "retries": 0}, rows, baseline="\x1b]0;title\x07")
+    held = claim(store, number, worker="\x1b[1Aw", lease_s=60, max_attempts=1)
+    fail(store, held, "\x1b[31mred\r", log="\x1b[8mhidden")
+    store.close()
+    for words in (["status"], ["status", "--run", "eeee"], ["status", "--format", "json"], ["status", "--watch"]):
+        code, out, err = command(*words)
+        assert code == 0 and out
+        assert not set(out + err) & {"\x1b", "\x9b", "\x07", "\r"}, words
+    for words in (["report"], ["report", "--format", "csv"], ["status", "other"]):
+        _, out, err = command(*words)
+        assert not set(out + err) & {"\x1b", "\x9b", "\x07", "\r"}, words
+
+
+def test_many_runs_fit_a_screen(command) -> None:
+    store = open_store("results.db")
+    rows = [
+        RunRow(id=f"{n:064x}", kind="finetune", model="bert-mlm", encoder="tiny", spec=SPEC, task="cola", seed=n)
+        for n in range(200)
+    ]
+    number = add_experiment(store, "large", {"name": "large"}, rows, baseline="bert-mlm")
+    for n in range(60):
+        held = claim(store, number, worker=f"w{n}", lease_s=60, max_attempts=1, environment=Environment(f"box{n % 2}"))
+        assert held is not None
+        if n < 20:
+            fail(store, held, f"reason {n % 10}\nwith more", log="long")
+        elif n < 30:
+            finish(store, held, Result())
+    store.close()
+    out = command("status")[1].splitlines()
+    assert len(out) <= 40
+    assert out[0] == "large (results.db): 10 of 200 runs done, 140 planned, 30 running, 20 failed"
+    assert out[2].split() == ["finetune", "140", "30", "10", "20"]
+    assert out[3] == "30 workers on 2 machines, 60 runs an hour: about 2 h 50 min left"
+    assert out[4:6] == ["box0:", "  finetune bert-mlm cola seed 30, for 0.0 s"] or out[5].startswith("  finetune")
+    assert "and 18 more" in out and "and 2 further reasons" in out and "attempts without a result: 20 failed" in out
+    assert sum(line.startswith("failed: 2 runs: reason ") and " with more (finetune" in line for line in out) == 8
+    assert out[-1] == "every run: hashbench status --all"
+    assert len(command("status", "--all")[1].splitlines()) == 202
+
+
+def test_a_terminal_is_drawn_over_and_never_wider_than_it_is(command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    monkeypatch.setenv("LINES", "4")
+    screen = _Screen()
+    with contextlib.redirect_stdout(io.StringIO()) as text:
+        screen.draw(["a" * 50, "", "\x1b[2J", "c", "d", "e"])
+        screen.draw(["b"])
+    assert text.getvalue() == f"{'a' * 29}\n\\u001b[2J\nc\n\x1b[3F\x1b[Jb\n"
