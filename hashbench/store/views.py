@@ -358,7 +358,9 @@ def create(connection: Connection) -> None:
     connection.execute(sa.delete(reading))
     connection.execute(sa.insert(reading), readings())
     for name, text in VIEWS.items():
-        connection.exec_driver_sql(f"CREATE VIEW {name} AS{text}")
+        # psycopg takes % for a placeholder
+        sql = text.replace("%", "%%") if connection.dialect.name == "postgresql" else text
+        connection.exec_driver_sql(f"CREATE VIEW {name} AS{sql}")
     settings = [{"key": SETTING, "value": fingerprint()}, {"key": NAMES, "value": ",".join(VIEWS)}]
     connection.execute(sa.insert(setting), settings)
 
