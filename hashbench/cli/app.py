@@ -1,5 +1,5 @@
 """The program: its commands, and what becomes of an error. Exit codes: 0 done, 1 some runs failed, 2 wrong input,
-130 and 143 interrupted."""
+129, 130 and 143 interrupted."""
 
 from __future__ import annotations
 
@@ -118,9 +118,22 @@ def main(arguments: list[str] | None = None) -> None:
         code = _complain(_usage(error))
     except typer.Abort:
         code = INTERRUPTED
+    except Exception as error:
+        if not type(error).__module__.startswith("sqlalchemy"):
+            raise
+        code = _complain(_outage(error))
     finally:
         signal.signal(signal.SIGTERM, before)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _outage(error: Exception) -> str:
+    """One line on a database that does not answer or has no space left; any other error of it is raised again."""
+    from hashbench.store.patience import is_outage, reason_of
+
+    if not is_outage(error):
+        raise error
+    return f"the database does not answer: {reason_of(error)}"
 
 
 def _complain(message: str) -> int:

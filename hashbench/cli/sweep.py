@@ -35,6 +35,12 @@ def sweep(
         typer.Option(metavar="CARD", help="With --dry-run: estimate for this card, as h100, a100, rtx4090 or l4."),
     ] = None,
     fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Stop at the first failed run.")] = False,
+    max_hours: Annotated[
+        float | None, typer.Option(min=0, help="Checkpoint all runs and end after so many hours.")
+    ] = None,
+    nice: Annotated[
+        bool, typer.Option("--nice", help="Cheap runs first, each after what it needs; no effect on results.")
+    ] = False,
     export_wandb: Annotated[
         Path | None, typer.Option(help="Write a W&B sweep that does the same to this file; run nothing.")
     ] = None,
@@ -60,7 +66,15 @@ def sweep(
     from hashbench.sweep.runner import sweep as run_sweep
 
     code = run_sweep(
-        loaded, db=db, data=data or None, workers=workers, dry_run=dry_run, card=on, fail_fast=fail_fast
+        loaded,
+        db=db,
+        data=data or None,
+        workers=workers,
+        dry_run=dry_run,
+        card=on,
+        fail_fast=fail_fast,
+        max_hours=max_hours,
+        nice=nice,
     )
     if code in (DONE, SOME_FAILED) and not dry_run:
         _print_own_table(db, loaded.experiment.name)

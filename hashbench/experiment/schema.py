@@ -343,6 +343,14 @@ class Experiment(Strict):
     devices: int = Field(default=1, gt=0, description="GPUs a run, on each of its nodes")
     nodes: int = Field(default=1, gt=0, description="machines a run; more than one with executor: ray")
     retries: int = Field(default=1, ge=0, description="how often a failed run is tried again")
+    run_hours: float | None = Field(
+        default=None, gt=0,
+        description="hours after which an attempt at a run is ended as failed, its checkpoint kept; null: no limit",
+    )
+    database_minutes: float = Field(
+        default=15.0, gt=0,
+        description="minutes that a sweep waits for a database that does not answer; no effect on results",
+    )
     checkpoint_minutes: float = Field(
         default=5.0, gt=0,
         description="minutes between the checkpoints from which an interrupted run resumes; no effect on results",

@@ -102,8 +102,11 @@ class Store:
 
         Raises sqlite3.Error where that cannot be.
         """
-        # the writer's: it has certainly read the write-ahead log, which can no longer be opened
-        connection = self._writer.raw_connection()
+        # rather the writer's: it has certainly read the write-ahead log, which can no longer be opened
+        engine = next((each for each in (self._writer, self._reader) if each.pool.checkedin()), None)  # type: ignore[attr-defined]
+        if engine is None:
+            raise sqlite3.OperationalError("no connection to it is open")
+        connection = engine.raw_connection()
         try:
             return save_copy(cast(sqlite3.Connection, connection.driver_connection), Path(self.url.database or ""))
         finally:

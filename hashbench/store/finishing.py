@@ -55,6 +55,13 @@ def finish(store: Store, held: ClaimedRun, result: Result) -> None:
         refresh(connection, [held.run_id], dependants=True)
 
 
+def knows(store: Store, held: ClaimedRun) -> bool:
+    """Whether an attempt is one of this database."""
+    this = sa.select(attempt.c.id).where(attempt.c.id == held.attempt_id, attempt.c.token == held.token)
+    with store.read() as connection:
+        return connection.execute(this).first() is not None
+
+
 def _state_of(connection: Connection, held: ClaimedRun) -> str | None:
     """The state of an attempt, which is locked; None where it is not the newest of its run."""
     newest = sa.select(sa.func.max(attempt.c.id)).where(attempt.c.run_id == held.run_id).scalar_subquery()

@@ -31,7 +31,7 @@ class OpenFile:
         if self._inode is None or (now := self._inode_at_path()) == self._inode:
             return
         how = "its file was deleted or renamed" if now is None else "another file was put in its place"
-        raise DatabaseMoved(f"{self.name}: {how} while it was in use; stop all sweeps on it and bring the file back")
+        raise DatabaseMoved(f"{self.name}: {how} while it was in use; nothing more is written")
 
     def _inode_at_path(self) -> tuple[int, int] | None:
         try:

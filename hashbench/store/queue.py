@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 import sqlalchemy as sa
-from sqlalchemy.engine import Connection
+from sqlalchemy.engine import Connection, RowMapping
 
 from hashbench.store.engine import Store
 from hashbench.store.ready import has_unmet_needs, mend, refresh
@@ -26,6 +26,7 @@ from hashbench.store.schema import attempt, dependency, environment, experiment_
 LOSSES_PER_TRY = 20
 
 
+SHOWN = ("kind", "model", "task", "seed", "encoder", "spec")  # of a run to who claimed it
 LEFT_OUT = "(left out)"  # what stands for a text that does not travel
 
 
@@ -104,9 +105,11 @@ def claim(
     environment: Environment | None = None,
     kinds: Collection[str] | None = None,
     only: str | None = None,
+    token: str = "",
 ) -> ClaimedRun | None:
     """The next run of these kinds, in planned order, whose needs are done, leased to `worker`; None where none is free.
-    `only`: this run or none.
+    `only`: this run or none. `token`: of the attempt, made up where it is empty; with one of their own, callers who
+    lost the answer find out what they hold (`held_under`).
 
     None does not mean that all is done: runs may wait for others, or another worker may just be claiming (`pending`
     tells). Attempts whose lease is over are ended as lost on the way, their runs claimed again. Where there is neither,
@@ -119,20 +122,46 @@ def claim(
     with store.write() as connection:
         _end_expired(store, connection)
         free = _free_run(experiment_id, max_attempts, kinds, only).with_for_update(of=run, skip_locked=True)
-        columns = [run.c[name] for name in ("kind", "model", "task", "seed", "encoder", "spec")]
+        columns = [run.c[name] for name in SHOWN]
         claimed = sa.update(run).where(run.c.id == free.scalar_subquery()).values(state="running")
         row = connection.execute(claimed.returning(run.c.id.label("run_id"), *columns)).mappings().first()
         if row is None:
             return None
         refresh(connection, [row["run_id"]])
-        needs = connection.execute(sa.select(dependency.c.needs_run_id).where(dependency.c.run_id == row["run_id"]))
-        token = uuid.uuid4().hex
+        token = token or new_token()
         begun = sa.insert(attempt).values(run_id=row["run_id"], token=token, worker=worker, state="running")
         begun = begun.values(environment_id=_store_environment(store, connection, environment))
         begun = begun.values(started_at=store.now, heartbeat_at=store.now, lease_until=store.now + lease_s)
         attempt_id = connection.execute(begun.returning(attempt.c.id)).scalar_one()
-        about = {**row, "spec": json.loads(row["spec"]), "needs": tuple(needs.scalars())}
-        return ClaimedRun(token=token, attempt_id=attempt_id, lease_s=lease_s, **about)
+        return _claimed(connection, row, token=token, attempt_id=attempt_id, lease_s=lease_s)
+
+
+def new_token() -> str:
+    """What tells one attempt from all others."""
+    return uuid.uuid4().hex
+
+
+def held_under(store: Store, token: str) -> ClaimedRun | None:
+    """The run that was claimed with a token, while its attempt is in flight."""
+    columns = [run.c[name] for name in SHOWN]
+    known = sa.select(run.c.id.label("run_id"), *columns, attempt.c.id, attempt.c.lease_until - attempt.c.heartbeat_at)
+    known = known.join_from(attempt, run).where(attempt.c.token == token, attempt.c.state == "running")
+    with store.read() as connection:
+        found = connection.execute(known).first()
+        if found is None:
+            return None
+        run_id, *values, attempt_id, lease_s = found
+        row = {"run_id": run_id} | dict(zip(SHOWN, values, strict=True))
+        return _claimed(connection, row, token=token, attempt_id=attempt_id, lease_s=lease_s)
+
+
+def _claimed(
+    connection: Connection, row: Mapping[str, Any] | RowMapping, *, token: str, attempt_id: int, lease_s: float
+) -> ClaimedRun:
+    """A run that was just claimed, from its id and the columns SHOWN."""
+    needs = connection.execute(sa.select(dependency.c.needs_run_id).where(dependency.c.run_id == row["run_id"]))
+    about = {**row, "spec": json.loads(row["spec"]), "needs": tuple(needs.scalars())}
+    return ClaimedRun(token=token, attempt_id=attempt_id, lease_s=lease_s, **about)
 
 
 def heartbeat(store: Store, held: ClaimedRun) -> bool:
@@ -152,10 +181,11 @@ def mine(held: ClaimedRun) -> tuple[sa.ColumnElement[bool], ...]:
     return (attempt.c.id == held.attempt_id, attempt.c.token == held.token, attempt.c.state == "running")
 
 
-def fail(store: Store, held: ClaimedRun, reason: str, log: str = "") -> bool:
-    """End the attempt as failed, which counts as a try. False: it was no longer ours."""
+def fail(store: Store, held: ClaimedRun, reason: str, log: str = "", *, tries: int = 1) -> bool:
+    """End the attempt as failed, which counts as a try, or as more where another would fail alike. False: it was no
+    longer ours."""
     with store.write() as connection:
-        return _end(store, connection, mine(held), "failed", reason, log=log)
+        return _end(store, connection, mine(held), "failed", reason, log=log, tries=tries)
 
 
 def release(store: Store, held: ClaimedRun, reason: str = "interrupted", log: str = "") -> bool:
@@ -282,6 +312,7 @@ def _end(
     state: Literal["failed", "lost", "interrupted"],
     reason: str,
     log: str = "",
+    tries: int = 1,
 ) -> bool:
     """End a running attempt without a result and put its run back; False where there is no such attempt."""
     ended = sa.update(attempt).where(*which).values(state=state, reason=reason, log=log, ended_at=store.now)
@@ -291,7 +322,7 @@ def _end(
         return False
     losses = sa.select(sa.func.count()).where(attempt.c.run_id == run_id, attempt.c.state == "lost")
     is_try = state == "failed" or (state == "lost" and connection.execute(losses).scalar_one() % LOSSES_PER_TRY == 0)
-    after = {"state": "failed", "tries": run.c.tries + 1} if is_try else {"state": "planned"}
+    after = {"state": "failed", "tries": run.c.tries + tries} if is_try else {"state": "planned"}
     connection.execute(sa.update(run).where(run.c.id == run_id, run.c.state == "running").values(after))
     refresh(connection, [run_id])
     return True

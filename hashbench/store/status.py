@@ -113,6 +113,10 @@ ARTIFACTS = """
 SELECT a.kind, a.url, a.bytes, a.sha256 FROM artifact a JOIN run r ON r.finished_attempt = a.attempt_id
 WHERE r.id = :run AND r.state = 'done' ORDER BY a.kind
 """
+NEEDED = """
+SELECT DISTINCT d.needs_run_id FROM dependency d JOIN run r ON r.id = d.run_id
+WHERE r.state IN ('planned', 'running', 'failed')
+"""
 PREDICTIONS = """
 SELECT p.* FROM predictions p JOIN run r ON r.finished_attempt = p.attempt_id
 WHERE r.id = :run AND r.state = 'done' AND p.split = :split AND p.checkpoint = :checkpoint AND p.condition = :condition
@@ -184,6 +188,11 @@ def attempts(store: Store, run_id: str) -> list[Attempt]:
 def run_spec(store: Store, run_id: str) -> dict[str, Any]:
     """The canonical dict that the run's id is the hash of."""
     return json.loads(store.query("SELECT spec FROM run WHERE id = :run", run=run_id)[0]["spec"])
+
+
+def needed_by_others(store: Store) -> set[str]:
+    """Ids of the runs on which unfinished ones of any experiment are built."""
+    return {row["needs_run_id"] for row in store.query(NEEDED)}
 
 
 def artifacts(store: Store, run_id: str) -> list[Artifact]:

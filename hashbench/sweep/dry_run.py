@@ -13,19 +13,23 @@ from hashbench.runs.base import Run, TrainingKind
 from hashbench.runs.registry import kind_of
 from hashbench.store.engine import open_store
 from hashbench.sweep.estimate import ROWS_OF_A_TASK, CardEstimate, TimeEstimate
+from hashbench.sweep.order import cheap_first
 from hashbench.sweep.plan import Plan
 from hashbench.sweep.progress import duration_text
 from hashbench.training.memory import SHARE
 
 
-def print_plan(planned: Plan, db: str, n_workers: int, card: Card | None = None) -> None:
-    """The runs in order, which of them are done, and how long the rest is likely to take on this machine or a card."""
+def print_plan(planned: Plan, db: str, n_workers: int, card: Card | None = None, *, nice: bool = False) -> None:
+    """The runs in the order in which they are begun, which of them are done, and how long the rest is likely to take
+    on this machine or a card."""
     store = open_store(db) if Path(db).exists() or "://" in db else None
     if card is None:
         estimate = TimeEstimate(store, planned.runs, n_workers)
     else:
         estimate = CardEstimate(store, planned.runs, card, planned.resolved)
-    for number, run in enumerate(planned.runs, 1):
+    turns = {run_id: turn for turn, run_id in enumerate(cheap_first(planned.runs, estimate.seconds))}
+    runs = sorted(planned.runs, key=lambda run: turns[run.id]) if nice else planned.runs
+    for number, run in enumerate(runs, 1):
         state = "done" if run.id in estimate.done else f"about {duration_text(estimate.seconds(run))}"
         seed = "" if run.seed is None else f" seed {run.seed}"
         print(f"{number:5d}  {run.id[:12]}  {run.kind:10s} {run.model} {run.task or ''}{seed}  {state}")

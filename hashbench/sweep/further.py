@@ -7,6 +7,7 @@ model whose fine-tuning the database does not have stands in an experiment of it
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -39,15 +40,15 @@ from hashbench.store.attaching import (
 )
 from hashbench.store.engine import Store
 from hashbench.store.finishing import finish
-from hashbench.store.queue import ClaimedRun, LeaseLost, claim, fail, heartbeat, release
+from hashbench.store.queue import ClaimedRun, LeaseLost, claim, fail, heartbeat, release, running
 from hashbench.store.result import Result
 from hashbench.store.status import artifacts, done_ids, run_spec
 from hashbench.sweep.executors.base import OwnControl
+from hashbench.sweep.heartbeat import LEASE_S, Heartbeat, StopSignal, captured_log
 from hashbench.sweep.processes import own_name
 from hashbench.sweep.provenance import environment
-from hashbench.sweep.runner import row_of
+from hashbench.sweep.runner import release_dead, row_of
 from hashbench.sweep.sources import sources_of
-from hashbench.sweep.worker import LEASE_S, Heartbeat, StopSignal, captured_log
 from hashbench.tasks.base import Task
 from hashbench.tasks.catalogue import known_kinds, known_tasks
 from hashbench.tasks.further import FurtherSet, further_set, with_classes
@@ -56,6 +57,7 @@ from hashbench.tasks.text import TaskData, TextKind
 from hashbench.training.machine import Machine
 from hashbench.training.recipe import quieten
 
+POLL_S = 1.0  # between two looks at a worker that may be dead
 COLLECTED = "evaluated"  # the experiment of models whose fine-tuning the database does not have
 
 
@@ -253,10 +255,7 @@ def _check_name(store: Store, subject: Subject, run: Run) -> None:
 
 def _attempt(store: Store, run: Run, subject: Subject, work: Callable[[Machine], Result]) -> None:
     """One attempt at a run, from its claim to the stored result."""
-    held = claim(
-        store, subject.places[0][0], worker=own_name(), lease_s=LEASE_S, max_attempts=1, environment=environment(),
-        kinds=(run.kind,), only=run.id,
-    )  # fmt: skip
+    held = _claimed(store, run, subject.places[0][0])
     if held is None:
         raise InputError(f"run {run.id[:12]}: another process is at it; wait for it, or try again in a minute")
     quieten()
@@ -274,6 +273,21 @@ def _attempt(store: Store, run: Run, subject: Subject, work: Callable[[Machine],
             _give_back(store, held, error, log())
             raise
     shutil.rmtree(machine.folder, ignore_errors=True)
+
+
+def _claimed(store: Store, run: Run, experiment_id: int) -> ClaimedRun | None:
+    """The run, if it is free or its worker is dead; one that was silent too long is watched for a lease before that."""
+    release_dead(store, experiment_id)
+    until = time.monotonic() + LEASE_S + POLL_S
+    while True:
+        held = claim(
+            store, experiment_id, worker=own_name(), lease_s=LEASE_S, max_attempts=1, environment=environment(),
+            kinds=(run.kind,), only=run.id,
+        )  # fmt: skip
+        silent = any(each.run_id == run.id and each.lease_left_s < 0 for each in running(store, experiment_id))
+        if held is not None or not silent or time.monotonic() > until:
+            return held
+        time.sleep(POLL_S)
 
 
 def _give_back(store: Store, held: ClaimedRun, error: BaseException, log: str) -> None:

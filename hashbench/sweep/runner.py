@@ -2,56 +2,51 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shlex
-import signal
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import FrameType
+from functools import cached_property, partial
 from typing import Any
 
 import torch
 
 from hashbench.data.fingerprints import cache_folder
 from hashbench.efficiency.cards import find_card
+from hashbench.errors import InputError
 from hashbench.experiment.load import Loaded
 from hashbench.experiment.schema import Experiment
-from hashbench.runs.artifacts import ArtifactFolder
 from hashbench.runs.base import Run
-from hashbench.runs.registry import kind_of, names
+from hashbench.runs.registry import names
 from hashbench.showing import printable, without_passwords
 from hashbench.store.engine import Store, open_store
-from hashbench.store.planning import RunRow, add_experiment, retry_failed
-from hashbench.store.queue import abandon, pending, running
-from hashbench.store.status import done_ids, runs
+from hashbench.store.moved import DatabaseMoved
+from hashbench.store.patience import Patience
+from hashbench.store.planning import RunRow, add_experiment, retry_failed, set_turns
+from hashbench.store.queue import pending
+from hashbench.store.status import done_ids, needed_by_others, runs
 from hashbench.sweep.assignment import Assignment
 from hashbench.sweep.dry_run import print_plan
 from hashbench.sweep.estimate import TimeEstimate
 from hashbench.sweep.events import RunEnded
 from hashbench.sweep.executors.local import LocalExecutor
 from hashbench.sweep.executors.registry import find_executor
+from hashbench.sweep.kept import KeptResults
+from hashbench.sweep.order import cheap_first
 from hashbench.sweep.plan import Plan, check_items, plan
-from hashbench.sweep.processes import is_dead
 from hashbench.sweep.progress import SweepProgress
+from hashbench.sweep.stopping import Stopped, TimeIsUp, stop_signals
+from hashbench.sweep.upkeep import look_after, patience_of, release_dead, remove_temporary_files, saved_copy, say
 from hashbench.tables.tuning import STORED
 from hashbench.text.compiled import usable_cores
 
-DONE, SOME_FAILED, INTERRUPTED, TERMINATED = 0, 1, 130, 143
+DONE, SOME_FAILED = 0, 1
 # Workers that die in a row before the sweep gives up: something is wrong with the machine.
 MAX_CRASHES = 5
-LOOK_EVERY_S = 5.0  # for runs held by processes that another sweep left dead
+LOOK_EVERY_S = 5.0  # for results that were kept on disk, and for runs held by processes that are dead
 STOP_PATIENCE_S = 60.0  # a step at base on a CPU, and the checkpoint behind it
-
-
-class Stopped(Exception):
-    """The sweep was asked to end by a signal."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
-        self.exit_code = TERMINATED if number == signal.SIGTERM else INTERRUPTED
 
 
 @dataclass(frozen=True)
@@ -66,6 +61,11 @@ class Sweep:
     rows: Mapping[str, int]  # training rows of the tasks
     times: bool = True  # whether this machine measures time, after all other runs
 
+    @cached_property
+    def patience(self) -> Patience:
+        """Outlasts a database that is away, and says so."""
+        return patience_of(self.store, self.plan.resolved.experiment)
+
 
 def sweep(
     loaded: Loaded,
@@ -76,33 +76,46 @@ def sweep(
     dry_run: bool = False,
     card: str | None = None,
     fail_fast: bool = False,
+    max_hours: float | None = None,
+    nice: bool = False,
 ) -> int:
     """Carries out what the experiment asks for and is not yet done; gives back the exit code.
 
-    0: all runs are done. 1: some failed. 130 or 143: interrupted, and the same command goes on from there. Raises
+    0: all runs are done. 1: some failed. 129, 130 or 143: interrupted, and the same command goes on from there. Raises
     InputError for anything wrong in the experiment or its data, before the first run. `card`: what a dry run estimates
-    for, in place of this machine.
+    for, in place of this machine. `max_hours`: after which all runs are checkpointed and the sweep ends. `nice`: cheap
+    runs come first.
     """
+    until = None if max_hours is None else time.monotonic() + 3600.0 * max_hours
     other = None if card is None else find_card(card)
     find_executor(loaded.experiment.executor)
     planned = plan(loaded, data=data)
     n_workers = workers or loaded.experiment.workers
     if dry_run:
-        print_plan(planned, db, n_workers, other)
+        print_plan(planned, db, n_workers, other, nice=nice)
         return DONE
     store = open_store(db)
+    patience = patience_of(store, loaded.experiment)
+    patience(KeptResults(cache_folder()).hand_in, store)
     ids = {run.id for run in planned.runs}  # two labels of one thing share a run
-    finished = done_ids(store, ids) == ids
+    finished = patience(done_ids, store, ids) == ids
     origins = {} if finished else data_origins(planned)
-    experiment_id = write_down(store, planned, origins)
+    experiment_id = patience(write_down, store, planned, origins)
     if finished:
         print(f"all {len(ids)} runs are done already", file=sys.stderr)
         return DONE
-    retry_failed(store, experiment_id)
-    release_dead(store, experiment_id)
+    patience(retry_failed, store, experiment_id)
+    patience(release_dead, store, experiment_id)
     assignment = assign(planned, db=db, experiment_id=experiment_id, n_workers=n_workers)
     work = Sweep(store, experiment_id, planned, assignment, n_workers, training_rows(origins))
-    return carry_out(work, fail_fast=fail_fast)
+    patience(set_turns, store, experiment_id, nice_order(work) if nice else None)
+    return carry_out(work, fail_fast=fail_fast, until=until)
+
+
+def nice_order(work: Sweep) -> list[str]:
+    """The runs by what they cost, as far as it is known."""
+    estimate = work.patience(TimeEstimate, work.store, work.plan.runs, work.workers, work.rows)
+    return cheap_first(work.plan.runs, estimate.seconds)
 
 
 def write_down(store: Store, planned: Plan, origins: Mapping[str, Any]) -> int:
@@ -147,31 +160,48 @@ def training_rows(origins: Mapping[str, Any]) -> dict[str, int]:
     return {name: task["rows"]["train"] for name, task in origins["tasks"].items()}
 
 
-def carry_out(work: Sweep, *, fail_fast: bool) -> int:
-    """Both phases of a sweep: all but the timings by all workers, then the timings by one on a quiet machine."""
-    estimate = TimeEstimate(work.store, work.plan.runs, work.workers, work.rows)
+def carry_out(work: Sweep, *, fail_fast: bool, until: float | None = None) -> int:
+    """Both phases of a sweep: all but the timings by all workers, then the timings by one on a quiet machine.
+
+    `until`: the monotonic time at which it ends, done or not.
+    """
+    patience = work.patience
+    estimate = patience(TimeEstimate, work.store, work.plan.runs, work.workers, work.rows)
     # Evaluations on further sets are runs of the experiment too, and none of the sweep's
-    n_done = len(done_ids(work.store, work.assignment.runs))
-    progress = SweepProgress(len(work.assignment.runs), n_done, estimate.left)
+    n_done = len(patience(done_ids, work.store, work.assignment.runs))
+    progress = SweepProgress(len(work.assignment.runs), n_done, partial(patience.once, estimate.left))
     try:
         with stop_signals(), progress:
             for measures_time, n_workers in ((False, work.workers), (True, 1))[: 2 if work.times else 1]:
                 kinds = names(measures_time=measures_time)
-                if not run_phase(work, kinds, n_workers, progress, fail_fast=fail_fast):
+                if not run_phase(work, kinds, n_workers, progress, fail_fast=fail_fast, until=until):
                     break
     except Stopped as stopped:
-        print(f"interrupted; to go on: hashbench {without_passwords(shlex.join(sys.argv[1:]))}", file=sys.stderr)
+        say(f"interrupted; to go on: hashbench {without_passwords(shlex.join(sys.argv[1:]))}")
         return stopped.exit_code
+    except TimeIsUp:
+        say("--max-hours: the time is up")
+    except DatabaseMoved as error:
+        raise InputError(f"{error}; {saved_copy(work.store)}") from error
     return conclude(work)
 
 
 def run_phase(
-    work: Sweep, kinds: tuple[str, ...], n_workers: int, progress: SweepProgress, *, fail_fast: bool
+    work: Sweep,
+    kinds: tuple[str, ...],
+    n_workers: int,
+    progress: SweepProgress,
+    *,
+    fail_fast: bool,
+    until: float | None,
 ) -> bool:
-    """Starts workers and watches them until nothing is left; False where a failure ended it early."""
+    """Starts workers and watches them until nothing is left; False where a failure ended it early.
+
+    Raises TimeIsUp at `until`.
+    """
     experiment = work.plan.resolved.experiment
     assignment = replace(work.assignment, kinds=kinds, threads=threads_for(experiment, n_workers))
-    if not pending(work.store, work.experiment_id, assignment.max_attempts, kinds=kinds):
+    if not work.patience(pending, work.store, work.experiment_id, assignment.max_attempts, kinds=kinds):
         return True
     # Timings name the machine that planned them, so it measures them itself.
     place = LocalExecutor if kinds == names(measures_time=True) else find_executor(experiment.executor)
@@ -180,6 +210,8 @@ def run_phase(
     try:
         executor.start()
         while not executor.ended():
+            if until is not None and time.monotonic() >= until:
+                raise TimeIsUp
             if event := executor.event(wait_s=0.2):
                 progress.show(event)
                 crashes = 0 if isinstance(event, RunEnded) else crashes
@@ -187,10 +219,11 @@ def run_phase(
                     return False
             if time.monotonic() - looked_at > LOOK_EVERY_S:
                 looked_at = time.monotonic()
-                release_dead(work.store, work.experiment_id)
+                work.patience.once(look_after, work.store, work.experiment_id, assignment.cache)
             for crash in executor.replace_crashed():
                 progress.tell(f"{crash.how}; its run is given to another")
-                release_dead(work.store, work.experiment_id, gone=crash.worker, counts_as_try=crash.is_try)
+                gone = partial(release_dead, gone=crash.worker, counts_as_try=crash.is_try)
+                work.patience.once(gone, work.store, work.experiment_id)
                 crashes += 1
             if crashes > MAX_CRASHES:
                 progress.tell(f"{crashes} workers ended one after the other without finishing a run; giving up")
@@ -202,34 +235,18 @@ def run_phase(
 
 def conclude(work: Sweep) -> int:
     """Names what failed, and says how the sweep ended."""
-    failed = [run for run in runs(work.store, work.experiment_id) if run.state == "failed"]
+    failed = [run for run in work.patience(runs, work.store, work.experiment_id) if run.state == "failed"]
     for run in failed:
         where = f"hashbench status --run {run.run_id[:12]}"
         line = f"failed: {run.model} {run.task or run.kind}: {run.reason} ({where})"
         print(printable(" ".join(line.split())), file=sys.stderr)
     total = len(work.assignment.runs)
-    undone = total - len(done_ids(work.store, work.assignment.runs))
+    undone = total - len(work.patience(done_ids, work.store, work.assignment.runs))
     if not undone and work.plan.resolved.experiment.keep_weights == "none":
-        remove_temporary_files(work.assignment)
+        remove_temporary_files(work.assignment, work.patience(needed_by_others, work.store))
     if undone:
         print(f"{undone} of {total} runs are not done; the same command tries them again", file=sys.stderr)
     return SOME_FAILED if undone else DONE
-
-
-def remove_temporary_files(assignment: Assignment) -> None:
-    """Removes what the runs of a finished sweep left for each other."""
-    artifacts = ArtifactFolder(assignment.cache)
-    for run in assignment.runs.values():
-        for path in kind_of(run).temporary_files(run, artifacts):
-            path.unlink(missing_ok=True)
-
-
-def release_dead(store: Store, experiment_id: int, *, gone: str = "", counts_as_try: bool = False) -> None:
-    """Frees runs held by processes of this machine that are gone, and by the worker of the name `gone`, without waiting
-    for their leases to end."""
-    for held in running(store, experiment_id):
-        if held.worker == gone or is_dead(held.worker):
-            abandon(store, held.attempt_id, "the worker process is gone", counts=counts_as_try)
 
 
 def threads_for(experiment: Experiment, n_workers: int) -> int:
@@ -243,23 +260,6 @@ def gpu_groups(devices: int) -> tuple[str, ...]:
     gpus = named.split(",") if named else [str(number) for number in range(torch.cuda.device_count())]
     groups = [gpus[start : start + devices] for start in range(0, len(gpus) - devices + 1, devices)]
     return tuple(",".join(group) for group in groups)
-
-
-@contextlib.contextmanager
-def stop_signals() -> Iterator[None]:
-    """Turns SIGINT and SIGTERM into `Stopped`; a second one ends the program at once."""
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        for each in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(each, signal.SIG_DFL)
-        raise Stopped(number)
-
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def row_of(run: Run) -> RunRow:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import logging
-import os
 import shutil
-import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -15,79 +12,44 @@ from dataclasses import replace
 
 import torch
 from lightning.pytorch.utilities.exceptions import SIGTERMException
-from sqlalchemy.exc import SQLAlchemyError
 
 from hashbench.allocator import keep_freed_memory
 from hashbench.errors import InputError
 from hashbench.runs.base import Run
 from hashbench.runs.registry import kind_of
-from hashbench.store.engine import Store, open_store
+from hashbench.store.engine import open_store, parse
 from hashbench.store.finishing import finish
-from hashbench.store.queue import ClaimedRun, LeaseLost, claim, fail, heartbeat, pending, release
+from hashbench.store.moved import DatabaseMoved
+from hashbench.store.patience import Patience, StoreAway, is_outage
+from hashbench.store.queue import (
+    ClaimedRun,
+    LeaseLost,
+    claim,
+    fail,
+    held_under,
+    new_token,
+    pending,
+    release,
+)
+from hashbench.store.result import Result
 from hashbench.sweep.assignment import Assignment
 from hashbench.sweep.events import RunEnded, RunProgress, RunStarted
 from hashbench.sweep.executors.base import Control
+from hashbench.sweep.heartbeat import LEASE_S, LOG_LIMIT, Heartbeat, StopSignal, captured_log
+from hashbench.sweep.kept import KeptResults
 from hashbench.sweep.processes import own_name
 from hashbench.sweep.provenance import environment
 from hashbench.sweep.sources import sources_of
 from hashbench.tracking import Tracker, final_values, run_config, run_label, wandb_id
 from hashbench.training.checkpoints import Interrupted
+from hashbench.training.curves import NotFinite
 from hashbench.training.machine import Machine
+from hashbench.training.memory import is_out_of_memory, release_memory
 from hashbench.training.recipe import quieten
 
-LEASE_S = 60.0  # a worker without a sign of life for so long has lost its run
 FIRST_WAIT_S = 0.2  # of a worker that finds nothing to claim, before it looks again
 LONGEST_WAIT_S = 5.0
 LONGER = 1.5  # each wait is so much longer than the one before
-LOG_LIMIT = 64_000  # characters of a run's log that are kept, from its end
-
-
-class StopSignal:
-    """Says that the run in hand must end: the worker was asked to stop, or the lease is lost."""
-
-    def __init__(self, control: Control) -> None:
-        self._control = control
-        self._here = threading.Event()
-
-    def set(self) -> None:
-        """Ends the run in hand only."""
-        self._here.set()
-
-    def is_set(self) -> bool:
-        """Whether to stop at the next step."""
-        return self._here.is_set() or self._control.is_set()
-
-
-class Heartbeat:
-    """Prolongs a lease while the run lasts, on a thread of its own."""
-
-    def __init__(self, store: Store, held: ClaimedRun, stop: StopSignal, control: Control) -> None:
-        self._store, self._held, self._stop, self._control = store, held, stop, control
-        self._done = threading.Event()
-        self._thread = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
-
-    def __enter__(self) -> Heartbeat:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._done.set()
-        self._thread.join()
-
-    def _beat(self) -> None:
-        last = time.monotonic()
-        while not self._done.wait(1.0):
-            if self._control.is_abandoned():
-                # Nobody is left to report to; the lease runs out or the next sweep sees the dead process.
-                os._exit(1)
-            if time.monotonic() - last < LEASE_S / 4:
-                continue
-            last = time.monotonic()
-            # A busy database is asked again at the next beat.
-            with contextlib.suppress(OSError, SQLAlchemyError):
-                if not heartbeat(self._store, self._held):
-                    self._stop.set()
-                    return
 
 
 def idle_waits() -> Iterator[float]:
@@ -108,19 +70,47 @@ class Worker:
 
     def __init__(self, assignment: Assignment, index: int, control: Control) -> None:
         self._assignment, self._index, self._control = assignment, index, control
-        self._store = open_store(assignment.db, create=False)
+        minutes = assignment.resolved.experiment.database_minutes
+        self._patience = Patience(parse(assignment.db)[1], 60.0 * minutes, tell=control.say, stop=control)
+        self._kept = KeptResults(assignment.cache)
         self._environment = environment()
         self._place = assignment.workplace()
         self._name = own_name()
 
     def loop(self) -> None:
-        """Works until nothing is left to claim or the sweep is stopped."""
+        """Works until nothing is left to claim, the sweep is stopped, or the database is gone for good."""
         quieten()
         keep_freed_memory()
         torch.set_num_threads(self._assignment.threads)
+        try:
+            self._store = self._patience(open_store, self._assignment.db, create=False)
+            self._work()
+        except (StoreAway, DatabaseMoved) as error:
+            self._control.say(str(error))
+
+    def _work(self) -> None:
         waits = idle_waits()
+        experiment_id, kinds = self._assignment.experiment_id, self._assignment.kinds
         while not self._control.is_set() and not self._control.is_abandoned():
-            held = claim(
+            held = self._claim()
+            if held is not None:
+                self._carry_out(held)
+                waits = idle_waits()
+            elif self._patience(pending, self._store, experiment_id, self._assignment.max_attempts, kinds=kinds):
+                self._control.wait(next(waits))
+            else:
+                return
+
+    def _claim(self) -> ClaimedRun | None:
+        """The next run, asked for until the database answers."""
+        token, asked = new_token(), False
+
+        def ask() -> ClaimedRun | None:
+            nonlocal asked
+            # an answer that got lost may have been yes
+            before = held_under(self._store, token) if asked else None
+            asked = True
+            return before or claim(
                 self._store,
                 self._assignment.experiment_id,
                 worker=self._name,
@@ -128,26 +118,17 @@ class Worker:
                 max_attempts=self._assignment.max_attempts,
                 environment=self._environment,
                 kinds=self._assignment.kinds,
+                token=token,
             )
-            if held is not None:
-                self._carry_out(held)
-                waits = idle_waits()
-            elif not pending(
-                self._store,
-                self._assignment.experiment_id,
-                self._assignment.max_attempts,
-                kinds=self._assignment.kinds,
-            ):
-                return
-            else:
-                self._control.wait(next(waits))
+
+        return self._patience(ask)
 
     def _carry_out(self, held: ClaimedRun) -> None:
         """One attempt, from its claim to the end of it."""
         run = self._assignment.runs[held.run_id]
         label = label_of(run)
         self._control.tell(RunStarted(self._index, run.id, label))
-        stop = StopSignal(self._control)
+        stop = StopSignal(self._control, self._assignment.resolved.experiment.run_hours)
         began = time.monotonic()
         with Heartbeat(self._store, held, stop, self._control), captured_log() as log:
             state, note = self._attempt(run, held, stop, log)
@@ -157,32 +138,70 @@ class Worker:
         """Carries the run out and writes its end to the store; gives back the state and a note for the screen."""
         tracker = self._tracker(run)
         final: dict[str, float | None] = {}
+        machine = self._machine(run, stop, tracker)
+        began = time.monotonic()
         try:
-            machine = self._machine(run, stop, tracker)
-            result = self._control.carry_out(run, self._assignment, self._place, machine)
-            # A lease that ran out while the machine slept lives on if nobody took the run.
-            heartbeat(self._store, held)
+            result = self._result(run, machine)
             notes = {**result.notes, "sources": sources_of(run, self._place)}
-            finish(self._store, held, replace(result, log=log(), notes=notes))
+            self._hand_in(held, replace(result, log=log(), notes=notes), began)
             # Not before: a checkpoint is worth keeping until then.
             shutil.rmtree(machine.folder, ignore_errors=True)
         except (Interrupted, SIGTERMException, KeyboardInterrupt):
-            release(self._store, held, log=log())
+            if stop.is_time_up:
+                hours = self._assignment.resolved.experiment.run_hours
+                return self._failed(held, f"not done within run_hours: {hours:g}", log(), for_good=True)
+            self._patience(release, self._store, held, log=log())
             return "interrupted", ""
         except LeaseLost:
             return "lost", "another worker took the run over"
+        except (StoreAway, DatabaseMoved):
+            raise
         except InputError as error:
-            fail(self._store, held, str(error), log())
-            return "failed", str(error)
+            return self._failed(held, str(error), log())
+        except NotFinite as error:
+            # a checkpoint may hold what is lost already
+            shutil.rmtree(machine.folder, ignore_errors=True)
+            return self._failed(held, str(error), log(), for_good=True)
         except Exception as error:  # whatever a run throws ends this attempt and not the worker
             reason = f"{type(error).__name__}: {error}"
-            fail(self._store, held, reason, f"{log()}\n{traceback.format_exc()}"[-LOG_LIMIT:])
-            return "failed", reason
+            return self._failed(held, reason, f"{log()}\n{traceback.format_exc()}"[-LOG_LIMIT:])
         else:
             final = final_values(result.metrics)
             return "done", kind_of(run).headline(result)
         finally:
             tracker.finish(final)
+
+    def _result(self, run: Run, machine: Machine) -> Result:
+        """What the run found; where memory is too small for a training, with half the rows at a time, once."""
+        try:
+            return self._control.carry_out(run, self._assignment, self._place, machine)
+        except Exception as error:
+            if not (is_out_of_memory(error) and kind_of(run).is_training):
+                raise
+            logging.getLogger(__name__).warning("%s: out of memory; again with half the rows at a time", error)
+        release_memory()
+        again = replace(machine, halved=True, earlier=[], found={})
+        return self._control.carry_out(run, self._assignment, self._place, again)
+
+    def _failed(self, held: ClaimedRun, reason: str, log: str, *, for_good: bool = False) -> tuple[str, str]:
+        """Writes a failure down; `for_good`: another try would end alike, so that this one counts as all."""
+        tries = self._assignment.max_attempts if for_good else 1
+        self._patience(fail, self._store, held, reason, log, tries=tries)
+        return "failed", reason
+
+    def _hand_in(self, held: ClaimedRun, result: Result, began: float) -> None:
+        """Stores a result. While the database is away it lies on disk, for whoever meets the database again."""
+        try:
+            finish(self._store, held, result)
+        except Exception as error:
+            if not (is_outage(error) or isinstance(error, DatabaseMoved)):
+                raise
+            seconds = time.monotonic() - began if result.seconds is None else result.seconds
+            late = replace(result, seconds=seconds)
+            with contextlib.suppress(OSError):  # a disk that is full holds neither: this process remembers it
+                self._kept.keep(held, late)
+            self._patience(finish, self._store, held, late)
+            self._kept.drop(held.token)
 
     def _machine(self, run: Run, stop: StopSignal, tracker: Tracker) -> Machine:
         experiment = self._assignment.resolved.experiment
@@ -216,21 +235,6 @@ class Worker:
             ),
             folder=self._assignment.cache,
         )
-
-
-@contextlib.contextmanager
-def captured_log() -> Iterator[Callable[[], str]]:
-    """Keeps what a run logs and prints; the function given back returns its end."""
-    text = io.StringIO()
-    handler = logging.StreamHandler(text)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    root = logging.getLogger()
-    root.addHandler(handler)
-    try:
-        with contextlib.redirect_stdout(text), contextlib.redirect_stderr(text):
-            yield lambda: text.getvalue()[-LOG_LIMIT:]
-    finally:
-        root.removeHandler(handler)
 
 
 def label_of(run: Run) -> str:

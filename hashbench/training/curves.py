@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -11,6 +12,10 @@ from torchmetrics.aggregation import MeanMetric
 
 Watch = Callable[[dict[str, float], int, int], None]  # values by name, step, steps in all
 LOSS_POINTS = 100  # a loss curve has about this many points, whatever the number of steps
+
+
+class NotFinite(Exception):
+    """The loss is no number any more: whatever is trained from here on is lost."""
 
 
 @dataclass(frozen=True)
@@ -32,14 +37,21 @@ class Curves(torch.nn.Module):
         self.points: list[Point] = []
         self.every = max(1, total_steps // LOSS_POINTS)
         self._total_steps, self._watch = total_steps, watch
-        self._loss = MeanMetric()
+        self._loss = MeanMetric(nan_strategy="disable")  # asking after each would have a GPU wait for it
         self._loss.persistent(True)
 
     def add_loss(self, loss: Tensor, step: int) -> None:
-        """Counts the loss, of shape (), of the step just done; every few steps their mean becomes a point."""
+        """Counts the loss, of shape (), of the step just done; every few steps their mean becomes a point.
+
+        Raises NotFinite where it is NaN or infinite.
+        """
         self._loss.update(loss.detach())
         if step % self.every == 0:
-            self.add("train", "loss", step, float(self._loss.compute()))
+            mean = float(self._loss.compute())
+            if not math.isfinite(mean):
+                steps = f"steps {step - self.every + 1} to {step}" if self.every > 1 else f"step {step}"
+                raise NotFinite(f"the loss is {mean} at {steps}; try a smaller learning_rate")
+            self.add("train", "loss", step, mean)
             self._loss.reset()
 
     def add(self, split: str, name: str, step: int, value: float | None, reason: str | None = None) -> None:

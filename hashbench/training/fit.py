@@ -101,6 +101,10 @@ def set_up(module: RecipeModule, data: TrainingData, recipe: Pretrain | Finetune
         bf16 = precision_found(recipe.precision, machine.device) == "bf16"
         with matmul_precision(recipe.matmul_precision):
             size = largest_micro_batch(module, batch, device, bf16=bf16, devices=machine.devices)
+    if machine.halved:
+        before = min(size or rows, rows)
+        size = max(1, before // 2)
+        machine.found["out_of_memory"] = f"with {before} rows at a time"
     if size is not None and size < rows:
         module.micro_batch_size = size
         machine.found["micro_batch_size"] = str(size)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from hashbench.tasks.text_batches import FinetuningData
-from hashbench.training.curves import Point
+from hashbench.training.curves import NotFinite, Point
 from hashbench.training.finetuning import Job, finetune
 from hashbench.training.machine import Machine
 from hashbench.training.model import Model
@@ -29,7 +29,12 @@ def best_learning_rate(
     for number, rate in enumerate(sorted(rates)):
         model, data = held_out()
         part = replace(quiet, folder=machine.folder / f"rate-{number}")
-        done = finetune(model, data, job, learning_rate=rate, machine=part)
-        tried.append(Point("holdout", f"learning_rate={rate:g}", 0, done.best.selection))
+        name = f"learning_rate={rate:g}"
+        try:
+            done = finetune(model, data, job, learning_rate=rate, machine=part)
+        except NotFinite as error:  # a rate that is too large loses; the others are worth a try
+            tried.append(Point("holdout", name, 0, None, str(error)))
+        else:
+            tried.append(Point("holdout", name, 0, done.best.selection))
     chosen = max(range(len(tried)), key=lambda i: (tried[i].value is not None, tried[i].value or 0.0, -i))
     return float(sorted(rates)[chosen]), tried

@@ -19,6 +19,7 @@ class Machine:
     nodes: int = 1  # with as many devices each
     checkpoint_minutes: float = 5.0
     rank: int = 0  # which of the devices this process drives
+    halved: bool = False  # half the rows at a time: with all of them memory was too small
     should_stop: Stop | None = None  # asks the run to stop at the next step
     watch: Watch | None = None  # sees every point of a curve
     # Seconds of earlier attempts, one entry a training taken up.

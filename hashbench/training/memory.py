@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import resource
 import sys
@@ -35,10 +36,8 @@ def peak_bytes_of(work: Callable[[], None], device: torch.device) -> int | None:
         start_of_peak()
     try:
         work()
-    except torch.OutOfMemoryError:
-        return None
-    except RuntimeError as error:
-        if device.type == "cuda" or "out of memory" not in str(error):  # MPS has no error of its own for it
+    except (RuntimeError, MemoryError) as error:
+        if not is_out_of_memory(error):
             raise
         return None
     if device.type == "cuda":
@@ -46,6 +45,21 @@ def peak_bytes_of(work: Callable[[], None], device: torch.device) -> int | None:
     if device.type == "mps":
         return torch.mps.driver_allocated_memory()
     return resident_peak()
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error says that a device has no memory left; of MPS, CPUs and other processes the words alone tell."""
+    if isinstance(error, torch.OutOfMemoryError | MemoryError):
+        return True
+    words = ("out of memory", "can't allocate memory")
+    return isinstance(error, RuntimeError) and any(each in str(error) for each in words)
+
+
+def release_memory() -> None:
+    """Gives back what nobody uses any more, so that another piece of work finds it."""
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
 
 
 def start_of_peak() -> int:

@@ -187,3 +187,16 @@ def test_a_grid_takes_the_rate_with_the_best_held_out_score(prepared, tmp_path):
     assert [point.name for point in tried] == ["learning_rate=1e-09", "learning_rate=0.003"]
     best = max(tried, key=lambda point: point.value)
     assert rate == (3e-3 if best.name == "learning_rate=0.003" else 1e-9)
+
+
+def test_a_rate_of_a_grid_at_which_the_loss_is_lost_loses(prepared, tmp_path):
+    made = prepared("hashformer-md-proj")
+    recipe = Finetune(epochs=1, batch_size=8, learning_rate=(1e-3, 1e30), evaluations_per_epoch=1)
+    job = Job(made.spec, recipe, 0)
+
+    def held_out():
+        return build_model(made.spec, "tiny", seed=0), made.finetuning("cola", rows=40)
+
+    rate, tried = best_learning_rate(job, held_out, Machine(tmp_path, device="cpu"))
+    assert rate == 1e-3 and tried[0].value is not None
+    assert tried[1].value is None and tried[1].reason.startswith("the loss is ")

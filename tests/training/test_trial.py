@@ -167,3 +167,18 @@ def test_a_modules_parts_are_what_it_says(prepared):
         keep_best_weights=False,
     )
     assert module.label_counts(data.longest_batch()) == (8,)
+
+
+@pytest.mark.parametrize("size", [None, 8])
+def test_after_memory_was_too_small_half_the_rows_are_computed_at_a_time(prepared, tmp_path, size):
+    made = prepared("hashformer-md-proj")
+    recipe = Finetune(epochs=1, batch_size=16, learning_rate=1e-3, micro_batch_size=size)
+    machine = Machine(tmp_path, device="cpu", halved=True)
+    data = made.finetuning("cola", rows=40, batch_size=16)
+    model = build_model(made.spec, "tiny", seed=0)
+    finetune(model, data, Job(made.spec, recipe, 0), learning_rate=1e-3, machine=machine)
+    before = size or 16
+    assert machine.found == {
+        "out_of_memory": f"with {before} rows at a time",
+        "micro_batch_size": str(before // 2),
+    }

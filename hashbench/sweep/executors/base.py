@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -74,6 +75,8 @@ class Control(ABC):
     def tell(self, event: Event) -> None:
         """Hands an event on; one that nobody takes is lost."""
 
+    def say(self, text: str) -> None:  # noqa: B027, most have nothing to do
+        """A line for a person, where nobody else looks at the database; a sweep says it by itself."""
 
     def carry_out(self, run: Run, assignment: Assignment, place: Workplace, machine: Machine) -> Result:
         """The result of a run: in this process, or of several devices of this machine."""
@@ -103,3 +106,6 @@ class OwnControl(Control):
 
     def tell(self, event: Event) -> None:
         pass
+
+    def say(self, text: str) -> None:
+        print(text, file=sys.stderr, flush=True)

@@ -16,6 +16,9 @@ from hashbench.sweep.assignment import Assignment, Parcel
 from hashbench.sweep.events import Event
 from hashbench.sweep.executors.base import Control, Crash, Executor
 
+# Exit codes of a process that another one ended: preempted, out of the machine's memory, its terminal closed
+FROM_OUTSIDE = {-number for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)}
+
 
 class LocalExecutor(Executor):
     """A fixed number of worker processes. One that crashes is replaced, since its run may be another's turn."""
@@ -45,7 +48,8 @@ class LocalExecutor(Executor):
         crashes = []
         for index, process in enumerate(self._processes):
             if process.exitcode not in (None, 0) and not self._stop.is_set():
-                crashes.append(Crash(f"worker {process.pid or 0} ended with code {process.exitcode}"))
+                how = f"worker {process.pid or 0} ended with code {process.exitcode}"
+                crashes.append(Crash(how, is_try=process.exitcode not in FROM_OUTSIDE))
                 self._processes[index] = self._started(index)
         return crashes
 
@@ -88,8 +92,9 @@ class ProcessControl(Control):
 
 def work(parcel: Parcel, index: int, stop: StopEvent, events: Queue[Event]) -> None:
     """The life of a worker process."""
-    # Ctrl-C reaches the whole group; the parent decides what it means.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Ctrl-C and a closed terminal reach the whole group; the parent decides what they mean.
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
     assignment = parcel.open()
     if assignment.gpus:  # torch looks at this when CUDA is first used, which is later
         os.environ["CUDA_VISIBLE_DEVICES"] = assignment.gpus[index % len(assignment.gpus)]

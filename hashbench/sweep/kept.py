@@ -1,0 +1,90 @@
+"""Results that are ready while the database is away: kept on disk under their token, handed in when it answers."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hashbench.atomic import atomic_write
+from hashbench.store.engine import Store
+from hashbench.store.finishing import finish, knows
+from hashbench.store.queue import ClaimedRun, LeaseLost
+from hashbench.store.result import Artifact, MetricRow, Predictions, Result
+
+ABOUT = "about"  # the array of a file that holds everything but outputs and targets, as JSON
+ARRAYS = ("outputs", "targets")
+
+
+class KeptResults:
+    """The kept results of one cache folder, one file each; they may belong to several databases."""
+
+    def __init__(self, cache: Path) -> None:
+        self._folder, self._running = cache / "finished", cache / "running"
+
+    def keep(self, held: ClaimedRun, result: Result) -> None:
+        """Writes a result, whole or not at all. Raises OSError where the disk has no room."""
+        arrays = {f"{name}-{n}": vars(each)[name] for n, each in enumerate(result.predictions) for name in ARRAYS}
+        with atomic_write(self._path(held.token)) as part, part.open("wb") as file:
+            # mypy mistakes the arrays for allow_pickle
+            np.savez_compressed(file, **{ABOUT: np.array(_as_text(held, result))}, **arrays)  # type: ignore[arg-type]
+
+    def drop(self, token: str) -> None:
+        """Forgets a result, if it was kept."""
+        self._path(token).unlink(missing_ok=True)
+
+    def hand_in(self, store: Store) -> list[str]:
+        """Stores all kept results that belong to a database; ids of their runs. What comes too late is dropped."""
+        taken = []
+        for path in sorted(self._folder.glob("*.npz")):
+            read = _read(path)
+            if read is None or not knows(store, read[0]):
+                continue
+            held, result = read
+            try:
+                finish(store, held, result)
+            except LeaseLost:  # another attempt has taken over
+                pass
+            else:
+                taken.append(held.run_id)
+                shutil.rmtree(self._running / held.run_id, ignore_errors=True)
+            self.drop(held.token)
+        return taken
+
+    def _path(self, token: str) -> Path:
+        return self._folder / f"{token}.npz"
+
+
+def _as_text(held: ClaimedRun, result: Result) -> str:
+    whole = {"held": asdict(held), **vars(result)}
+    whole["metrics"] = [asdict(each) for each in result.metrics]
+    whole["artifacts"] = [asdict(each) for each in result.artifacts]
+    whole["predictions"] = [
+        {name: value for name, value in vars(each).items() if name not in ARRAYS} for each in result.predictions
+    ]
+    whole["notes"] = dict(result.notes)
+    return json.dumps(whole)
+
+
+def _read(path: Path) -> tuple[ClaimedRun, Result] | None:
+    """The claim and the result in a file; None where another process has just dropped it."""
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            about: dict[str, Any] = json.loads(str(arrays[ABOUT]))
+            predictions = [
+                Predictions(**each, **{name: arrays[f"{name}-{n}"] for name in ARRAYS})
+                for n, each in enumerate(about["predictions"])
+            ]
+    except FileNotFoundError:
+        return None
+    held = about.pop("held")
+    parts = {
+        "metrics": [MetricRow(**each) for each in about["metrics"]],
+        "artifacts": [Artifact(**each) for each in about["artifacts"]],
+        "predictions": predictions,
+    }
+    return ClaimedRun(**held | {"needs": tuple(held["needs"])}), Result(**about | parts)

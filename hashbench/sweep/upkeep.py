@@ -1,0 +1,61 @@
+"""What the process of a sweep does beside its workers: it outlasts a database that is away, frees the runs of dead
+processes, hands in results that were kept, and removes what only the sweep needed."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+from collections.abc import Collection
+from pathlib import Path
+
+from hashbench.experiment.schema import Experiment
+from hashbench.runs.artifacts import ArtifactFolder
+from hashbench.runs.registry import kind_of
+from hashbench.store.engine import Store
+from hashbench.store.patience import Patience
+from hashbench.store.queue import abandon, running
+from hashbench.sweep.assignment import Assignment
+from hashbench.sweep.kept import KeptResults
+from hashbench.sweep.processes import is_dead
+
+
+def patience_of(store: Store, experiment: Experiment) -> Patience:
+    """Calls of the store that are made again while its database is away, as long as the experiment says."""
+    return Patience(store.name, 60.0 * experiment.database_minutes, tell=say)
+
+
+def say(line: str) -> None:
+    """A line beside the progress."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def look_after(store: Store, experiment_id: int, cache: Path) -> None:
+    """Hands in results that were ready while the database was away, then frees the runs of dead processes."""
+    for run_id in KeptResults(cache).hand_in(store):
+        say(f"run {run_id[:12]}: its result was kept on disk and is stored now")
+    release_dead(store, experiment_id)
+
+
+def release_dead(store: Store, experiment_id: int, *, gone: str = "", counts_as_try: bool = False) -> None:
+    """Frees runs held by processes of this machine that are gone, and by the worker of the name `gone`, without waiting
+    for their leases to end."""
+    for held in running(store, experiment_id):
+        if held.worker == gone or is_dead(held.worker):
+            abandon(store, held.attempt_id, "the worker process is gone", counts=counts_as_try)
+
+
+def saved_copy(store: Store) -> str:
+    """Saves what the connections of a deleted or replaced file still read; says where, or why it cannot be."""
+    try:
+        copy = store.save_copy()
+    except sqlite3.Error as error:
+        return f"what it held could not be saved: {error}"
+    return f"what it held is saved: --db {copy}"
+
+
+def remove_temporary_files(assignment: Assignment, needed: Collection[str]) -> None:
+    """Removes what the runs of a finished sweep left for each other, but for runs that another sweep still needs."""
+    artifacts = ArtifactFolder(assignment.cache)
+    for run in assignment.runs.values():
+        for path in kind_of(run).temporary_files(run, artifacts) if run.id not in needed else ():
+            path.unlink(missing_ok=True)

@@ -1,0 +1,59 @@
+"""Signals that end a sweep."""
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from hashbench.sweep.stopping import Stopped, stop_signals
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
+def test_each_signal_stops_with_the_exit_code_that_shells_give_it(number, code):
+    before = signal.getsignal(number)
+    with pytest.raises(Stopped) as stopped, stop_signals():
+        os.kill(os.getpid(), number)
+        signal.pause()
+    assert stopped.value.exit_code == code
+    assert signal.getsignal(number) == before
+
+
+def test_under_nohup_a_closed_terminal_stops_nothing():
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with stop_signals():
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+ON_A_TERMINAL = """
+import signal, sys, time
+from hashbench.sweep.stopping import Stopped, stop_signals
+try:
+    with stop_signals():
+        print("ready", flush=True)
+        time.sleep(60)
+except Stopped as stopped:
+    print("to nobody", flush=True)
+    print("to nobody", file=sys.stderr, flush=True)
+    sys.exit(stopped.exit_code)
+"""
+
+
+def test_after_its_terminal_was_closed_a_sweep_ends_in_order():
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-c", ON_A_TERMINAL], stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
+    )
+    os.close(theirs)
+    assert os.read(ours, 100).startswith(b"ready")
+    os.close(ours)
+    process.send_signal(signal.SIGHUP)
+    assert process.wait(timeout=60) == 129
