@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 import sqlalchemy as sa
 
+from benchmarks.faults import INVARIANTS
 from hashbench.store.engine import Store, open_store
 from hashbench.store.finishing import finish
 from hashbench.store.queue import ClaimedRun, LeaseLost, abandon, claim, fail, heartbeat, pending, release, running
@@ -33,26 +34,7 @@ RETRIES = 2
 
 def check(store: Store) -> None:
     """The rules that tie the tables together."""
-    lines = {
-        "a run in flight without its one attempt": (
-            "SELECT r.id FROM run r LEFT JOIN attempt a ON a.run_id = r.id AND a.state = 'running' "
-            "GROUP BY r.id, r.state HAVING COUNT(a.id) <> CASE WHEN r.state = 'running' THEN 1 ELSE 0 END"
-        ),
-        "a finished run whose attempt is not": (
-            "SELECT r.id FROM run r LEFT JOIN attempt a ON a.id = r.finished_attempt AND a.run_id = r.id "
-            "AND a.state = 'done' WHERE r.state = 'done' AND a.id IS NULL"
-        ),
-        "an orphan metric": (
-            "SELECT m.name FROM metric m JOIN attempt a ON a.id = m.attempt_id WHERE a.state <> 'done'"
-        ),
-        "two results of a run": (
-            "SELECT run_id FROM attempt WHERE state = 'done' GROUP BY run_id HAVING COUNT(*) > 1"
-        ),
-        "an ended attempt without an end": (
-            "SELECT id FROM attempt WHERE (state = 'running') <> (ended_at IS NULL)"
-        ),
-    }  # fmt: skip
-    for what, sql in lines.items():
+    for what, sql in INVARIANTS.items():
         assert not store.query(sql), what
     assert wrong_notes(store) == []
 
