@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 
 DONE, SOME_FAILED = 0, 1
 
+MaxHours = Annotated[float | None, typer.Option(min=0, help="Checkpoint all runs and end after so many hours.")]
+CheapFirst = Annotated[
+    bool, typer.Option("--nice", help="Cheap runs first, each after what it needs; no effect on results.")
+]
+
 
 def sweep(
     file: File,
@@ -35,12 +40,8 @@ def sweep(
         typer.Option(metavar="CARD", help="With --dry-run: estimate for this card, as h100, a100, rtx4090 or l4."),
     ] = None,
     fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Stop at the first failed run.")] = False,
-    max_hours: Annotated[
-        float | None, typer.Option(min=0, help="Checkpoint all runs and end after so many hours.")
-    ] = None,
-    nice: Annotated[
-        bool, typer.Option("--nice", help="Cheap runs first, each after what it needs; no effect on results.")
-    ] = False,
+    max_hours: MaxHours = None,
+    nice: CheapFirst = False,
     export_wandb: Annotated[
         Path | None, typer.Option(help="Write a W&B sweep that does the same to this file; run nothing.")
     ] = None,
