@@ -22,6 +22,7 @@ from hashbench.data.sources import open_sources
 from hashbench.experiment.load import load_experiment
 from hashbench.experiment.models import resolve_models
 from hashbench.store.engine import open_store
+from hashbench.store.migrate import upgrade
 from hashbench.store.schema import metadata
 from hashbench.store.status import find_experiment, runs
 from hashbench.store.views import VIEWS
@@ -126,6 +127,8 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "my_file.py").write_text(own_embedding() + "\n\nclass MyEmbedding(SignedSum):\n    pass\n")
     for name in ("results.db.example", "results.db", "other.db"):
         shutil.copy(EXAMPLE, folder / name)
+        if name != "results.db.example":  # which is read as it is
+            upgrade(folder / name)
     for name, wrong in (("mine.db", [1, 2, 5]), ("theirs.db", [3])):
         compared.build(folder / name, {"glue_tiny": [compared.Trained("bert-mlm", {"validation": wrong})]})
     for room, file, text in PYTHON.findall((DOCS / "extend.md").read_text()):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from hashbench.cli.options import DEFAULT_DB, Database
 from hashbench.showing import without_passwords
+
+DIFFERENT = 1  # exit code of a merge of results that disagree
 
 app = typer.Typer(help="Merge, export, upgrade the results store; void a run.", no_args_is_help=True)
 
@@ -20,22 +22,33 @@ def merge(
     with_diffs: Annotated[
         bool, typer.Option("--with-diffs", help="Take over the texts of uncommitted changes of the code, too.")
     ] = False,
+    prefer: Annotated[
+        Literal["ours", "theirs"], typer.Option(help="Whose result counts of a run that is finished in both.")
+    ] = "ours",
 ) -> None:
     """Take over the finished runs of another store. Doing it twice changes nothing.
+
+    Both results of a run that is finished in both stores are kept. Where they differ, the exit code is 1.
 
     Example: hashbench db merge other.db
     """
     from hashbench.cli.output import note, show
+    from hashbench.experiment.identity import run_id
     from hashbench.store.engine import open_store
     from hashbench.store.merge import merge as merge_store
 
     store = open_store(db)
-    done = merge_store(store, file, with_diffs=with_diffs)
+    done = merge_store(store, file, with_diffs=with_diffs, prefer=prefer, identify=run_id)
     new = f"{done.experiments} experiments, {done.runs} runs, {done.attempts} attempts"
     show(f"{without_passwords(file)} -> {store.name}: {new}")
     for each in done.differences:
         place = f"run {each.run_id[:8]} {each.split} {each.name} step {each.step}"
         note(f"differs: {place}: counted {each.counted}, other copy {each.other}")
+    if done.differences:
+        ours = "those of this store count; to count the others: --prefer theirs"
+        whose = ours if prefer == "ours" else "the others count"
+        note(f"{len(done.differences)} numbers differ: {whose}")
+        raise typer.Exit(DIFFERENT)
 
 
 @app.command()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from hashbench.rendering.rows import Value
-    from hashbench.store.overview import Activity, Overview
+    from hashbench.results.overview import Activity, Overview
 
 STATES = ("planned", "running", "done", "failed", "void")
 SILENT_S = 45.0  # a worker says that it lives four times a minute

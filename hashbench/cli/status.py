@@ -82,7 +82,7 @@ def _print_experiment(store: Store, name: str | None, *, as_json: bool, every: b
 def _unusual(store: Store, experiment_id: int) -> list[str]:
     """Of more runs than a screen has lines: counts, who works on what, and what went wrong."""
     from hashbench.cli.overview import kind_lines, rate_line, trouble_lines, worker_lines
-    from hashbench.store.overview import overview
+    from hashbench.results.overview import overview
 
     seen = overview(store, experiment_id)
     lines = [*kind_lines(seen), rate_line(seen), *worker_lines(seen), *trouble_lines(seen)]
@@ -90,8 +90,8 @@ def _unusual(store: Store, experiment_id: int) -> list[str]:
 
 
 def _print_different_code(store: Store, experiment_id: int) -> None:
+    from hashbench.results.overview import noted
     from hashbench.results.sources import different_sources, sources_of
-    from hashbench.store.overview import noted
 
     for line in different_sources(sources_of(*each) for each in noted(store, experiment_id)):
         show(f"different code: {line}")
@@ -103,7 +103,7 @@ def _watch(store: Store, name: str | None) -> None:
     A terminal shows them in one place; a log gets a line when something changed.
     """
     from hashbench.cli.overview import rate_line, trouble_lines, worker_lines
-    from hashbench.store.overview import overview
+    from hashbench.results.overview import overview
     from hashbench.store.queue import pending
     from hashbench.store.status import counts, find_experiment
 

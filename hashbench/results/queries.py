@@ -160,3 +160,42 @@ FROM finished f JOIN predictions p ON p.attempt_id = f.attempt_id
 WHERE f.experiment_id = :experiment AND {TRAINED} AND p.checkpoint = 'best'
   AND p.condition = ''
 """
+
+# where an experiment stands; {now} is the database's clock
+MEMBERS = "(SELECT run_id FROM experiment_run WHERE experiment_id = :experiment)"
+LABEL = "(SELECT MIN(er.model) FROM experiment_run er WHERE er.experiment_id = :experiment AND er.run_id = r.id)"
+# runs of a kind in a state
+RUNS_BY_KIND = f"SELECT kind, state, COUNT(*) AS n FROM run WHERE id IN {MEMBERS} GROUP BY kind, state ORDER BY kind"
+# an attempt in flight; seconds since it began and since its worker was heard of
+ACTIVE_ATTEMPTS = f"""
+SELECT r.id AS run_id, r.kind, {LABEL} AS model, r.task, r.seed, a.worker, COALESCE(v.host, '') AS host,
+       COALESCE(v.hardware_name, '') AS hardware, {{now}} - a.started_at AS seconds, {{now}} - a.heartbeat_at AS silent
+FROM attempt a JOIN run r ON r.id = a.run_id LEFT JOIN environment v ON v.id = a.environment_id
+WHERE a.state = 'running' AND a.run_id IN {MEMBERS} ORDER BY host, a.worker, a.id
+"""
+# a reason for which runs failed or were made void, with one of them; the commonest first
+REASONS_OF_FAILURES = f"""
+SELECT state, reason, COUNT(*) AS n, MIN(id) AS run_id FROM (
+    SELECT r.id, r.state, COALESCE(r.void_reason, (
+        SELECT a.reason FROM attempt a WHERE a.run_id = r.id AND a.reason IS NOT NULL ORDER BY a.id DESC LIMIT 1
+    ), '') AS reason
+    FROM run r WHERE r.state IN ('failed', 'void') AND r.id IN {MEMBERS}
+) AS ended GROUP BY state, reason ORDER BY n DESC, state, reason
+"""
+RUN_IN_WORDS = f"SELECT r.kind, {LABEL} AS model, r.task, r.seed FROM run r WHERE r.id = :run"
+# runs that were finished within so many seconds
+FINISHED_SINCE = f"""
+SELECT COUNT(*) AS n FROM run
+WHERE state = 'done' AND finished_at > {{now}} - :seconds AND id IN {MEMBERS}
+"""
+# attempts that ended without a result
+ENDED_ATTEMPTS = f"""
+SELECT state, COUNT(*) AS n FROM attempt
+WHERE state IN ('failed', 'lost', 'interrupted') AND run_id IN {MEMBERS} GROUP BY state ORDER BY state
+"""
+# what finished runs of a column noted
+NOTES_OF_COLUMNS = """
+SELECT DISTINCT r.kind, r.task, er.model, a.notes
+FROM experiment_run er JOIN run r ON r.id = er.run_id JOIN attempt a ON a.id = r.finished_attempt
+WHERE er.experiment_id = :experiment AND r.state = 'done' ORDER BY r.kind, r.task, er.model
+"""

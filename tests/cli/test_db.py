@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from hashbench.experiment.identity import run_id
 from hashbench.store.engine import open_store
 from hashbench.store.finishing import finish
+from hashbench.store.planning import RunRow, add_experiment
 from hashbench.store.queue import claim
-from hashbench.store.result import Result
+from hashbench.store.result import MetricRow, Result
 from tests.cli.stores import SECOND
 
 
@@ -28,9 +30,14 @@ def test_only_a_finished_run_can_be_made_void(command) -> None:
 
 
 def test_merge_twice_changes_nothing(command) -> None:
-    first, again = (command("db", "merge", "results.db", "--db", "all.db") for _ in range(2))
+    spec = {"kind": "floor"}
+    store = open_store("one.db")
+    row = RunRow(id=run_id(spec), kind="floor", model="majority", encoder="tiny", spec=spec)
+    add_experiment(store, "exp", {"name": "exp"}, [row], baseline="majority")
+    store.close()
+    first, again = (command("db", "merge", "one.db", "--db", "all.db") for _ in range(2))
     assert first[0] == again[0] == 0
-    assert " 0 runs" in again[1]
+    assert " 1 runs" in first[1] and " 0 runs" in again[1]
 
 
 def test_export_of_an_example(command) -> None:
@@ -42,3 +49,24 @@ def test_export_of_an_example(command) -> None:
 def test_upgrade_of_a_current_store(command) -> None:
     code, out, _ = command("db", "upgrade")
     assert code == 0 and out.endswith("nothing to do\n")
+
+
+def test_results_that_differ_end_with_1_and_ours_count(command) -> None:
+    spec = {"kind": "floor", "seed": 1}
+    for path, value in (("one.db", 0.5), ("two.db", 0.75)):
+        store = open_store(path)
+        row = RunRow(id=run_id(spec), kind="floor", model="majority", encoder="tiny", spec=spec, task="cola")
+        number = add_experiment(store, "exp", {"name": "exp"}, [row], baseline="majority")
+        held = claim(store, number, worker="w", lease_s=60, max_attempts=1)
+        finish(store, held, Result([MetricRow("accuracy", value, "validation", 1)]))
+        store.close()
+    code, _, err = command("db", "merge", "two.db", "--db", "one.db")
+    assert code == 1 and "counted 0.5, other copy 0.75" in err and "to count the others: --prefer theirs" in err
+    code, _, err = command("db", "merge", "two.db", "--db", "one.db", "--prefer", "theirs")
+    assert code == 1 and "counted 0.75, other copy 0.5" in err
+    assert command("db", "merge", "two.db", "--db", "one.db", "--prefer", "theirs")[0] == 0
+
+
+def test_a_run_that_is_not_what_its_spec_says_is_not_merged(command) -> None:
+    code, out, err = command("db", "merge", "results.db", "--db", "all.db")
+    assert (code, out) == (2, "") and "results.db: malformed: run aaaaaaaaaaaa: its spec is that of run" in err

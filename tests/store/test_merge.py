@@ -1,10 +1,12 @@
-"""Merging: complete, idempotent, the earlier copy counts, disagreement is told."""
+"""Merging: complete, idempotent, what was here counts, disagreement is told, and nothing is believed unseen."""
 
 from __future__ import annotations
 
+import sqlite3
+import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pytest
@@ -93,29 +95,39 @@ def test_a_finished_copy_completes_a_planned_run(store: Store, new_store: NewSto
     assert score(store) == 0.6
 
 
-@pytest.mark.parametrize(("ours", "counted"), [(50.0, 0.5), (200.0, 0.6)])
-def test_the_earlier_copy_counts_and_the_difference_is_told(
-    store: Store, new_store: NewStore, lab: Lab, ours: float, counted: float
+@pytest.mark.parametrize(("prefer", "counted"), [("ours", 0.5), ("theirs", 0.6)])
+@pytest.mark.parametrize("ours", [50.0, 200.0])
+def test_the_copy_that_was_here_counts_and_the_difference_is_told(
+    store: Store, new_store: NewStore, lab: Lab, ours: float, prefer: Literal["ours", "theirs"], counted: float
 ) -> None:
     other = new_store("other.db")
     finish_at(other, lab, 0.6, ended_at=100.0)
     finish_at(store, lab, 0.5, ended_at=ours)
-    report = merge(store, place_of(other))
+    report = merge(store, place_of(other), prefer=prefer)
     assert score(store) == counted
     values = (0.5, 0.6) if counted == 0.5 else (0.6, 0.5)
     assert report.differences == [Difference(lab.id("a"), "validation", "matthews", 3, *values)]
     assert len(attempts(store, lab.id("a"))) == 2  # nothing is lost
-    assert merge(store, place_of(other)).differences == []
+    assert merge(store, place_of(other), prefer=prefer).differences == []
     assert score(store) == counted
 
 
-def test_both_sides_of_a_mutual_merge_agree(new_store: NewStore, lab: Lab) -> None:
+def test_theirs_can_be_preferred_afterwards(store: Store, new_store: NewStore, lab: Lab) -> None:
+    other = new_store("other.db")
+    finish_at(other, lab, 0.6, ended_at=100.0)
+    finish_at(store, lab, 0.5, ended_at=50.0)
+    merge(store, place_of(other))
+    report = merge(store, place_of(other), prefer="theirs")
+    assert (report.attempts, len(report.differences), score(store)) == (0, 1, 0.6)
+
+
+def test_each_side_of_a_mutual_merge_keeps_its_own(new_store: NewStore, lab: Lab) -> None:
     one, two = new_store("one.db"), new_store("two.db")
     finish_at(one, lab, 0.5, ended_at=100.0)
     finish_at(two, lab, 0.6, ended_at=100.0)
     merge(one, place_of(two))
     merge(two, place_of(one))
-    assert score(one) == score(two)
+    assert (score(one), score(two)) == (0.5, 0.6)
 
 
 def test_equal_copies_differ_in_nothing_and_times_are_no_difference(
@@ -129,9 +141,7 @@ def test_equal_copies_differ_in_nothing_and_times_are_no_difference(
     assert merge(store, place_of(other)).differences == []
 
 
-def test_a_worker_here_whose_run_was_finished_there_writes_nothing(
-    store: Store, new_store: NewStore, lab: Lab
-) -> None:
+def test_a_worker_here_whose_run_was_finished_there_writes_nothing(store: Store, new_store: NewStore, lab: Lab) -> None:
     other = new_store("other.db")
     finish_at(other, lab, 0.6, ended_at=100.0)
     held = lab.claim(store, lab.plan(store, lab.run("a")))
@@ -199,3 +209,79 @@ def test_the_text_of_an_uncommitted_change_stays_at_home_unless_asked(
     asked = new_store("asked.db")
     merge(asked, place_of(other), with_diffs=True)
     assert [row["git_diff"] for row in asked.query(columns)] == ["- old\n+ new"]
+
+
+BOMB = zlib.compress(
+    b"\x93NUMPY\x01\x00v\x00" + b"{'descr': '<f8', 'fortran_order': False, 'shape': (99999999,), }".ljust(117) + b"\n"
+)
+
+SPOILT = {
+    "UPDATE metric SET value = 'high'": "metric.value: str where DOUBLE",
+    "UPDATE metric SET value = 9e999": "metric.value: float where DOUBLE",
+    "UPDATE run SET spec = '[]'": "run.spec: no block of JSON",
+    "UPDATE run SET spec = '{'": "malformed",
+    "UPDATE run SET created_at = 'long ago'": "run.created_at: str where DOUBLE",
+    "UPDATE attempt SET state = 'done', ended_at = NULL": "attempt.ended_at: does not agree with its state",
+    "UPDATE artifact SET url = '../../etc/passwd'": "artifact.url: '../../etc/passwd' leads out of its folder",
+    "UPDATE artifact SET url = '/etc/passwd'": "artifact.url: '/etc/passwd' leads out of its folder",
+    "UPDATE predictions SET n = 3": "an array of shape (2,) where 3 rows belong",
+    "UPDATE predictions SET outputs = x'FFFF'": "predictions.outputs: not compressed by zlib",
+    "ALTER TABLE artifact DROP COLUMN sha256": "artifact: no such column: artifact.sha256",
+    "DROP TABLE predictions": "predictions: no such table: predictions",
+}
+
+
+def finished_elsewhere(new_store: NewStore, lab: Lab, change: str = "", *values: Any) -> Path:
+    other = new_store("other.db")
+    number = lab.plan(other, lab.run("a"))
+    array = np.array([0.25, 0.5])
+    stored = [Predictions("validation", "best", array, array, "x")]
+    finish(
+        other, lab.claim(other, number), Result(lab.score("matthews", 0.5), stored, [Artifact("w", "ab/w", 1, "ab")])
+    )
+    place = place_of(other)
+    other.close()
+    with sqlite3.connect(place) as connection:
+        connection.executescript("PRAGMA ignore_check_constraints = ON; PRAGMA foreign_keys = OFF;")
+        for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'view'").fetchall():
+            connection.execute(f"DROP VIEW {name}")
+        if change:
+            connection.execute(change, values)
+    connection.close()
+    return place
+
+
+@pytest.mark.parametrize("change", SPOILT)
+def test_a_malformed_database_is_one_line_and_changes_nothing(new_store: NewStore, lab: Lab, change: str) -> None:
+    store = new_store("here.db")
+    place = finished_elsewhere(new_store, lab, change)
+    before = content(store)
+    with pytest.raises(InputError) as refused:
+        merge(store, place)
+    assert "other.db: malformed: " in str(refused.value) and SPOILT[change] in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert content(store) == before
+
+
+def test_an_array_that_would_fill_memory_is_refused(new_store: NewStore, lab: Lab) -> None:
+    place = finished_elsewhere(new_store, lab, "UPDATE predictions SET n = 99999999, outputs = ?", BOMB)
+    with pytest.raises(
+        InputError, match=r"predictions.outputs: an array of shape \(99999999,\).* more than 536,870,912"
+    ):
+        merge(new_store("here.db"), place)
+
+
+def test_a_run_whose_spec_is_anothers_is_refused_before_anything_is_written(new_store: NewStore, lab: Lab) -> None:
+    store, place = new_store("here.db"), finished_elsewhere(new_store, lab)
+    before = content(store)
+    with pytest.raises(InputError, match="run a00000000000: its spec is that of run beef"):
+        merge(store, place, identify=lambda spec: "beef")
+    assert content(store) == before
+    assert merge(store, place, identify=lambda spec: lab.id(spec["run"])).finished == 1
+
+
+def test_passwords_stay_where_they_are(new_store: NewStore, lab: Lab) -> None:
+    store = new_store("here.db")
+    place = finished_elsewhere(new_store, lab, "UPDATE experiment SET command = 'sweep --db postgresql://me:pw@box/r'")
+    merge(store, place)
+    assert store.query("SELECT command FROM experiment")[0]["command"] == "sweep --db postgresql://me:***@box/r"

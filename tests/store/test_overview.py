@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 import sqlalchemy as sa
 
+from hashbench.results.overview import EndedBadly, noted, overview
 from hashbench.store.engine import Store
 from hashbench.store.finishing import finish, void
-from hashbench.store.overview import EndedBadly, noted, overview
 from hashbench.store.queue import Environment, claim, fail, release
 from hashbench.store.result import Result
 from hashbench.store.schema import attempt, run

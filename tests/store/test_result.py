@@ -47,3 +47,16 @@ def test_repeated_labels_take_little_room() -> None:
 )
 def test_what_is_stored_of_a_metric(metric: MetricRow, stored: tuple[float | None, str | None]) -> None:
     assert metric.stored() == stored
+
+
+def test_an_array_unfolds_to_what_its_first_line_says_and_no_further() -> None:
+    good = np.arange(6, dtype=np.int32).reshape(3, 2)
+    assert np.array_equal(unpack(pack(good)), good)
+    plain = zlib.decompress(pack(good))
+    for wrong in (plain + b"\0", plain[:-1], plain + bytes(1 << 24)):
+        with pytest.raises(ValueError, match="not as long as its first line says"):
+            unpack(zlib.compress(wrong))
+    with pytest.raises(ValueError, match="not numbers"):
+        unpack(pack(np.array(["text"])))
+    with pytest.raises(ValueError, match="not compressed by zlib"):
+        unpack(b"text")
