@@ -84,12 +84,18 @@ def sealed_write(path: Path) -> Iterator[Path]:
 def read_listing(manifest: Path) -> Listing | None:
     """What a manifest holds; None where there is none. Raises Damaged where it is no manifest."""
     try:
-        files = json.loads(manifest.read_bytes())["files"]
-        return {name: FileSum(int(each["bytes"]), str(each["sha256"])) for name, each in files.items()}
+        return listed_in(manifest.read_bytes(), str(manifest))
     except FileNotFoundError:
         return None
+
+
+def listed_in(content: bytes, where: str) -> Listing:
+    """The sums in the content of a manifest. Raises Damaged where it is none."""
+    try:
+        files = json.loads(content)["files"]
+        return {name: FileSum(int(each["bytes"]), str(each["sha256"])) for name, each in files.items()}
     except (ValueError, KeyError, TypeError, AttributeError):  # no UTF-8 and no JSON are ValueErrors
-        raise Damaged(f"{manifest}: is no list of sizes and checksums") from None
+        raise Damaged(f"{where}: is no list of sizes and checksums") from None
 
 
 def is_listed(path: Path) -> bool:
