@@ -18,6 +18,15 @@ Data = Annotated[
         "--data", help="hub, builtin or a folder; repeat it for several, tried in order. Overrides the file's."
     ),
 ]
+Artifacts = Annotated[
+    str,
+    typer.Option(
+        "--artifacts",
+        envvar="HASHBENCH_ARTIFACTS",
+        metavar="URL",
+        help="Where machines share weights, corpora and checkpoints: a folder, s3://bucket/folder or gs://...",
+    ),
+]
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The experiment file.", show_default=False)]
 Overrides = Annotated[
     list[str] | None,

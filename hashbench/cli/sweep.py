@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from hashbench.cli.options import DEFAULT_DB, Data, Database, File, Overrides
+from hashbench.cli.options import DEFAULT_DB, Artifacts, Data, Database, File, Overrides
 
 if TYPE_CHECKING:
     from hashbench.experiment.load import Loaded
@@ -42,6 +42,7 @@ def sweep(
     fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Stop at the first failed run.")] = False,
     max_hours: MaxHours = None,
     nice: CheapFirst = False,
+    artifacts: Artifacts = "",
     export_wandb: Annotated[
         Path | None, typer.Option(help="Write a W&B sweep that does the same to this file; run nothing.")
     ] = None,
@@ -76,6 +77,7 @@ def sweep(
         fail_fast=fail_fast,
         max_hours=max_hours,
         nice=nice,
+        artifacts=artifacts,
     )
     if code in (DONE, SOME_FAILED) and not dry_run:
         _print_own_table(db, loaded.experiment.name)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from hashbench.cli.options import DEFAULT_DB, Data, Database, File, Overrides
+from hashbench.cli.options import DEFAULT_DB, Artifacts, Data, Database, File, Overrides
 
 
 def worker(
@@ -15,6 +15,7 @@ def worker(
     data: Data = None,
     db: Database = DEFAULT_DB,
     workers: Annotated[int, typer.Option(min=1, help="Runs at the same time on this machine.")] = 1,
+    artifacts: Artifacts = "",
 ) -> None:
     """Take part in the sweep of an experiment from this machine, until none of its runs is left.
 
@@ -26,4 +27,5 @@ def worker(
     from hashbench.experiment.load import load_experiment
     from hashbench.sweep.joining import join
 
-    raise typer.Exit(join(load_experiment(file, overrides or []), db=db, data=data or None, workers=workers))
+    loaded = load_experiment(file, overrides or [])
+    raise typer.Exit(join(loaded, db=db, data=data or None, workers=workers, artifacts=artifacts))

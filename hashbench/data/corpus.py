@@ -18,6 +18,7 @@ from hashbench.data.fingerprints import cache_folder, digest, write_json
 from hashbench.data.sources import Source, locate_corpus
 from hashbench.errors import InputError
 from hashbench.once import make_once
+from hashbench.shared import SharedFolder
 from hashbench.text.pieces import TrainablePieces
 from hashbench.text.tokenizers import Tokenizer
 from hashbench.text.types import Interner, TypeTable
@@ -126,6 +127,7 @@ def prepare(
     vocabulary_size: int = 50_265,
     first_chunk_only: bool = False,
     progress: Callable[[str], None] | None = None,
+    shared: SharedFolder | None = None,
 ) -> Corpus:
     """The corpora as type ids, made now if no worker made them before.
 
@@ -148,7 +150,7 @@ def prepare(
     told = progress or (lambda text: None)
     making = _Making(located, tokenizer, vocabulary_size, max_documents, first_chunk_only, told)
     place = (folder or cache_folder() / "corpora") / key
-    make_once(place, lambda partial: making.build(partial, key), older=agrees_with_its_manifest)
+    make_once(place, lambda partial: making.build(partial, key), older=agrees_with_its_manifest, shared=shared)
     return Corpus.load(place, tokenizer)
 
 

@@ -66,8 +66,9 @@ def neighbours(db: str, run: str, context: list[str], *, top: int, beam: int | N
 
 def _files(store: Store, run_id: str, run: str) -> ModelFiles:
     """What a finished run kept. Raises InputError where that is nothing."""
-    files = ArtifactFolder(cache_folder()).files(run_id)
-    if not files.coder.is_file():
+    folder = ArtifactFolder.of_environment(cache_folder())
+    files = folder.files(run_id)
+    if not all(folder.has(file) for file in (files.coder, files.weights, files.head)):
         state = store.query(queries.STATE_OF_RUN, id=run_id)[0]["state"]
         if state != "done":
             raise InputError(f"--run {run}: is {state}, not done; finish it with hashbench sweep")

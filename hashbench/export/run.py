@@ -42,7 +42,7 @@ def export_run(db: str, prefix: str, folder: Path, data: Sequence[str] | None) -
     if not done_ids(store, [run_id]):
         raise InputError(f"--run {prefix}: is not finished; go on with its sweep first (see hashbench status)")
     files = kept_files(
-        store, run_id, ArtifactFolder(usable_cache_folder()), with_head=spec["kind"] == FINETUNING.name
+        store, run_id, ArtifactFolder.of_environment(usable_cache_folder()), with_head=spec["kind"] == FINETUNING.name
     )
     loaded, label, had = experiment_of(store, run_id)
     model, sources = model_of(loaded, label), loaded.sources(data or had)

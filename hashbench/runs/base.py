@@ -78,6 +78,8 @@ class RunKind(ABC):
     in_sweeps: ClassVar[bool] = True
     # Whether a run may use as many devices as the experiment gives it.
     several_devices: ClassVar[bool] = False
+    # Whether it reads files that the runs it needs have left; others need them in the plan's order only.
+    reads_needs: ClassVar[bool] = True
     is_tracked: ClassVar[bool] = False  # whether Weights & Biases shows it while it runs
     # Whether it trains; then the error of one kind's estimates tells of the others.
     is_training: ClassVar[bool] = False
@@ -113,6 +115,10 @@ class RunKind(ABC):
     def kept_bytes(self, run: Run, resolved: ResolvedExperiment) -> int:
         """About how many bytes of weights the run leaves for good; 0 where it leaves none, or none that is known."""
         return 0
+
+    def left_files(self, run: Run, artifacts: ArtifactFolder) -> list[dict[str, Path]]:
+        """What runs that need this one read, by the kind of file; where there are several such sets, one of them."""
+        return []
 
     def temporary_files(self, run: Run, artifacts: ArtifactFolder) -> list[Path]:
         """Files that only other runs of the sweep need; with `keep_weights: none` they go when it is done."""

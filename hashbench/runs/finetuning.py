@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from hashbench.data.weights import RANDOM, locate_weights
 from hashbench.efficiency.cards import TrainingStep, step_of
@@ -12,7 +13,7 @@ from hashbench.experiment.hardware import SETTINGS
 from hashbench.experiment.models import ResolvedModel
 from hashbench.experiment.resolved import ResolvedExperiment, weights_setting
 from hashbench.experiment.schema import Finetune
-from hashbench.runs.artifacts import ModelFiles
+from hashbench.runs.artifacts import ArtifactFolder, ModelFiles
 from hashbench.runs.base import Run, TrainingKind, Workplace
 from hashbench.runs.keeping import keeps_best, weight_bytes
 from hashbench.runs.pretraining import KIND as PRETRAINING
@@ -88,8 +89,12 @@ class Finetuning(TrainingKind):
         if keeps or waits:
             files = place.artifacts.files(run.id) if keeps else place.artifacts.waiting(run.id)
             save_best(tuned.done, files)
-            kinds = {"weights": files.weights, "head": files.head} if keeps else {}
-            artifacts = [place.artifacts.stored(kind, path) for kind, path in kinds.items()]
+            kinds = {"weights": files.weights, "head": files.head}
+            if keeps:
+                artifacts = [place.artifacts.stored(kind, path) for kind, path in kinds.items()]
+            else:
+                for path in kinds.values():
+                    place.artifacts.share(path)
         data = place.materials.task_data(str(run.task))
         precision = precision_found(model.finetune.precision, machine.device)
         return Result(
@@ -98,6 +103,11 @@ class Finetuning(TrainingKind):
             artifacts=artifacts,
             notes={**notes_on(data), "precision_found": precision},
         )
+
+    def left_files(self, run: Run, artifacts: ArtifactFolder) -> list[dict[str, Path]]:
+        """The best weights, kept for good or until they are used."""
+        both = (artifacts.files(run.id), artifacts.waiting(run.id))
+        return [{"weights": files.weights, "head": files.head} for files in both]
 
     def kept_bytes(self, run: Run, resolved: ResolvedExperiment) -> int:
         model = resolved.model(run.model)
@@ -126,21 +136,21 @@ def tune(run: Run, place: Workplace, machine: Machine, *, keep_best: bool) -> Tu
     job = Job(model.spec, model.finetune, int(run.seed or 0), keep_best)
 
     def prepared(data: TaskData) -> tuple[Model, FinetuningData]:
-        return starting_model(run, place, machine), batches(data, run, place, machine)
+        return starting_model(run, place), batches(data, run, place, machine)
 
     rate, tried = best_learning_rate(job, lambda: prepared(task_data.held_out(seed=0)), machine)
     built, data = prepared(task_data)
     return Tuned(finetune(built, data, job, learning_rate=rate, machine=machine), data, rate, tried)
 
 
-def starting_model(run: Run, place: Workplace, machine: Machine) -> Model:
+def starting_model(run: Run, place: Workplace) -> Model:
     """The model a fine-tuning starts from: weights pre-trained here, published ones, or fresh ones without either."""
     model, source = place.model(run), run.spec["pretrain"]
     spec, seed = model.spec, run.seed if source is None else model.pretrain.seed
     texts = place.materials.texts(model)
     built = build_model(spec, run.encoder, seed=seed or 0, **texts.of_the_vocabulary(spec.text.template))
     if source is not None:
-        return restore(built, place.runs[source], place, machine)
+        return restore(built, place.runs[source], place)
     if spec.training.weights is not None and spec.training.weights != RANDOM:
         published = locate_weights(spec.training.weights).read()
         rows = texts.tokenizer.spellings() if isinstance(texts.tokenizer, PieceTokenizer) else ()

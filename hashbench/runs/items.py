@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from hashbench.atomic import atomic_write
+from hashbench.checksums import sealed_write
 from hashbench.coders.bloom import Bloom, twins
 from hashbench.efficiency.cards import TrainingStep, step_of
 from hashbench.efficiency.parameters import count
@@ -193,7 +193,7 @@ def saved(trained: Trained, coder: Bloom, run: Run, artifacts: ArtifactFolder) -
     files = artifacts.files(run.id)
     save_weights(trained.model, files.weights)
     save_weights(trained.head, files.head)
-    with atomic_write(files.coder) as part, part.open("wb") as file:
+    with sealed_write(files.coder) as part, part.open("wb") as file:
         # mypy mistakes the arrays for allow_pickle.
         np.savez_compressed(file, **coder.state())  # type: ignore[arg-type]
     paths = {"weights": files.weights, "head": files.head, "coder": files.coder}

@@ -22,6 +22,7 @@ from hashbench.data.sources import open_sources
 from hashbench.embeddings.base import Template
 from hashbench.experiment.models import ResolvedModel, needs_corpus, read_without_corpus
 from hashbench.once import make_once
+from hashbench.shared import SharedFolder
 from hashbench.tasks.base import LocatedTask
 from hashbench.tasks.items import LinkSet, item_kind
 from hashbench.tasks.perturbed import PerturbedTask, perturb_task
@@ -69,11 +70,18 @@ class Texts:
 class Materials:
     """Makes each thing once and keeps it while the worker lives."""
 
-    def __init__(self, sources: Sequence[str], cache: Path, tasks: Iterable[LocatedTask] = ()) -> None:
-        """`sources`: "hub", "builtin" or absolute folders; `tasks`: those whose data are asked for."""
+    def __init__(
+        self,
+        sources: Sequence[str],
+        cache: Path,
+        tasks: Iterable[LocatedTask] = (),
+        shared: SharedFolder | None = None,
+    ) -> None:
+        """`sources`: "hub", "builtin" or absolute folders; `tasks`: those whose data are asked for; `shared`: where
+        corpora and fitted coders are shared with other machines."""
         self._sources = open_sources(sources)
         self._tasks = {task.task.name: task for task in tasks}
-        self.cache = cache
+        self.cache, self._shared = cache, shared
         self._texts: dict[str, Texts] = {}
         self._data: dict[str, Any] = {}
         self._perturbed: dict[str, PerturbedTask] = {}
@@ -108,7 +116,8 @@ class Materials:
         """The words of the experiment's corpora, whatever the tokenizers of its models are."""
         names = [corpus["name"] for corpus in words["corpora"]]
         options = {key: words[key] for key in ("max_documents", "first_chunk_only")}
-        return prepare(names, self._sources, WordTokenizer(), self.cache / "corpora", **options).types
+        folder = self.cache / "corpora"
+        return prepare(names, self._sources, WordTokenizer(), folder, shared=self._shared, **options).types
 
     def bloom(self, model: ResolvedModel, links: LinkSet) -> Bloom:
         """The coder of a model of items, fitted on a page-link set."""
@@ -116,7 +125,7 @@ class Materials:
         assert isinstance(coder, Bloom)  # the plan has checked
         identity = [coder.recipe(), links.training_fingerprint]
         pages = links.links_of("train") if item_kind(links.task).coherent_maps else None
-        fit_once(coder, identity, lambda: coder.fit_links(links.items, pages), self.cache / "coders")
+        fit_once(coder, identity, lambda: coder.fit_links(links.items, pages), self.cache / "coders", self._shared)
         return coder
 
     def texts(self, model: ResolvedModel) -> Texts:
@@ -146,6 +155,7 @@ class Materials:
             max_documents=model.pretrain.max_documents,
             vocabulary_size=model.pretrain.vocabulary_size,
             first_chunk_only=model.pretrain.first_chunk_only,
+            shared=self._shared,
         )
         needs_rows = spec.training.objective == "mlm" and coder.width > 1  # its codes are no rows
         outputs = Vocabulary() if needs_rows else None
@@ -154,11 +164,13 @@ class Materials:
                 each.fit_pieces(corpus.tokenizer.pieces)
             elif each is not None and each.needs_fit:
                 identity = [each.recipe(), corpus.types.fingerprint]
-                fit_once(each, identity, partial(each.fit, corpus.types), self.cache / "coders")
+                fit_once(each, identity, partial(each.fit, corpus.types), self.cache / "coders", self._shared)
         return Texts(corpus.tokenizer, coder, corpus, outputs)
 
 
-def fit_once(coder: Coder, identity: object, fit: Callable[[], None], folder: Path) -> None:
+def fit_once(
+    coder: Coder, identity: object, fit: Callable[[], None], folder: Path, shared: SharedFolder | None = None
+) -> None:
     """Fits a coder, or takes up the state that an earlier fit with this identity left in `folder`."""
     text = json.dumps(identity, sort_keys=True)
     path = folder / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.npz"
@@ -169,5 +181,5 @@ def fit_once(coder: Coder, identity: object, fit: Callable[[], None], folder: Pa
             # mypy mistakes the arrays for allow_pickle.
             np.savez(file, **coder.state())  # type: ignore[arg-type]
 
-    with np.load(make_once(path, build)) as state:
+    with np.load(make_once(path, build, shared=shared)) as state:
         coder.restore(dict(state))

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-
-from filelock import FileLock
 
 from hashbench.coders.cache import type_codes
 from hashbench.data.corpus_batches import PretrainingData
@@ -48,6 +45,7 @@ class Pretraining(TrainingKind):
 
     name = "pretrain"
     order = 10
+    reads_needs = False  # an earlier step comes after a later one, and reads nothing of it
 
     def planned(self, resolved: ResolvedExperiment) -> Iterable[Run]:
         return [run for model in resolved.models.values() if (run := self.of(resolved, model))]
@@ -78,14 +76,17 @@ class Pretraining(TrainingKind):
     def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
         """Pre-trains a model and stores its weights, its parameter counts and its loss curve."""
         model, path = place.model(run), weights_of(run, place.artifacts)
+        earlier = {step: files_of(run, place.artifacts).at(step) for step in model.pretrain.checkpoints}
         done = None
-        if CHECKPOINT not in run.spec or not path.is_file():
-            steps = model.pretrain.checkpoints
-            done = train(run, place, machine, {step: files_of(run, place.artifacts).at(step) for step in steps})
+        if CHECKPOINT not in run.spec or not place.artifacts.has(path):
+            done = train(run, place, machine, earlier)
         if machine.rank > 0:
             return Result()
-        if CHECKPOINT not in run.spec and done is not None:
-            save_weights(done.model, path)
+        if done is not None:
+            if CHECKPOINT not in run.spec:
+                save_weights(done.model, path)
+            for left in filter(Path.is_file, earlier.values()):
+                place.artifacts.share(left)
         rows = place.materials.texts(model).vocabulary_rows
         counts = count(model.spec, run.encoder, vocabulary_rows=rows)
         facts = [
@@ -130,6 +131,9 @@ class Pretraining(TrainingKind):
         """The last loss."""
         losses = [metric.value for metric in result.metrics if (metric.split, metric.name) == ("train", "loss")]
         return f"loss {losses[-1]:.3f}" if losses and losses[-1] is not None else ""
+
+    def left_files(self, run: Run, artifacts: ArtifactFolder) -> list[dict[str, Path]]:
+        return [{"weights": weights_of(run, artifacts)}]
 
     def temporary_files(self, run: Run, artifacts: ArtifactFolder) -> list[Path]:
         """The weights; a run of another sweep that needs them makes them again."""
@@ -179,20 +183,13 @@ def train(run: Run, place: Workplace, machine: Machine, earlier: Mapping[int, Pa
     )
 
 
-def restore(model: Model, run: Run, place: Workplace, machine: Machine) -> Model:
-    """The model with the weights of a finished pre-training; lost ones are made again, while the results stay."""
+def restore(model: Model, run: Run, place: Workplace) -> Model:
+    """The model with the weights of a finished pre-training, which the worker has made sure are on its machine."""
     path = weights_of(run, place.artifacts)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # Several devices make lost weights again together, so none of them may wait for another at the lock.
-    with FileLock(path.with_suffix(".lock")) if machine.devices == 1 else nullcontext():
-        if path.is_file():
-            load_weights(model, path)
-            return model
-        part = replace(machine, folder=machine.folder / "pretrain", watch=None)
-        again = train(run, place, part).model
-        if machine.rank == 0:
-            save_weights(again, path)
-    return again.train()
+    if not place.artifacts.has(path):
+        raise InputError(f"{path}: is not here; sweep again, and with devices of several machines give --artifacts URL")
+    load_weights(model, path)
+    return model
 
 
 KIND = Pretraining()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -11,12 +10,13 @@ import numpy as np
 
 from hashbench.coders.cache import type_codes
 from hashbench.coders.collisions import agreement, shared_tokens, types_per_bucket
+from hashbench.errors import InputError
 from hashbench.experiment.resolved import ResolvedExperiment
 from hashbench.objectives.classification import ClassificationHead
 from hashbench.runs.base import Run, RunKind, Workplace
 from hashbench.runs.evaluation import load_files
 from hashbench.runs.finetuning import KIND as FINETUNING
-from hashbench.runs.finetuning import batches, tune
+from hashbench.runs.finetuning import batches
 from hashbench.runs.materials import Texts
 from hashbench.runs.results import notes_on, scored_metrics, stored_predictions
 from hashbench.store.result import MetricRow, Predictions, Result
@@ -73,24 +73,20 @@ class RobustnessEvaluation(RunKind):
         ]
 
     def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
-        """Evaluates the best weights on the reporting sets under every perturbation and rate.
-
-        Weights that were not kept are made again by the same training; the results of that run stay as they are.
-        """
+        """Evaluates the best weights on the reporting sets under every perturbation and rate."""
         tuned = place.runs[run.spec["finetune"]]
         model = place.model(run)
         texts = place.materials.texts(model)
         perturbed = place.materials.perturbed(str(run.task), run.spec["robustness"], run.spec["words"])
-        trained, head, is_new = tuned_model(tuned, perturbed, place, machine)
+        trained, head = tuned_model(tuned, perturbed, place)
         data = batches(perturbed.data, run, place, machine)
         outputs = outputs_on(trained, head, data, machine, model.finetune)
         metrics, predictions = scored(perturbed, outputs, data)
         facts = [MetricRow(name, value, condition=label) for (name, label), value in perturbed.facts.items()]
         facts += coder_facts(perturbed, place, texts)
-        shutil.rmtree(place.artifacts.waiting(tuned.id).folder, ignore_errors=True)
+        place.artifacts.remove(place.artifacts.waiting(tuned.id).folder)
         notes = notes_on(place.materials.task_data(str(run.task)))
         notes |= {"precision_found": precision_found(model.finetune.precision, machine.device)}
-        notes |= {"weights": "made again by the same fine-tuning"} if is_new else {}
         return Result(metrics=[*facts, *metrics], predictions=predictions, notes=notes)
 
     def seconds(self, run: Run, rows: int) -> float:
@@ -105,10 +101,8 @@ def _seen_words(resolved: ResolvedExperiment) -> dict[str, object] | None:
     return {"corpora": resolved.fingerprints(pretrain.corpora), **pretrain.model_dump(include=OF_WORDS)}
 
 
-def tuned_model(
-    tuned: Run, perturbed: PerturbedTask, place: Workplace, machine: Machine
-) -> tuple[Model, ClassificationHead, bool]:
-    """Model and head with the best weights of a fine-tuning, and whether these had to be made again."""
+def tuned_model(tuned: Run, perturbed: PerturbedTask, place: Workplace) -> tuple[Model, ClassificationHead]:
+    """Model and head with the best weights of a fine-tuning, which the worker has made sure are here."""
     for files in (place.artifacts.files(tuned.id), place.artifacts.waiting(tuned.id)):
         if files.weights.is_file() and files.head.is_file():
             model = place.model(tuned)
@@ -116,12 +110,8 @@ def tuned_model(
             built = build_model(model.spec, tuned.encoder, seed=0, **words)
             head = make_head_of(built, perturbed.data, model.spec)
             load_files(built, head, files)
-            return built, head, False
-    part = replace(machine, folder=machine.folder / "finetune", watch=None)
-    done = tune(tuned, place, part, keep_best=True).done
-    done.restore_best()
-    done.model.embedding.widen()
-    return done.model, done.head, True
+            return built, head
+    raise InputError(f"{place.artifacts.files(tuned.id).folder}: its weights are gone; sweep again")
 
 
 def scored(

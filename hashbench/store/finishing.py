@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from hashbench.errors import InputError
+from hashbench.store.again import finish_again
 from hashbench.store.engine import Store, insert_rows
 from hashbench.store.queue import ClaimedRun, LeaseLost, as_json
 from hashbench.store.ready import refresh
@@ -25,6 +26,8 @@ def finish(store: Store, held: ClaimedRun, result: Result) -> None:
     lost and nobody has begun another since. A result that is stored already, since the answer of the database got lost,
     is not stored again. Raises LeaseLost, and writes nothing, where another attempt has taken over.
     """
+    if held.again:
+        return finish_again(store, held, result)
     # compressed before the write lock is taken
     packed = [_packed(item) for item in result.predictions]
     metrics = [vars(item) | dict(zip(("value", "reason"), item.stored(), strict=True)) for item in result.metrics]

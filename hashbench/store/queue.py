@@ -77,6 +77,7 @@ class ClaimedRun:
     encoder: str
     spec: dict[str, Any]
     needs: tuple[str, ...]
+    again: bool = False  # a finished run whose files are made again (store/again.py)
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ def claim(
         if connection.execute(looked).first() is None and not _silent(store, connection, lock=False):
             return None
     with store.write() as connection:
-        _end_expired(store, connection)
+        end_expired(store, connection)
         free = _free_run(experiment_id, max_attempts, kinds, only).with_for_update(of=run, skip_locked=True)
         columns = [run.c[name] for name in SHOWN]
         claimed = sa.update(run).where(run.c.id == free.scalar_subquery()).values(state="running")
@@ -129,11 +130,26 @@ def claim(
             return None
         refresh(connection, [row["run_id"]])
         token = token or new_token()
-        begun = sa.insert(attempt).values(run_id=row["run_id"], token=token, worker=worker, state="running")
-        begun = begun.values(environment_id=_store_environment(store, connection, environment))
-        begun = begun.values(started_at=store.now, heartbeat_at=store.now, lease_until=store.now + lease_s)
-        attempt_id = connection.execute(begun.returning(attempt.c.id)).scalar_one()
+        run_id = row["run_id"]
+        attempt_id = begin(store, connection, run_id, token, worker=worker, lease_s=lease_s, environment=environment)
         return _claimed(connection, row, token=token, attempt_id=attempt_id, lease_s=lease_s)
+
+
+def begin(
+    store: Store,
+    connection: Connection,
+    run_id: str,
+    token: str,
+    *,
+    worker: str,
+    lease_s: float,
+    environment: Environment | None,
+) -> int:
+    """The id of a new attempt, in flight from now on."""
+    begun = sa.insert(attempt).values(run_id=run_id, token=token, worker=worker, state="running")
+    begun = begun.values(environment_id=_store_environment(store, connection, environment))
+    begun = begun.values(started_at=store.now, heartbeat_at=store.now, lease_until=store.now + lease_s)
+    return connection.execute(begun.returning(attempt.c.id)).scalar_one()
 
 
 def new_token() -> str:
@@ -285,7 +301,8 @@ def _free_run(
     )
 
 
-def _end_expired(store: Store, connection: Connection) -> None:
+def end_expired(store: Store, connection: Connection) -> None:
+    """Ends the attempts that were not heard of for a lease as lost, and puts their runs back."""
     for attempt_id in _silent(store, connection, lock=True):
         of = (attempt.c.id == attempt_id, attempt.c.state == "running")
         _end(store, connection, of, "lost", "the lease ran out: the process was killed or hung")

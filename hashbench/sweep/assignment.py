@@ -17,6 +17,7 @@ from hashbench.listing import OWN_MODULE, import_file
 from hashbench.runs.artifacts import ArtifactFolder
 from hashbench.runs.base import Run, Workplace
 from hashbench.runs.materials import Materials
+from hashbench.shared import SharedFolder
 
 
 @dataclass(frozen=True)
@@ -33,11 +34,17 @@ class Assignment:
     # What each worker in turn sees as CUDA_VISIBLE_DEVICES; empty: all there are.
     gpus: tuple[str, ...]
     kinds: tuple[str, ...]  # of the runs to take
+    artifacts: str = ""  # URL where machines share files; "" where they share none
 
     def workplace(self) -> Workplace:
         """What the runs of one process share."""
-        materials = Materials(self.resolved.sources, self.cache, self.resolved.tasks)
-        return Workplace(self.resolved, self.runs, materials, ArtifactFolder(self.cache))
+        folder = self.artifact_folder()
+        materials = Materials(self.resolved.sources, self.cache, self.resolved.tasks, folder.shared)
+        return Workplace(self.resolved, self.runs, materials, folder)
+
+    def artifact_folder(self) -> ArtifactFolder:
+        """The files of runs, here and where machines share them."""
+        return ArtifactFolder(self.cache, SharedFolder(self.artifacts, self.cache) if self.artifacts else None)
 
 
 @dataclass(frozen=True)

@@ -143,13 +143,13 @@ def _subject_of_run(store: Store, run_id: str, data: Sequence[str] | None, expor
 
     def prepared(found: FurtherSet) -> FurtherSet:
         if exported is None:
-            kept_files(store, run_id, ArtifactFolder(cache), with_head=True)
+            kept_files(store, run_id, ArtifactFolder.of_environment(cache), with_head=True)
         return with_classes(found, load_task(task, open_sources(sources)))
 
     def place(found: FurtherSet, *runs: Run) -> Workplace:
         resolved = ResolvedExperiment(loaded.experiment, {label: model}, model, (found,), {}, sources)
         materials = Materials(sources, cache, [found, locate_task(task, open_sources(sources))])
-        return Workplace(resolved, {run.id: run for run in runs}, materials, ArtifactFolder(cache))
+        return Workplace(resolved, {run.id: run for run in runs}, materials, ArtifactFolder.of_environment(cache))
 
     def result(run: Run, found: FurtherSet, rows: TaskData, machine: Machine) -> Result:
         there = place(found, tuned, run)

@@ -28,7 +28,12 @@ class StopSignal:
         """`hours`: the longest that an attempt may last; None: any time."""
         self._control = control
         self._here = threading.Event()
-        self._until = None if hours is None else time.monotonic() + 3600.0 * hours
+        self._hours = hours
+        self.began_again()
+
+    def began_again(self) -> None:
+        """Lets the time of the attempt count from now on."""
+        self._until = None if self._hours is None else time.monotonic() + 3600.0 * self._hours
 
     def set(self) -> None:
         """Ends the run in hand only."""

@@ -22,6 +22,7 @@ from hashbench.sweep.runner import (
     carry_out,
     data_origins,
     release_dead,
+    shared_at,
     training_rows,
     write_down,
 )
@@ -29,7 +30,9 @@ from hashbench.sweep.runner import (
 Labelled = tuple[str, str]  # label and id of a run
 
 
-def join(loaded: Loaded, *, db: str, data: Sequence[str] | None = None, workers: int = 1) -> int:
+def join(
+    loaded: Loaded, *, db: str, data: Sequence[str] | None = None, workers: int = 1, artifacts: str = ""
+) -> int:
     """Carries out runs of a planned experiment until none is left; gives back the exit code, as `sweep` does.
 
     An experiment that the database does not know is written down first, so that any number of equal workers may start
@@ -37,13 +40,14 @@ def join(loaded: Loaded, *, db: str, data: Sequence[str] | None = None, workers:
     own code or release differ, and its results would be those of other runs.
     """
     planned = plan(loaded, data=data)
+    shared = shared_at(artifacts)
     store = open_store(db)
     stored = next((each for each in experiments(store) if each.name == loaded.experiment.name), None)
     origins = data_origins(planned) if stored is None else known_origins(stored)
     experiment_id = write_down(store, planned, origins) if stored is None else stored.id
     theirs = planned_runs(store, experiment_id)
     refuse_another_plan(of_phase(planned), theirs, f"{loaded.shown}: '{loaded.experiment.name}' in {store.name}")
-    assignment = assign(planned, db=db, experiment_id=experiment_id, n_workers=workers)
+    assignment = assign(planned, db=db, experiment_id=experiment_id, n_workers=workers, artifacts=shared)
     rows = training_rows(origins) if origins else {}
     times = of_phase(planned, measures_time=True) <= set(theirs)
     return take_part(Sweep(store, experiment_id, planned, assignment, workers, rows, times))

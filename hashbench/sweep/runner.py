@@ -20,6 +20,7 @@ from hashbench.experiment.load import Loaded
 from hashbench.experiment.schema import Experiment
 from hashbench.runs.base import Run
 from hashbench.runs.registry import names
+from hashbench.shared import SharedFolder
 from hashbench.showing import printable, without_passwords
 from hashbench.store.engine import Store, open_store
 from hashbench.store.moved import DatabaseMoved
@@ -78,13 +79,14 @@ def sweep(
     fail_fast: bool = False,
     max_hours: float | None = None,
     nice: bool = False,
+    artifacts: str = "",
 ) -> int:
     """Carries out what the experiment asks for and is not yet done; gives back the exit code.
 
     0: all runs are done. 1: some failed. 129, 130 or 143: interrupted, and the same command goes on from there. Raises
     InputError for anything wrong in the experiment or its data, before the first run. `card`: what a dry run estimates
     for, in place of this machine. `max_hours`: after which all runs are checkpointed and the sweep ends. `nice`: cheap
-    runs come first.
+    runs come first. `artifacts`: a URL where machines share files.
     """
     until = None if max_hours is None else time.monotonic() + 3600.0 * max_hours
     other = None if card is None else find_card(card)
@@ -94,6 +96,7 @@ def sweep(
     if dry_run:
         print_plan(planned, db, n_workers, other, nice=nice)
         return DONE
+    shared = shared_at(artifacts)
     store = open_store(db)
     patience = patience_of(store, loaded.experiment)
     patience(KeptResults(cache_folder()).hand_in, store)
@@ -106,7 +109,7 @@ def sweep(
         return DONE
     patience(retry_failed, store, experiment_id)
     patience(release_dead, store, experiment_id)
-    assignment = assign(planned, db=db, experiment_id=experiment_id, n_workers=n_workers)
+    assignment = assign(planned, db=db, experiment_id=experiment_id, n_workers=n_workers, artifacts=shared)
     work = Sweep(store, experiment_id, planned, assignment, n_workers, training_rows(origins))
     patience(set_turns, store, experiment_id, nice_order(work) if nice else None)
     return carry_out(work, fail_fast=fail_fast, until=until)
@@ -139,7 +142,12 @@ def stored_config(planned: Plan, origins: Mapping[str, Any]) -> dict[str, Any]:
     return config | ({"provenance": origins} if origins else {})
 
 
-def assign(planned: Plan, *, db: str, experiment_id: int, n_workers: int) -> Assignment:
+def shared_at(url: str) -> str:
+    """The URL as other processes take it, "" for none. Raises InputError where nothing can be written there."""
+    return SharedFolder.at(url, cache_folder()).url if url else ""
+
+
+def assign(planned: Plan, *, db: str, experiment_id: int, n_workers: int, artifacts: str = "") -> Assignment:
     """What every worker of the first phase of a sweep is told."""
     experiment = planned.resolved.experiment
     return Assignment(
@@ -152,6 +160,7 @@ def assign(planned: Plan, *, db: str, experiment_id: int, n_workers: int) -> Ass
         max_attempts=experiment.retries + 1,
         gpus=gpu_groups(experiment.devices) if experiment.device in ("auto", "cuda") else (),
         kinds=names(measures_time=False),
+        artifacts=artifacts,
     )
 
 

@@ -9,7 +9,6 @@ from collections.abc import Collection
 from pathlib import Path
 
 from hashbench.experiment.schema import Experiment
-from hashbench.runs.artifacts import ArtifactFolder
 from hashbench.runs.registry import kind_of
 from hashbench.store.engine import Store
 from hashbench.store.patience import Patience
@@ -55,7 +54,7 @@ def saved_copy(store: Store) -> str:
 
 def remove_temporary_files(assignment: Assignment, needed: Collection[str]) -> None:
     """Removes what the runs of a finished sweep left for each other, but for runs that another sweep still needs."""
-    artifacts = ArtifactFolder(assignment.cache)
+    artifacts = assignment.artifact_folder()
     for run in assignment.runs.values():
         for path in kind_of(run).temporary_files(run, artifacts) if run.id not in needed else ():
-            path.unlink(missing_ok=True)
+            artifacts.remove(path)

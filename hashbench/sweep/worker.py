@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import shutil
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -14,9 +13,11 @@ import torch
 from lightning.pytorch.utilities.exceptions import SIGTERMException
 
 from hashbench.allocator import keep_freed_memory
+from hashbench.checksums import tell
 from hashbench.errors import InputError
 from hashbench.runs.base import Run
 from hashbench.runs.registry import kind_of
+from hashbench.store.again import claim_again
 from hashbench.store.engine import open_store, parse
 from hashbench.store.finishing import finish
 from hashbench.store.moved import DatabaseMoved
@@ -40,6 +41,7 @@ from hashbench.sweep.kept import KeptResults
 from hashbench.sweep.processes import own_name
 from hashbench.sweep.provenance import environment
 from hashbench.sweep.sources import sources_of
+from hashbench.sweep.supply import is_at_hand, needs_read_by
 from hashbench.tracking import Tracker, final_values, run_config, run_label, wandb_id
 from hashbench.training.checkpoints import Interrupted
 from hashbench.training.curves import NotFinite
@@ -47,6 +49,7 @@ from hashbench.training.machine import Machine
 from hashbench.training.memory import is_out_of_memory, release_memory
 from hashbench.training.recipe import quieten
 
+LOOK_AGAIN_S = 5.0  # for weights that another worker makes
 FIRST_WAIT_S = 0.2  # of a worker that finds nothing to claim, before it looks again
 LONGEST_WAIT_S = 5.0
 LONGER = 1.5  # each wait is so much longer than the one before
@@ -128,24 +131,55 @@ class Worker:
         run = self._assignment.runs[held.run_id]
         label = label_of(run)
         self._control.tell(RunStarted(self._index, run.id, label))
-        stop = StopSignal(self._control, self._assignment.resolved.experiment.run_hours)
         began = time.monotonic()
-        with Heartbeat(self._store, held, stop, self._control), captured_log() as log:
-            state, note = self._attempt(run, held, stop, log)
+        state, note = self._begun(run, held)
         self._control.tell(RunEnded(self._index, run.id, label, state, time.monotonic() - began, note))
+
+    def _begun(self, run: Run, held: ClaimedRun) -> tuple[str, str]:
+        """One attempt under its lease; gives back how it ended."""
+        stop = StopSignal(self._control, self._assignment.resolved.experiment.run_hours)
+        with Heartbeat(self._store, held, stop, self._control), captured_log() as log:
+            return self._attempt(run, held, stop, log)
+
+    def _supplied(self, run: Run, stop: StopSignal) -> float:
+        """Sees to it that what the run's needs have left is here: fetched, or made again as a further attempt at them.
+
+        Gives back the seconds that were spent on making or waiting, which are not the run's own.
+        """
+        began, is_waiting = time.monotonic(), False
+        for need in needs_read_by(run, self._place):
+            while not self._patience(is_at_hand, need, self._store, self._place):
+                is_waiting = True
+                held = self._patience(
+                    claim_again, self._store, need.id, worker=self._name, lease_s=LEASE_S, environment=self._environment
+                )
+                if held is not None:
+                    tell(f"{label_of(need)}: its weights are neither here nor shared by another machine; made again")
+                    state, note = self._begun(need, held)
+                    if state == "failed":
+                        raise InputError(f"{label_of(need)}: its weights are gone, and cannot be made again: {note}")
+                elif not stop.is_set():
+                    self._control.wait(LOOK_AGAIN_S)  # another worker makes them
+                stop.began_again()
+                if stop.is_set():
+                    raise Interrupted
+        return time.monotonic() - began if is_waiting else 0.0
 
     def _attempt(self, run: Run, held: ClaimedRun, stop: StopSignal, log: Callable[[], str]) -> tuple[str, str]:
         """Carries the run out and writes its end to the store; gives back the state and a note for the screen."""
-        tracker = self._tracker(run)
+        tracker: Tracker | None = None
         final: dict[str, float | None] = {}
-        machine = self._machine(run, stop, tracker)
-        began = time.monotonic()
+        began, folder = time.monotonic(), self._assignment.cache / "running" / run.id
         try:
-            result = self._result(run, machine)
+            not_its_own = self._supplied(run, stop)
+            tracker = self._tracker(run)
+            result = self._result(run, self._machine(run, stop, tracker))
             notes = {**result.notes, "sources": sources_of(run, self._place)}
+            if not_its_own:
+                result = replace(result, seconds=time.monotonic() - began - not_its_own)
             self._hand_in(held, replace(result, log=log(), notes=notes), began)
             # Not before: a checkpoint is worth keeping until then.
-            shutil.rmtree(machine.folder, ignore_errors=True)
+            self._place.artifacts.remove(folder)
         except (Interrupted, SIGTERMException, KeyboardInterrupt):
             if stop.is_time_up:
                 hours = self._assignment.resolved.experiment.run_hours
@@ -160,7 +194,7 @@ class Worker:
             return self._failed(held, str(error), log())
         except NotFinite as error:
             # a checkpoint may hold what is lost already
-            shutil.rmtree(machine.folder, ignore_errors=True)
+            self._place.artifacts.remove(folder)
             return self._failed(held, str(error), log(), for_good=True)
         except Exception as error:  # whatever a run throws ends this attempt and not the worker
             reason = f"{type(error).__name__}: {error}"
@@ -169,7 +203,8 @@ class Worker:
             final = final_values(result.metrics)
             return "done", kind_of(run).headline(result)
         finally:
-            tracker.finish(final)
+            if tracker is not None:
+                tracker.finish(final)
 
     def _result(self, run: Run, machine: Machine) -> Result:
         """What the run found; where memory is too small for a training, with half the rows at a time, once."""
@@ -219,6 +254,7 @@ class Worker:
             checkpoint_minutes=experiment.checkpoint_minutes,
             should_stop=stop,
             watch=watch,
+            shared=self._place.artifacts.shared,
         )
 
     def _tracker(self, run: Run) -> Tracker:

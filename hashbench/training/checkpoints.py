@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 import zipfile
@@ -13,6 +14,8 @@ from typing import Any, Protocol
 from lightning.pytorch import Callback, LightningModule, Trainer
 
 from hashbench.checksums import Damaged, is_listed, remove, seal, set_aside
+from hashbench.once import make_once
+from hashbench.shared import SharedFolder
 from hashbench.training.model import Model, save_weights
 
 KEPT = 2  # checkpoints of a training: the newest, and the one before, should the newest be damaged
@@ -47,14 +50,36 @@ class Snapshots(Callback):
             save_weights(self._model, path)
 
 
+class _NotShared(Exception):
+    """Another machine's checkpoint is not there any more, or not whole."""
+
+
 @dataclass(frozen=True)
 class CheckpointFiles:
     """The newest checkpoints of a training, named by their steps."""
 
     folder: Path
+    shared: SharedFolder | None = None  # where machines go on from each other's checkpoints
 
     def newest(self) -> Path | None:
-        """The newest one that is what was written; damaged ones are set aside with a line. None: there is none."""
+        """The newest one that is what was written, of this machine or of another; None where there is none.
+
+        Damaged ones are set aside with a line.
+        """
+        here = self._newest_here()
+        for name in reversed(self.shared.names(self.folder) if self.shared is not None else []):
+            if here is not None and name <= here.name:
+                break
+            with contextlib.suppress(_NotShared):
+                return make_once(self.folder / name, self._refuse, shared=self.shared)
+        return here
+
+    @staticmethod
+    def _refuse(part: Path) -> None:
+        """A checkpoint cannot be made, only fetched."""
+        raise _NotShared
+
+    def _newest_here(self) -> Path | None:
         for path in [*reversed(self._numbered()), self.folder / OF_EARLIER_VERSIONS]:
             try:
                 if is_listed(path) or _is_whole_zip(path):
@@ -72,9 +97,13 @@ class CheckpointFiles:
         path = self.folder / f"resume-{step:09}.ckpt"
         seal(path, half)
         half.replace(path)
+        if self.shared is not None:
+            self.shared.put(path)
         earlier = [other for other in self._numbered() if other != path]
         for other in [*earlier[: 1 - KEPT], self.folder / OF_EARLIER_VERSIONS]:
             remove(other)
+            if self.shared is not None:
+                self.shared.remove(other)
 
     def _numbered(self) -> list[Path]:
         """All but one of an earlier version, by their steps."""

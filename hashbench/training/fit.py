@@ -41,7 +41,7 @@ def fit(
     quieten()
     accelerator = pick_device(machine.device)
     resumable = Resumable(
-        CheckpointFiles(machine.folder),
+        CheckpointFiles(machine.folder, machine.shared),
         minutes=machine.checkpoint_minutes,
         should_stop=machine.should_stop,
         evaluation_interval=interval,

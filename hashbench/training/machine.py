@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from hashbench.shared import SharedFolder
 from hashbench.training.checkpoints import Stop
 from hashbench.training.curves import Watch
 
@@ -22,6 +23,7 @@ class Machine:
     halved: bool = False  # half the rows at a time: with all of them memory was too small
     should_stop: Stop | None = None  # asks the run to stop at the next step
     watch: Watch | None = None  # sees every point of a curve
+    shared: SharedFolder | None = None  # where machines leave checkpoints for each other
     # Seconds of earlier attempts, one entry a training taken up.
     earlier: list[float] = field(default_factory=list)
     # How the hardware computed the run, where it was not the default; the worker adds it to the run's notes.

@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from hashbench.atomic import atomic_write
+from hashbench.checksums import sealed_write
 from hashbench.embeddings.base import Batch, Embedding, ModelSpec, Published
 from hashbench.embeddings.registry import build_embedding
 from hashbench.encoders.base import Encoder, EncoderConfig
@@ -81,8 +81,8 @@ def build_model(
 
 
 def save_weights(module: nn.Module, path: Path) -> None:
-    """Writes a module's weights as safetensors, whole or not at all."""
-    with atomic_write(path) as part:
+    """Writes a module's weights as safetensors, whole or not at all, with their checksums."""
+    with sealed_write(path) as part:
         save_file({name: tensor.detach().cpu().contiguous() for name, tensor in module.state_dict().items()}, part)
 
 

@@ -66,14 +66,15 @@ def finished(tmp_path_factory: pytest.TempPathFactory):
         yield folder, open_store("r.db")
 
 
-def test_weights_that_were_not_kept_are_made_again_without_a_trace(finished) -> None:
+def test_weights_that_were_not_kept_are_made_again_by_an_attempt_of_the_fine_tuning(finished) -> None:
     folder, store = finished
     before = {row["id"]: row["finished_at"] for row in open_store(folder / "before.db").query("SELECT * FROM run")}
     after = {row["id"]: row["finished_at"] for row in store.query("SELECT * FROM run")}
     assert before.items() <= after.items() and len(after) == len(before) + 1
     assert not list((folder / "cache").glob("finetuned/*"))
-    notes = store.query("SELECT a.notes FROM attempt a JOIN run r ON r.id = a.run_id WHERE r.kind = 'robustness'")
-    assert "made again" in notes[0]["notes"]
+    joined = "attempt a JOIN run r ON r.id = a.run_id WHERE r.kind = 'finetune' AND r.finished_attempt <> a.id"
+    (again,) = store.query(f"SELECT a.state, a.reason FROM {joined}")
+    assert again["state"] == "done" and "made again" in again["reason"]
 
 
 def test_at_rate_0_outputs_and_scores_are_those_of_the_fine_tuning_bit_for_bit(finished) -> None:
