@@ -24,7 +24,7 @@ from hashbench.checksums import MANIFEST, Damaged, FileSum, Listing, listed_in, 
 from hashbench.errors import InputError, first_line
 
 BLOCK = 8 << 20  # bytes sent or taken at a time
-TRIES, LONGEST_WAIT_S = 7, 30.0  # of a call before it counts as failed: about a minute
+TRIES, LONGEST_WAIT_S = 7, 30.0  # of a call before it counts as failed: about half a minute
 PART = "part"  # ends the name of what is still being written
 
 Got = TypeVar("Got")
