@@ -19,6 +19,10 @@ MaxHours = Annotated[float | None, typer.Option(min=0, help="Checkpoint all runs
 CheapFirst = Annotated[
     bool, typer.Option("--nice", help="Cheap runs first, each after what it needs; no effect on results.")
 ]
+FailFast = Annotated[bool, typer.Option("--fail-fast", help="Stop at the first failed run.")]
+ExportWandb = Annotated[
+    Path | None, typer.Option(help="Write a W&B sweep that does the same to this file; run nothing.")
+]
 
 
 def sweep(
@@ -39,13 +43,11 @@ def sweep(
         str | None,
         typer.Option(metavar="CARD", help="With --dry-run: estimate for this card, as h100, a100, rtx4090 or l4."),
     ] = None,
-    fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Stop at the first failed run.")] = False,
+    fail_fast: FailFast = False,
     max_hours: MaxHours = None,
     nice: CheapFirst = False,
     artifacts: Artifacts = "",
-    export_wandb: Annotated[
-        Path | None, typer.Option(help="Write a W&B sweep that does the same to this file; run nothing.")
-    ] = None,
+    export_wandb: ExportWandb = None,
 ) -> None:
     """Do all runs of an experiment that are not done yet, then print its table.
 
