@@ -74,9 +74,14 @@ class ProcessControl(Control):
 
     def __init__(self, stop: StopEvent, events: Queue[Event]) -> None:
         self._stop, self._events = stop, events
+        self._asked = False
+
+    def ask(self, *_: object) -> None:
+        """Asks this worker alone to stop; the handler of a signal, which must not wait for a lock."""
+        self._asked = True
 
     def is_set(self) -> bool:
-        return self._stop.is_set()
+        return self._asked or self._stop.is_set()
 
     def wait(self, seconds: float) -> None:
         self._stop.wait(seconds)
@@ -100,6 +105,9 @@ def work(parcel: Parcel, index: int, stop: StopEvent, events: Queue[Event]) -> N
         os.environ["CUDA_VISIBLE_DEVICES"] = assignment.gpus[index % len(assignment.gpus)]
     from hashbench.sweep.worker import Worker
 
-    Worker(assignment, index, ProcessControl(stop, events)).loop()
+    control = ProcessControl(stop, events)
+    # Slurm sends it to all processes of a job. Lightning leaves a signal alone that has a handler.
+    signal.signal(signal.SIGTERM, control.ask)
+    Worker(assignment, index, control).loop()
     events.close()
     events.join_thread()

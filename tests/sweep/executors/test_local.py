@@ -57,5 +57,8 @@ def test_a_worker_hears_the_wish_to_stop_and_its_events_arrive():
     assert not control.is_set() and not control.is_abandoned()
     stop.set()
     assert control.is_set()
+    alone = ProcessControl(context.Event(), events)
+    alone.ask()
+    assert alone.is_set()
     events.close()
     control.tell(RunStarted(0, "r", "nobody watches"))
