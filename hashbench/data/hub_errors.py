@@ -11,7 +11,7 @@ from hashbench.errors import InputError, first_line
 OTHER_DATA = "use other data: --data FOLDER, or --data builtin"
 AGAIN = "run the command again: what arrived whole is kept"
 UNREACHABLE = "cannot be reached"
-GONE = "the hub has no data set of this name; it was renamed, removed or made private"
+GONE = "the hub has nothing of this name; it was renamed, removed or made private"
 # (class, what it means, what to do): the first that is among the error, its causes and their base classes counts. By
 # name, since the packages they are of (huggingface_hub, datasets, pyarrow, an HTTP library) are heavy and vary.
 MEANINGS = (

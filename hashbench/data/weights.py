@@ -21,7 +21,7 @@ from torch import Tensor
 
 from hashbench.data.fingerprints import cache_folder, digest, file_fingerprint, read_note, write_note
 from hashbench.data.hub_copies import REACH_SECONDS, import_package
-from hashbench.data.hub_errors import answering
+from hashbench.data.hub_errors import answering, meaning
 from hashbench.embeddings.base import Published
 from hashbench.errors import InputError
 
@@ -150,11 +150,8 @@ class HubWeights:
         return Path(path)
 
     def _unreachable(self, error: Exception) -> InputError:
-        reason = " ".join(str(error).split())[:120]
-        return InputError(
-            f"weights {self.shown}: no folder of this name, and the hub is out of reach or has no such model "
-            f"({type(error).__name__}: {reason}); {REMEDY}"
-        )
+        what, _ = meaning(error)  # what to do about it is another thing than for data
+        return InputError(f"weights {self.shown}: no folder of this name, and {what}; {REMEDY}")
 
 
 def read_config(path: Path) -> dict[str, Any]:

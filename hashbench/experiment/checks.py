@@ -20,6 +20,7 @@ from hashbench.experiment.models import ResolvedModel, needs_corpus
 from hashbench.objectives.registry import objective_of, reads_items
 from hashbench.tasks.base import Task
 from hashbench.tasks.items import item_kind
+from hashbench.text.pieces import PieceTokenizer
 from hashbench.text.tokenizers import make_tokenizer
 
 
@@ -126,6 +127,13 @@ def check_weights(loaded: Loaded, model: ResolvedModel) -> None:
         for part in (embedding, encoder):
             part.check_published(weights.config(), f"weights {spec.training.weights}")
         weights.fingerprint()
+        tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
+        piece = tokenizer.unreachable() if isinstance(tokenizer, PieceTokenizer) else None
+        if piece is not None:
+            raise InputError(
+                f"weights {spec.training.weights}: their vocabulary is cased ({piece!r}) and texts are lower-cased; "
+                "write tokenizer: {lowercase: false}, or take other weights"
+            )
 
 
 def check_lengths(loaded: Loaded, model: ResolvedModel) -> None:

@@ -47,6 +47,10 @@ class PieceTokenizer(Tokenizer):
     def spellings(self) -> list[str]:
         """The string of every id, specials included; ids without a piece are empty."""
 
+    def unreachable(self) -> str | None:
+        """A piece that no text can give, however it is spelled, because of how texts are read; None where all can."""
+        return None
+
     def tokenize(self, text: str) -> list[str]:
         """The pieces of one text."""
         strings = self.spellings()

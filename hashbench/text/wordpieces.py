@@ -6,6 +6,7 @@ with "##" before them. A word that cannot be cut is one [UNK].
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -57,6 +58,13 @@ class WordPieceTokenizer(TrainablePieces):
     def options(self) -> dict[str, object]:
         """Whether the text is lower-cased."""
         return {"lowercase": self.lowercase}
+
+    def unreachable(self) -> str | None:
+        """The first piece with a Latin capital, where texts are lower-cased: the vocabulary is of a cased model."""
+        if not self.lowercase or self.needs_training:
+            return None
+        words = (piece for piece in self.pieces if not piece.startswith("["))
+        return next((piece for piece in words if re.search("[A-Z]", piece)), None)
 
     def train(self, texts: Iterable[str], vocabulary_size: int) -> None:
         """Learn `vocabulary_size` - 5 pieces (five rows are for special tokens), or fewer where texts give no more.

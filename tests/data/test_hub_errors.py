@@ -22,7 +22,7 @@ def error(name: str, *bases: type[Exception], status: int | None = None, text: s
     ("failure", "what", "remedy"),
     [
         (error("OfflineModeIsEnabled", ConnectionError), "HF_HUB_OFFLINE is set", "unset HF_HUB_OFFLINE"),
-        (error("RepositoryNotFoundError"), "has no data set of this name", "look for it on the hub"),
+        (error("RepositoryNotFoundError"), "has nothing of this name", "look for it on the hub"),
         (error("GatedRepoError", type("RepositoryNotFoundError", (OSError,), {})), "ask for consent", "hf auth login"),
         (error("RevisionNotFoundError"), "no such commit or branch", "name another revision"),
         (error("HfHubHTTPError", OSError, status=429), "too many requests", "wait some minutes"),

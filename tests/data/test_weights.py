@@ -64,10 +64,15 @@ def test_a_folder_without_weights(tmp_path: Path) -> None:
         locate_weights(str(folder(tmp_path / "x").joinpath("config.json").unlink() or tmp_path / "x"))
 
 
-@pytest.mark.parametrize("name", ["./missing", "/nowhere/weights", "weights", "a/b/c"])
+@pytest.mark.parametrize("name", ["./missing", "/nowhere/weights", "a/b/c"])
 def test_what_is_neither_folder_nor_hub_name(name: str) -> None:
     with pytest.raises(InputError, match=f"^weights {name}: no such folder, nor can it be a name on the hub; name a"):
         locate_weights(name)
+
+
+def test_names_of_the_hubs_first_years_have_no_owner() -> None:
+    found = locate_weights("bert-base-uncased@main")
+    assert isinstance(found, HubWeights) and (found.repository, found.revision) == ("bert-base-uncased", "main")
 
 
 class Payload:
@@ -154,8 +159,8 @@ def test_without_a_network_the_remedy_is_named(hub: Hub) -> None:
     with pytest.raises(InputError) as error:
         locate_weights("google/canine-c").fingerprint()
     assert str(error.value) == (
-        "weights google/canine-c: no folder of this name, and the hub is out of reach or has no such model "
-        "(ConnectionError: Couldn't reach the hub); name a folder with config.json and model.safetensors or "
+        "weights google/canine-c: no folder of this name, and the hub at https://huggingface.co cannot be reached "
+        "(Couldn't reach); name a folder with config.json and model.safetensors or "
         "pytorch_model.bin (weights: FOLDER), or take a model that starts from random weights (canine-c-scratch)"
     )
 

@@ -202,6 +202,20 @@ def test_roberta_is_no_bert(folders: dict[str, Path], tmp_path: Path) -> None:
         started("bert-base-uncased", folder, tmp_path, shape)
 
 
+def test_cased_weights_want_cased_texts(folders: dict[str, Path], tmp_path: Path) -> None:
+    folder = copied(folders["bert-base-uncased"], tmp_path / "cased")
+    pieces = (folder / "vocab.txt").read_text("utf-8").splitlines()
+    (folder / "vocab.txt").write_text("\n".join(["##The" if piece == "##e" else piece for piece in pieces]), "utf-8")
+    with pytest.raises(InputError) as error:
+        started("bert-base-uncased", folder, tmp_path)
+    assert "their vocabulary is cased ('##The') and texts are lower-cased; write tokenizer: {lowercase: f" in str(
+        error.value
+    )
+    lower = SMALL_HERE + ", tokenizer: {lowercase: false}"
+    _, spec, _ = started("bert-base-uncased", folder, tmp_path, lower)
+    assert spec.text.args["lowercase"] is False
+
+
 def test_a_vocabulary_of_other_weights_is_refused() -> None:
     table = LookupTable(4, num_rows=3)
     model = Published({"embeddings.word_embeddings.weight": torch.ones(3, 4)}, {}, "weights w", ("[PAD]", "a", "b"))

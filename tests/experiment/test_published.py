@@ -102,9 +102,9 @@ def test_without_a_network_the_model_says_what_to_do(experiment, monkeypatch: py
     with pytest.raises(InputError) as error:
         plan(experiment("models:\n  - canine-c"))
     assert str(error.value) == (
-        "a.yaml:9: model 'canine-c': weights google/canine-c: no folder of this name, and the hub is out of reach or "
-        "has no such model (ConnectionError: no network); name a folder with config.json and model.safetensors or "
-        "pytorch_model.bin (weights: FOLDER), or take a model that starts from random weights (canine-c-scratch)"
+        "a.yaml:9: model 'canine-c': weights google/canine-c: no folder of this name, and the hub at "
+        "https://huggingface.co cannot be reached (no network); name a folder with config.json and model.safetensors "
+        "or pytorch_model.bin (weights: FOLDER), or take a model that starts from random weights (canine-c-scratch)"
     )
 
 

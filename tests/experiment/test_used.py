@@ -32,7 +32,7 @@ from hashbench.training.machine import Machine
 from tests.published_library import KINDS, saved_encoder
 
 ALL = [*KINDS, "roberta"]
-LENGTH = 43  # of an input: odd and even numbers of tokens are left for pairs with three special tokens and with four
+LENGTH = 20  # of an input: pairs with three special tokens have an odd number of tokens left, those with four an even
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +102,7 @@ def test_batches_and_logits_are_the_librarys(
         with torch.inference_mode():
             ours, expected = head(*model.for_head(batch, "first")), head(theirs(**given).last_hidden_state)
         assert (ours - expected).abs().max().item() < 1e-5
-    assert task == "cola" or cut > 8
+    assert task == "cola" or cut > 8, f"{cut} of 16 rows were cut"
     assert spec.text.template.segments == (kind in ("bert", "electra", "albert"))
 
 

@@ -47,7 +47,7 @@ def test_what_is_not_there_is_named(hub: StandIn) -> None:
     expected = {
         (
             "nothing",
-        ): "hub test/nothing: the hub has no data set of this name; it was renamed, removed or made private; ",
+        ): "hub test/nothing: the hub has nothing of this name; it was renamed, removed or made private; ",
         ("script",): f"hub test/script: {script}the hub has no converted files of it; {other}",
         ("partial",): f"hub test/partial train: {script}of which the hub converted the first part only; {other}",
         ("gated",): "hub test/gated: its authors ask for consent first; agree on its page, then log in: hf auth login",

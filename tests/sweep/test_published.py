@@ -80,5 +80,5 @@ def test_without_weights_and_network_nothing_starts(tmp_path: Path) -> None:
     assert done.returncode == 2 and not (tmp_path / "r.db").exists()
     assert len(done.stderr.strip().splitlines()) == 1
     where = "published.yaml:4: model 'canine-c': weights google/canine-c:"
-    assert f"{where} no folder of this name, and the hub is" in done.stderr
+    assert f"{where} no folder of this name, and HF_HUB_OFFLINE is set, and it was not fetched" in done.stderr
     assert "(weights: FOLDER), or take a model that starts from random weights (canine-c-scratch)" in done.stderr
