@@ -90,7 +90,9 @@ def share_of_worker(told: dict[str, Any]) -> None:
     """The life of a process that Ray Train started."""
     machine: Machine = told["machine"]
     each = machine.devices // machine.nodes
-    if int(os.environ["LOCAL_WORLD_SIZE"]) != each:
+    if each == 1:  # a node of its own for each; Ray Train tells nodes apart by their address, which may be the same
+        os.environ |= {"LOCAL_RANK": "0", "NODE_RANK": os.environ["RANK"]}
+    elif int(os.environ["LOCAL_WORLD_SIZE"]) != each:
         raise RuntimeError(f"Ray placed {os.environ['LOCAL_WORLD_SIZE']} processes on a node in place of {each}")
     os.environ["GROUP_RANK"] = os.environ["NODE_RANK"]  # torchrun's word for it
     outbox, stop = told["outbox"], threading.Event()
