@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from hashbench.atomic import atomic_write
+from hashbench.checksums import Damaged, is_listed, remove, sealed_write, set_aside
 from hashbench.store.engine import Store
 from hashbench.store.finishing import finish, knows
 from hashbench.store.queue import ClaimedRun, LeaseLost
@@ -29,13 +29,13 @@ class KeptResults:
     def keep(self, held: ClaimedRun, result: Result) -> None:
         """Writes a result, whole or not at all. Raises OSError where the disk has no room."""
         arrays = {f"{name}-{n}": vars(each)[name] for n, each in enumerate(result.predictions) for name in ARRAYS}
-        with atomic_write(self._path(held.token)) as part, part.open("wb") as file:
+        with sealed_write(self._path(held.token)) as part, part.open("wb") as file:
             # mypy mistakes the arrays for allow_pickle
             np.savez_compressed(file, **{ABOUT: np.array(_as_text(held, result))}, **arrays)  # type: ignore[arg-type]
 
     def drop(self, token: str) -> None:
         """Forgets a result, if it was kept."""
-        self._path(token).unlink(missing_ok=True)
+        remove(self._path(token))
 
     def hand_in(self, store: Store) -> list[str]:
         """Stores all kept results that belong to a database; ids of their runs. What comes too late is dropped."""
@@ -71,8 +71,9 @@ def _as_text(held: ClaimedRun, result: Result) -> str:
 
 
 def _read(path: Path) -> tuple[ClaimedRun, Result] | None:
-    """The claim and the result in a file; None where another process has just dropped it."""
+    """The claim and the result in a file; None where another process has just dropped it, or where it is damaged."""
     try:
+        is_listed(path)
         with np.load(path, allow_pickle=False) as arrays:
             about: dict[str, Any] = json.loads(str(arrays[ABOUT]))
             predictions = [
@@ -80,6 +81,9 @@ def _read(path: Path) -> tuple[ClaimedRun, Result] | None:
                 for n, each in enumerate(about["predictions"])
             ]
     except FileNotFoundError:
+        return None
+    except Damaged as damage:
+        set_aside(path, damage, "its run is done again")
         return None
     held = about.pop("held")
     parts = {

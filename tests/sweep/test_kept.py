@@ -14,6 +14,7 @@ from hashbench.store.queue import abandon
 from hashbench.store.result import Artifact, MetricRow, Predictions, Result
 from hashbench.store.status import artifacts, attempts, counts, predictions
 from hashbench.sweep.kept import KeptResults
+from tests.damage import DAMAGES
 from tests.store.conftest import lab as lab
 from tests.store.conftest import new_store as new_store
 
@@ -78,3 +79,23 @@ def test_a_kept_result_of_an_attempt_that_was_taken_over_is_dropped(
 def test_without_kept_results_there_is_nothing_to_do(kept: KeptResults, new_store: Callable[[str], Store]) -> None:
     assert kept.hand_in(new_store("r.db")) == []
     kept.drop("0" * 32)
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_one_is_set_aside_and_its_run_is_done_again(
+    kept: KeptResults,
+    tmp_path: Path,
+    lab: Lab,
+    new_store: Callable[[str], Store],
+    damage: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    store = new_store("r.db")
+    held = lab.claim(store, lab.plan(store, lab.run("a")))
+    kept.keep(held, whole_result())
+    (path,) = (tmp_path / "cache" / "finished").glob("*.npz")
+    DAMAGES[damage](path)
+    assert kept.hand_in(store) == [] and attempts(store, held.run_id)[0].state == "running"
+    line = capsys.readouterr().err
+    assert line.startswith(f"{path}: ") and line.endswith("and its run is done again\n")
+    assert kept.hand_in(store) == [] and capsys.readouterr().err == ""
