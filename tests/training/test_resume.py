@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from hashbench.experiment.schema import Finetune, Pretrain
+from hashbench.shared import SharedFolder
 from hashbench.training.checkpoints import CheckpointFiles, Interrupted
 from hashbench.training.finetuning import Job, finetune
 from hashbench.training.heads import make_head
@@ -30,7 +31,7 @@ class StopAfter:
         return self.left < 0
 
 
-def pretrained(prepared, name, folder, stops=(), to_its_end=True):
+def pretrained(prepared, name, folder, stops=(), to_its_end=True, shared=None):
     """Weights and loss points of a pre-training that is interrupted after each number of steps in `stops`."""
     made = prepared(name)
     recipe = Pretrain(steps=STEPS, learning_rate=1e-3, warmup_steps=2, batch_size=8, sequence_length=16)
@@ -39,7 +40,7 @@ def pretrained(prepared, name, folder, stops=(), to_its_end=True):
         model = build_model(made.spec, "tiny", seed=0, vocabulary_rows=made.rows)
         head = make_head(model, made.spec.training.objective)
         should_stop = threading.Event() if stop is None else StopAfter(stop)
-        machine = Machine(folder, device="cpu", should_stop=should_stop)
+        machine = Machine(folder, device="cpu", should_stop=should_stop, shared=shared)
         try:
             done = pretrain(model, head, made.pretraining(batch_size=48), recipe, total_steps=STEPS, machine=machine)
         except Interrupted:
@@ -85,6 +86,19 @@ def test_a_damaged_checkpoint_gives_way_to_the_one_before_and_to_a_new_start(pre
         lines = capsys.readouterr().err
         assert [str(folder / file) in lines for file in damaged] == [True] * len(damaged)
         assert lines.count("set aside") == len(damaged)
+
+
+def test_another_machine_goes_on_from_a_shared_checkpoint(prepared, tmp_path):
+    name = "hashformer-md-pool"
+    whole = pretrained(prepared, name, tmp_path / "whole")
+    first, second = (SharedFolder.at(str(tmp_path / "there"), tmp_path / cache) for cache in ("a", "b"))
+    pretrained(prepared, name, first.cache / "running" / "1", (4, 9), to_its_end=False, shared=first)
+    folder = second.cache / "running" / "1"
+    assert CheckpointFiles(folder, second).newest() == folder / "resume-000000015.ckpt"
+    resumed = pretrained(prepared, name, folder, shared=second)
+    assert [vars(point) for point in resumed.points] == [vars(point) for point in whole.points]
+    for key, weights in whole.model.state_dict().items():
+        assert torch.equal(weights, resumed.model.state_dict()[key])
 
 
 def test_a_checkpoint_of_an_earlier_version_is_gone_on_from_and_a_damaged_one_is_not(prepared, tmp_path, capsys):
