@@ -192,7 +192,7 @@ def carry_out(campaign: Campaign, running: Server | None) -> int:
             next_fault = next_outage = now
             continue
         finished, now_held = look(campaign)
-        holders = now_held or holders  # those of the last look while the database is away
+        holders = now_held if finished else holders  # those of the last look while the database is away
         changed += [run_id for run_id, attempt in finished.items() if seen.setdefault(run_id, attempt) != attempt]
         if now >= next_fault:
             next_fault = now + campaign.random.uniform(0.5, 1.5) * campaign.fault_every_s

@@ -1,16 +1,20 @@
-"""Workers on this machine: processes that are started once and carry out one run after the other."""
+"""Workers on this machine: processes that are started once and carry out one run after the other.
+
+Each has a pipe of its own to the sweep. A queue or an event of several processes has locks that a worker which is
+killed at the wrong moment would take with it, and then all others wait for ever.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import multiprocessing
 import os
-import queue
 import signal
+import threading
 import time
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from multiprocessing.queues import Queue
-from multiprocessing.synchronize import Event as StopEvent
 
 from hashbench.sweep.assignment import Assignment, Parcel
 from hashbench.sweep.events import Event
@@ -20,60 +24,84 @@ from hashbench.sweep.executors.base import Control, Crash, Executor
 FROM_OUTSIDE = {-number for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)}
 
 
+@dataclass
+class LocalWorker:
+    """A worker process, and the sweep's end of its pipe; None once nothing more can come through it."""
+
+    process: BaseProcess
+    pipe: Connection | None
+
+    def has_more(self) -> bool:
+        """Whether something that it told was not taken yet."""
+        return self.pipe is not None and self.pipe.poll()
+
+
 class LocalExecutor(Executor):
     """A fixed number of worker processes. One that crashes is replaced, since its run may be another's turn."""
 
     def __init__(self, assignment: Assignment, n_workers: int) -> None:
         super().__init__(assignment, n_workers)
         # A fork would carry torch's thread pools along.
-        context = multiprocessing.get_context("spawn")
-        self._context, self._parcel = context, Parcel.of(assignment)
-        self._stop: StopEvent = context.Event()
-        self._events: Queue[Event] = context.Queue()
-        self._processes: list[BaseProcess] = []
+        self._context, self._parcel = multiprocessing.get_context("spawn"), Parcel.of(assignment)
+        self._stopping = False
+        self._workers: list[LocalWorker] = []
 
     def start(self) -> None:
         for index in range(self.n_workers):
-            self._processes.append(self._started(index))
+            self._workers.append(self._started(index))
 
     def event(self, wait_s: float) -> Event | None:
-        with contextlib.suppress(queue.Empty):
-            return self._events.get(timeout=wait_s)
+        talking = [worker for worker in self._workers if worker.pipe is not None]
+        ready = wait([worker.pipe for worker in talking if worker.pipe is not None], wait_s)
+        for worker in talking:
+            if worker.pipe is not None and worker.pipe in ready:
+                try:
+                    event: Event = worker.pipe.recv()
+                    return event
+                except (EOFError, OSError):  # the worker has ended, perhaps in the middle of a word
+                    worker.pipe = None
         return None
 
     def ended(self) -> bool:
-        return self._events.empty() and not any(process.is_alive() for process in self._processes)
+        return not any(worker.process.is_alive() or worker.has_more() for worker in self._workers)
 
     def replace_crashed(self) -> list[Crash]:
         crashes = []
-        for index, process in enumerate(self._processes):
-            if process.exitcode not in (None, 0) and not self._stop.is_set():
-                how = f"worker {process.pid or 0} ended with code {process.exitcode}"
-                crashes.append(Crash(how, is_try=process.exitcode not in FROM_OUTSIDE))
-                self._processes[index] = self._started(index)
+        for index, worker in enumerate(self._workers):
+            code = worker.process.exitcode
+            if code not in (None, 0) and not worker.has_more() and not self._stopping:
+                how = f"worker {worker.process.pid or 0} ended with code {code}"
+                crashes.append(Crash(how, is_try=code not in FROM_OUTSIDE))
+                self._workers[index] = self._started(index)
         return crashes
 
     def stop(self, patience_s: float) -> None:
-        self._stop.set()
+        self._stopping = True
+        for worker in self._workers:
+            with contextlib.suppress(OSError):  # it has ended
+                if worker.pipe is not None:
+                    worker.pipe.send(None)
         deadline = time.monotonic() + patience_s
-        for process in self._processes:
-            process.join(max(0.0, deadline - time.monotonic()))
-            if process.is_alive():
-                process.kill()
-                process.join()
+        while not self.ended() and time.monotonic() < deadline:
+            self.event(wait_s=0.2)  # a worker that nobody listens to could not end
+        for worker in self._workers:
+            if worker.process.is_alive():
+                worker.process.kill()
+            worker.process.join()
 
-    def _started(self, index: int) -> BaseProcess:
-        arguments = (self._parcel, index, self._stop, self._events)
-        process = self._context.Process(target=work, args=arguments, name=f"worker-{index}")
+    def _started(self, index: int) -> LocalWorker:
+        ours, theirs = self._context.Pipe()
+        process = self._context.Process(target=work, args=(self._parcel, index, theirs), name=f"worker-{index}")
         process.start()
-        return process
+        theirs.close()  # else the end of the worker would not end the pipe
+        return LocalWorker(process, ours)
 
 
 class ProcessControl(Control):
-    """Of a worker that is a child process of the sweep: an event and a queue between processes."""
+    """Of a worker that is a child process of the sweep, which sends nothing through the pipe but the wish to stop."""
 
-    def __init__(self, stop: StopEvent, events: Queue[Event]) -> None:
-        self._stop, self._events = stop, events
+    def __init__(self, pipe: Connection) -> None:
+        self._pipe, self._stop, self._lock = pipe, False, threading.Lock()
         self._asked = False
 
     def ask(self, *_: object) -> None:
@@ -81,21 +109,28 @@ class ProcessControl(Control):
         self._asked = True
 
     def is_set(self) -> bool:
-        return self._asked or self._stop.is_set()
+        if self._asked:
+            return True
+        with self._lock, contextlib.suppress(OSError):
+            # at its end too: nobody is left to work for
+            self._stop = self._stop or self._pipe.poll()
+        return self._stop
 
     def wait(self, seconds: float) -> None:
-        self._stop.wait(seconds)
+        if not self.is_set():
+            with contextlib.suppress(OSError):
+                self._pipe.poll(seconds)
 
     def is_abandoned(self) -> bool:
         parent = multiprocessing.parent_process()
         return parent is not None and not parent.is_alive()
 
     def tell(self, event: Event) -> None:
-        with contextlib.suppress(ValueError, OSError):  # a closed queue: nobody watches any more
-            self._events.put(event)
+        with self._lock, contextlib.suppress(ValueError, OSError):  # a closed pipe: nobody watches any more
+            self._pipe.send(event)
 
 
-def work(parcel: Parcel, index: int, stop: StopEvent, events: Queue[Event]) -> None:
+def work(parcel: Parcel, index: int, pipe: Connection) -> None:
     """The life of a worker process."""
     # Ctrl-C and a closed terminal reach the whole group; the parent decides what they mean.
     for number in (signal.SIGINT, signal.SIGHUP):
@@ -105,9 +140,8 @@ def work(parcel: Parcel, index: int, stop: StopEvent, events: Queue[Event]) -> N
         os.environ["CUDA_VISIBLE_DEVICES"] = assignment.gpus[index % len(assignment.gpus)]
     from hashbench.sweep.worker import Worker
 
-    control = ProcessControl(stop, events)
+    control = ProcessControl(pipe)
     # Slurm sends it to all processes of a job. Lightning leaves a signal alone that has a handler.
     signal.signal(signal.SIGTERM, control.ask)
     Worker(assignment, index, control).loop()
-    events.close()
-    events.join_thread()
+    pipe.close()

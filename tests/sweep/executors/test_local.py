@@ -1,13 +1,16 @@
 """Workers on this machine: what their parent says to them, and what they see of its end."""
 
+import os
 import signal
 import subprocess
 import sys
 import time
 from multiprocessing import get_context
 
+import pytest
+
 from hashbench.sweep.events import RunStarted
-from hashbench.sweep.executors.local import ProcessControl
+from hashbench.sweep.executors.local import LocalExecutor, LocalWorker, ProcessControl
 
 CHILD = """
 import multiprocessing, sys, time
@@ -18,7 +21,7 @@ def live(left: str) -> None:
     from hashbench.sweep.executors.local import ProcessControl
 
     context = multiprocessing.get_context("spawn")
-    control = ProcessControl(context.Event(), context.Queue())
+    control = ProcessControl(context.Pipe()[0])
     assert not control.is_abandoned()
     print("here", flush=True)
     while not control.is_abandoned():
@@ -49,16 +52,63 @@ def test_a_worker_sees_that_its_parent_was_killed(tmp_path):
 
 
 def test_a_worker_hears_the_wish_to_stop_and_its_events_arrive():
-    context = get_context("spawn")
-    stop, events = context.Event(), context.Queue()
-    control = ProcessControl(stop, events)
+    ours, theirs = get_context("spawn").Pipe()
+    control = ProcessControl(theirs)
     control.tell(RunStarted(0, "r", "a run"))
-    assert events.get(timeout=10) == RunStarted(0, "r", "a run")
+    assert ours.recv() == RunStarted(0, "r", "a run")
     assert not control.is_set() and not control.is_abandoned()
-    stop.set()
-    assert control.is_set()
-    alone = ProcessControl(context.Event(), events)
+    ours.send(None)
+    assert control.is_set() and control.is_set()
+    alone = ProcessControl(get_context("spawn").Pipe()[0])
     alone.ask()
     assert alone.is_set()
-    events.close()
+    ours.close()
     control.tell(RunStarted(0, "r", "nobody watches"))
+    assert control.is_set()
+
+
+def test_a_worker_whose_pipe_has_ended_stops():
+    ours, theirs = get_context("spawn").Pipe()
+    control = ProcessControl(theirs)
+    ours.close()
+    assert control.is_set()
+
+
+class Stub:
+    """A process as the executor sees it."""
+
+    pid = 7
+
+    def __init__(self, exitcode=None):
+        self.exitcode = exitcode
+
+    def is_alive(self):
+        return self.exitcode is None
+
+
+def executor_with(*workers):
+    made = LocalExecutor.__new__(LocalExecutor)
+    made._stopping, made._workers = False, list(workers)
+    made._started = lambda index: LocalWorker(Stub(), None)
+    return made
+
+
+@pytest.mark.parametrize(("code", "is_try"), [(-9, False), (-15, False), (-1, False), (-11, True), (1, True)])
+def test_a_worker_killed_from_outside_is_no_try_of_its_run(code, is_try):
+    (crash,) = executor_with(LocalWorker(Stub(code), None)).replace_crashed()
+    assert crash.is_try is is_try and crash.how == f"worker 7 ended with code {code}"
+
+
+def test_what_a_killed_worker_had_told_arrives_and_the_others_go_on():
+    first, second = (get_context("spawn").Pipe() for _ in range(2))
+    made = executor_with(LocalWorker(Stub(-9), first[0]), LocalWorker(Stub(), second[0]))
+    ProcessControl(first[1]).tell(RunStarted(0, "r", "a run"))
+    os.write(first[1].fileno(), b"\x00\x00\x01\x00half")  # killed in the middle of a word
+    first[1].close()
+    assert made.replace_crashed() == []  # not before all of it was heard
+    assert made.event(wait_s=5) == RunStarted(0, "r", "a run")
+    assert made.event(wait_s=5) is None
+    assert len(made.replace_crashed()) == 1
+    ProcessControl(second[1]).tell(RunStarted(1, "s", "another"))
+    assert made.event(wait_s=5) == RunStarted(1, "s", "another")
+    assert not made.ended()
