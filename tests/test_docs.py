@@ -49,6 +49,7 @@ ELSEWHERE = {
     "hashbench neighbours": "tests/sweep/test_entity_runs.py",
     "hashbench data check": "tests/hub/test_check.py",
     "hashbench data links": "tests/cli/test_data.py",
+    "hashbench worker": "tests/cli/test_worker.py",
 }
 # Commands that run in a process of their own: the client of W&B keeps state, extensions are read from the environment.
 APART = {
