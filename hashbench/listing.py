@@ -55,15 +55,25 @@ def by_name(
 def make_named(
     classes: Mapping[str, Callable[..., T]], what: str, key: str, name: str, arguments: Mapping[str, object]
 ) -> T:
-    """An object of the class of this name. Raises InputError for an unknown name (called `key`) or argument."""
+    """An object of the class of this name.
+
+    Raises InputError for an unknown name (called `key`), an unknown argument, or one that is missing.
+    """
     if name not in classes:
         hint = f"{near_match(name, list(classes))}; choose from {', '.join(classes)}"
         raise InputError(f"{what}: unknown {key} {name!r}{hint}")
-    parameters = list(inspect.signature(classes[name]).parameters)
+    signature = inspect.signature(classes[name])
+    parameters = list(signature.parameters)
     for argument in arguments:
         if argument not in parameters:
             hint = f"{near_match(argument, parameters)}; it takes {', '.join(parameters) or 'none'}"
             raise InputError(f"{what} {name}: unknown argument {argument!r}{hint}")
+    for parameter in signature.parameters.values():
+        optional = parameter.default is not parameter.empty or parameter.kind in (
+            parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD,
+        )  # fmt: skip
+        if not optional and parameter.name not in arguments:
+            raise InputError(f"{what} {name}: needs {parameter.name}; give it as an argument")
     return classes[name](**arguments)
 
 

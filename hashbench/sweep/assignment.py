@@ -91,8 +91,9 @@ class Parcel:
     @classmethod
     def of(cls, assignment: Assignment) -> Parcel:
         """The assignment, with the files of all embeddings, tasks and runs of the user's own."""
-        modules = [module for name, module in sys.modules.items() if name.startswith(OWN_MODULE)]
-        return cls(tuple(OwnFile.of(Path(str(module.__file__))) for module in modules), pickle.dumps(assignment))
+        paths = [Path(str(module.__file__)) for name, module in sys.modules.items() if name.startswith(OWN_MODULE)]
+        # A file that is gone belongs to another sweep of this process: a plan reads those that it needs.
+        return cls(tuple(OwnFile.of(path) for path in paths if path.is_file()), pickle.dumps(assignment))
 
     def open(self, cache: Path | None = None) -> Assignment:
         """The assignment. Own files that this machine has not are written to a folder of the cache."""

@@ -12,8 +12,8 @@ def test_a_worker_of_another_plan_is_refused(run: Run, monkeypatch: pytest.Monke
     import hashbench.sweep.joining
     import hashbench.sweep.runner
 
-    monkeypatch.setattr(hashbench.sweep.runner, "carry_out", lambda work, fail_fast: 1)
-    monkeypatch.setattr(hashbench.sweep.joining, "carry_out", lambda work, fail_fast: 1)
+    monkeypatch.setattr(hashbench.sweep.runner, "carry_out", lambda work, **limits: 1)
+    monkeypatch.setattr(hashbench.sweep.joining, "carry_out", lambda work, **limits: 1)
     assert run("sweep", "small.yaml").code == 1
     assert run("worker", "small.yaml").code == 1
     assert run("worker", "small.yaml", "workers=2").code == 1, "how many run at a time is no part of a plan"

@@ -29,7 +29,6 @@ from hashbench.tasks.catalogue import find_task
 from hashbench.tasks.locate import load_task
 from hashbench.tasks.text_batches import FinetuningData
 from hashbench.text.wordpieces import word_piece_tokenizer
-from hashbench.training.machine import Machine
 from tests.published_bert import BERT_SPECIALS, SMALL_HERE, saved_bert, saved_roberta
 
 SAVED = {"bert-base-uncased": saved_bert, "roberta-base": saved_roberta}
@@ -61,7 +60,7 @@ def started(like: str, weights: Path, folder: Path, shape: str = SMALL_HERE) -> 
     assert not needs_corpus(resolved.spec)
     place: Any = SimpleNamespace(model=lambda run: resolved, materials=Materials(["builtin"], folder / "cache"))
     run: Any = SimpleNamespace(spec={"pretrain": None}, seed=1, encoder="tiny")
-    model = starting_model(run, place, Machine(folder, device="cpu"))
+    model = starting_model(run, place)
     return model.eval(), resolved.spec, place.materials.texts(resolved)
 
 

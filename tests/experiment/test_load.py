@@ -129,7 +129,7 @@ def test_unknown_key_of_a_model(load) -> None:
 OVERRIDE_FAULTS = {
     "finetune.epoch=3": "override finetune.epoch=3: unknown key 'finetune.epoch'; did you mean 'epochs'? "
     "(list: hashbench schema)",
-    "nonsense=3": "override nonsense=3: unknown key 'nonsense' (list: hashbench schema)",
+    "rubbish=3": "override rubbish=3: unknown key 'rubbish' (list: hashbench schema)",
     "finetune.epochs=0": "override finetune.epochs=0: finetune.epochs: must be greater than 0, not 0; "
     "correct the value",
     "seeds": "override seeds: is not of the form key=value; as in finetune.epochs=3",

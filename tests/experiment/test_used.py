@@ -28,7 +28,6 @@ from hashbench.tasks.catalogue import find_task
 from hashbench.tasks.locate import load_task
 from hashbench.tasks.text_batches import FinetuningData
 from hashbench.text import library as text_library
-from hashbench.training.machine import Machine
 from tests.published_library import KINDS, saved_encoder
 
 ALL = [*KINDS, "roberta"]
@@ -51,7 +50,7 @@ def started(experiment: Any, folder: Path, cache: Path) -> tuple[Any, Any, Any]:
     assert not needs_corpus(resolved.spec)
     place: Any = SimpleNamespace(model=lambda run: resolved, materials=Materials(["builtin"], cache))
     run: Any = SimpleNamespace(spec={"pretrain": None}, seed=1, encoder="tiny")
-    model = starting_model(run, place, Machine(cache, device="cpu"))
+    model = starting_model(run, place)
     return model.eval(), resolved.spec, place.materials.texts(resolved)
 
 

@@ -66,7 +66,7 @@ def test_weights_that_another_sweep_needs_stay(lab: Lab, tmp_path: Path, new_sto
     for path in weights.values():
         path.parent.mkdir(parents=True)
         path.touch()
-    assignment = SimpleNamespace(cache=tmp_path, runs=runs)
+    assignment = SimpleNamespace(artifact_folder=lambda: ArtifactFolder(tmp_path), runs=runs)
     remove_temporary_files(assignment, needed_by_others(store))
     assert {each: path.exists() for each, path in weights.items()} == {lab.id("p"): False, lab.id("q"): True}
     finish(store, lab.claim(store, theirs), lab.result())

@@ -9,8 +9,10 @@ from hashbench.text.tokenizers import make_tokenizer, tokenizers
 
 
 def test_every_kind_is_made_by_its_name() -> None:
-    assert sorted(tokenizers()) == ["bpe", "characters", "items", "wordpieces", "words"]
-    for kind in tokenizers():
+    assert sorted(tokenizers()) == ["bpe", "characters", "items", "transformers", "wordpieces", "words"]
+    with pytest.raises(InputError, match="tokenizer transformers: needs name; give it as an argument"):
+        make_tokenizer("transformers")
+    for kind in set(tokenizers()) - {"transformers"}:
         tokenizer = make_tokenizer(kind)
         assert tokenizer.kind == kind
         assert tokenizer.recipe()["kind"] == kind
