@@ -1,7 +1,8 @@
 """Workers on a Ray cluster: an actor for each, placed where Ray has room for it.
 
 Ray places workers and says within seconds that one is gone. It repeats nothing: which run is done again is decided by
-the store, whose leases hold whatever Ray believes.
+the store, whose leases hold whatever Ray believes. Longer than other files, so that all that an actor, the driver and a
+cluster's address need stands in one place.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from hashbench.training.machine import Machine
 
 WAIT_S = 5.0  # that a slot waits for an event before it answers that there is none
 HASHBENCH = "HASHBENCH_CACHE"  # the variable of a node that has its cache elsewhere
+REACH_SECONDS = 10.0  # for a cluster's address to answer
 STORE_BYTES = 128 * 2**20  # of a cluster of our own: nothing large goes through its object store
 
 
@@ -248,6 +250,19 @@ def first_words(error: Exception) -> str:
     return lines[-1][:200] if lines else ""
 
 
+def check_address(address: str) -> None:
+    """Raises InputError where nothing listens at HOST:PORT; Ray itself would try for minutes."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if not colon or not port.isdigit():
+        return  # "auto" and the like
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=REACH_SECONDS).close()
+    except OSError as error:
+        raise InputError(
+            f"--ray-address {address}: no Ray cluster there; start one with: ray start --head"
+        ) from error
+
+
 def connect() -> None:
     """Connects this process to a cluster: of RAY_ADDRESS, of this machine, or a new one of this machine.
 
@@ -257,6 +272,7 @@ def connect() -> None:
         return
     options: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
     address = os.environ["RAY_ADDRESS"] if "RAY_ADDRESS" in os.environ else ""
+    check_address(address)
     before = signal.getsignal(signal.SIGTERM)  # Ray takes the signal for itself, the sweep wants it back
     try:
         try:
