@@ -163,7 +163,7 @@ def meaning(parameter: Any) -> str:
     if choices:
         text += f" One of {', '.join(choices)}."
     default = parameter.default
-    if default not in (None, False, ...):
+    if default not in (None, False, "", ...):
         text += f" Default: {getattr(default, 'value', default)}."
     return cell(text)
 

@@ -1,9 +1,10 @@
-"""What may be shown and kept of a text that somebody else wrote: no control characters, no passwords."""
+"""What users are shown: lines beside the output, and texts of others without control characters and passwords."""
 
 from __future__ import annotations
 
 import dataclasses
 import re
+import sys
 from typing import Any
 
 # All but tab and line feed: a terminal obeys them. The last ones turn the direction of the text around them.
@@ -12,6 +13,13 @@ CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 PASSWORD = re.compile(r"(://[^:/@\s]*):[^\s]*@")
 NAMED_PASSWORD = re.compile(r"(?i)\b((?:ssl)?password|passwd|pwd)=([^\s&;]+)")
 HIDDEN = "***"
+
+
+def tell(line: str) -> None:
+    """One line for the user on stderr; also on the screen where a run's output goes to its log."""
+    print(line, file=sys.stderr, flush=True)
+    if sys.__stderr__ is not None and sys.stderr is not sys.__stderr__:
+        print(line, file=sys.__stderr__, flush=True)
 
 
 def printable(text: str) -> str:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+from hashbench.artifacts.once import make_once
 from hashbench.coders.base import Coder
-from hashbench.once import make_once
 from hashbench.text.types import TypeTable
 
 

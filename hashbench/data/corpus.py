@@ -12,13 +12,13 @@ from typing import BinaryIO, TypedDict
 
 import numpy as np
 
-from hashbench.checksums import FileSum
+from hashbench.artifacts.checksums import FileSum
+from hashbench.artifacts.once import make_once
+from hashbench.artifacts.shared import SharedFolder
 from hashbench.data.documents import Again, CorpusSource
 from hashbench.data.fingerprints import cache_folder, digest, write_json
 from hashbench.data.sources import Source, locate_corpus
 from hashbench.errors import InputError
-from hashbench.once import make_once
-from hashbench.shared import SharedFolder
 from hashbench.text.pieces import TrainablePieces
 from hashbench.text.tokenizers import Tokenizer
 from hashbench.text.types import Interner, TypeTable

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from hashbench.artifacts.checksums import FileSum, set_aside
 from hashbench.atomic import atomic_write
-from hashbench.checksums import FileSum, set_aside
 from hashbench.errors import InputError
 
 CONTENT, CHECK = "content", "check"  # of a note

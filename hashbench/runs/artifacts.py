@@ -7,10 +7,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from hashbench.checksums import FileSum, manifest_of, read_listing, remove
+from hashbench.artifacts.checksums import FileSum, manifest_of, read_listing, remove
+from hashbench.artifacts.once import make_once
+from hashbench.artifacts.shared import SharedFolder
 from hashbench.errors import InputError
-from hashbench.once import make_once
-from hashbench.shared import SharedFolder
 from hashbench.store.engine import Store
 from hashbench.store.result import Artifact
 from hashbench.store.status import artifacts
@@ -62,6 +62,11 @@ class ArtifactFolder:
         url = os.environ[PLACE] if PLACE in os.environ else ""
         return cls(cache, SharedFolder.at(url, cache) if url else None)
 
+    @classmethod
+    def at(cls, cache: Path, url: str) -> ArtifactFolder:
+        """With a URL that was tried before, "" for none."""
+        return cls(cache, SharedFolder(url, cache) if url else None)
+
     @property
     def root(self) -> Path:
         """The folder to which the store's artifact URLs are relative."""
@@ -74,6 +79,10 @@ class ArtifactFolder:
     def waiting(self, run_id: str) -> ModelFiles:
         """The files that a run leaves until the runs that wait for it are done."""
         return ModelFiles(self.cache / "finetuned" / run_id)
+
+    def running(self, run_id: str) -> Path:
+        """Where a run that is being carried out leaves its checkpoints and logs."""
+        return self.cache / "running" / run_id
 
     def stored(self, kind: str, path: Path) -> Artifact:
         """A file under the root that a run has just left, as the store names it; other machines find it from now on."""

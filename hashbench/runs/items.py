@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from hashbench.checksums import sealed_write
+from hashbench.artifacts.checksums import sealed_write
 from hashbench.coders.bloom import Bloom, twins
 from hashbench.efficiency.cards import TrainingStep, step_of
 from hashbench.efficiency.parameters import count

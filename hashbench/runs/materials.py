@@ -12,6 +12,8 @@ from typing import Any, TypedDict
 
 import numpy as np
 
+from hashbench.artifacts.once import make_once
+from hashbench.artifacts.shared import SharedFolder
 from hashbench.coders.base import Coder
 from hashbench.coders.bloom import Bloom
 from hashbench.coders.registry import make_coder
@@ -21,8 +23,6 @@ from hashbench.data.hub import SHORT_COMMIT
 from hashbench.data.sources import open_sources
 from hashbench.embeddings.base import Template
 from hashbench.experiment.models import ResolvedModel, needs_corpus, read_without_corpus
-from hashbench.once import make_once
-from hashbench.shared import SharedFolder
 from hashbench.tasks.base import LocatedTask
 from hashbench.tasks.items import LinkSet, item_kind
 from hashbench.tasks.perturbed import PerturbedTask, perturb_task

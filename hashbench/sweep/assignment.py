@@ -17,7 +17,6 @@ from hashbench.listing import OWN_MODULE, import_file
 from hashbench.runs.artifacts import ArtifactFolder
 from hashbench.runs.base import Run, Workplace
 from hashbench.runs.materials import Materials
-from hashbench.shared import SharedFolder
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ class Assignment:
 
     def artifact_folder(self) -> ArtifactFolder:
         """The files of runs, here and where machines share them."""
-        return ArtifactFolder(self.cache, SharedFolder(self.artifacts, self.cache) if self.artifacts else None)
+        return ArtifactFolder.at(self.cache, self.artifacts)
 
 
 @dataclass(frozen=True)

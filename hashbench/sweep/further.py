@@ -259,7 +259,7 @@ def _attempt(store: Store, run: Run, subject: Subject, work: Callable[[Machine],
     if held is None:
         raise InputError(f"run {run.id[:12]}: another process is at it; wait for it, or try again in a minute")
     quieten()
-    machine = Machine(folder=usable_cache_folder() / "running" / run.id)
+    machine = Machine(folder=ArtifactFolder(usable_cache_folder()).running(run.id))
     control = OwnControl()
     stop = StopSignal(control)
     with Heartbeat(store, held, stop, control), captured_log() as log:

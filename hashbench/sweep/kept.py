@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import shutil
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from hashbench.checksums import Damaged, is_listed, remove, sealed_write, set_aside
+from hashbench.artifacts.checksums import Damaged, is_listed, remove, sealed_write, set_aside
+from hashbench.runs.artifacts import ArtifactFolder
 from hashbench.store.engine import Store
 from hashbench.store.finishing import finish, knows
 from hashbench.store.queue import ClaimedRun, LeaseLost
@@ -23,8 +23,8 @@ ARRAYS = ("outputs", "targets")
 class KeptResults:
     """The kept results of one cache folder, one file each; they may belong to several databases."""
 
-    def __init__(self, cache: Path) -> None:
-        self._folder, self._running = cache / "finished", cache / "running"
+    def __init__(self, artifacts: ArtifactFolder) -> None:
+        self._artifacts, self._folder = artifacts, artifacts.cache / "finished"
 
     def keep(self, held: ClaimedRun, result: Result) -> None:
         """Writes a result, whole or not at all. Raises OSError where the disk has no room."""
@@ -51,7 +51,7 @@ class KeptResults:
                 pass
             else:
                 taken.append(held.run_id)
-                shutil.rmtree(self._running / held.run_id, ignore_errors=True)
+                self._artifacts.remove(self._artifacts.running(held.run_id))
             self.drop(held.token)
         return taken
 

@@ -13,15 +13,16 @@ from typing import Any
 
 import torch
 
+from hashbench.artifacts.shared import SharedFolder
 from hashbench.data.fingerprints import cache_folder
 from hashbench.efficiency.cards import find_card
 from hashbench.errors import InputError
 from hashbench.experiment.load import Loaded
 from hashbench.experiment.schema import Experiment
+from hashbench.runs.artifacts import ArtifactFolder
 from hashbench.runs.base import Run
 from hashbench.runs.registry import names
-from hashbench.shared import SharedFolder
-from hashbench.showing import printable, without_passwords
+from hashbench.showing import printable, tell, without_passwords
 from hashbench.store.engine import Store, open_store
 from hashbench.store.moved import DatabaseMoved
 from hashbench.store.patience import Patience
@@ -39,7 +40,7 @@ from hashbench.sweep.order import cheap_first
 from hashbench.sweep.plan import Plan, check_items, plan
 from hashbench.sweep.progress import SweepProgress
 from hashbench.sweep.stopping import Stopped, TimeIsUp, stop_signals
-from hashbench.sweep.upkeep import look_after, patience_of, release_dead, remove_temporary_files, saved_copy, say
+from hashbench.sweep.upkeep import look_after, patience_of, release_dead, remove_temporary_files, saved_copy
 from hashbench.tables.tuning import STORED
 from hashbench.text.compiled import usable_cores
 
@@ -99,7 +100,7 @@ def sweep(
     shared = shared_at(artifacts)
     store = open_store(db)
     patience = patience_of(store, loaded.experiment)
-    patience(KeptResults(cache_folder()).hand_in, store)
+    patience(KeptResults(ArtifactFolder.at(cache_folder(), shared)).hand_in, store)
     ids = {run.id for run in planned.runs}  # two labels of one thing share a run
     finished = patience(done_ids, store, ids) == ids
     origins = {} if finished else data_origins(planned)
@@ -186,10 +187,10 @@ def carry_out(work: Sweep, *, fail_fast: bool, until: float | None = None) -> in
                 if not run_phase(work, kinds, n_workers, progress, fail_fast=fail_fast, until=until):
                     break
     except Stopped as stopped:
-        say(f"interrupted; to go on: hashbench {without_passwords(shlex.join(sys.argv[1:]))}")
+        tell(f"interrupted; to go on: hashbench {without_passwords(shlex.join(sys.argv[1:]))}")
         return stopped.exit_code
     except TimeIsUp:
-        say("--max-hours: the time is up")
+        tell("--max-hours: the time is up")
     except DatabaseMoved as error:
         raise InputError(f"{error}; {saved_copy(work.store)}") from error
     return conclude(work)
@@ -228,7 +229,7 @@ def run_phase(
                     return False
             if time.monotonic() - looked_at > LOOK_EVERY_S:
                 looked_at = time.monotonic()
-                work.patience.once(look_after, work.store, work.experiment_id, assignment.cache)
+                work.patience.once(look_after, work.store, work.experiment_id, assignment.artifact_folder())
             for crash in executor.replace_crashed():
                 progress.tell(f"{crash.how}; its run is given to another")
                 gone = partial(release_dead, gone=crash.worker, counts_as_try=crash.is_try)

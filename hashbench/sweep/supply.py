@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from pathlib import Path
 
-from hashbench.checksums import FileSum
+from hashbench.artifacts.checksums import FileSum
 from hashbench.runs.artifacts import sum_of
 from hashbench.runs.base import Run, Workplace
 from hashbench.runs.registry import kind_of

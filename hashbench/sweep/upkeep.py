@@ -4,12 +4,12 @@ processes, hands in results that were kept, and removes what only the sweep need
 from __future__ import annotations
 
 import sqlite3
-import sys
 from collections.abc import Collection
-from pathlib import Path
 
 from hashbench.experiment.schema import Experiment
+from hashbench.runs.artifacts import ArtifactFolder
 from hashbench.runs.registry import kind_of
+from hashbench.showing import tell
 from hashbench.store.engine import Store
 from hashbench.store.patience import Patience
 from hashbench.store.queue import abandon, running
@@ -20,18 +20,13 @@ from hashbench.sweep.processes import is_dead
 
 def patience_of(store: Store, experiment: Experiment) -> Patience:
     """Calls of the store that are made again while its database is away, as long as the experiment says."""
-    return Patience(store.name, 60.0 * experiment.database_minutes, tell=say)
+    return Patience(store.name, 60.0 * experiment.database_minutes, tell=tell)
 
 
-def say(line: str) -> None:
-    """A line beside the progress."""
-    print(line, file=sys.stderr, flush=True)
-
-
-def look_after(store: Store, experiment_id: int, cache: Path) -> None:
+def look_after(store: Store, experiment_id: int, artifacts: ArtifactFolder) -> None:
     """Hands in results that were ready while the database was away, then frees the runs of dead processes."""
-    for run_id in KeptResults(cache).hand_in(store):
-        say(f"run {run_id[:12]}: its result was kept on disk and is stored now")
+    for run_id in KeptResults(artifacts).hand_in(store):
+        tell(f"run {run_id[:12]}: its result was kept on disk and is stored now")
     release_dead(store, experiment_id)
 
 

@@ -13,10 +13,10 @@ import torch
 from lightning.pytorch.utilities.exceptions import SIGTERMException
 
 from hashbench.allocator import keep_freed_memory
-from hashbench.checksums import tell
 from hashbench.errors import InputError
 from hashbench.runs.base import Run
 from hashbench.runs.registry import kind_of
+from hashbench.showing import tell
 from hashbench.store.again import claim_again
 from hashbench.store.engine import open_store, parse
 from hashbench.store.finishing import finish
@@ -75,7 +75,7 @@ class Worker:
         self._assignment, self._index, self._control = assignment, index, control
         minutes = assignment.resolved.experiment.database_minutes
         self._patience = Patience(parse(assignment.db)[1], 60.0 * minutes, tell=control.say, stop=control)
-        self._kept = KeptResults(assignment.cache)
+        self._kept = KeptResults(assignment.artifact_folder())
         self._environment = environment()
         self._place = assignment.workplace()
         self._name = own_name()
@@ -169,7 +169,7 @@ class Worker:
         """Carries the run out and writes its end to the store; gives back the state and a note for the screen."""
         tracker: Tracker | None = None
         final: dict[str, float | None] = {}
-        began, folder = time.monotonic(), self._assignment.cache / "running" / run.id
+        began, folder = time.monotonic(), self._place.artifacts.running(run.id)
         try:
             not_its_own = self._supplied(run, stop)
             tracker = self._tracker(run)
@@ -247,7 +247,7 @@ class Worker:
                 self._control.tell(RunProgress(self._index, name, value, step, total_steps))
 
         return Machine(
-            folder=self._assignment.cache / "running" / run.id,
+            folder=self._place.artifacts.running(run.id),
             device=experiment.device,
             devices=experiment.all_devices if kind_of(run).several_devices else 1,
             nodes=experiment.nodes if kind_of(run).several_devices else 1,

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from hashbench.artifacts.once import make_once
 from hashbench.data.fingerprints import cache_folder, digest
-from hashbench.once import make_once
 from hashbench.tasks.text import TaskData
 from hashbench.text.pieces import PieceTokenizer
 from hashbench.text.tokenizers import Tokenizer

@@ -16,13 +16,13 @@ from pathlib import Path
 
 import numpy as np
 
+from hashbench.artifacts.once import make_once
 from hashbench.data.builtin import NOTE
 from hashbench.data.documents import Again, CorpusSource
 from hashbench.data.files import DataTable
 from hashbench.data.fingerprints import cache_folder, digest, write_json
 from hashbench.data.sources import SourceKind
 from hashbench.errors import InputError
-from hashbench.once import make_once
 from hashbench.tasks.base import Task
 from hashbench.tasks.blocks import PhrasesBlock
 from hashbench.tasks.items import LinkSet, protocol_of, split_pages

@@ -13,9 +13,9 @@ from typing import Any, Protocol
 
 from lightning.pytorch import Callback, LightningModule, Trainer
 
-from hashbench.checksums import Damaged, is_listed, remove, seal, set_aside
-from hashbench.once import make_once
-from hashbench.shared import SharedFolder
+from hashbench.artifacts.checksums import Damaged, is_listed, remove, seal, set_aside
+from hashbench.artifacts.once import make_once
+from hashbench.artifacts.shared import SharedFolder
 from hashbench.training.model import Model, save_weights
 
 KEPT = 2  # checkpoints of a training: the newest, and the one before, should the newest be damaged

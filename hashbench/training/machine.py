@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hashbench.shared import SharedFolder
+from hashbench.artifacts.shared import SharedFolder
 from hashbench.training.checkpoints import Stop
 from hashbench.training.curves import Watch
 

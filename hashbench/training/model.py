@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from hashbench.checksums import sealed_write
+from hashbench.artifacts.checksums import sealed_write
 from hashbench.embeddings.base import Batch, Embedding, ModelSpec, Published
 from hashbench.embeddings.registry import build_embedding
 from hashbench.encoders.base import Encoder, EncoderConfig

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from hashbench.runs.artifacts import ArtifactFolder
 from hashbench.store.engine import Store
 from hashbench.store.queue import abandon
 from hashbench.store.result import Artifact, MetricRow, Predictions, Result
@@ -36,7 +37,7 @@ def whole_result() -> Result:
 
 @pytest.fixture
 def kept(tmp_path: Path) -> KeptResults:
-    return KeptResults(tmp_path / "cache")
+    return KeptResults(ArtifactFolder(tmp_path / "cache"))
 
 
 def test_a_kept_result_is_stored_as_if_it_had_come_in_time(

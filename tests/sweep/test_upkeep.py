@@ -47,8 +47,8 @@ def test_a_kept_result_of_a_dead_process_is_stored_before_its_run_is_freed(
     store = new_store("r.db")
     experiment_id = lab.plan(store, lab.run("a"), lab.run("b"))
     held, _ = lab.claim(store, experiment_id, gone()), lab.claim(store, experiment_id, gone())
-    KeptResults(tmp_path).keep(held, lab.result())
-    look_after(store, experiment_id, tmp_path)
+    KeptResults(ArtifactFolder(tmp_path)).keep(held, lab.result())
+    look_after(store, experiment_id, ArtifactFolder(tmp_path))
     assert counts(store, experiment_id) == {"planned": 1, "running": 0, "done": 1, "failed": 0, "void": 0}
     assert [item.state for item in attempts(store, held.run_id)] == ["done"]
     assert capsys.readouterr().err == "run a00000000000: its result was kept on disk and is stored now\n"

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 import torch
 
 from benchmarks.runner_overhead import make_assignment, nothing
+from hashbench.runs.artifacts import ArtifactFolder
 from hashbench.runs.base import Run
 from hashbench.store.engine import Store, open_store
 from hashbench.store.result import Result
@@ -70,7 +71,7 @@ class Bench:
         self.control.work = self._do
         self.worker = worker_module.Worker(make_assignment(folder, 3), 0, self.control)
         self.store = open_store(folder / "r.db")
-        self.kept = KeptResults(folder / "cache")
+        self.kept = KeptResults(ArtifactFolder(folder / "cache"))
 
     def _do(self, run: Run, machine: Machine) -> Result:
         self.machines.append(machine)

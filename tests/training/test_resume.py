@@ -6,8 +6,8 @@ import threading
 import pytest
 import torch
 
+from hashbench.artifacts.shared import SharedFolder
 from hashbench.experiment.schema import Finetune, Pretrain
-from hashbench.shared import SharedFolder
 from hashbench.training.checkpoints import CheckpointFiles, Interrupted
 from hashbench.training.finetuning import Job, finetune
 from hashbench.training.heads import make_head

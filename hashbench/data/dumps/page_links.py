@@ -20,11 +20,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow import feather
 
+from hashbench.artifacts.once import make_once
 from hashbench.data.dumps.compressed import decompressed, index_name, index_of, stretches, whole
 from hashbench.data.dumps.pages import ARTICLES, TEMPLATES, wiki_of
 from hashbench.data.dumps.spill import DumpReading, spill
 from hashbench.errors import InputError
-from hashbench.once import make_once
 from hashbench.text.compiled import usable_cores
 
 SET_FOLDER, SET_FILE = "entities", "links.parquet"  # where the task of page links looks in a data folder

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from hashbench.runs.base import Run, Workplace
 from hashbench.runs.registry import carry_out
+from hashbench.showing import tell
 from hashbench.store.result import Result
 from hashbench.sweep.assignment import Assignment
 from hashbench.sweep.events import Event
@@ -108,4 +108,4 @@ class OwnControl(Control):
         pass
 
     def say(self, text: str) -> None:
-        print(text, file=sys.stderr, flush=True)
+        tell(text)

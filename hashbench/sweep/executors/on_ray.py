@@ -33,7 +33,7 @@ from hashbench.sweep.executors.base import Control, Crash, Executor
 from hashbench.training.machine import Machine
 
 WAIT_S = 5.0  # that a slot waits for an event before it answers that there is none
-HASHBENCH = "HASHBENCH_CACHE"  # the variable of a node that has its cache elsewhere
+CACHE_VARIABLE = "HASHBENCH_CACHE"  # the variable of a node that has its cache elsewhere
 REACH_SECONDS = 10.0  # for a cluster's address to answer
 STORE_BYTES = 128 * 2**20  # of a cluster of our own: nothing large goes through its object store
 
@@ -94,7 +94,7 @@ class Slot:
         from hashbench.sweep.processes import own_name
         from hashbench.sweep.worker import Worker
 
-        cache = Path(os.environ[HASHBENCH]).absolute() if HASHBENCH in os.environ else None
+        cache = Path(os.environ[CACHE_VARIABLE]).absolute() if CACHE_VARIABLE in os.environ else None
         assignment = self._parcel.open(cache)
         assignment = replace(assignment, cache=cache or assignment.cache)
         refuse_other_runs(assignment.resolved, assignment.runs, f"worker on {socket.gethostname()}")
@@ -258,9 +258,12 @@ def check_address(address: str) -> None:
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=REACH_SECONDS).close()
     except OSError as error:
-        raise InputError(
-            f"--ray-address {address}: no Ray cluster there; start one with: ray start --head"
-        ) from error
+        raise no_cluster(address) from error
+
+
+def no_cluster(address: str) -> InputError:
+    """What a user is told who named an address of nothing."""
+    return InputError(f"--ray-address {address}: no Ray cluster there; start one with: ray start --head")
 
 
 def connect() -> None:
@@ -279,8 +282,7 @@ def connect() -> None:
             ray.init(address=address or "auto", **options)
         except ConnectionError as error:
             if address:
-                where = f"--ray-address {address}"
-                raise InputError(f"{where}: no Ray cluster there; start one with: ray start --head") from error
+                raise no_cluster(address) from error
             ray.init(address="local", include_dashboard=False, object_store_memory=STORE_BYTES, **options)
     finally:
         if threading.current_thread() is threading.main_thread():

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from tenacity import wait_none
 
-from hashbench import shared as module
-from hashbench.checksums import FileSum, is_listed, seal, sealed_write
+from hashbench.artifacts import shared as module
+from hashbench.artifacts.checksums import FileSum, is_listed, seal, sealed_write
+from hashbench.artifacts.once import make_once
+from hashbench.artifacts.shared import SharedFolder
 from hashbench.errors import InputError
-from hashbench.once import make_once
-from hashbench.shared import SharedFolder
 from tests.damage import DAMAGES
 
 TEXT = b"weights " * 1000

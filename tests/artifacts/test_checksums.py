@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from hashbench import checksums
-from hashbench.checksums import Damaged, FileSum, is_listed, manifest_of, seal, sealed_write, set_aside
+from hashbench.artifacts import checksums
+from hashbench.artifacts.checksums import Damaged, FileSum, is_listed, manifest_of, seal, sealed_write, set_aside
 from tests.damage import DAMAGES
 
 TEXT = b"0123456789" * 100

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from hashbench.checksums import manifest_of
-from hashbench.once import make_once
+from hashbench.artifacts.checksums import manifest_of
+from hashbench.artifacts.once import make_once
 from tests.damage import DAMAGES
 
 

@@ -11,12 +11,12 @@ import hashlib
 import json
 import os
 import shutil
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from hashbench.atomic import atomic_write
+from hashbench.showing import tell
 
 MANIFEST = "files.json"
 BAD = ".bad"  # behind the name of what was set aside
@@ -146,10 +146,3 @@ def remove(path: Path) -> None:
     else:
         path.unlink(missing_ok=True)
         manifest_of(path).unlink(missing_ok=True)
-
-
-def tell(line: str) -> None:
-    """One line for the user; also on the screen where a run's output goes to its log."""
-    print(line, file=sys.stderr, flush=True)
-    if sys.__stderr__ is not None and sys.stderr is not sys.__stderr__:
-        print(line, file=sys.__stderr__, flush=True)

@@ -20,8 +20,9 @@ from typing import Any, TypeVar
 import fsspec.core
 from tenacity import Retrying, before_sleep_log, retry_if_not_exception_type, stop_after_attempt, wait_exponential
 
-from hashbench.checksums import MANIFEST, Damaged, FileSum, Listing, listed_in, manifest_of, tell
+from hashbench.artifacts.checksums import MANIFEST, Damaged, FileSum, Listing, listed_in, manifest_of
 from hashbench.errors import InputError, first_line
+from hashbench.showing import tell
 
 BLOCK = 8 << 20  # bytes sent or taken at a time
 TRIES, LONGEST_WAIT_S = 7, 30.0  # of a call before it counts as failed: about half a minute

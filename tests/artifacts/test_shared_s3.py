@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from hashbench.checksums import is_listed, sealed_write
+from hashbench.artifacts.checksums import is_listed, sealed_write
+from hashbench.artifacts.once import make_once
+from hashbench.artifacts.shared import SharedFolder
 from hashbench.errors import InputError
-from hashbench.once import make_once
-from hashbench.shared import SharedFolder
 
 pytestmark = pytest.mark.services
 boto3 = pytest.importorskip("boto3", reason="moto[s3] is not installed")

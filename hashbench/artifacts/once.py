@@ -8,8 +8,9 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from hashbench.checksums import Damaged, is_listed, remove, seal, set_aside, tell
-from hashbench.shared import SharedFolder
+from hashbench.artifacts.checksums import Damaged, is_listed, remove, seal, set_aside
+from hashbench.artifacts.shared import SharedFolder
+from hashbench.showing import tell
 
 
 def make_once(
