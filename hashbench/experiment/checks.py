@@ -181,6 +181,8 @@ def check_devices(loaded: Loaded, models: Iterable[ResolvedModel]) -> None:
     if experiment.executor == "local":
         _check_devices_here(loaded)
     for model in models:
+        if experiment.strategy == "fsdp":
+            _check_sharded(loaded, model)
         trained = [("pretrain", model.pretrain.batch_size)] if model.spec.pretrains else []
         tuned = [("finetune", recipe.batch_size) for recipe in (model.finetune, *model.per_task.values())]
         for block, size in [*trained, *tuned]:
@@ -190,6 +192,15 @@ def check_devices(loaded: Loaded, models: Iterable[ResolvedModel]) -> None:
                     f"{where}: {block}.batch_size: {size} rows of '{model.label}' over {devices} devices; take at "
                     f"least {devices}, or fewer devices"
                 )
+
+
+def _check_sharded(loaded: Loaded, model: ResolvedModel) -> None:
+    """Raises InputError for what a model cannot have whose layers are shared out over devices."""
+    for block, recipe in (("pretrain", model.pretrain), ("finetune", model.finetune)):
+        for key, refused in (("compile", recipe.compile), ("micro_batch_size", recipe.micro_batch_size == "auto")):
+            if refused:
+                where = loaded.where(*loaded.place_of(model.place, block, key))
+                raise InputError(f"{where}: {block}.{key}: not with strategy: fsdp; leave it out or take ddp")
 
 
 def _check_devices_here(loaded: Loaded) -> None:

@@ -342,6 +342,13 @@ class Experiment(Strict):
     device: Literal["auto", "cpu", "cuda", "mps"] = Field(default="auto", description="auto: a GPU where there is one")
     devices: int = Field(default=1, gt=0, description="GPUs a run, on each of its nodes")
     nodes: int = Field(default=1, gt=0, description="machines a run; more than one with executor: ray")
+    strategy: Literal["ddp", "fsdp"] = Field(
+        default="ddp",
+        description=(
+            "how several devices share a run: ddp: each has the whole model, fsdp: each has a part of every layer of "
+            "the encoder, for encoders that do not fit one card"
+        ),
+    )
     retries: int = Field(default=1, ge=0, description="how often a failed run is tried again")
     run_hours: float | None = Field(
         default=None, gt=0,

@@ -251,6 +251,7 @@ class Worker:
             device=experiment.device,
             devices=experiment.all_devices if kind_of(run).several_devices else 1,
             nodes=experiment.nodes if kind_of(run).several_devices else 1,
+            strategy=experiment.strategy,
             checkpoint_minutes=experiment.checkpoint_minutes,
             should_stop=stop,
             watch=watch,

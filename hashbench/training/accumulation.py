@@ -42,7 +42,8 @@ def micro_batches(
     each term.
 
     Of several processes each takes every `world_size`-th row of the same batch. The shares of all of them sum to their
-    number, because gradients are averaged over processes. One that no row is left for computes the first for nothing.
+    number, because gradients are averaged over processes. One that has fewer parts than another, or no row at all,
+    computes some for nothing: layers that are shared out over devices are computed by all of them at once.
     """
     totals = counts(batch)
     idle = rank >= len(batch)
@@ -51,10 +52,13 @@ def micro_batches(
     if size is not None:
         parts = [some_rows(own, slice(start, start + size)) for start in range(0, len(own), size)]
     weight = 0 if idle else world_size
-    return [
+    shared = [
         MicroBatch(part, tuple(weight * n / max(1, total) for n, total in zip(counts(part), totals, strict=True)))
         for part in parts
     ]
+    most = 1 if size is None else -(-len(batch) // (world_size * size))  # parts of the process with the most rows
+    spare = MicroBatch(parts[0], tuple(0.0 for _ in totals))
+    return [spare] * (most - len(shared)) + shared
 
 
 def some_rows(batch: Batch, rows: slice) -> Batch:

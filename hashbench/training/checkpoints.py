@@ -16,7 +16,8 @@ from lightning.pytorch import Callback, LightningModule, Trainer
 from hashbench.artifacts.checksums import Damaged, is_listed, remove, seal, set_aside
 from hashbench.artifacts.once import make_once
 from hashbench.artifacts.shared import SharedFolder
-from hashbench.training.model import Model, save_weights
+from hashbench.training.model import Model, save_tensors
+from hashbench.training.sharding import whole_state
 
 KEPT = 2  # checkpoints of a training: the newest, and the one before, should the newest be damaged
 OF_EARLIER_VERSIONS = "resume.ckpt"  # which kept one checkpoint, without checksums
@@ -44,10 +45,13 @@ class Snapshots(Callback):
     def on_train_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
-        if trainer.global_step in self._paths and trainer.is_global_zero:
+        if trainer.global_step not in self._paths:
+            return
+        state = whole_state(self._model)
+        if trainer.is_global_zero:
             path = self._paths[trainer.global_step]
             path.parent.mkdir(parents=True, exist_ok=True)
-            save_weights(self._model, path)
+            save_tensors(state, path)
 
 
 class _NotShared(Exception):

@@ -18,6 +18,7 @@ from hashbench.training.machine import Machine
 from hashbench.training.model import Model
 from hashbench.training.module import RecipeModule
 from hashbench.training.recipe import matmul_precision, schedule_of, training_length, warmup_length
+from hashbench.training.sharding import whole
 
 HeadT = TypeVar("HeadT", bound=nn.Module)
 
@@ -41,9 +42,9 @@ class EvaluatedModule(RecipeModule):
 
     def take_in(self, evaluation: Evaluation, *, keep_weights: bool) -> None:
         """Takes an evaluation in, with its weights where it is the best so far; stops when patience is at its end."""
-        if self.progress.add(evaluation) and keep_weights:
+        if self.progress.add(evaluation) and keep_weights:  # alike on all devices
             evaluation.weights = {
-                name: tensor.detach().to("cpu", copy=True)
+                name: whole(tensor.detach()).to("cpu", copy=True)
                 for name, tensor in self.state_dict().items()
                 if name.startswith(("model.", "head."))
             }
@@ -104,6 +105,7 @@ def fit_on_task(
         # The end of training always counts.
         with matmul_precision(recipe.matmul_precision):
             trainer.validate(module, datamodule=data, verbose=False)
+        module.make_whole()
     progress = module.progress
     assert progress.best is not None and progress.last is not None  # validated above at the latest
     return TaskTraining(model, head, module.curves.points, progress.best, progress.last, trainer.global_step)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 
 import torch
 from lightning.pytorch import Trainer
 from lightning.pytorch.plugins.environments import LightningEnvironment, TorchElasticEnvironment
-from lightning.pytorch.strategies import DDPStrategy
+from lightning.pytorch.strategies import DDPStrategy, ModelParallelStrategy, Strategy
 
 from hashbench.data.loader import TrainingData
 from hashbench.experiment.schema import Finetune, Pretrain
@@ -52,7 +53,7 @@ def fit(
         accelerator="gpu" if accelerator == "cuda" else accelerator,
         devices=machine.devices // machine.nodes,
         num_nodes=machine.nodes,
-        strategy="auto" if machine.devices == 1 else DDPStrategy(),
+        strategy=strategy_of(machine),
         # Named, since a SLURM job's own signals would compete with the leases. Several processes are there already.
         plugins=[LightningEnvironment() if machine.devices == 1 else TorchElasticEnvironment()],
         precision="bf16-mixed" if precision_found(recipe.precision, machine.device) == "bf16" else "32-true",
@@ -74,7 +75,18 @@ def fit(
     )
     with matmul_precision(recipe.matmul_precision):
         trainer.fit(module, datamodule=data, ckpt_path=resumable.resume_from, weights_only=True)
+    module.make_whole()
     return trainer
+
+
+def strategy_of(machine: Machine) -> Strategy | Literal["auto"]:
+    """How Lightning shares a training out over the devices."""
+    if machine.devices == 1:
+        return "auto"
+    if machine.strategy == "ddp":
+        return DDPStrategy()
+    # One file a checkpoint, as of every other training.
+    return ModelParallelStrategy(machine.devices, tensor_parallel_size=1, save_distributed_checkpoint=False)
 
 
 def set_up(module: RecipeModule, data: TrainingData, recipe: Pretrain | Finetune, machine: Machine) -> None:
@@ -87,7 +99,8 @@ def set_up(module: RecipeModule, data: TrainingData, recipe: Pretrain | Finetune
         machine.found["activation_checkpointing"] = "yes"
     if machine.devices > 1:
         on_nodes = f" on {machine.nodes} nodes" if machine.nodes > 1 else ""
-        machine.found["devices"] = f"{machine.devices}{on_nodes}"
+        shared = ", each with a part of every layer" if machine.strategy == "fsdp" else ""
+        machine.found["devices"] = f"{machine.devices}{on_nodes}{shared}"
     kind = pick_device(machine.device)
     device = torch.device(kind, machine.local_rank) if kind == "cuda" else torch.device(kind)
     if recipe.compile:

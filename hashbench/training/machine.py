@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from hashbench.artifacts.shared import SharedFolder
 from hashbench.training.checkpoints import Stop
 from hashbench.training.curves import Watch
+
+# How several devices share a run: each has the whole model, or a part of every layer of its encoder.
+Strategy = Literal["ddp", "fsdp"]
 
 
 @dataclass(frozen=True)
@@ -18,6 +22,7 @@ class Machine:
     device: str = "auto"
     devices: int = 1  # of all nodes, a process for each
     nodes: int = 1  # with as many devices each
+    strategy: Strategy = "ddp"
     checkpoint_minutes: float = 5.0
     rank: int = 0  # which of the devices this process drives
     halved: bool = False  # half the rows at a time: with all of them memory was too small

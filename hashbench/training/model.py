@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import torch
@@ -82,8 +82,13 @@ def build_model(
 
 def save_weights(module: nn.Module, path: Path) -> None:
     """Writes a module's weights as safetensors, whole or not at all, with their checksums."""
+    save_tensors(module.state_dict(), path)
+
+
+def save_tensors(tensors: Mapping[str, Tensor], path: Path) -> None:
+    """Writes named tensors of any shape as safetensors, whole or not at all, with their checksums."""
     with sealed_write(path) as part:
-        save_file({name: tensor.detach().cpu().contiguous() for name, tensor in module.state_dict().items()}, part)
+        save_file({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, part)
 
 
 def load_weights(module: nn.Module, path: Path) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 import torch
 from lightning.pytorch import LightningModule
 from torch import Tensor, nn
-from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 
@@ -18,6 +17,7 @@ from hashbench.training.accumulation import MicroBatch, added, micro_batches, we
 from hashbench.training.curves import Curves
 from hashbench.training.model import Model
 from hashbench.training.recipe import Schedule, adamw, drops_out, reseed
+from hashbench.training.sharding import Sharding, average_whole_gradients, clip_norm
 
 
 class ClippedModule(LightningModule):
@@ -37,10 +37,7 @@ class ClippedModule(LightningModule):
         if gradient_clip_val is None:
             return
         parameters = [p for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
-        norm = get_total_norm([p.grad for p in parameters])
-        if norm.device.type == "cpu" and norm <= gradient_clip_val:
-            return  # the factor would be 1; on a GPU asking would cost a wait
-        clip_grads_with_norm_(parameters, gradient_clip_val, norm)
+        clip_norm(parameters, gradient_clip_val)
 
 
 class RecipeModule(ClippedModule):
@@ -63,6 +60,7 @@ class RecipeModule(ClippedModule):
         self.curves, self.total_steps = curves, total_steps
         self._optimizing, self._learning_rate, self._schedule, self._seed = recipe, learning_rate, schedule, seed
         self.micro_batch_size: int | None = None  # rows at a time; None: a batch is computed in one piece
+        self._sharding: Sharding | None = None
 
     def loss_terms(self, batch: Batch) -> tuple[Tensor, ...]:
         """The terms of the loss of a batch, each of shape () and a mean over its labels."""
@@ -92,6 +90,21 @@ class RecipeModule(ClippedModule):
             loss.backward()
             before = before + loss.detach()
         return weighted(self.loss_terms(parts[-1].batch), parts[-1].shares) + before
+
+    def configure_model(self) -> None:
+        """Shares the layers out over devices where the strategy asks for it; Lightning calls it for every strategy."""
+        if self.device_mesh is not None and self._sharding is None:
+            self._sharding = Sharding(self, self.model.encoder.parts_to_compile(), self.device_mesh["data_parallel"])
+
+    def make_whole(self) -> None:
+        """Ends what `configure_model` began: every device has the whole model again."""
+        if self._sharding is not None:
+            self._sharding.end()
+            self._sharding = None
+
+    def on_after_backward(self) -> None:
+        if self._sharding is not None:
+            average_whole_gradients(self)
 
     def optimizer_zero_grad(self, epoch: int, batch_idx: int, optimizer: Optimizer) -> None:
         """Clears the gradients, unless the parts of the batch have left theirs already; Lightning asks after them."""

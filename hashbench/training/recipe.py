@@ -16,6 +16,7 @@ from torch.optim import AdamW
 from hashbench.experiment.hardware import MatmulPrecision
 from hashbench.experiment.schema import Finetune
 from hashbench.splitmix import FIRST_FACTOR, GAMMA, SECOND_FACTOR
+from hashbench.training.sharding import by_kind
 
 Schedule = Callable[[int], float]  # optimizer step -> factor of the peak learning rate
 
@@ -33,8 +34,13 @@ def adamw(
         if parameter.requires_grad:
             plain = id(parameter) in norms or name.endswith("bias")
             (kept if plain else decayed).append(parameter)
-    groups = [{"params": decayed, "weight_decay": weight_decay}, {"params": kept, "weight_decay": 0.0}]
-    return AdamW([group for group in groups if group["params"]], lr=learning_rate, betas=betas, eps=eps, fused=True)
+    groups = [
+        {"params": part, "weight_decay": decay}
+        for parameters, decay in ((decayed, weight_decay), (kept, 0.0))
+        for part in by_kind(parameters).values()
+        if part
+    ]
+    return AdamW(groups, lr=learning_rate, betas=betas, eps=eps, fused=True)
 
 
 def linear_decay(total: int, warmup: int) -> Schedule:

@@ -1,5 +1,6 @@
 """A process of `test_equal_devices.py`: the same trainings alone, then with one other, then with two others."""
 
+import faulthandler
 import json
 import os
 import sys
@@ -20,6 +21,7 @@ from tests.prepared import prepare_model
 STEPS, BATCH, ROWS = 20, 8, 41  # the last batch of an epoch of a fine-tuning has one row
 DTYPES = {"32": torch.float32, "64": torch.float64}
 CASES = ("mlm-32", "mlm-64", "shuffle-32", "cola-64", "cola-parts-32")
+SHARDED = ("mlm-32", "cola-64", "cola-parts-32")  # again with a part of every layer on each device
 
 
 def trained(case: str, folder: Path, machine: Machine) -> None:
@@ -46,6 +48,7 @@ def trained(case: str, folder: Path, machine: Machine) -> None:
 
 def main(folder: Path, rank: int, ports: list[str]) -> None:
     """Writes the losses of all steps of each training that this process took part in."""
+    faulthandler.dump_traceback_later(800, exit=True)  # processes that wait for each other say where
     torch.set_num_threads(1)
     seen: list[float] = []
     whole = Curves.add_loss
@@ -62,12 +65,13 @@ def main(folder: Path, rank: int, ports: list[str]) -> None:
                 "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": ports[devices - 2], "WORLD_SIZE": str(devices),
                 "RANK": str(rank), "LOCAL_RANK": str(rank),
             }  # fmt: skip
-        for case in CASES:
+        for case, strategy in [(case, "ddp") for case in CASES] + [(case, "fsdp") for case in SHARDED]:
             seen.clear()
-            machine = Machine(folder / f"{case}-{devices}", device="cpu", devices=devices, rank=rank)
+            scratch = folder / f"{case}-{strategy}-{devices}"
+            machine = Machine(scratch, device="cpu", devices=devices, rank=rank, strategy=strategy)
             trained(case, folder, machine)
-            losses[f"{case} {devices}"] = seen.copy()
-            assert machine.found.get("devices") == (None if devices == 1 else str(devices))
+            losses[f"{case} {strategy} {devices}"] = seen.copy()
+            assert machine.found.get("devices", "1").split(",")[0] == str(devices)
         if devices > 1:
             torch.distributed.destroy_process_group()
     (folder / f"losses-{rank}.json").write_text(json.dumps(losses))

@@ -181,6 +181,15 @@ def test_the_rows_of_processes_are_disjoint_and_complete(world_size, size):
         assert sum(part.shares[term] for part in counted) == pytest.approx(world_size)
 
 
+def test_processes_have_equally_many_parts():
+    """Three rows on two processes, one at a time: the second computes a part for nothing."""
+    first, second = (
+        micro_batches(batch_of_two_types_each(), 1, labels_and_rows, rank=rank, world_size=2) for rank in range(2)
+    )
+    assert [part.shares[1] for part in first] == pytest.approx([2 / 3, 2 / 3])
+    assert [part.shares[1] for part in second] == pytest.approx([0.0, 2 / 3])
+
+
 def test_a_process_without_a_row_computes_one_for_nothing():
     (part,) = micro_batches(batch_of_two_types_each(), None, labels_and_rows, rank=4, world_size=5)
     assert part.batch.row_ids.tolist() == [4] and part.shares == (0.0, 0.0)

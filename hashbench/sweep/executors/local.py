@@ -141,7 +141,7 @@ def work(parcel: Parcel, index: int, pipe: Connection) -> None:
     from hashbench.sweep.worker import Worker
 
     control = ProcessControl(pipe)
-    # Slurm sends it to all processes of a job. Lightning leaves a signal alone that has a handler.
+    # Slurm sends it to all processes of a job. Lightning calls this handler beside its own.
     signal.signal(signal.SIGTERM, control.ask)
     Worker(assignment, index, control).loop()
     pipe.close()
