@@ -42,7 +42,7 @@ def fit(
     quieten()
     accelerator = pick_device(machine.device)
     resumable = Resumable(
-        CheckpointFiles(machine.folder, machine.shared),
+        CheckpointFiles(machine.checkpoints, machine.shared),
         minutes=machine.checkpoint_minutes,
         should_stop=machine.should_stop,
         evaluation_interval=interval,
@@ -83,7 +83,7 @@ def strategy_of(machine: Machine) -> Strategy | Literal["auto"]:
     """How Lightning shares a training out over the devices."""
     if machine.devices == 1:
         return "auto"
-    if machine.strategy == "ddp":
+    if not machine.is_sharded:
         return DDPStrategy()
     # One file a checkpoint, as of every other training.
     return ModelParallelStrategy(machine.devices, tensor_parallel_size=1, save_distributed_checkpoint=False)
@@ -99,7 +99,7 @@ def set_up(module: RecipeModule, data: TrainingData, recipe: Pretrain | Finetune
         machine.found["activation_checkpointing"] = "yes"
     if machine.devices > 1:
         on_nodes = f" on {machine.nodes} nodes" if machine.nodes > 1 else ""
-        shared = ", each with a part of every layer" if machine.strategy == "fsdp" else ""
+        shared = ", each with a part of every layer" if machine.is_sharded else ""
         machine.found["devices"] = f"{machine.devices}{on_nodes}{shared}"
     kind = pick_device(machine.device)
     device = torch.device(kind, machine.local_rank) if kind == "cuda" else torch.device(kind)

@@ -35,6 +35,16 @@ class Machine:
     found: dict[str, str] = field(default_factory=dict)
 
     @property
+    def is_sharded(self) -> bool:
+        """Whether each device has a part of every layer."""
+        return self.devices > 1 and self.strategy == "fsdp"
+
+    @property
+    def checkpoints(self) -> Path:
+        """Where the training's checkpoints lie. Those of shared out layers have other groups of parameters."""
+        return self.folder / "fsdp" if self.is_sharded else self.folder
+
+    @property
     def local_rank(self) -> int:
         """Which of the devices of its node this process drives."""
         return self.rank % (self.devices // self.nodes)

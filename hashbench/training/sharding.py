@@ -7,6 +7,7 @@ their gradients are averaged as DDP would.
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 
 import torch
@@ -21,6 +22,8 @@ class Sharding:
     """The layers of a module that are shared out over devices, and the whole ones that come back after the training."""
 
     def __init__(self, module: nn.Module, parts: Iterable[nn.Module], mesh: DeviceMesh) -> None:
+        # The encoders' layers return views in evaluations, and nothing writes into them.
+        warnings.filterwarnings("ignore", "FSDP2-wrapped module", UserWarning)
         names = {part: name for name, part in module.named_modules()}
         self._module, self._whole = module, {names[part]: part for part in parts}
         for name, part in self._whole.items():

@@ -1,15 +1,18 @@
 """A process of `test_equal_devices.py`: the same trainings alone, then with one other, then with two others."""
 
+import contextlib
 import faulthandler
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import torch
 
 from hashbench.experiment.schema import Finetune, Pretrain
 from hashbench.training import finetuning as training
+from hashbench.training.checkpoints import Interrupted
 from hashbench.training.curves import Curves
 from hashbench.training.finetuning import Job, finetune
 from hashbench.training.heads import make_head
@@ -21,7 +24,8 @@ from tests.prepared import prepare_model
 STEPS, BATCH, ROWS = 20, 8, 41  # the last batch of an epoch of a fine-tuning has one row
 DTYPES = {"32": torch.float32, "64": torch.float64}
 CASES = ("mlm-32", "mlm-64", "shuffle-32", "cola-64", "cola-parts-32")
-SHARDED = ("mlm-32", "cola-64", "cola-parts-32")  # again with a part of every layer on each device
+RESUMED = "mlm-64"  # again, interrupted in the middle, with both strategies
+SHARDED = ("mlm-32", "mlm-64", "cola-64", "cola-parts-32")  # again with a part of every layer on each device
 
 
 def trained(case: str, folder: Path, machine: Machine) -> None:
@@ -44,6 +48,16 @@ def trained(case: str, folder: Path, machine: Machine) -> None:
         head = make_head(model, spec.training.objective).to(DTYPES[dtype])
         data = made.pretraining(batch_size=BATCH, **ranks)
         pretrain(model, head, data, recipe, total_steps=STEPS, machine=machine)
+
+
+class StopAt:
+    """A wish to stop once so many losses were seen."""
+
+    def __init__(self, seen: list[float], step: int) -> None:
+        self._seen, self._step = seen, step
+
+    def is_set(self) -> bool:
+        return len(self._seen) == self._step
 
 
 def main(folder: Path, rank: int, ports: list[str]) -> None:
@@ -71,6 +85,13 @@ def main(folder: Path, rank: int, ports: list[str]) -> None:
             machine = Machine(scratch, device="cpu", devices=devices, rank=rank, strategy=strategy)
             trained(case, folder, machine)
             losses[f"{case} {strategy} {devices}"] = seen.copy()
+            if case == RESUMED and devices > 1:
+                seen.clear()
+                machine = replace(machine, folder=folder / f"resumed-{strategy}-{devices}")
+                with contextlib.suppress(Interrupted):
+                    trained(case, folder, replace(machine, should_stop=StopAt(seen, STEPS // 2)))
+                trained(case, folder, machine)
+                losses[f"resumed-{case} {strategy} {devices}"] = seen.copy()
             assert machine.found.get("devices", "1").split(",")[0] == str(devices)
         if devices > 1:
             torch.distributed.destroy_process_group()

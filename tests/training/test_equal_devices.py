@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.training.on_devices import CASES, SHARDED, STEPS
+from tests.training.on_devices import CASES, RESUMED, SHARDED, STEPS
 
 ROOT = Path(__file__).parents[2]
 TOLERANCE = {"32": 1e-5, "64": 1e-9}
@@ -52,3 +52,11 @@ def test_several_devices_train_what_one_trains(losses, case, strategy, devices):
     together = np.mean([losses[rank][f"{case} {strategy} {devices}"] for rank in range(devices)], axis=0)
     assert len(alone) == len(together) == STEPS and len(set(alone)) == STEPS
     np.testing.assert_allclose(together, alone, rtol=TOLERANCE[case.split("-")[-1]])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("devices", [2, 3])
+@pytest.mark.parametrize("strategy", ["ddp", "fsdp"])
+def test_a_training_of_several_devices_resumes_exactly(losses, strategy, devices):
+    for each in losses[:devices]:
+        assert each[f"resumed-{RESUMED} {strategy} {devices}"] == each[f"{RESUMED} {strategy} {devices}"]
