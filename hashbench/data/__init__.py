@@ -1,1 +1,1 @@
-"""Where text comes from: tasks and corpora, their sources, and the batches made of them."""
+"""Where text comes from: the sources of tables and corpora, and how rows become batches."""

@@ -16,8 +16,8 @@ from hashbench.coders.base import Coder
 from hashbench.coders.cache import type_codes
 from hashbench.coders.remembered import RememberedCodes
 from hashbench.coders.vocabulary import Vocabulary
-from hashbench.data.corpus import Corpus
-from hashbench.data.corpus_batches import PretrainingData
+from hashbench.corpora.batches import PretrainingData
+from hashbench.corpora.corpus import Corpus
 from hashbench.data.texts import text_batches
 from hashbench.efficiency.memory import peak_bytes
 from hashbench.efficiency.parameters import count

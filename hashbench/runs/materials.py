@@ -18,7 +18,7 @@ from hashbench.coders.base import Coder
 from hashbench.coders.bloom import Bloom
 from hashbench.coders.registry import make_coder
 from hashbench.coders.vocabulary import Vocabulary
-from hashbench.data.corpus import Corpus, prepare
+from hashbench.corpora.corpus import Corpus, prepare
 from hashbench.data.hub import SHORT_COMMIT
 from hashbench.data.sources import open_sources
 from hashbench.embeddings.base import Template

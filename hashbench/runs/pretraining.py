@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from hashbench.coders.cache import type_codes
-from hashbench.data.corpus_batches import PretrainingData
+from hashbench.corpora.batches import PretrainingData
 from hashbench.efficiency.cards import TrainingStep, step_of
 from hashbench.efficiency.parameters import count
 from hashbench.errors import InputError

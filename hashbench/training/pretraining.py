@@ -9,7 +9,7 @@ from pathlib import Path
 
 from torch import Tensor
 
-from hashbench.data.corpus_batches import PretrainingData
+from hashbench.corpora.batches import PretrainingData
 from hashbench.embeddings.base import Batch
 from hashbench.experiment.schema import Pretrain
 from hashbench.objectives.base import NO_LABEL

@@ -12,9 +12,9 @@ import torch
 from torch import Tensor, nn
 
 from hashbench.coders.registry import make_coder
+from hashbench.corpora.batches import PretrainingData
+from hashbench.corpora.corpus import Corpus, prepare
 from hashbench.data import builtin
-from hashbench.data.corpus import Corpus, prepare
-from hashbench.data.corpus_batches import PretrainingData
 from hashbench.data.sources import open_sources
 from hashbench.embeddings.base import Batch, Template
 from hashbench.experiment.schema import TaskEntry

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from hashbench.coders.vocabulary import Vocabulary
+from hashbench.corpora.corpus import Corpus
 from hashbench.data.batching import Collator, pad_id, special_id
-from hashbench.data.corpus import Corpus
 from hashbench.data.loader import Make, TrainingData
 from hashbench.embeddings.base import Batch, Template
 from hashbench.objectives.base import NO_LABEL

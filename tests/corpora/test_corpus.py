@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from hashbench.data import corpus as corpus_module
-from hashbench.data.corpus import Corpus, article, prepare
+from hashbench.corpora import corpus as corpus_module
+from hashbench.corpora.corpus import Corpus, article, prepare
 from hashbench.data.sources import Source, open_sources
 from hashbench.errors import InputError
 from hashbench.text.subwords import SubwordTokenizer

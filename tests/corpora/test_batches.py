@@ -6,7 +6,7 @@ import numpy as np
 
 from hashbench.coders.cache import type_codes
 from hashbench.coders.vocabulary import Vocabulary
-from hashbench.data.corpus_batches import PretrainingData
+from hashbench.corpora.batches import PretrainingData
 
 
 def test_labels_are_rows_of_the_vocabulary(prepared) -> None:
