@@ -7,12 +7,13 @@ that says IMMEDIATE blocks every writer.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
 import sqlite3
 import time
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -28,6 +29,7 @@ from hashbench.store.moved import OpenFile, save_copy
 from hashbench.store.places import check_file, space_message, warn_if_on_network
 from hashbench.store.pulse import Pulse
 from hashbench.store.schema import READABLE, SCHEMA, alembic_version, metadata
+from hashbench.store.unwritable import reading_address, settle
 
 BUSY_S = 30.0  # how long a writer waits for another's transaction; those last milliseconds
 # PostgreSQL advisory lock under which one process makes the tables; any fixed number
@@ -63,6 +65,11 @@ class Store:
         # of a database that is only read another file may take the place: it is what the reader asks for then
         self._file = OpenFile(Path(url.database or ""), name) if self.dialect == "sqlite" and not read_only else None
         if self.dialect == "sqlite":
+            if read_only:
+                address, copied = reading_address(Path(url.database or ""))
+                if copied is not None:
+                    weakref.finalize(self, shutil.rmtree, copied, ignore_errors=True)
+                url = url.set(database=address, query={"uri": "true"})
             self._reader = _sqlite_engine(url, "BEGIN", self._file)
             self._writer = self._reader if read_only else _sqlite_engine(url, "BEGIN IMMEDIATE", self._file)
         else:
@@ -70,7 +77,7 @@ class Store:
         # The last connection that is closed brings the write-ahead log into the database: a copy of the file is whole.
         self._closed = weakref.finalize(self, _let_go, os.getpid(), self._reader, self._writer)
 
-    @contextmanager
+    @contextlib.contextmanager
     def write(self) -> Iterator[Connection]:
         """One transaction that may write; an exception takes all of it back.
 
@@ -80,7 +87,7 @@ class Store:
         with self._writer.begin() as connection:
             yield connection
 
-    @contextmanager
+    @contextlib.contextmanager
     def read(self) -> Iterator[Connection]:
         """One transaction that only reads, from one state of the database."""
         self._check_file()
@@ -115,6 +122,12 @@ class Store:
     def _check_file(self) -> None:
         if self._file is not None:
             self._file.check()
+
+    def settle(self) -> None:
+        """Brings the write-ahead log of a file into the file, so that a copy of it is whole even where a reader, who
+        can do no such thing, is the last to close it. Who is at work on it is not waited for."""
+        if self.dialect == "sqlite" and not self.read_only:
+            settle(Path(self.url.database or ""))
 
     def insert_new(self, table: sa.Table) -> sqlite.Insert | postgresql.Insert:
         """An INSERT that leaves out rows whose key is there already."""
@@ -292,10 +305,7 @@ def _postgresql_engine(url: URL) -> Engine:
 
 
 def _sqlite_engine(url: URL, begin: Literal["BEGIN", "BEGIN IMMEDIATE"], file: OpenFile | None) -> Engine:
-    """An engine of a file that is written, or, without `file`, only read."""
-    path = Path(url.database or "")
-    if file is None:
-        url = url.set(database=f"{path.absolute().as_uri()}?mode=ro", query={"uri": "true"})
+    """An engine of a file that is written, or, without `file`, of an address that is only read."""
     engine = sa.create_engine(url, connect_args={"timeout": BUSY_S})
 
     @sa.event.listens_for(engine, "connect")
@@ -317,7 +327,7 @@ def _sqlite_engine(url: URL, begin: Literal["BEGIN", "BEGIN IMMEDIATE"], file: O
     @sa.event.listens_for(engine, "handle_error")
     def say_where(context: sa.engine.ExceptionContext) -> None:
         error = context.original_exception
-        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
-            error.args = (space_message(path),)
+        if file is not None and getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
+            error.args = (space_message(file.path),)
 
     return engine

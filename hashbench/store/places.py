@@ -38,6 +38,11 @@ def check_file(path: Path, name: str, *, create: bool, read_only: bool) -> None:
         raise InputError(f"{name}: not a database; give another --db")
     if not read_only and not os.access(path, os.W_OK):
         raise InputError(f"{name}: cannot be written; check its permissions, or give another --db")
+    if not read_only and not os.access(folder, os.W_OK):
+        raise InputError(
+            f"{name}: its folder {str(folder)!r} is read-only, and the database needs files beside it to be written; "
+            "copy it to another folder and give that --db"
+        )
 
 
 def space_message(path: Path) -> str:

@@ -11,7 +11,7 @@ from hashbench.experiment.identity import device_block
 from hashbench.experiment.resolved import ResolvedExperiment
 from hashbench.runs.base import Run, TrainingKind
 from hashbench.runs.registry import kind_of
-from hashbench.store.engine import open_store
+from hashbench.store.engine import open_results, open_store
 from hashbench.sweep.estimate import ROWS_OF_A_TASK, CardEstimate, TimeEstimate
 from hashbench.sweep.order import cheap_first
 from hashbench.sweep.plan import Plan
@@ -22,7 +22,7 @@ from hashbench.training.memory import SHARE
 def print_plan(planned: Plan, db: str, n_workers: int, card: Card | None = None, *, nice: bool = False) -> None:
     """The runs in the order in which they are begun, which of them are done, and how long the rest is likely to take
     on this machine or a card."""
-    store = open_store(db) if Path(db).exists() or "://" in db else None
+    store = open_results(db) if Path(db).exists() else open_store(db) if "://" in db else None
     if card is None:
         estimate = TimeEstimate(store, planned.runs, n_workers)
     else:

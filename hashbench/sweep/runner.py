@@ -193,6 +193,8 @@ def carry_out(work: Sweep, *, fail_fast: bool, until: float | None = None) -> in
         tell("--max-hours: the time is up")
     except DatabaseMoved as error:
         raise InputError(f"{error}; {saved_copy(work.store)}") from error
+    finally:
+        work.store.settle()
     return conclude(work)
 
 
