@@ -21,6 +21,7 @@ from hashbench.claims.expressions import ColumnName
 from hashbench.claims.grammar import Claim
 from hashbench.claims.published import COSTS, exact_value, operations, other_test_set, published_value, quoted_systems
 from hashbench.claims.quantities import Quantity, apply, mean, over
+from hashbench.claims.rule import absent_model
 from hashbench.papers.paper import Paper
 from hashbench.results import queries
 from hashbench.results.baselines import baseline_value, baselines
@@ -109,7 +110,7 @@ class Results:
         """The runs of a model. Raises Missing where there are none, or several that must not share a cell."""
         entries = [entry for entry in self.measured.entries if entry.model == label and not entry.is_baseline]
         if not entries:
-            raise Missing(f"model {label}: not in this experiment")
+            raise Missing(absent_model(label))
         if len(entries) > 1:
             settings = "; ".join(entry.settings for entry in entries)
             raise Missing(f"model {label}: its runs must not share a number ({settings})")

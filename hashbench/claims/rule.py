@@ -12,6 +12,7 @@ Outcome = Literal["holds", "fails", "undecided", "not measured"]
 OUTCOMES: tuple[Outcome, ...] = ("holds", "fails", "undecided", "not measured")
 # Decimals of a unit in which printed numbers are compared: 75.3 - 79.5 is not -4.2 in binary.
 DIGITS = 9
+MODEL, NOT_HERE = "model ", ": not in this experiment"  # around the name of a model that an experiment lacks
 
 
 def of_interval(kind: ClaimKind, low: float, high: float, *, bound: float) -> Outcome:
@@ -64,3 +65,13 @@ def comes_free(kind: ClaimKind, bound: float) -> bool:
     if kind == "equal_within":
         return True
     return kind == "difference_at_least" and bound <= 0 or kind == "ratio_at_least" and bound <= 1
+
+
+def absent_model(model: str) -> str:
+    """The reason that a claim is not measured for want of a model."""
+    return f"{MODEL}{model}{NOT_HERE}"
+
+
+def is_absent_model(why: str) -> bool:
+    """Whether a reason is one of `absent_model`."""
+    return why.startswith(MODEL) and why.endswith(NOT_HERE)

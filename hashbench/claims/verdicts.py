@@ -8,7 +8,7 @@ from typing import Literal
 
 from hashbench.claims.grammar import Claim
 from hashbench.claims.learned import AT_BASELINE
-from hashbench.claims.rule import Outcome, all_of
+from hashbench.claims.rule import Outcome, all_of, is_absent_model
 
 QUOTED = "[quoted] as the paper prints it: "
 Because = Literal["", "one seed", "at the baseline"]
@@ -89,6 +89,12 @@ class Decided:
     def missing(self) -> tuple[str, ...]:
         """What is missing, of all parts."""
         return tuple(dict.fromkeys(why for part in self.parts for why in part.missing))
+
+    @property
+    def names_absent_model(self) -> bool:
+        """Whether it is not measured since it names a model that the experiment does not have: no verdict of its."""
+        whys = (why for part in self.parts if part.outcome == self.outcome for why in part.missing)
+        return self.outcome == "not measured" and any(map(is_absent_model, whys))
 
     @property
     def seeds(self) -> tuple[int, ...]:

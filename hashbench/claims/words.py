@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from hashbench.claims.grammar import Claim
-from hashbench.claims.rule import OUTCOMES, Outcome
+from hashbench.claims.rule import MODEL, NOT_HERE, OUTCOMES, Outcome, is_absent_model
 from hashbench.claims.verdicts import ABOUT, About, Decided, Decision
 from hashbench.statistics.estimates import CONFIDENCE
 
@@ -23,7 +23,6 @@ SHORT: dict[About, str] = {"scores": "scores: ", "counts": "arithmetic: ", "time
 PLURALS: dict[Outcome, str] = {
     "holds": "hold", "fails": "fail", "undecided": "undecided", "not measured": "not measured"
 }  # fmt: skip
-NOT_HERE = ": not in this experiment"
 READING = (
     "holds: the whole 95 % interval lies on the claimed side; fails: wholly on the other; else undecided. Intervals "
     "are over matched seeds and over examples drawn with replacement, together. Scores are compared only where the "
@@ -121,8 +120,10 @@ def wanted_seeds(claim: Claim) -> int | None:
 
 
 def tally(decided: Iterable[Decided]) -> Tally:
-    """How many of each verdict, in the order of the rule: of scores, of arithmetic on counts and of times apart."""
-    counts = Counter((each.about, each.outcome) for each in decided)
+    """How many of each verdict, in the order of the rule: of scores, of arithmetic on counts and of times apart.
+
+    Claims that name a model which the experiment does not have are not counted."""
+    counts = Counter((each.about, each.outcome) for each in decided if not each.names_absent_model)
     kinds = {about for about, _ in counts}
     return {about: {outcome: counts[about, outcome] for outcome in OUTCOMES} for about in ABOUT if about in kinds}
 
@@ -139,6 +140,8 @@ def tally_words(counts: dict[Outcome, int]) -> str:
 def short_tally(decided: Sequence[Decided]) -> str:
     """'scores: 2 undecided; arithmetic: 1 holds'; without a name where there is one kind."""
     kinds = tally(decided)
+    if not kinds:
+        return "about models that are not in this experiment"
     names = SHORT if len(kinds) > 1 else dict.fromkeys(ABOUT, "")
     return "; ".join(names[about] + tally_words(counts) for about, counts in kinds.items())
 
@@ -147,7 +150,7 @@ def tally_lines(decided: Sequence[Decided]) -> list[str]:
     """'On scores, 3 claims: 1 holds, 0 fails, 2 undecided (1 at the baseline), 0 not measured.', a line a kind."""
     lines = []
     for about, counts in tally(decided).items():
-        members = [each for each in decided if each.about == about]
+        members = [each for each in decided if each.about == about and not each.names_absent_model]
         parts = []
         for outcome, n in counts.items():
             reasons = Counter(each.because for each in members if each.outcome == outcome and each.because)
@@ -155,6 +158,10 @@ def tally_lines(decided: Sequence[Decided]) -> list[str]:
             parts.append(f"{n} {outcome}" + (f" ({listed})" if listed else ""))
         n_claims = f"{len(members)} claim{'s' if len(members) > 1 else ''}"
         lines.append(f"{ABOUT_WORDS[about]}, {n_claims}: {', '.join(parts)}.")
+    absent = sum(each.names_absent_model for each in decided)
+    if absent:
+        many = f"{absent} further claims name models" if absent > 1 else "A further claim names a model"
+        lines.append(f"{many} that the experiment does not have: not counted.")
     return lines
 
 
@@ -183,10 +190,10 @@ def evidence(decided: Decided) -> str:
 
 def lacks(missing: Sequence[str]) -> str:
     """'missing: ...', lacks of one kind together."""
-    absent = [why.removeprefix("model ").removesuffix(NOT_HERE) for why in missing if why.endswith(NOT_HERE)]
+    absent = [why.removeprefix(MODEL).removesuffix(NOT_HERE) for why in missing if is_absent_model(why)]
     by_reason: dict[str, list[str]] = {}
     for why in missing:
-        if not why.endswith(NOT_HERE):
+        if not is_absent_model(why):
             what, _, reason = why.partition(": ")
             by_reason.setdefault(reason, []).append(what)
     parts = [f"not in this experiment: {', '.join(absent)}"] if absent else []

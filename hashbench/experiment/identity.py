@@ -75,6 +75,22 @@ def _strip(key: str, value: Any) -> Any:
     return {k: _strip(k, v) for k, v in value.items() if not (k in neutral and neutral[k] == v)}
 
 
+def whole(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """A spec with the values put back that the store leaves out, since they mean "as before".
+
+    >>> whole({"finetune": {"epochs": 3}})["finetune"]["steps"] is None
+    True
+    """
+    return {key: _filled(key, value) for key, value in spec.items()}
+
+
+def _filled(key: str, value: Any) -> Any:
+    if not isinstance(value, Mapping):
+        return value
+    neutral = AS_BEFORE.get(BLOCK_OF.get(key, key), {})
+    return {**neutral, **{k: _filled(k, v) for k, v in value.items()}}
+
+
 def device_block(device: str) -> dict[str, Any]:
     """The device on which an efficiency run measures: its name, and the cores in use where it is a CPU."""
     import torch

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import sqlalchemy as sa
 from sqlalchemy.engine import RowMapping
 
 from hashbench.errors import InputError, near_match
 from hashbench.showing import without_passwords
 from hashbench.store.engine import Store
 from hashbench.store.planning import known_ids
+from hashbench.store.ready import chunks
 from hashbench.store.result import Artifact, Checkpoint, Predictions, leads_outside
-from hashbench.store.schema import STATES, run
+from hashbench.store.schema import STATES, attempt, run
 
 SHORTEST_PREFIX = 4  # letters of a run id that a user must give
 
@@ -74,13 +76,14 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Duration:
-    """Mean seconds of the n finished runs of a kind, model, encoder and task."""
+    """What a finished run was and how many seconds it took."""
 
+    run_id: str
     kind: str
     model: str
     encoder: str
     task: str | None
-    n: int
+    spec: dict[str, Any]
     seconds: float
 
 
@@ -122,10 +125,10 @@ SELECT p.* FROM predictions p JOIN run r ON r.finished_attempt = p.attempt_id
 WHERE r.id = :run AND r.state = 'done' AND p.split = :split AND p.checkpoint = :checkpoint AND p.condition = :condition
 """
 DURATIONS = """
-SELECT r.kind, r.model, r.encoder, r.task, COUNT(*) AS n, AVG(a.seconds) AS seconds
+SELECT r.id AS run_id, r.kind, r.model, r.encoder, r.task, r.spec, a.seconds
 FROM run r JOIN attempt a ON a.id = r.finished_attempt
 WHERE r.state = 'done' AND a.seconds IS NOT NULL
-GROUP BY r.kind, r.model, r.encoder, r.task ORDER BY r.kind, r.model, r.encoder, r.task
+ORDER BY r.finished_at DESC, r.id LIMIT :most
 """
 
 
@@ -212,9 +215,21 @@ def predictions(
     return Predictions.of_row(rows[0]) if rows else None
 
 
-def durations(store: Store) -> list[Duration]:
-    """How long finished runs took, to estimate those that are planned."""
-    return [Duration(**row) for row in store.query(DURATIONS)]
+def durations(store: Store, *, most: int) -> list[Duration]:
+    """How long the runs took that were finished last, of whatever experiment."""
+    return [Duration(**_with_json(row, "spec")) for row in store.query(DURATIONS, most=most)]
+
+
+def seconds_of(store: Store, run_ids: Sequence[str]) -> dict[str, float]:
+    """How long those of the runs took that are finished; 0 where that was not noted."""
+    counted = sa.func.coalesce(attempt.c.seconds, 0.0)
+    rows = sa.select(run.c.id, counted).join_from(run, attempt, attempt.c.id == run.c.finished_attempt)
+    found: dict[str, float] = {}
+    with store.read() as connection:
+        for part in chunks(run_ids):
+            of_part = rows.where(run.c.id.in_(part), run.c.state == "done")
+            found |= {run_id: seconds for run_id, seconds in connection.execute(of_part)}
+    return found
 
 
 def _with_json(row: RowMapping, *columns: str) -> dict[str, Any]:

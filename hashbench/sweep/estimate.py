@@ -1,21 +1,24 @@
-"""How long runs will take: from finished runs of their kind, else from their arithmetic and this machine's speed.
+"""How long runs will take: from finished runs, and from their arithmetic and this machine's speed.
 
 For another machine only a named card's published figures count.
 """
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Mapping, Sequence
 
 from hashbench.efficiency.cards import Card
+from hashbench.experiment.identity import whole
 from hashbench.experiment.resolved import ResolvedExperiment
 from hashbench.runs.base import Run
 from hashbench.runs.registry import kind_of, kinds
 from hashbench.store.engine import Store
-from hashbench.store.status import done_ids, durations
+from hashbench.store.status import durations, seconds_of
+from hashbench.sweep.durations import Durations, FinishedRun
 
 ROWS_OF_A_TASK = 10_000  # where nothing is known of a task
+HISTORY = 500  # finished runs of other sweeps that are looked at
+TELLING_S = 10.0  # of finished trainings, before which the time that is left is not told
 
 
 class TimeEstimate:
@@ -26,42 +29,41 @@ class TimeEstimate:
     ) -> None:
         """`rows`: training rows of the tasks, where they are known."""
         self._store, self._runs, self._n_workers, self._rows = store, runs, n_workers, rows or {}
-        self._seen: dict[tuple[str, str, str | None], list[float]] = {}
+        self._trainings = [name for name, each in kinds().items() if each.is_training]
         self.done: set[str] = set()
+        self._earlier = self._of_other_sweeps()
+        self._durations = Durations(self._earlier, self._trainings)
         self.refresh()
 
     def refresh(self) -> None:
         """Takes in what has been finished since."""
         if self._store is None:
             return
-        self.done = done_ids(self._store, [run.id for run in self._runs])
-        self._seen = {}
-        for row in durations(self._store):
-            self._seen.setdefault((row.kind, row.encoder, row.task), []).append(row.seconds)
+        by_id = {run.id: run for run in self._runs}
+        taken = seconds_of(self._store, list(by_id))
+        self.done = set(taken)
+        here = [self._finished(by_id[run_id], seconds) for run_id, seconds in taken.items()]
+        self._durations = Durations([*self._earlier, *here], self._trainings)
 
     def seconds(self, run: Run) -> float:
-        """Seconds of one run: the median of its like, or a rough guess."""
-        like = self._seen.get((run.kind, run.encoder, run.task))
-        return statistics.median(like) if like else self._guess(run) * self._correction(run.kind)
+        """Seconds of one run, by the finished ones that are most like it."""
+        return self._durations.seconds(self._finished(run, 0.0))
 
-    def _correction(self, kind: str) -> float:
-        """How far guesses of a kind were off on this machine so far: the median over its finished runs.
+    def _of_other_sweeps(self) -> list[FinishedRun]:
+        """The newest finished runs of the database that are of these sizes and none of this sweep's."""
+        if self._store is None:
+            return []
+        ids, sizes = {run.id for run in self._runs}, {run.encoder for run in self._runs}
+        rows = [row for row in durations(self._store, most=HISTORY) if row.run_id not in ids and row.encoder in sizes]
+        known = [row for row in rows if row.kind in kinds()]  # of a kind that is not installed nothing can be guessed
+        runs = [Run(row.run_id, row.kind, row.model, row.encoder, whole(row.spec), row.task) for row in known]
+        return [self._finished(run, row.seconds) for run, row in zip(runs, known, strict=True)]
 
-        Before the first training of a kind those of other kinds tell more than nothing.
-        """
-        ratios: dict[str, list[float]] = {}
-        for run in self._runs:
-            if like := self._seen.get((run.kind, run.encoder, run.task)):
-                ratios.setdefault(run.kind, []).append(statistics.median(like) / self._guess(run))
-        trainings = [name for name, each in kinds().items() if each.is_training]
-        for each in (kind, *(trainings if kind in trainings else ())):
-            if each in ratios:
-                return statistics.median(ratios[each])
-        return 1.0
-
-    def _guess(self, run: Run) -> float:
-        known = run.task is not None and run.task in self._rows
-        return kind_of(run).seconds(run, self._rows[str(run.task)] if known else ROWS_OF_A_TASK)
+    def _finished(self, run: Run, seconds: float) -> FinishedRun:
+        rows = self._rows[str(run.task)] if run.task in self._rows else ROWS_OF_A_TASK
+        return FinishedRun(
+            run.kind, run.encoder, run.task, run.model, guess=kind_of(run).seconds(run, rows), seconds=seconds
+        )
 
     def total(self) -> float:
         """Seconds until all is done with these workers."""
@@ -74,9 +76,16 @@ class TimeEstimate:
         return shared / self._n_workers + alone
 
     def left(self) -> float | None:
-        """Seconds until the sweep is done, None before anything is known."""
+        """Seconds until the sweep is done; None as long as what is finished tells too little of what is left."""
         self.refresh()
-        return self.total() if self.done else None
+        left = {run.id: run for run in self._runs if run.id not in self.done}.values()
+        known = unknown = 0.0
+        for run in left:
+            if self._durations.tell_of(run.kind, run.encoder) >= TELLING_S or not kind_of(run).is_training:
+                known += self.seconds(run)
+            else:
+                unknown += self.seconds(run)
+        return self.total() if self.done and known >= unknown else None
 
 
 class CardEstimate(TimeEstimate):

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from hashbench.claims.table import claim_tables
+from hashbench.claims.report import claim_sections
+from hashbench.claims.table import claim_tables, verdict_table
+from hashbench.rendering.page.claims import claims_of
 from hashbench.rendering.registry import render
 from hashbench.store.engine import Store
 from hashbench.tables.request import ReportRequest
@@ -66,3 +68,24 @@ def test_on_a_terminal_verdicts_have_colours(store: Store, tmp_path: Path) -> No
     tables = claim_tables(store, ReportRequest(claims_file=claims_file(tmp_path, [row])))
     assert "\x1b[32mholds         \x1b[0m" in render(tables, width=100, color=True)
     assert "\x1b" not in render(tables, width=100)
+
+
+def test_claims_about_models_that_are_not_there_are_listed_and_not_counted(store: Store, tmp_path: Path) -> None:
+    rows = [{"id": "own-1a", "left": "strong"}, {"id": "own-1b", "left": "canine-c"}, {"id": "own-2", "left": "sgnn"}]
+    whole = [{"kind": "greater", "right": "weak", "column": "sst2", "unit": "percent", **row} for row in rows]
+    request = ReportRequest(claims_file=claims_file(tmp_path, whole))
+    (table,) = claim_tables(store, request)
+    text = render([table], width=200)
+    assert "own-1  1 holds\n" in text and "own-2  about models that are not in this experiment" in text
+    assert "On scores, 1 claim: 1 holds, 0 fails, 0 undecided, 0 not measured." in text
+    assert "2 further claims name models that the experiment does not have: not counted." in text
+    assert [row.model for row in table.rows] == ["own-1a", "own-1b", "own-2"]
+    assert json.loads(render([table], "json"))[0]["counts"]["scores"]["not measured"] == 0
+
+
+def test_the_page_has_the_tally_of_the_text(store: Store) -> None:
+    sections = claim_sections(store, ReportRequest(paper="hashformers"))
+    text = "\n".join(render([verdict_table(section)], width=2000) for section in sections)
+    page = claims_of(store, ReportRequest(paper="hashformers"))
+    assert page.tally and all(part.strip() in text for line in page.tally for part in line.split(". "))
+    assert len(page.rows) == sum(len(section.decided) for section in sections)

@@ -21,6 +21,7 @@ from hashbench.store.status import (
     find_run,
     run_spec,
     runs,
+    seconds_of,
 )
 
 if TYPE_CHECKING:
@@ -82,10 +83,13 @@ def test_an_attempt_names_its_place(store: Store, lab: Lab) -> None:
     assert artifacts(store, held.run_id) == []
 
 
-def test_durations_are_means_of_finished_runs(store: Store, lab: Lab) -> None:
+def test_how_long_runs_took_the_newest_first(store: Store, lab: Lab) -> None:
     experiment_id = lab.plan(store, lab.run("a", seed=0), lab.run("b", seed=1), lab.run("c", task="rte"), lab.run("d"))
     for seconds in (10.0, 30.0, 5.0):
         finish(store, lab.claim(store, experiment_id), Result(seconds=seconds))
-    found = {item.task: (item.kind, item.encoder, item.n, item.seconds) for item in durations(store)}
-    assert found == {"cola": ("finetune", "tiny", 2, 20.0), "rte": ("finetune", "tiny", 1, 5.0)}
-
+    found = [(item.kind, item.encoder, item.task, item.spec, item.seconds) for item in durations(store, most=2)]
+    assert found == [
+        ("finetune", "tiny", "rte", {"run": "c"}, 5.0), ("finetune", "tiny", "cola", {"run": "b"}, 30.0),
+    ]  # fmt: skip
+    asked = [lab.id(name) for name in ("a", "c", "d", "unknown")]
+    assert seconds_of(store, asked) == {lab.id("a"): 10.0, lab.id("c"): 5.0}

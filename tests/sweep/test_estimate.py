@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import pytest
 
 from hashbench.runs import timing
@@ -20,16 +23,13 @@ def a_run(kind: str, number: int, task: str | None = None) -> Run:
     return Run(id=f"{kind}{number}{task}", kind=kind, model=f"m{number}", encoder="tiny", spec=spec, task=task)
 
 
-def estimated(monkeypatch: pytest.MonkeyPatch, runs: list[Run], done: dict[str, float]) -> TimeEstimate:
+def estimated(
+    monkeypatch: pytest.MonkeyPatch, runs: list[Run], done: dict[str, float], earlier: Sequence[Duration] = ()
+) -> TimeEstimate:
     """An estimate where the runs in `done` took so many seconds."""
-    by_id = {run.id: run for run in runs}
-    seen = [
-        Duration(kind=run.kind, model=run.model, encoder=run.encoder, task=run.task, n=1, seconds=seconds)
-        for run, seconds in ((by_id[run_id], seconds) for run_id, seconds in done.items())
-    ]
     monkeypatch.setattr(timing, "operations_per_second", lambda: 1e11)
-    monkeypatch.setattr(estimate, "done_ids", lambda store, ids: set(done))
-    monkeypatch.setattr(estimate, "durations", lambda store: seen)
+    monkeypatch.setattr(estimate, "seconds_of", lambda store, ids: done)
+    monkeypatch.setattr(estimate, "durations", lambda store, most: list(earlier))
     return TimeEstimate(object(), runs, 2, {"cola": 8_551, "sst2": 67_349})  # type: ignore[arg-type]
 
 
@@ -37,34 +37,56 @@ def test_a_guess_is_the_arithmetic_of_training(monkeypatch):
     monkeypatch.setattr(timing, "operations_per_second", lambda: 1e11)
     weights = 2 * (4 * 128**2 + 2 * 128 * 512)
     pretraining, finetuning = a_run("pretrain", 0), a_run("finetune", 0, "cola")
-    assert kinds()["pretrain"].seconds(pretraining, 0) == pytest.approx(6 * weights * 100 * 32 * 128 / 2e10)
+    assert kinds()["pretrain"].seconds(pretraining, 0) == pytest.approx(2 * 6 * weights * 100 * 32 * 128 / 2e10)
     assert kinds()["finetune"].seconds(finetuning, 1000) == pytest.approx(6 * weights * 3 * 1000 * 40 / 2e10)
 
 
 def test_a_finished_run_tells_of_its_like(monkeypatch):
-    runs = [a_run("finetune", 0, "cola"), a_run("finetune", 1, "cola")]
-    assert estimated(monkeypatch, runs, {runs[0].id: 7.0}).total() == 3.5  # two workers
+    runs = [a_run("finetune", n, "cola") for n in range(4)]
+    found = estimated(monkeypatch, runs, {run.id: 70.0 for run in runs[:3]})
+    assert found.total() == pytest.approx(35, rel=0.15)  # two workers
 
 
-def test_what_pretraining_took_corrects_the_guess_for_fine_tuning(monkeypatch):
+def test_the_fixed_cost_of_a_small_pretraining_is_no_rate(monkeypatch):
+    """20 steps that took 20 seconds, nearly all of them to begin: hours were foretold for minutes."""
+    runs = [a_run("pretrain", 0), *(a_run("finetune", n, "sst2") for n in range(8))]
+    runs[0].spec["pretrain"] = {"steps": 20, "batch_size": 2, "sequence_length": 16}
+    arithmetic = sum(guess_of(monkeypatch, run, 67_349) for run in runs[1:])
+    assert guess_of(monkeypatch, runs[0], 0) < 0.2
+    found = estimated(monkeypatch, runs, {runs[0].id: 20.0})
+    assert found.total() < (2 * arithmetic + 8 * 25) / 2
+    assert found.seconds(a_run("pretrain", 1)) > 10  # another will not be quicker
+
+
+def test_long_pretraining_corrects_the_guess_for_fine_tuning(monkeypatch):
     runs = [a_run("pretrain", 0), a_run("finetune", 0, "cola")]
-    rough, like = guess_of(monkeypatch, runs[0], None), guess_of(monkeypatch, runs[1], 8_551)
+    runs[0].spec["pretrain"] = RECIPE | {"steps": 10_000}
+    rough, like = guess_of(monkeypatch, runs[0], 0), guess_of(monkeypatch, runs[1], 8_551)
     found = estimated(monkeypatch, runs, {runs[0].id: 5 * rough})
-    assert found.seconds(runs[1]) == pytest.approx(5 * like)
+    assert 3 * like < found.seconds(runs[1]) < 6 * like + 10
 
 
-def test_another_task_corrects_more_than_pretraining_does(monkeypatch):
-    runs = [a_run("pretrain", 0), a_run("finetune", 0, "cola"), a_run("finetune", 0, "sst2")]
-    rough = [guess_of(monkeypatch, run, rows) for run, rows in zip(runs, (None, 8_551, 67_349), strict=True)]
-    found = estimated(monkeypatch, runs, {runs[0].id: 5 * rough[0], runs[1].id: 2 * rough[1]})
-    assert found.seconds(runs[2]) == pytest.approx(2 * rough[2])
+def test_runs_of_other_sweeps_count_and_those_of_other_kinds_and_sizes_do_not(monkeypatch):
+    run = a_run("finetune", 0, "cola")
+    known = Duration("other", "finetune", "m7", "tiny", "cola", dict(run.spec), 200.0)
+    unlike = [replace(known, encoder="base", seconds=9e5), replace(known, kind="unheard-of", seconds=9e5)]
+    found = estimated(monkeypatch, [run], {}, [replace(known, run_id=str(n)) for n in range(3)] + unlike)
+    assert found.seconds(run) == pytest.approx(200, rel=0.2)
 
 
 def test_timings_run_alone_and_nothing_is_left_when_all_is_done(monkeypatch):
     runs = [a_run("pretrain", 0), a_run("efficiency", 0), a_run("efficiency", 1)]
-    assert estimated(monkeypatch, runs, {runs[0].id: 9.0, runs[1].id: 30.0}).left() == 30.0
+    left = estimated(monkeypatch, runs, {runs[0].id: 9.0, runs[1].id: 30.0}).left()
+    assert left is not None and 20 < left < 70  # between what the other took and what such a run takes at most
     assert estimated(monkeypatch, runs, {run.id: 9.0 for run in runs}).left() == 0.0
+
+
+def test_a_few_seconds_tell_nothing(monkeypatch):
+    runs = [a_run("floor", 0, "cola"), a_run("pretrain", 0), a_run("pretrain", 1), a_run("finetune", 0, "cola")]
     assert estimated(monkeypatch, runs, {}).left() is None
+    assert estimated(monkeypatch, runs, {runs[0].id: 400.0}).left() is None  # no training among them
+    assert estimated(monkeypatch, runs, {runs[0].id: 1.0, runs[1].id: 4.0}).left() is None
+    assert estimated(monkeypatch, runs, {runs[0].id: 1.0, runs[1].id: 14.0}).left() is not None
 
 
 def guess_of(monkeypatch: pytest.MonkeyPatch, run: Run, rows: int | None) -> float:

@@ -28,6 +28,7 @@ class Claimed:
     measured: str
     claimed: str
     remarks: str
+    absent: bool  # names a model that the experiment does not have
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Claims:
 
     rows: tuple[Claimed, ...] = ()
     why: str = ""
-    tally: tuple[str, ...] = ()  # counts by verdict, in words
+    tally: tuple[str, ...] = ()  # counts by verdict in words, of each paper as in the text report
 
 
 def claims_of(store: Store, request: ReportRequest) -> Claims:
@@ -49,7 +50,9 @@ def claims_of(store: Store, request: ReportRequest) -> Claims:
         # Where the file lies is no reader's business.
         return Claims(why=str(error).removeprefix(f"{store.name}: "))
     rows = tuple(_claimed(decided, section.paper) for section in sections for decided in section.decided)
-    return Claims(rows, tally=tuple(words.tally_lines([each for section in sections for each in section.decided])))
+    lines = {section.title.partition(", on ")[0]: words.tally_lines(section.decided) for section in sections}
+    tally = tuple(" ".join([f"{title}."] * (len(lines) > 1) + said) for title, said in lines.items())
+    return Claims(rows, tally=tally)
 
 
 def _claimed(decided: Decided, paper: str) -> Claimed:
@@ -60,4 +63,5 @@ def _claimed(decided: Decided, paper: str) -> Claimed:
     return Claimed(
         claim.number, claim.statement, ", ".join(filter(None, (paper or OWN, claim.section))), decided.outcome,
         words.verdict(decided), words.measured(claim, shown), words.claimed(claim) + beside, "; ".join(remarks),
+        decided.names_absent_model,
     )  # fmt: skip
