@@ -132,7 +132,7 @@ def commands(command: Any, path: str) -> Iterator[tuple[str, Any]]:
 def help_of(command: Any) -> list[str]:
     """The help text as paragraphs, examples as code."""
     lines: list[str] = []
-    for paragraph in (command.help or "").split("\n\n"):
+    for paragraph in (command.help or "").replace("\\[", "[").split("\n\n"):  # of rich a tag
         text = " ".join(paragraph.split())
         head, colon, examples = text.partition(":")
         if head in ("Example", "Examples"):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from hashbench.export.loading import load
-    from hashbench.store.results import results
+    from hashbench.results.scores import results
 
 __version__ = "0.1.0"
 __all__ = ["__version__", "load", "results"]
@@ -18,7 +18,7 @@ __all__ = ["__version__", "load", "results"]
 
 def __getattr__(name: str) -> object:
     if name == "results":
-        from hashbench.store.results import results
+        from hashbench.results.scores import results
 
         return results
     if name == "load":

@@ -24,7 +24,7 @@ def dashboard(
 ) -> None:
     """Rebuild an experiment at Weights & Biases from the database: runs, a workspace and a report.
 
-    Again and again without doubles. Needs pip install "hashbench[wandb]".
+    Again and again without doubles. Needs pip install "hashbench\\[wandb]".
 
     Example: hashbench dashboard glue_tiny --db results.db.example --offline
     """

@@ -11,8 +11,8 @@ class _CallableRoom(ModuleType):
     """Python puts a subpackage in the place of a function of its name: so the subpackage itself can be called."""
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        """As `hashbench.store.results.results`."""
-        from hashbench.store.results import results
+        """As `hashbench.results.scores.results`."""
+        from hashbench.results.scores import results
 
         return results(*arguments, **named)
 

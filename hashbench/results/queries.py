@@ -42,6 +42,16 @@ SCORES = """
 SELECT run_id, model, metric, split, own, value, reason FROM scores
 WHERE experiment_id = :experiment AND checkpoint = :checkpoint ORDER BY position, seed
 """
+# what `hashbench.results` has: a score at the best or last evaluation; :own = 1: only those that reports show
+SCORE_COLUMNS = (
+    "experiment", "encoder", "model", "kind", "task", "seed", "metric", "split", "checkpoint", "step", "value",
+    "reason", "own", "data_fingerprint", "run_id", "experiment_id",
+)  # fmt: skip
+SCORES_OF_ALL = f"""
+SELECT {", ".join(SCORE_COLUMNS)} FROM scores WHERE (:own = 0 OR (own = 1 AND checkpoint = 'best'))
+ORDER BY experiment_id, position, model, task, seed, metric, split, checkpoint
+"""
+SCORES_OF_EXPERIMENT = SCORES_OF_ALL.replace("ORDER BY", "AND experiment_id = :experiment ORDER BY")
 # a score of the reported model under another way of evaluating
 PERTURBED = """
 SELECT run_id, model, metric, split, condition, value, reason FROM scores_by_condition

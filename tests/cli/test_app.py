@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -44,6 +45,17 @@ def test_every_command_has_help_with_an_example(name: str) -> None:
 def test_every_option_is_explained(name: str) -> None:
     for parameter in commands()[name].params:
         assert getattr(parameter, "help", None), f"{name} {parameter.name}"
+
+
+@pytest.mark.parametrize("name", commands())
+def test_no_bracket_of_a_help_text_is_taken_for_markup(name: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    done = run(*name.split(), "--help")
+    printed = "".join(done.out.replace("│", " ").split())
+    texts = [commands()[name].help or "", *(str(getattr(each, "help", "")) for each in commands()[name].params)]
+    for text in texts:
+        for piece in re.findall(r"\[[^\]]*\]", text):
+            assert "".join(piece.split()) in printed, f"{name}: write \\\\{piece}"
 
 
 def test_version(run: Run) -> None:

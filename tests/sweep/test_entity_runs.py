@@ -14,8 +14,8 @@ import pytest
 from hashbench.metrics.rankings import PAGE
 from hashbench.metrics.registry import find_metric
 from hashbench.rendering.registry import render
+from hashbench.results.scores import results
 from hashbench.store.engine import open_store
-from hashbench.store.results import results
 from hashbench.store.status import artifacts, counts, experiments, predictions, runs
 from hashbench.tables.report import tables
 from hashbench.tables.request import ReportRequest
@@ -70,7 +70,7 @@ def test_every_run_is_done_and_the_table_has_models_and_floors(swept: tuple[Path
 
 def test_stored_ranks_give_the_stored_scores(swept: tuple[Path, str]) -> None:
     store = open_store(swept[0] / "r.db")
-    table = results(store)
+    table = results(store, everything=True)
     for run in runs(store, experiments(store)[0].id):
         stored = predictions(store, run.run_id, "test", "best")
         assert stored is not None
@@ -139,7 +139,8 @@ def test_a_killed_sweep_goes_on_to_the_same_scores(swept: tuple[Path, str], page
     assert code == 0, err
     keys = ["model", "seed", "metric", "split", "checkpoint"]
     whole, again = (
-        results(open_store(folder / "r.db")).sort_values(keys).reset_index(drop=True) for folder in (swept[0], tmp_path)
+        results(open_store(folder / "r.db"), everything=True).sort_values(keys).reset_index(drop=True)
+        for folder in (swept[0], tmp_path)
     )
     assert whole[[*keys, "value", "run_id"]].equals(again[[*keys, "value", "run_id"]])
 

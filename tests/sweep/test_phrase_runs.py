@@ -17,8 +17,8 @@ from hashbench.experiment.load import load_experiment
 from hashbench.metrics.rankings import PAGE
 from hashbench.metrics.registry import find_metric
 from hashbench.rendering.registry import render
+from hashbench.results.scores import results
 from hashbench.store.engine import open_store
-from hashbench.store.results import results
 from hashbench.store.status import counts, experiments, predictions, runs
 from hashbench.sweep.plan import check_data, plan
 from hashbench.tables.report import tables
@@ -89,7 +89,7 @@ def test_every_run_is_done_and_the_table_says_what_a_case_is(swept: tuple[Path, 
 
 def test_models_learn_what_neighbours_tell_and_beat_popularity(swept: tuple[Path, str]) -> None:
     store = open_store(swept[0] / "r.db")
-    table = results(store)
+    table = results(store, everything=True)
     found = table[(table.metric == "rec@1") & (table.split == "test") & (table.checkpoint == "best")]
     scores = dict(zip(found.model, found.value, strict=True))
     assert min(scores["hashed"], scores["plain"]) > 1.2 * scores["popularity"]

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from hashbench.results.scores import results
 from hashbench.store.engine import open_store
-from hashbench.store.results import results
 from hashbench.store.status import attempts, counts, experiments, runs
 
 N_RUNS = 2 + 4 + 4  # pre-trainings, floors, fine-tunings of the small experiment
@@ -33,7 +33,7 @@ def start(*arguments, cache: Path, cwd: Path) -> subprocess.Popen:
 
 def scores(db: Path) -> dict:
     """Every stored score by what it is a score of."""
-    table = results(db)
+    table = results(db, everything=True)
     keys = ["model", "task", "seed", "metric", "split", "checkpoint"]
     rows = [tuple(row) for row in table[keys].fillna({"seed": -1}).itertuples(index=False)]  # floors have no seed
     assert len(set(rows)) == len(rows), "a run stands twice in the results"
