@@ -36,7 +36,8 @@ class StoredExperiment:
 
 @dataclass(frozen=True)
 class RunStatus:
-    """A run of an experiment: where it stands, why its last attempt ended if it failed, seconds of the finished one."""
+    """A run of an experiment: where it stands, why its last attempt failed or its files were made again, seconds of the
+    finished one."""
 
     run_id: str
     kind: str
@@ -94,10 +95,15 @@ COUNTS = """
 SELECT state, COUNT(*) AS n FROM run
 WHERE id IN (SELECT run_id FROM experiment_run WHERE experiment_id = :experiment) GROUP BY state
 """
-# Of a finished run the attempt that counts, since a merge may bring newer ones; else the newest.
+# Of a finished run the attempt that counts, since a merge may bring newer ones; else the newest. The reason may be that
+# of a later attempt, by which files were made again.
 RUNS = """
 SELECT r.id AS run_id, r.kind, er.model, r.task, r.seed, r.encoder, r.state,
-       (SELECT COUNT(*) FROM attempt n WHERE n.run_id = r.id) AS attempts, r.tries, a.reason,
+       (SELECT COUNT(*) FROM attempt n WHERE n.run_id = r.id) AS attempts, r.tries,
+       COALESCE(a.reason, (
+           SELECT n.reason FROM attempt n WHERE n.run_id = r.id AND n.id > a.id AND n.reason IS NOT NULL
+           AND n.state = 'done' AND r.state = 'done' ORDER BY n.id DESC LIMIT 1
+       )) AS reason,
        CASE WHEN r.state = 'done' THEN a.seconds END AS seconds, a.worker, a.started_at, a.heartbeat_at,
        CASE WHEN r.state = 'done' THEN a.notes END AS notes
 FROM experiment_run er

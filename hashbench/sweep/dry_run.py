@@ -6,9 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from hashbench.data.fingerprints import cache_folder
 from hashbench.efficiency.cards import Card, Placed
 from hashbench.experiment.identity import device_block
 from hashbench.experiment.resolved import ResolvedExperiment
+from hashbench.runs.artifacts import ArtifactFolder
 from hashbench.runs.base import Run, TrainingKind
 from hashbench.runs.registry import kind_of
 from hashbench.store.engine import open_results, open_store
@@ -16,24 +18,33 @@ from hashbench.sweep.estimate import ROWS_OF_A_TASK, CardEstimate, TimeEstimate
 from hashbench.sweep.order import cheap_first
 from hashbench.sweep.plan import Plan
 from hashbench.sweep.progress import duration_text
+from hashbench.sweep.supply import gone_files
 from hashbench.training.memory import SHARE
 
 
-def print_plan(planned: Plan, db: str, n_workers: int, card: Card | None = None, *, nice: bool = False) -> None:
+def print_plan(
+    planned: Plan, db: str, n_workers: int, card: Card | None = None, *, nice: bool = False, artifacts: str = ""
+) -> None:
     """The runs in the order in which they are begun, which of them are done, and how long the rest is likely to take
-    on this machine or a card."""
+    on this machine or a card. Finished runs whose weights are gone are made again where others read them; with
+    `artifacts` another machine may have them, which is not looked up."""
     store = open_results(db) if Path(db).exists() else open_store(db) if "://" in db else None
     if card is None:
         estimate = TimeEstimate(store, planned.runs, n_workers)
     else:
         estimate = CardEstimate(store, planned.runs, card, planned.resolved)
+    again = [] if artifacts else gone_files(planned.runs, estimate.done, ArtifactFolder(cache_folder()))
+    estimate.done -= {run.id for run in again}
     turns = {run_id: turn for turn, run_id in enumerate(cheap_first(planned.runs, estimate.seconds))}
     runs = sorted(planned.runs, key=lambda run: turns[run.id]) if nice else planned.runs
     for number, run in enumerate(runs, 1):
         state = "done" if run.id in estimate.done else f"about {duration_text(estimate.seconds(run))}"
+        state = f"done, but its weights are gone: made again, {state}" if run in again else state
         seed = "" if run.seed is None else f" seed {run.seed}"
         print(f"{number:5d}  {run.id[:12]}  {run.kind:10s} {run.model} {run.task or ''}{seed}  {state}")
-    print(f"{len(planned.runs)} runs, {len(estimate.done)} done, {n_workers} worker{'s' if n_workers > 1 else ''}")
+    lost = f", {len(again)} of them made again, since weights are gone" if again else ""
+    n_done = len(estimate.done) + len(again)
+    print(f"{len(planned.runs)} runs, {n_done} done{lost}, {n_workers} worker{'s' if n_workers > 1 else ''}")
     print(weights_line(planned.runs, planned.resolved))
     if card is not None:
         _print_memory(planned, card)

@@ -95,7 +95,7 @@ def sweep(
     planned = plan(loaded, data=data)
     n_workers = workers or loaded.experiment.workers
     if dry_run:
-        print_plan(planned, db, n_workers, other, nice=nice)
+        print_plan(planned, db, n_workers, other, nice=nice, artifacts=artifacts)
         return DONE
     shared = shared_at(artifacts)
     store = open_store(db)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from hashbench.artifacts.checksums import FileSum
-from hashbench.runs.artifacts import sum_of
+from hashbench.runs.artifacts import ArtifactFolder, sum_of
 from hashbench.runs.base import Run, Workplace
 from hashbench.runs.registry import kind_of
 from hashbench.store.again import files_of_all_attempts
@@ -16,6 +17,29 @@ from hashbench.store.engine import Store
 def needs_read_by(run: Run, place: Workplace) -> list[Run]:
     """The runs whose files a run reads."""
     return [place.runs[each] for each in run.needs] if kind_of(run).reads_needs else []
+
+
+def gone_files(runs: Sequence[Run], done: Collection[str], artifacts: ArtifactFolder) -> list[Run]:
+    """The finished runs whose files are not on this machine though runs that are still to do read them.
+
+    They are made again first, with what they read themselves.
+    """
+    by_id = {run.id: run for run in runs}
+    looked_at: dict[str, Run] = {}
+    reading = [run for run in by_id.values() if run.id not in done]
+    while reading:
+        reader = reading.pop()
+        for need_id in reader.needs if kind_of(reader).reads_needs else ():
+            need = by_id[need_id]
+            if need_id in done and need_id not in looked_at and not _is_here(need, artifacts):
+                looked_at[need_id] = need
+                reading.append(need)
+    return [run for run in by_id.values() if run.id in looked_at]
+
+
+def _is_here(need: Run, artifacts: ArtifactFolder) -> bool:
+    sets = kind_of(need).left_files(need, artifacts)
+    return not sets or any(all(path.is_file() for path in files.values()) for files in sets)
 
 
 def is_at_hand(need: Run, store: Store, place: Workplace) -> bool:

@@ -12,7 +12,7 @@ from hashbench.store.engine import Store
 from hashbench.store.finishing import finish, void
 from hashbench.store.queue import ClaimedRun, LeaseLost, fail, heartbeat, pending
 from hashbench.store.result import Artifact, MetricRow, Result
-from hashbench.store.status import artifacts, attempts, counts
+from hashbench.store.status import artifacts, attempts, counts, runs
 
 if TYPE_CHECKING:
     from tests.store.conftest import Lab
@@ -48,6 +48,7 @@ def test_its_result_stays_and_its_new_files_are_known(store: Store, finished: tu
         ("done", 2.0, "log"),
     ]
     assert "made again" in str(attempts(store, first.run_id)[1].reason)
+    assert "made again" in str(runs(store, experiment_id)[0].reason)  # as status shows it
 
 
 def test_one_at_a_time(store: Store, finished: tuple[int, ClaimedRun]) -> None:

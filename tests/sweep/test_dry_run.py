@@ -9,8 +9,14 @@ import pytest
 from hashbench.cli.sweep import sweep
 from hashbench.efficiency.cards import CARDS, Placed, TrainingStep
 from hashbench.errors import InputError
+from hashbench.runs.artifacts import ArtifactFolder
+from hashbench.store.engine import open_store
+from hashbench.store.finishing import finish
+from hashbench.store.queue import claim
+from hashbench.store.result import Result
 from hashbench.sweep.dry_run import memory_of, print_plan
 from hashbench.sweep.plan import plan
+from hashbench.sweep.runner import write_down
 
 MODELS = "models: [bert-mlm, hashformer-md-proj]\nefficiency: true\n"
 
@@ -55,6 +61,28 @@ def test_what_does_not_fit_is_said_with_a_remedy(rows, auto: bool, checkpointing
     step = TrainingStep(128, 512, 512, 12, 768, 3072, 10**8, 0, 0.0, False, checkpointing=checkpointing)
     placed = Placed(step, 128, rows, 99e9 if "99" in words else 9e9, auto)
     assert memory_of(placed, CARDS["rtx4090"]) == words
+
+
+def test_finished_runs_whose_weights_are_gone_are_counted(experiment, capsys, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("HASHBENCH_CACHE", str(tmp_path / "cache"))
+    planned = plan(experiment(MODELS))
+    db = str(tmp_path / "r.db")
+    store = open_store(db)
+    sweep_id = write_down(store, planned, {})
+    while held := claim(store, sweep_id, worker="w", lease_s=60, max_attempts=1, kinds=("pretrain",)):
+        finish(store, held, Result(seconds=40.0))
+    store.close()
+    pretrained = [run for run in planned.runs if run.kind == "pretrain"]
+    print_plan(planned, db, 1)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if "weights are gone: made again, about " in line] == lines[: len(pretrained)]
+    assert f"{len(pretrained)} done, {len(pretrained)} of them made again, since weights are gone" in "\n".join(lines)
+    for run in pretrained:
+        weights = ArtifactFolder(tmp_path / "cache").files(run.id).weights
+        weights.parent.mkdir(parents=True)
+        weights.write_bytes(b"")
+    print_plan(planned, db, 1)
+    assert "gone" not in capsys.readouterr().out
 
 
 def test_on_without_a_dry_run_is_refused() -> None:
