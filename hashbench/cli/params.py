@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from hashbench.cli.options import SizeOption, TableFormat
-from hashbench.cli.output import print_rows
+from hashbench.cli.output import note, print_rows
 
 
 def params(
@@ -32,14 +32,29 @@ def params(
         bool,
         typer.Option(help="Count the learned row that HashFormers add to every ordinary token, as their table 2 does."),
     ] = True,
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZES", help="What each embedding becomes at these numbers of parameters: 0.23M,0.8M,1.6M,6.4M."
+        ),
+    ] = None,
     style: TableFormat = "text",
 ) -> None:
     """Parameters of models with the published vocabulary, in the frame of each paper, beside the published counts.
 
     Example: hashbench params --paper hashformers --format csv
     """
+    from hashbench.efficiency.budgets import BUDGET_COLUMNS, budget_rows
     from hashbench.efficiency.sizes import PARAMETER_COLUMNS, parameter_rows
+    from hashbench.experiment.sizing import parameters_of
 
+    if budget is not None:
+        sized, missed = budget_rows(names or [], encoder, [parameters_of(each) for each in budget.split(",")])
+        if sized:
+            print_rows(BUDGET_COLUMNS, sized, style)
+        for line in missed:
+            note(line)
+        return
     rows = parameter_rows(
         names or [],
         encoder,

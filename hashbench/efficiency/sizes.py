@@ -82,7 +82,7 @@ def parameter_rows(
     chosen = load_paper(paper) if paper is not None else None
     wanted = named_models(names) or (models_of(chosen) if chosen else list(models()))
     rows = []
-    for spec in map(_spec, dict.fromkeys(wanted)):
+    for spec in map(spec_of, dict.fromkeys(wanted)):
         own_paper = chosen.name if chosen else spec.origin.paper
         if deployed:
             counts = count(spec, size, n_classes=2, deployed=True)
@@ -96,7 +96,8 @@ def parameter_rows(
     return rows
 
 
-def _spec(name: str) -> ModelSpec:
+def spec_of(name: str) -> ModelSpec:
+    """A registered model, or what `use` may name in an experiment (with a colon). Raises InputError."""
     return spec_of_use(name, name, Path.cwd()) if ":" in name else find_model(name)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -128,9 +128,21 @@ class Embedding(ModelPart):
     def widen(self) -> None:
         """Called after such a training: makes the embedding whole again, with what was learned."""
 
+    def undecayed(self) -> Iterable[nn.Parameter]:
+        """Parameters that weight decay leaves alone, besides biases and norms."""
+        return ()
+
     def embedding_parameters(self) -> int:
         """Parameters of the token part in the frame of the embedding's paper."""
         raise NotImplementedError
+
+    def multiply_adds(self) -> int:
+        """Of the matrix products that make one type's vector; sums of rows count none."""
+        return sum(part.weight.numel() for part in self.modules() if isinstance(part, nn.Linear))
+
+    def active_parameters(self, codes: Tensor) -> int:
+        """Parameters that the vector of one type with these codes (1, c) is computed from. By default all."""
+        return sum(parameter.numel() for parameter in self.parameters())
 
     def output_matrix(self) -> Tensor | None:
         """The matrix (rows, d) that a vocabulary objective scores against; None where there is none, or an untied one.
@@ -252,6 +264,17 @@ class OriginSpec:
 
 
 @dataclass(frozen=True)
+class FreeSize:
+    """The argument by which a model's embedding grows, in whole numbers from `least` on: what a budget sets."""
+
+    part: Literal["code", "embedding", "vocabulary"]  # vocabulary: the rows of a trained one
+    argument: str
+    least: int = 1
+    # What it was set to by a budget; None: the model's own.
+    value: int | None = None
+
+
+@dataclass(frozen=True)
 class ModelSpec:
     """A named model, as data. What differs between two models is a field here, never a test on the name."""
 
@@ -263,6 +286,7 @@ class ModelSpec:
     head: HeadSpec = HeadSpec()
     training: TrainingSpec = TrainingSpec()
     origin: OriginSpec = OriginSpec()
+    free_size: FreeSize | None = None  # None: its embedding has one size
     groups: tuple[str, ...] = ()  # names under which an experiment may ask for several models
     summary: str = ""  # one line for `hashbench models`
     version: int = 1  # raised when the meaning of the model changes

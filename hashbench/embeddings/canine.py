@@ -33,7 +33,7 @@ from hashbench.embeddings.base import (
     TextSpec,
     TrainingSpec,
 )
-from hashbench.embeddings.lookup import RowTable
+from hashbench.embeddings.rows import RowTable
 from hashbench.errors import InputError
 
 PRIMES = (31, 43, 59, 61, 73, 97, 103, 113, 137, 149, 157, 173, 181, 193, 211, 223)  # released code

@@ -21,6 +21,7 @@ from hashbench.embeddings.base import (
     CodeSpec,
     Embedding,
     EmbeddingSpec,
+    FreeSize,
     ModelSpec,
     OriginSpec,
     TextSpec,
@@ -65,6 +66,10 @@ class BitEmbedding(Embedding):
     def formula_rows(self) -> int:
         """Vectors of size d that the equation has, as appendix B counts them."""
         raise NotImplementedError
+
+    def active_parameters(self, codes: Tensor) -> int:
+        """What the equation reads for one type (1, c), and the ordinary-token row."""
+        return self.formula_rows() * self.specials.shape[1] + self.generic_row_parameters
 
     @property
     def generic_row_parameters(self) -> int:
@@ -117,6 +122,10 @@ class Pool(BitEmbedding):
         chunks = self.dropout(self.padding.expand(len(self.weight), -1))  # (chunks, d)
         return (chunks * torch.softmax(self.weight, 0)).sum(0, keepdim=True)  # (1, d)
 
+    def active_parameters(self, codes: Tensor) -> int:
+        """A codeword a chunk, weights, and the ordinary-token row; codes (1, c)."""
+        return 2 * self.weight.numel() + self.generic_row_parameters
+
     def formula_rows(self) -> int:
         """Codebook and weights: 1024 + 13."""
         return len(self.codebook) + len(self.weight)
@@ -164,6 +173,10 @@ class Add(BitEmbedding):
         ordinary = vectors[1:] + self.specials[len(SPECIALS)] if self.generic_row else vectors[1:]  # (n, d)
         return nn.functional.embedding(batch.positions, torch.cat([special, ordinary]))
 
+    def multiply_adds(self) -> int:
+        """T d: the bits times the differences of the vectors."""
+        return self.bits * self.specials.shape[1]
+
     def formula_rows(self) -> int:
         """2 T."""
         return 2 * self.bits
@@ -186,6 +199,10 @@ class Projection(BitEmbedding):
         with torch.autocast(bits.device.type, enabled=False):
             weight = at_least_float32(self.weight)
             return unit_rows(bits.to(weight.dtype), self.eps) @ unit_rows(weight, self.eps).T
+
+    def multiply_adds(self) -> int:
+        """T d."""
+        return self.weight.numel()
 
     def formula_rows(self) -> int:
         """T."""
@@ -245,6 +262,7 @@ def _spec(hashing: Hashing, form: str, tokenizer: Literal["words", "bpe"]) -> Mo
         text=TextSpec(tokenizer),
         code=code,
         embedding=embedding,
+        free_size=None if form in EQUATIONS else FreeSize("code", "num_buckets"),
         origin=OriginSpec("hashformers", "2-class fine-tuning model without pre-training heads"),
         groups=("hashformers-bpe",) if tokenizer == "bpe" else ("hashformers",),
         summary=f"{tokens} hashed by {hashing.upper()}, {form}, shuffle + random",

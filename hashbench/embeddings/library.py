@@ -10,7 +10,7 @@ from torch import Tensor
 
 from hashbench.coders.base import FIRST_ROW
 from hashbench.embeddings.base import Batch, ModelSpec, Published
-from hashbench.embeddings.lookup import RowTable
+from hashbench.embeddings.rows import RowTable
 from hashbench.errors import InputError
 
 

@@ -16,59 +16,20 @@ from hashbench.embeddings.base import (
     PAD,
     SPECIALS,
     Batch,
-    Embedding,
     EmbeddingSpec,
+    FreeSize,
     ModelSpec,
     OriginSpec,
     Published,
     TextSpec,
     TrainingSpec,
 )
+from hashbench.embeddings.rows import RowTable
 from hashbench.errors import InputError
-from hashbench.layers import draw_weights
 
 # RoBERTa's vocabulary, five special tokens included: 38.6 M parameters at d = 768.
 VOCABULARY_ROWS = 50_265
-
-
-class RowTable(Embedding):
-    """Rows of a learned matrix, which a training may narrow to those that its types reach."""
-
-    def __init__(self, num_rows: int, width: int) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(draw_weights(torch.empty(num_rows, width)))  # (R, w)
-        self.whole: Tensor | None = None  # (R, w) while the table is narrowed
-        self.places: Tensor | None
-        self.register_buffer("places", None, persistent=False)  # (R,) a row's place in the narrowed table
-
-    def reached(self, codes: Tensor) -> Tensor:
-        """The rows that special tokens and the types with these codes (n, c) look up, sorted (r,)."""
-        raise NotImplementedError
-
-    def narrow(self, codes: Tensor) -> None:
-        """Keeps as parameters the rows that special tokens and `codes` (n, c) reach alone, until `widen`.
-
-        Optimizer, clipping and the clearing of gradients pass over a table's every row at each step, and a task has a
-        fraction of them. Any other row would get no gradient, and without weight decay stay what it is.
-        """
-        self.widen()
-        rows = self.reached(codes.cpu().long())
-        self.whole = self.weight.detach()
-        self.places = torch.full((len(self.whole),), -1, device=self.whole.device)
-        self.places[rows] = torch.arange(len(rows), device=self.whole.device)
-        self.weight = nn.Parameter(self.whole[rows])  # (r, w)
-
-    def widen(self) -> None:
-        """Puts the rows of a narrowed table back among the others; nothing where it is whole."""
-        if self.whole is None or self.places is None:
-            return
-        whole, rows = self.whole.to(self.weight.device), (self.places >= 0).nonzero()[:, 0]
-        whole[rows] = self.weight.detach()
-        self.weight, self.whole, self.places = nn.Parameter(whole), None, None
-
-    def look_up(self, rows: Tensor) -> Tensor:
-        """Row numbers of the whole table (n, ...) -> rows (n, ..., w)."""
-        return nn.functional.embedding(rows if self.places is None else self.places[rows], self.weight)
+SMALLEST_VOCABULARY = 300  # of a trained one: bytes, specials, and some merges
 
 
 class LookupTable(RowTable):
@@ -147,6 +108,7 @@ def _baseline(name: str, objective: Literal["mlm", "shuffle_random"], summary: s
         text=TextSpec("bpe"),
         embedding=EmbeddingSpec(LookupTable, {"num_rows": VOCABULARY_ROWS}, small={"num_rows": 64}),
         training=TrainingSpec(objective),
+        free_size=FreeSize("vocabulary", "num_rows", least=SMALLEST_VOCABULARY),
         origin=OriginSpec("hashformers", "2-class fine-tuning model without pre-training heads"),
         groups=("baselines",),
         summary=summary,

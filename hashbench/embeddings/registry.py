@@ -20,6 +20,7 @@ from hashbench.errors import InputError, first_line, near_match
 from hashbench.listing import by_name, import_file, modules_in
 
 EXTRA_FOLDER = "HASHBENCH_EMBEDDINGS"
+SHARED = ("base", "rows")  # files of the folder that are no family
 
 
 def models() -> dict[str, ModelSpec]:
@@ -30,7 +31,8 @@ def models() -> dict[str, ModelSpec]:
 @functools.cache
 def _models(extra_folder: str | None) -> Mapping[str, ModelSpec]:
     modules = modules_in("hashbench.embeddings", EXTRA_FOLDER, "embedding files")
-    return collect([module for module in modules if module.__name__ != "hashbench.embeddings.base"])
+    shared = {f"hashbench.embeddings.{name}" for name in SHARED}
+    return collect([module for module in modules if module.__name__ not in shared])
 
 
 def collect(modules: list[ModuleType]) -> dict[str, ModelSpec]:

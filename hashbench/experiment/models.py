@@ -18,6 +18,7 @@ from hashbench.errors import InputError, located, near_match
 from hashbench.experiment.load import KeyPath, Loaded, validate
 from hashbench.experiment.recipes import complete_finetune, complete_pretrain
 from hashbench.experiment.schema import Finetune, ModelEntry, Pretrain
+from hashbench.experiment.sizing import at_sizes, vocabulary_rows
 from hashbench.experiment.used import settled_keys, spec_of_use
 from hashbench.objectives.registry import objectives, reads_items
 from hashbench.text.pieces import PieceTokenizer
@@ -59,7 +60,7 @@ def resolve_models(loaded: Loaded) -> dict[str, ResolvedModel]:
     resolved: dict[str, ResolvedModel] = {}
     for i, entry in enumerate(loaded.experiment.models):
         place: KeyPath = ("models", i)
-        for spec, own_entry in _specs_of(loaded, entry, place):
+        for spec, own_entry in _sized(loaded, _specs_of(loaded, entry, place), place):
             if spec.name in resolved and (own_entry or resolved[spec.name].spec != spec):
                 raise InputError(
                     f"{loaded.where(*place)}: model '{spec.name}' stands twice in models; rename one of them"
@@ -115,6 +116,22 @@ def _specs_of(loaded: Loaded, entry: str | ModelEntry, place: KeyPath) -> list[t
     if entry in groups():
         return [(find_model(name), None) for name in groups()[entry]]
     return [(_named(loaded, entry, place, list(groups())), None)]
+
+
+def _sized(
+    loaded: Loaded, specs: list[tuple[ModelSpec, ModelEntry | None]], place: KeyPath
+) -> list[tuple[ModelSpec, ModelEntry | None]]:
+    """The specs at each size that a budget asks for, of the entry or of the experiment."""
+    found = []
+    for spec, entry in specs:
+        own = None if entry is None else entry.budget
+        budget = own or loaded.experiment.budget
+        if budget is None or own is None and spec.free_size is None:
+            found.append((spec, entry))
+            continue
+        with located(loaded.where(*((*place, "budget") if own else ("budget",)))):
+            found += [(each, entry) for each in at_sizes(spec, _width(loaded, spec, place), budget.sizes)]
+    return found
 
 
 def _named(loaded: Loaded, name: str, place: KeyPath, others: list[str]) -> ModelSpec:
@@ -241,6 +258,8 @@ def _complete(loaded: Loaded, spec: ModelSpec, entry: ModelEntry | None, place: 
     finetune = _block(loaded, Finetune, "finetune", spec.training.finetune, entry.finetune if entry else None, place)
     size = loaded.experiment.encoder
     spec = _with_coder_of_its_size(loaded, _with_vocabulary(loaded, spec, pretrain, place), place)
+    if rows := vocabulary_rows(spec):
+        pretrain = pretrain.model_copy(update={"vocabulary_size": rows})
     if spec.pretrains:
         assert spec.training.objective is not None
         pretrain = complete_pretrain(pretrain, objective=spec.training.objective, encoder=size)
@@ -255,16 +274,21 @@ def _complete(loaded: Loaded, spec: ModelSpec, entry: ModelEntry | None, place: 
 
 def _with_coder_of_its_size(loaded: Loaded, spec: ModelSpec, place: KeyPath) -> ModelSpec:
     """The spec with its coder's `dim`, where it has one, set to the encoder's."""
-    dim = spec.encoder.args.get("dim")
-    if dim is None:
-        with located(f"{loaded.where(*place, 'encoder')}: model '{spec.name}'"):
-            dim = encoder_config(spec.encoder.kind, loaded.experiment.encoder).dim
+    dim = _width(loaded, spec, place)
     fitted = with_dim(spec, dim)
     if fitted is not spec and "dim" in spec.code.args and spec.code.args["dim"] != dim:
         given = f"dim {spec.code.args['dim']!r}, but the encoder of '{spec.name}' has {dim}"
         where = loaded.where(*place, "coder")
         raise InputError(f"{where}: coder {spec.code.coder}: {given}; leave dim out, it follows")
     return fitted
+
+
+def _width(loaded: Loaded, spec: ModelSpec, place: KeyPath) -> int:
+    """The width of the vectors that a model's encoder takes."""
+    if "dim" in spec.encoder.args:
+        return int(spec.encoder.args["dim"])
+    with located(f"{loaded.where(*place, 'encoder')}: model '{spec.name}'"):
+        return int(encoder_config(spec.encoder.kind, loaded.experiment.encoder).dim)
 
 
 def _with_vocabulary(loaded: Loaded, spec: ModelSpec, pretrain: Pretrain, place: KeyPath) -> ModelSpec:

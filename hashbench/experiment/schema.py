@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
+from hashbench.experiment.budget import Budget
 from hashbench.experiment.hardware import OnHardware
 from hashbench.experiment.measurements import Efficiency, Robustness
 from hashbench.tasks.blocks import EntitiesBlock, PhrasesBlock, Strict, TaskEntry
@@ -220,6 +221,7 @@ class ModelEntry(Strict):
             "or a hub name; random: none in their place, which tables mark as from scratch"
         ),
     )
+    budget: Budget | None = Field(default=None, description="the size of its embedding, in parameters")
     pretrain: dict[str, Any] | None = Field(default=None, description="differences from the experiment's pretrain")
     finetune: dict[str, Any] | None = Field(default=None, description="differences from the experiment's finetune")
     tuned: dict[str, Tuning] = Field(default={}, description="how values of this model were chosen, as for all models")
@@ -289,6 +291,10 @@ class Experiment(Strict):
     models: tuple[str | ModelEntry, ...] = Field(
         min_length=1,
         description="names, groups (hashformers), variations, own embeddings",
+    )
+    budget: Budget | None = Field(
+        default=None,
+        description="for all models whose embedding has a free size; the others keep the size that they have",
     )
     baseline: str = Field(default="bert-mlm", description="the model that ratios refer to")
     floors: tuple[Floor, ...] = Field(

@@ -13,6 +13,7 @@ import torch
 from torch import nn
 from torch.optim import AdamW
 
+from hashbench.embeddings.base import Embedding
 from hashbench.experiment.hardware import MatmulPrecision
 from hashbench.experiment.schema import Finetune
 from hashbench.splitmix import FIRST_FACTOR, GAMMA, SECOND_FACTOR
@@ -24,15 +25,17 @@ Schedule = Callable[[int], float]  # optimizer step -> factor of the peak learni
 def adamw(
     module: nn.Module, *, learning_rate: float, betas: tuple[float, float], eps: float, weight_decay: float
 ) -> AdamW:
-    """AdamW over the trained parameters; biases and LayerNorm weights are not decayed (HashFormers, released code)."""
-    norms = {
+    """AdamW over the trained parameters. Biases and LayerNorm weights are not decayed (HashFormers, released code), nor
+    what an embedding says."""
+    undecayed = {
         id(parameter) for part in module.modules() if isinstance(part, nn.LayerNorm) for parameter in part.parameters()
     }
+    undecayed |= {id(each) for part in module.modules() if isinstance(part, Embedding) for each in part.undecayed()}
     decayed: list[nn.Parameter] = []
     kept: list[nn.Parameter] = []
     for name, parameter in module.named_parameters():
         if parameter.requires_grad:
-            plain = id(parameter) in norms or name.endswith("bias")
+            plain = id(parameter) in undecayed or name.endswith("bias")
             (kept if plain else decayed).append(parameter)
     groups = [
         {"params": part, "weight_decay": decay}

@@ -24,6 +24,7 @@ def fitted(name: str) -> Coder:
 def test_names() -> None:
     assert set(coders()) == {
         "vocabulary",
+        "hash-rows",
         "md5-rows",
         "md5-bits",
         "lsh-rows",

@@ -1,0 +1,53 @@
+"""A 64-bit number of each string, from which table rows, factors and signs are hashed.
+
+x is the first 8 bytes of the MD5 of the string's UTF-8, little-endian. The i-th hash of x is the i-th output of
+SplitMix64 seeded with x (Steele, Lea and Flood 2014), so that any number of hashes costs one MD5.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.coders.md5_kernel import START, finish_message
+from hashbench.splitmix import GAMMA, mix
+from hashbench.text.compiled import compiled
+
+
+@compiled
+def _md5_heads(blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Packed strings -> the first two words (n, 2) uint32 of their MD5."""
+    n = len(offsets) - 1
+    heads = np.empty((n, 2), dtype=np.uint32)
+    words = np.zeros(16, dtype=np.uint32)
+    state = np.zeros(4, dtype=np.uint32)
+    for i in range(n):
+        state[:] = START
+        finish_message(blob, offsets[i], offsets[i + 1], 0, state, words)
+        heads[i] = state[:2]
+    return heads
+
+
+def string_keys(blob: np.ndarray, offsets: np.ndarray) -> NDArray[np.uint64]:
+    """Packed strings -> their numbers (n,) uint64.
+
+    >>> string_keys(np.frombuffer(b"cat", np.uint8), np.array([0, 3])).tolist()
+    [1056086271164839888]
+    """
+    heads = _md5_heads(blob, np.asarray(offsets, dtype=np.int64)).astype(np.uint64)
+    return heads[:, 0] | (heads[:, 1] << np.uint64(32))
+
+
+def hashes(keys: NDArray[np.uint64], n_hashes: int, first: int = 0) -> NDArray[np.uint64]:
+    """Numbers (n,) -> the hashes `first` to `first + n_hashes` of each (n, h) uint64.
+
+    >>> (hashes(np.array([1056086271164839888], np.uint64), 3) % np.uint64(1000)).tolist()
+    [[891, 646, 828]]
+    """
+    steps = [np.uint64((first + i + 1) * GAMMA % 2**64) for i in range(n_hashes)]
+    return np.stack([mix(keys + step) for step in steps], axis=1) if steps else np.empty((len(keys), 0), np.uint64)
+
+
+def with_signs(rows: np.ndarray, hashed: NDArray[np.uint64], num_rows: int, signs: int) -> np.ndarray:
+    """Rows (n, m) and a hash of each (n, m) -> codes row + num_rows sign, sign = hash mod `signs` (n, m) int64."""
+    return rows + np.int64(num_rows) * (hashed % np.uint64(signs)).astype(np.int64) if signs else rows

@@ -1,0 +1,71 @@
+"""What each model becomes at a budget of embedding parameters: its free size, and what a token then costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from hashbench.coders.registry import make_coder
+from hashbench.efficiency.parameters import count
+from hashbench.efficiency.sizes import SizeRow, spec_of
+from hashbench.embeddings.base import ModelSpec
+from hashbench.embeddings.registry import build_embedding, models, named_models, with_dim
+from hashbench.encoders.registry import encoder_config
+from hashbench.errors import InputError
+from hashbench.experiment.sizing import amount, embedding_size, with_budget
+
+BUDGET_COLUMNS = [
+    "model", "budget", "free_size", "emb_params", "active_params", "total_params", "bytes_per_token", "multiply_adds",
+]  # fmt: skip
+WORD = "language"  # whose vector the costs of a token are told for
+FLOAT_BYTES = 4  # of a parameter in float32
+
+
+def budget_rows(names: Sequence[str], size: str, budgets: Sequence[int]) -> tuple[list[SizeRow], list[str]]:
+    """A row for each model at each budget, and a line for each budget that a model cannot meet.
+
+    A model whose embedding has one size has one row without a budget. Parameters that one token uses, their bytes in
+    float32, and the multiply-adds of its vector are those of WORD. Raises InputError for an unknown model.
+    """
+    rows, missed = [], []
+    for spec in map(spec_of, dict.fromkeys(named_models(names) or models())):
+        if spec.training.objective == "entities":
+            continue  # its tokens are items
+        if spec.free_size is None:
+            rows.append(_row(spec, "", size))
+            continue
+        dim = encoder_config(spec.encoder.kind, size, **spec.encoder.args).dim
+        for budget in budgets:
+            try:
+                rows.append(_row(with_budget(spec, dim, budget).spec, amount(budget), size))
+            except InputError as error:
+                missed.append(str(error))
+    return rows, missed
+
+
+def _row(spec: ModelSpec, budget: str, size: str) -> SizeRow:
+    dim = encoder_config(spec.encoder.kind, size, **spec.encoder.args).dim
+    spec = with_dim(spec, dim)
+    with torch.device("meta"):
+        embedding = build_embedding(spec, dim)
+    active = embedding.active_parameters(code_of(spec))
+    free = spec.free_size
+    return {
+        "model": spec.name,
+        "budget": budget,
+        "free_size": f"{free.argument} {free.value:,}" if free is not None and free.value is not None else "",
+        "emb_params": embedding_size(spec, dim),
+        "active_params": active,
+        "total_params": count(spec, size, n_classes=2, deployed=True).total,
+        "bytes_per_token": FLOAT_BYTES * active,
+        "multiply_adds": embedding.multiply_adds(),
+    }
+
+
+def code_of(spec: ModelSpec) -> torch.Tensor:
+    """The code (1, c) of WORD; of a coder that must be fitted first, zeros."""
+    coder = make_coder(spec.code.coder, **spec.code.args)
+    if coder.needs_fit:
+        return torch.zeros(1, coder.width, dtype=torch.int64)
+    return torch.from_numpy(coder.encode([WORD]))

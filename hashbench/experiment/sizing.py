@@ -1,0 +1,123 @@
+"""Models at equal numbers of embedding parameters: the free size of each is set so that it comes nearest a budget."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+
+from hashbench.embeddings.base import ModelSpec
+from hashbench.embeddings.registry import build_embedding, with_dim
+from hashbench.errors import InputError
+
+TOLERANCE = 0.02  # of the budget, by which an embedding may miss it
+LARGEST = 2**40  # of a free size
+
+
+@dataclass(frozen=True)
+class Sized:
+    """A model whose embedding has the size that a budget asks for."""
+
+    spec: ModelSpec
+    size: int  # the value of its free argument
+    parameters: int  # of the embedding, all of them, counted
+
+
+def with_budget(spec: ModelSpec, dim: int, budget: int) -> Sized:
+    """The model with the free size whose embedding, for an encoder of width `dim`, has nearest `budget` parameters.
+
+    Counted is all that the embedding stores: tables, special tokens, factors, layers between table and encoder. An
+    encoder's positions are none of it.
+
+    Raises:
+        InputError: the model's embedding has one size, or none of its sizes is within 2 % of the budget.
+    """
+    free = spec.free_size
+    if free is None:
+        found = embedding_size(spec, dim)
+        raise InputError(f"model {spec.name}: its embedding has one size ({found:,} parameters); leave the budget out")
+    sizes = _Sizes(lambda size: embedding_size(with_size(spec, size), dim), free.least)
+    above = sizes.first_at_least(budget)
+    near = [size for size in (above - 1, above) if size >= free.least]
+    best = min(near, key=lambda size: abs(sizes(size) - budget))
+    if abs(sizes(best) - budget) > TOLERANCE * budget:
+        shown = " or ".join(f"{sizes(size):,} ({free.argument} {size:,})" for size in near)
+        raise InputError(
+            f"model {spec.name}: no embedding within 2 % of {budget:,} parameters; the nearest has {shown}"
+        )
+    return Sized(with_size(spec, best), best, sizes(best))
+
+
+def at_sizes(spec: ModelSpec, dim: int, budgets: Sequence[int]) -> list[ModelSpec]:
+    """The model at each budget; where there are several, named after them. Raises InputError as `with_budget`."""
+    sized = [(budget, with_budget(spec, dim, budget).spec) for budget in budgets]
+    return [replace(each, name=f"{spec.name}-{amount(budget)}") if len(sized) > 1 else each for budget, each in sized]
+
+
+def amount(parameters: int) -> str:
+    """A number of parameters in short.
+
+    >>> amount(230_000), amount(6_400_000), amount(1_500)
+    ('0.23M', '6.4M', '1.5k')
+    """
+    return f"{parameters / 1e6:g}M" if parameters >= 100_000 else f"{parameters / 1e3:g}k"
+
+
+def parameters_of(text: str) -> int:
+    """The number that `amount` writes, or plain digits. Raises InputError.
+
+    >>> parameters_of("0.23M"), parameters_of("1.5k"), parameters_of("230_000")
+    (230000, 1500, 230000)
+    """
+    units = {"k": 1e3, "M": 1e6, "G": 1e9}
+    number, unit = (text[:-1], units[text[-1]]) if text[-1:] in units else (text, 1.0)
+    try:
+        found = round(float(number) * unit)
+    except (ValueError, OverflowError):
+        found = 0
+    if found < 1:
+        raise InputError(f"budget {text!r}: no number of parameters; write 230_000, 230k or 0.23M")
+    return found
+
+
+def vocabulary_rows(spec: ModelSpec) -> int | None:
+    """Rows of a vocabulary to train, specials included, where a budget says so."""
+    free = spec.free_size
+    return free.value if free is not None and free.part == "vocabulary" else None
+
+
+def with_size(spec: ModelSpec, size: int) -> ModelSpec:
+    """The model with another value of its free argument."""
+    assert spec.free_size is not None  # asked before
+    part = "code" if spec.free_size.part == "code" else "embedding"
+    sized = spec.with_args(**{part: {spec.free_size.argument: size}})
+    return replace(sized, free_size=replace(spec.free_size, value=size))
+
+
+def embedding_size(spec: ModelSpec, dim: int) -> int:
+    """All parameters of a model's embedding for an encoder of width `dim`, without making it."""
+    with torch.device("meta"):
+        embedding = build_embedding(with_dim(spec, dim), dim)
+    return sum(parameter.numel() for parameter in embedding.parameters())
+
+
+class _Sizes:
+    """Parameters by free size: a function that grows, each value asked for once."""
+
+    def __init__(self, count: Callable[[int], int], least: int) -> None:
+        self._count, self._least = count, least
+        self._known: dict[int, int] = {}
+
+    def __call__(self, size: int) -> int:
+        if size not in self._known:
+            self._known[size] = self._count(size)
+        return self._known[size]
+
+    def first_at_least(self, budget: int) -> int:
+        """The smallest free size with so many parameters."""
+        high = self._least
+        while self(high) < budget and high < LARGEST:
+            high *= 2
+        return bisect_left(range(high + 1), budget, lo=self._least, key=self)

@@ -1,0 +1,64 @@
+"""Equal budgets: the free size of each embedding, in experiments and by themselves."""
+
+from __future__ import annotations
+
+import pytest
+
+from hashbench.embeddings.registry import find_model, models
+from hashbench.errors import InputError
+from hashbench.experiment.models import resolve_models
+from hashbench.experiment.sizing import TOLERANCE, embedding_size, parameters_of, with_budget
+
+TINY, BASE = (230_000, 800_000, 1_600_000, 6_400_000), (1_400_000, 4_800_000, 9_600_000, 38_600_000)
+FREE = [name for name, spec in models().items() if spec.free_size is not None]
+
+
+@pytest.mark.parametrize(("dim", "budget"), [(128, each) for each in TINY] + [(768, each) for each in BASE])
+@pytest.mark.parametrize("name", FREE)
+def test_every_free_size_comes_near_every_budget(name: str, dim: int, budget: int) -> None:
+    sized = with_budget(find_model(name), dim, budget)
+    assert abs(sized.parameters - budget) <= TOLERANCE * budget
+    assert embedding_size(sized.spec, dim) == sized.parameters
+
+
+def test_the_nearest_size_is_taken() -> None:
+    assert with_budget(find_model("hash-emb-k2-sum"), 128, 128_000 + 640 + 63).size == 1_000
+    assert with_budget(find_model("hash-emb-k2-sum"), 128, 128_000 + 640 + 65).size == 1_001
+
+
+def test_a_budget_out_of_reach_is_one_line_with_the_nearest() -> None:
+    with pytest.raises(InputError, match=r"hash-emb-k2: .* 2 % of 50,000 .* nearest has 100,768 \(num_buckets 1\)$"):
+        with_budget(find_model("hash-emb-k2"), 128, 50_000)
+    with pytest.raises(InputError, match=r"md-proj: its embedding has one size \(17,152 parameters\)"):
+        with_budget(find_model("hashformer-md-proj"), 128, 50_000)
+
+
+def test_an_experiments_budget_sets_what_is_free(experiment) -> None:
+    loaded = experiment("budget: {embedding_parameters: 230_000}\nmodels: [hash-emb-k2, bert-sr, hashformer-md-proj]")
+    resolved = resolve_models(loaded)
+    assert list(resolved) == ["hash-emb-k2", "bert-sr", "hashformer-md-proj"]
+    assert resolved["hash-emb-k2"].spec.code.args["num_buckets"] == 1_011
+    assert resolved["bert-sr"].pretrain.vocabulary_size == 1_797
+    assert resolved["hashformer-md-proj"].pretrain.vocabulary_size == 500  # as the file says
+
+
+def test_several_budgets_are_models_of_their_own(experiment) -> None:
+    loaded = experiment(
+        "models:\n- {name: hash-emb-k1-sum, budget: {embedding_parameters: [230_000, 6_400_000]}}\n- hash-emb-k2-sum"
+    )
+    resolved = resolve_models(loaded)
+    assert list(resolved) == ["hash-emb-k1-sum-0.23M", "hash-emb-k1-sum-6.4M", "hash-emb-k2-sum"]
+    assert resolved["hash-emb-k1-sum-6.4M"].spec.code.args["num_buckets"] == 49_995
+    assert resolved["hash-emb-k2-sum"].spec.code.args["num_buckets"] == 1_000
+
+
+def test_a_budget_that_a_model_cannot_meet_names_the_line(experiment) -> None:
+    loaded = experiment("models:\n- {name: hashformer-md-proj, budget: {embedding_parameters: 5}}")
+    with pytest.raises(InputError, match=r"^.*\.yaml:\d+: model hashformer-md-proj: its embedding has one size"):
+        resolve_models(loaded)
+
+
+@pytest.mark.parametrize("text", ["", "M", "-1M", "0", "nan", "1e400", "1 Mio"])
+def test_no_number_of_parameters(text: str) -> None:
+    with pytest.raises(InputError, match="write 230_000, 230k or 0.23M"):
+        parameters_of(text)
