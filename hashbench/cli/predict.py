@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from hashbench.cli.options import TextOrJson, TrustCode
 from hashbench.errors import InputError
+
+if TYPE_CHECKING:
+    from hashbench.export.loading import Predictor
 
 
 def predict(
@@ -20,6 +23,9 @@ def predict(
         list[str] | None,
         typer.Argument(metavar="[TEXT]...", help="Texts; a pair is two with a tab between. Else lines of stdin."),
     ] = None,
+    stream: Annotated[
+        bool, typer.Option("--stream", help="Answer each line of stdin at once, before the next is read.")
+    ] = False,
     style: TextOrJson = "text",
     trust_code: TrustCode = False,
 ) -> None:
@@ -29,24 +35,40 @@ def predict(
     """
     from hashbench.export.loading import load
 
-    lines = texts if texts else [line.rstrip("\n") for line in sys.stdin]
+    if stream and texts:
+        raise InputError("predict --stream: reads lines of stdin; leave the texts out, or --stream")
     model = load(folder, trust_code=trust_code)
-    first, second = _pairs(lines) if model.config.is_pair else (lines, None)
-    predictions = model.predict(first, second)
+    lines = (line.rstrip("\n") for line in sys.stdin) if not texts else iter(texts)
+    for part in ([line] for line in lines) if stream else [list(lines)]:
+        for answer in _answers(model, part, style):
+            print(answer)
+        sys.stdout.flush()
+
+
+def _answers(model: Predictor, lines: Sequence[str], style: Literal["text", "json"]) -> Iterator[str]:
+    """A line of output for each line of input."""
+    asked = list(_pairs(lines)) if model.config.is_pair else list(lines)
     if style == "text":
-        print("".join(f"{prediction}\n" for prediction in predictions), end="")
+        yield from map(str, model.predict(asked))  # type: ignore[arg-type]  # of a list it is a list
         return
-    is_regression = model.config.n_outputs == 1
-    shares = [None] * len(lines) if is_regression else model.probabilities(first, second).tolist()
-    for i, line in enumerate(lines):
-        row = {"text": line, "prediction": predictions[i], "probabilities": shares[i]}
-        print(json.dumps(row, ensure_ascii=False))
+    for line, prediction, shares in zip(lines, *_with_shares(model, asked), strict=True):
+        row = {"text": line, "prediction": prediction, "probabilities": shares}
+        yield json.dumps(row, ensure_ascii=False)
 
 
-def _pairs(lines: Sequence[str]) -> tuple[list[str], list[str]]:
+def _with_shares(model: Predictor, asked: list[str] | list[tuple[str, str]]) -> tuple[Iterable[object], ...]:
+    """Predictions and, by the names of classes, their shares; None for each of a regression."""
+    if model.config.n_outputs == 1:
+        return model.predict(asked), [None] * len(asked)  # type: ignore[return-value]  # a list, of a list
+    shares = model.probabilities(asked)
+    assert isinstance(shares, list)
+    return [max(row, key=row.__getitem__) for row in shares], shares
+
+
+def _pairs(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Both texts of each line. Raises InputError for a line without a tab."""
     for line in lines:
-        if "\t" not in line:
+        first, tab, second = line.partition("\t")
+        if not tab:
             raise InputError(f"{line[:60]!r}: no pair; write two texts with a tab between")
-    parts = [line.split("\t", 1) for line in lines]
-    return [first for first, _ in parts], [second for _, second in parts]
+        yield first, second

@@ -7,11 +7,14 @@ frequency each item that has no place opens a bucket and takes its alpha - 1 nea
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from scipy import sparse
-from scipy.sparse.linalg import svds
 
 from hashbench.text.types import TokenizedTexts
+
+if TYPE_CHECKING:  # scipy is imported where it is used: the other coders are listed with this file and need none
+    from scipy import sparse
 
 DIMENSIONS = 64
 START_SEED = 0  # of the vector that the iteration of the decomposition begins with
@@ -19,6 +22,8 @@ START_SEED = 0  # of the vector that the iteration of the decomposition begins w
 
 def co_occurrence(links: TokenizedTexts, n_items: int) -> sparse.csr_matrix:
     """On how many pages two items occur together (N, N), 0 on the diagonal."""
+    from scipy import sparse
+
     ones = np.ones(len(links.ids), np.float64)
     pages = sparse.csr_matrix((ones, links.ids, links.offsets), shape=(len(links), n_items))  # (pages, N)
     together = (pages.T @ pages).tocsr()
@@ -29,6 +34,8 @@ def co_occurrence(links: TokenizedTexts, n_items: int) -> sparse.csr_matrix:
 
 def positive_information(together: sparse.csr_matrix) -> sparse.csr_matrix:
     """max(0, log(n_ij n / (n_i n_j))) of counts (N, N)."""
+    from scipy import sparse
+
     cells = together.tocoo()
     of_item = np.asarray(together.sum(axis=1)).ravel()  # (N,)
     values = np.log(cells.data * of_item.sum() / (of_item[cells.row] * of_item[cells.col]))
@@ -38,6 +45,8 @@ def positive_information(together: sparse.csr_matrix) -> sparse.csr_matrix:
 
 def item_vectors(links: TokenizedTexts, n_items: int, dim: int = DIMENSIONS) -> np.ndarray:
     """Unit vectors (N, dim) float32 of the items; zeros for one that never occurs beside another."""
+    from scipy.sparse.linalg import svds
+
     information = positive_information(co_occurrence(links, n_items))
     if n_items <= dim + 1:  # the iterative decomposition needs more items than dimensions
         left, values, _ = np.linalg.svd(information.toarray())

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from hashbench.coders.base import Coder
 from hashbench.data.batching import Collator, encode_rows, evaluation_batches
 from hashbench.embeddings.base import Batch, Template
-from hashbench.text.tokenizers import Tokenizer
+from hashbench.text.base import Tokenizer
+from hashbench.text.types import Interner
 
 
 def text_batches(
@@ -19,9 +20,13 @@ def text_batches(
     max_length: int,
     batch_size: int,
     pad_to_max: bool = False,
+    interner: Interner | None = None,
 ) -> Iterator[Batch]:
-    """Texts (one column, or two of pairs) -> batches by length; `batch.row_ids` number the rows."""
-    interner = tokenizer.interner()
+    """Texts (one column, or two of pairs) -> batches by length; `batch.row_ids` number the rows.
+
+    `interner`: what counts their types; the tokenizer's own, made for corpora, if not given.
+    """
+    interner = interner or tokenizer.interner()
     provisional = [interner.add(column) for column in columns]
     types, remap = interner.finish()
     rows = encode_rows([column.remapped(remap) for column in provisional], template, max_length)

@@ -11,6 +11,8 @@ from hashbench.export.config import Config
 from hashbench.export.writing import Sizes
 from hashbench.tables.tuning import NOT_DECLARED, card_lines
 
+PREDICTIONS = ["predict", "probabilities"]  # of a model with classes
+
 
 @dataclass(frozen=True)
 class CardFacts:
@@ -41,9 +43,12 @@ def model_card(config: Config, spec: ModelSpec, facts: CardFacts, sizes: Sizes) 
 
 
 def _usage(config: Config) -> str:
-    arguments = '["a text"], ["the other text of the pair"]' if config.is_pair else '["a text"]'
-    call = "predict" if config.n_outputs is not None else "embed"
-    return f"    import hashbench\n    hashbench.load(FOLDER).{call}({arguments})"
+    one = '("a text", "the other text of the pair")' if config.is_pair else '"a text"'
+    calls = ["embed"] if config.n_outputs is None else ["predict"] if config.n_outputs == 1 else PREDICTIONS
+    lines = [f"    model.{call}({one})" for call in calls]
+    return "\n".join(["    import hashbench", "    model = hashbench.load(FOLDER)", *lines]) + (
+        f"\n\nA list of {'pairs' if config.is_pair else 'texts'} gives a list."
+    )
 
 
 def _sizes(config: Config, spec: ModelSpec, sizes: Sizes) -> str:

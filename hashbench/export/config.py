@@ -24,7 +24,6 @@ from hashbench.embeddings.registry import embedding_arguments, load_own
 from hashbench.encoders.registry import encoder_config
 from hashbench.errors import InputError
 from hashbench.listing import OWN_MODULE
-from hashbench.rendering.formats.tidy import json_text
 
 FORMAT = 1  # of the folder
 SUITE = "hashbench.embeddings."  # modules that are imported without a question
@@ -51,7 +50,8 @@ class Config:
 
     def write(self, folder: Path) -> None:
         """Writes config.json."""
-        (folder / CONFIG).write_text(json_text(asdict(self)), encoding="utf-8")
+        text = json.dumps(asdict(self), indent=1, ensure_ascii=False, allow_nan=False)
+        (folder / CONFIG).write_text(text + "\n", encoding="utf-8")
 
 
 def read_config(folder: Path) -> Config:

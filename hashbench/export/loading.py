@@ -18,8 +18,11 @@ from hashbench.data.texts import text_batches
 from hashbench.embeddings.base import Batch, ModelSpec
 from hashbench.errors import InputError, first_line
 from hashbench.export.config import HEAD_PREFIX, MODEL_PREFIX, STATE, TOKENIZER, WEIGHTS, Config, read_config, spec_of
+from hashbench.export.inputs import Asked, Question, question
 from hashbench.objectives.classification import ClassificationHead, pool
-from hashbench.text.tokenizers import Tokenizer, tokenizers
+from hashbench.text.base import Tokenizer
+from hashbench.text.tokenizers import tokenizers
+from hashbench.text.types import DictInterner
 from hashbench.training.model import Model, build_model
 
 BATCH_SIZE = 32
@@ -36,52 +39,83 @@ class Predictor:
         self.coder = RememberedCodes(coder)
         self.model, self.head = model.eval(), None if head is None else head.eval()
 
-    def predict(self, texts: Sequence[str], second: Sequence[str] | None = None) -> list[str] | list[float]:
-        """Names of the most likely classes, or values of a regression. `second`: the other texts of pairs."""
-        outputs = self.outputs(texts, second)  # (n, n_outputs)
+    def predict(self, texts: Asked) -> str | float | list[str] | list[float]:
+        """The most likely class, or the value of a regression, of a text or a pair; of a list of them a list.
+
+        `predict("a film")` gives "positive", `predict([("it rains", "it is wet")])` ["entailment"]. Raises TypeError
+        for what is no text or pair.
+        """
+        asked = self._question(texts)
+        outputs = self._outputs(asked)  # (n, n_outputs)
         if self.config.n_outputs == 1:
-            return [float(value) for value in outputs[:, 0]]
-        labels = self.config.labels or tuple(str(i) for i in range(outputs.shape[1]))
-        return [labels[i] for i in outputs.argmax(axis=1)]
+            values = [float(value) for value in outputs[:, 0]]
+            return values[0] if asked.is_one else values
+        names = [self.labels[i] for i in outputs.argmax(axis=1)]
+        return names[0] if asked.is_one else names
 
-    def probabilities(self, texts: Sequence[str], second: Sequence[str] | None = None) -> np.ndarray:
-        """Of each class, (n, classes); rows sum to 1."""
-        outputs = torch.from_numpy(self.outputs(texts, second))
-        return torch.softmax(outputs.double(), dim=1).numpy()
+    def probabilities(self, texts: Asked) -> dict[str, float] | list[dict[str, float]]:
+        """The share of each class by its name, of a text or a pair; of a list of them a list.
+
+        Raises InputError for a model of a regression, which has no classes.
+        """
+        if self.config.n_outputs == 1:
+            raise InputError(f"{self.config.name}: a regression has no classes; call predict")
+        asked = self._question(texts)
+        shares = torch.softmax(torch.from_numpy(self._outputs(asked)).double(), dim=1).tolist()
+        named = [dict(zip(self.labels, row, strict=True)) for row in shares]
+        return named[0] if asked.is_one else named
+
+    def outputs(self, texts: Asked) -> np.ndarray:
+        """What the head gives, (n, n_outputs) float32, one row where one is asked. Raises InputError without a head."""
+        return self._outputs(self._question(texts))
 
     @torch.inference_mode()
-    def outputs(self, texts: Sequence[str], second: Sequence[str] | None = None) -> np.ndarray:
-        """What the head gives, (n, n_outputs) float32. Raises InputError for a model without a head."""
-        if self.head is None:
-            raise InputError(f"{self.config.name}: a pre-trained model has no head; export the run of a fine-tuning")
-        outputs = np.empty((len(texts), self.config.n_outputs or 0), np.float32)
-        for batch, states in self._states(texts, second):
-            assert batch.row_ids is not None
-            outputs[batch.row_ids.numpy()] = self.head(states, self.model.states_mask(batch)).numpy()
-        return outputs
-
-    @torch.inference_mode()
-    def embed(self, texts: Sequence[str], second: Sequence[str] | None = None) -> np.ndarray:
-        """One vector a text (n, d): the states of the last layer, pooled as the model's head pools them."""
-        vectors = np.empty((len(texts), self.model.config.dim), np.float32)
-        for batch, states in self._states(texts, second):
+    def embed(self, texts: Asked) -> np.ndarray:
+        """A vector a text (n, d), one row where one is asked: states of the last layer, pooled as the head pools."""
+        asked = self._question(texts)
+        vectors = np.empty((len(asked), self.model.config.dim), np.float32)
+        for batch, states in self._states(asked):
             assert batch.row_ids is not None
             vectors[batch.row_ids.numpy()] = pool(states, self.model.states_mask(batch), self.spec.head.pooling).numpy()
         return vectors
 
-    def _states(self, texts: Sequence[str], second: Sequence[str] | None) -> Iterator[tuple[Batch, torch.Tensor]]:
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the classes in the order of the outputs; their numbers where they have no names."""
+        return self.config.labels or tuple(str(i) for i in range(self.config.n_outputs or 0))
+
+    def _question(self, texts: Asked) -> Question:
+        return question(texts, None if self.config.task is None else self.config.is_pair)
+
+    @torch.inference_mode()
+    def _outputs(self, asked: Question) -> np.ndarray:
+        """(n, n_outputs)."""
+        if self.head is None:
+            raise InputError(f"{self.config.name}: a pre-trained model has no head; export the run of a fine-tuning")
+        outputs = np.empty((len(asked), self.config.n_outputs or 0), np.float32)
+        for batch, states in self._states(asked):
+            assert batch.row_ids is not None
+            outputs[batch.row_ids.numpy()] = self.head(states, self.model.states_mask(batch)).numpy()
+        return outputs
+
+    def _states(self, asked: Question) -> Iterator[tuple[Batch, torch.Tensor]]:
         """Batches, of shape (B, L), and their states (B, L', d)."""
-        if self.config.task is not None and self.config.is_pair != (second is not None):
-            wanted = "pairs of texts" if self.config.is_pair else "single texts"
-            raise InputError(f"{self.config.name}: task {self.config.task} has {wanted}; give such")
-        if second is not None and len(second) != len(texts):
-            raise InputError(f"{len(texts)} texts and {len(second)} second ones; give as many")
-        columns = [texts] if second is None else [texts, second]
-        max_length = self.config.max_length
-        for batch in text_batches(
-            columns, self.tokenizer, self.coder, self.spec.text.template, max_length=max_length, batch_size=BATCH_SIZE
-        ):
+        for batch in self.batches(asked.columns):
             yield batch, self.model(batch)
+
+    def batches(self, columns: Sequence[Sequence[str]], batch_size: int = BATCH_SIZE) -> Iterator[Batch]:
+        """Texts (one column, or two of pairs) as the model sees them: batches of shape (B, L), by length."""
+        if not columns[0]:
+            return iter(())
+        return text_batches(
+            columns,
+            self.tokenizer,
+            self.coder,
+            self.spec.text.template,
+            max_length=self.config.max_length,
+            batch_size=batch_size,
+            interner=DictInterner(self.tokenizer.tokenize),  # needs no compiled code
+        )
 
 
 def load(folder: str | Path, *, trust_code: bool = False) -> Predictor:

@@ -1,30 +1,59 @@
-"""Kernels that numba compiles, and the threads that they run in."""
+"""Kernels that numba compiles, and the threads that they run in.
+
+A kernel is handed to numba when it is first called: a program that calls none does not wait for numba.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar, cast
-
-import numba
+from threading import RLock
+from types import FunctionType
+from typing import Any, TypeVar, cast
 
 F = TypeVar("F", bound=Callable[..., object])
+_handing_over = RLock()
+
+
+class Kernel:
+    """A function that becomes machine code when it is first called, with all kernels that it calls."""
+
+    def __init__(self, function: FunctionType, **options: Any) -> None:
+        """`options`: numba's."""
+        self.function, self._options, self._compiled = function, options, None
+        self.__doc__, self.__name__, self.__module__ = function.__doc__, function.__name__, function.__module__
+
+    def __call__(self, *arguments: object) -> object:
+        return (self._compiled or self.compiled())(*arguments)
+
+    def compiled(self) -> Callable[..., object]:
+        """What numba makes of it. It finds the kernels in a function by their names in its module."""
+        with _handing_over:
+            if self._compiled is None:
+                import numba  # here: half a second that most commands need not wait
+
+                names = self.function.__globals__
+                for name in self.function.__code__.co_names:
+                    if name in names and isinstance(names[name], Kernel):
+                        names[name] = names[name].compiled()
+                self._compiled = numba.njit(nogil=True, cache=True, **self._options)(self.function)
+            return cast(Callable[..., object], self._compiled)
 
 
 def compiled(function: F) -> F:
     """A kernel that runs without the interpreter's lock and is compiled once per installation."""
-    return cast(F, numba.njit(nogil=True, cache=True)(function))
+    return cast(F, Kernel(cast(FunctionType, function)))
 
 
 def inlined(function: F) -> F:
     """A piece of a kernel that is always compiled into its caller: passing arrays to it costs nothing then."""
-    return cast(F, numba.njit(nogil=True, cache=True, forceinline=True)(function))
+    return cast(F, Kernel(cast(FunctionType, function), forceinline=True))
 
 
 def compiled_fast(function: F) -> F:
     """A kernel whose float operations may be reordered: only for results that are checked afterwards."""
-    return cast(F, numba.njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nnan", "nsz"})(function))
+    return cast(F, Kernel(cast(FunctionType, function), fastmath={"reassoc", "contract", "nnan", "nsz"}))
 
 
 def thread_count() -> int:

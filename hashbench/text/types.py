@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import Protocol
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from hashbench.atomic import atomic_write
 from hashbench.errors import InputError
-from hashbench.text.unicode import offsets_from, pack, split
+from hashbench.text.unicode import join, offsets_from, pack, split
 
 FORMAT = 1  # of the files that TypeTable.save writes
+FEW = 2_000  # types that Python sorts while pyarrow would still be imported
 ARRAYS = {"blob": np.uint8, "offsets": np.int64, "counts": np.int64}
 
 
@@ -49,16 +48,10 @@ class TypeTable:
     def sorted(cls, blob: np.ndarray, offsets: np.ndarray, counts: np.ndarray) -> tuple[TypeTable, np.ndarray]:
         """Distinct strings in any order -> (table, rank int32 (n,): old place -> id)."""
         # UTF-8 sorts by bytes as its text does by code points.
-        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(blob)]
-        strings = pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(counts), buffers)
-        keys = [("count", "descending"), ("string", "ascending")]
-        order = pc.sort_indices(pa.table({"count": counts, "string": strings}), sort_keys=keys)
-        _, new_offsets, new_blob = strings.take(order).buffers()
-        order = order.to_numpy()
+        order, new_blob, new_offsets = (_order_of_few if len(counts) <= FEW else _order_of_many)(blob, offsets, counts)
         rank = np.empty(len(order), dtype=np.int32)
         rank[order] = np.arange(len(order), dtype=np.int32)
-        table = cls(np.frombuffer(new_blob, np.uint8), np.frombuffer(new_offsets, np.int64), counts[order])
-        return table, rank
+        return cls(new_blob, new_offsets, counts[order]), rank
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -108,6 +101,29 @@ class TypeTable:
             raise InputError(f"{folder}: {found}; prepare the data again")
         blob, offsets, counts = (np.load(folder / f"types-{name}.npy", mmap_mode="r") for name in ARRAYS)
         return cls(blob, offsets, counts, fingerprint=facts["fingerprint"])
+
+
+_Ordered = tuple[np.ndarray, np.ndarray, np.ndarray]  # order int64 (n,); blob and offsets (n + 1,) in that order
+
+
+def _order_of_few(blob: np.ndarray, offsets: np.ndarray, counts: np.ndarray) -> _Ordered:
+    """Packed strings (n,) by (count descending, string), by Python."""
+    strings, often = split(blob, offsets), counts.tolist()
+    order = sorted(range(len(often)), key=lambda i: (-often[i], strings[i]))
+    return np.array(order, dtype=np.int64), *join([strings[i] for i in order])
+
+
+def _order_of_many(blob: np.ndarray, offsets: np.ndarray, counts: np.ndarray) -> _Ordered:
+    """The same by pyarrow, which is many times as fast."""
+    import pyarrow as pa  # here: texts of an application need not wait for it
+    import pyarrow.compute as pc
+
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(blob)]
+    strings = pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(counts), buffers)
+    keys = [("count", "descending"), ("string", "ascending")]
+    order = pc.sort_indices(pa.table({"count": counts, "string": strings}), sort_keys=keys)
+    _, new_offsets, new_blob = strings.take(order).buffers()
+    return order.to_numpy(), np.frombuffer(new_blob, np.uint8), np.frombuffer(new_offsets, np.int64)
 
 
 @dataclass(frozen=True)

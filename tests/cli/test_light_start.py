@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.exported import exported_folder
+
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "results.db.example"
 TRAINING = {"torch", "lightning", "numba", "sklearn"}
 HEAVY = TRAINING | {
-    "datasets", "matplotlib", "numpy", "pandas", "pydantic", "scipy", "sqlalchemy", "transformers", "wandb",
+    "datasets", "matplotlib", "numpy", "pandas", "pyarrow", "pydantic", "scipy", "sqlalchemy", "transformers", "wandb",
 }  # fmt: skip
 PROBE = """
 import sys
@@ -57,3 +59,10 @@ def test_results_are_shown_without_what_trains(line: str, tmp_path: Path) -> Non
     db = tmp_path / "results.db"
     shutil.copyfile(EXAMPLE, db)
     assert not loaded_by(*line.split(), "--db", str(db)) & TRAINING
+
+
+@pytest.mark.parametrize("model", ["hashformer-md-proj", "bert-tiny"])
+def test_a_prediction_loads_what_infers_alone(model: str, tmp_path: Path) -> None:
+    folder = exported_folder(model, tmp_path / "out")
+    read_arguments = {"pydantic"}  # by typer itself
+    assert loaded_by("predict", str(folder), "a film") == {"numpy", "torch"} | read_arguments

@@ -100,13 +100,19 @@ def test_an_exported_model_predicts_what_was_stored(here, tmp_path, capsys, monk
     monkeypatch.setenv("HASHBENCH_CACHE", str(tmp_path / "empty"))  # neither store nor cache from here on
     monkeypatch.chdir(tmp_path)
     loaded = hashbench.load(tmp_path / "out")
-    found = loaded.outputs(*rows_of(task))
+    pairs = list(zip(*rows_of(task), strict=True))
+    found = loaded.outputs(pairs)
     np.testing.assert_allclose(found, stored.outputs, atol=1e-4)
     if task == "stsb":
-        assert loaded.predict(["a"], ["b"]) == [pytest.approx(float(loaded.outputs(["a"], ["b"])[0, 0]))]
+        assert loaded.predict(("a", "b")) == pytest.approx(float(loaded.outputs([("a", "b")])[0, 0]))
+        with pytest.raises(InputError, match="a regression has no classes; call predict"):
+            loaded.probabilities(pairs)
     else:
-        assert set(loaded.predict(*rows_of(task))) <= set(loaded.config.labels)
-        np.testing.assert_allclose(loaded.probabilities(["a", "b c"], ["b", "d"]).sum(1), 1.0)
+        assert loaded.predict(pairs) == [loaded.config.labels[i] for i in stored.outputs.argmax(1)]
+        shares = loaded.probabilities([("a", "b"), ("b c", "d")])
+        assert [list(row) for row in shares] == [list(loaded.config.labels)] * 2
+        assert [sum(row.values()) for row in shares] == pytest.approx([1.0, 1.0])
+        assert loaded.probabilities(("a", "b")) == pytest.approx(shares[0])
     assert not (tmp_path / "empty").exists()
 
 
@@ -154,7 +160,24 @@ def test_predict_prints_a_line_a_text(here, tmp_path, capsys) -> None:
     assert code == 0 and len(out.splitlines()) == 2
     code, out, _ = command(capsys, "predict", str(tmp_path / "out"), "--format", "json", "a\tb")
     found = json.loads(out)
-    assert code == 0 and found["text"] == "a\tb" and sum(found["probabilities"]) == pytest.approx(1.0)
+    assert code == 0 and found["text"] == "a\tb" and sum(found["probabilities"].values()) == pytest.approx(1.0)
+    assert set(found["probabilities"]) == set(read_config(tmp_path / "out").labels)
+    assert found["prediction"] in found["probabilities"]
+
+
+def test_a_stream_is_answered_line_by_line(here, tmp_path, capsys, monkeypatch) -> None:
+    exported(capsys, run_of("finetune", "uno-eelbert", "rte"), tmp_path / "out")
+    answered = []
+
+    def lines():
+        """Each line comes after the answer to the one before it."""
+        for i in range(3):
+            answered.append(len(capsys.readouterr().out.splitlines()))
+            yield f"text {i}\tother\n"
+
+    monkeypatch.setattr("sys.stdin", lines())
+    code, out, _ = command(capsys, "predict", str(tmp_path / "out"), "--stream")
+    assert (code, answered, len(out.splitlines())) == (0, [0, 1, 1], 1)
 
 
 def test_wrong_input_is_one_line_and_exit_code_2(here, tmp_path, capsys) -> None:
@@ -166,6 +189,7 @@ def test_wrong_input_is_one_line_and_exit_code_2(here, tmp_path, capsys) -> None
         ("export", "--run", floor[:10], str(tmp_path / "b")): "floor runs have no model to export; name a pre-",
         ("export", "--run", "zzzz", str(tmp_path / "b")): "no run 'zzzz'",
         ("predict", str(tmp_path / "no"), "x"): "no exported model; make one with hashbench export",
+        ("predict", str(folder), "--stream", "a\tb"): "reads lines of stdin; leave the texts out",
         ("predict", str(folder), "no tab"): "'no tab': no pair; write two texts with a tab between",
     }
     for arguments, message in faults.items():

@@ -56,6 +56,6 @@ def test_an_exported_model_needs_neither_database_nor_weights(tmp_path: Path, mo
     shutil.rmtree("weights")
     monkeypatch.setenv("HASHBENCH_CACHE", str(tmp_path / "empty"))
     texts = load_task(find_task("mrpc"), open_sources("builtin")).splits["validation"].texts
-    found = hashbench.load("out").outputs(*texts)
+    found = hashbench.load("out").outputs(list(zip(*texts, strict=True)))
     np.testing.assert_allclose(found, stored.outputs, atol=1e-4)
     assert not Path("empty").exists()

@@ -1,8 +1,10 @@
-"""Threads of kernels."""
+"""Kernels, which wait for their first call, and their threads."""
 
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -29,3 +31,14 @@ def test_errors_in_threads_are_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HASHBENCH_THREADS", "2")
     with pytest.raises(ValueError, match="part 0"):
         in_threads(fail, [(0, 1), (1, 2)])
+
+
+def test_numba_is_loaded_by_the_first_call_of_a_kernel() -> None:
+    code = (
+        "import sys; from hashbench.coders import md5_kernel as kernels; print('numba' in sys.modules);"
+        "import numpy as np; words = np.zeros(16, np.uint32);"
+        "kernels.load_block(np.frombuffer(b'abcd', np.uint8), 0, 4, words);"
+        "print('numba' in sys.modules, hex(words[0]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "True", "0x64636261"]

@@ -1,0 +1,49 @@
+"""One way to ask: a text, a pair, or a list of either; everything else is one clear TypeError."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hashbench.export.inputs import question
+
+
+@pytest.mark.parametrize(
+    ("asked", "is_pair", "columns", "is_one"),
+    [
+        ("a film", False, [["a film"]], True),
+        (["a film"], False, [["a film"]], False),
+        ([], False, [[]], False),
+        ([], True, [[], []], False),
+        ((text for text in "ab"), False, [["a", "b"]], False),
+        (np.array(["a", "b"]), False, [["a", "b"]], False),
+        (("a", "b"), True, [["a"], ["b"]], True),
+        ([("a", "b"), ["c", "d"]], True, [["a", "c"], ["b", "d"]], False),
+        ("a film", None, [["a film"]], True),
+        (("a", "b"), None, [["a"], ["b"]], True),
+    ],
+)
+def test_what_may_be_asked(asked, is_pair, columns, is_one) -> None:
+    found = question(asked, is_pair)
+    assert (found.columns, found.is_one, len(found)) == (columns, is_one, len(columns[0]))
+
+
+@pytest.mark.parametrize(
+    ("asked", "is_pair", "message"),
+    [
+        (None, False, "NoneType None: this model reads single texts: give one, or a list of texts"),
+        (b"bytes", False, "bytes b'bytes': this model reads single texts"),
+        ({"text": "a"}, False, "dict {'text': 'a'}: this model reads single texts"),
+        (["a", None], False, "NoneType None: this model reads single texts"),
+        ([("a", "b")], False, r"tuple \('a', 'b'\): this model reads single texts"),
+        (("a", "b"), False, r"tuple \('a', 'b'\): this model reads single texts"),
+        ("a film", True, "str 'a film': this model reads pairs of texts: give one as a tuple"),
+        (["a", "b"], True, "str 'a': this model reads pairs of texts"),
+        ([("a",)], True, r"tuple \('a',\): this model reads pairs of texts"),
+        ([("a", 1)], True, r"tuple \('a', 1\): this model reads pairs of texts"),
+        (3, None, "int 3: give a text, or a pair of texts as a tuple, or a list of either"),
+    ],
+)
+def test_anything_else_is_one_clear_type_error(asked, is_pair, message) -> None:
+    with pytest.raises(TypeError, match=message):
+        question(asked, is_pair)

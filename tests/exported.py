@@ -1,0 +1,81 @@
+"""Exported folders of models that nobody trained: what a test of loading or of deployment needs, in a moment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from safetensors.torch import save_file
+
+from hashbench.coders.base import Coder
+from hashbench.coders.registry import make_coder
+from hashbench.coders.vocabulary import Vocabulary
+from hashbench.embeddings.base import ModelSpec
+from hashbench.embeddings.registry import find_model, with_dim
+from hashbench.export.config import Config, spec_values
+from hashbench.export.writing import TrainedModel, write
+from hashbench.objectives.classification import ClassificationHead
+from hashbench.text.base import Tokenizer
+from hashbench.text.pieces import PieceTokenizer, TrainablePieces
+from hashbench.text.tokenizers import make_tokenizer
+from hashbench.text.types import TypeTable
+from hashbench.training.model import build_model
+
+TEXTS = (
+    "The old train leaves the station at noon, and nobody minds.",
+    "She didn't find the small green bottle near the river!!!",
+    "Please send 12 signed forms before Friday; naïve Éva sends none.",
+    "Heavy rain is expected along the coast tonight. 東京 の 天気",
+)
+LABELS = ("negative", "positive")
+
+
+def fitted(spec: ModelSpec) -> tuple[Tokenizer, Coder]:
+    """The tokenizer and the coder of a model, learned from a few sentences where they learn."""
+    tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
+    if isinstance(tokenizer, TrainablePieces) and tokenizer.needs_training:
+        tokenizer.train(TEXTS, 400)
+    coder = make_coder(spec.code.coder, **spec.code.args)
+    if isinstance(coder, Vocabulary) and isinstance(tokenizer, PieceTokenizer):
+        coder.fit_pieces(tokenizer.pieces)
+    elif coder.needs_fit:
+        coder.fit(TypeTable.from_counts({token: 1 for text in TEXTS for token in tokenizer.tokenize(text)}))
+    return tokenizer, coder
+
+
+def exported_folder(
+    name: str, folder: Path, *, size: str = "tiny", small: bool = False, spec: ModelSpec | None = None,
+    is_pair: bool = False, n_outputs: int | None = 2, seed: int = 0,
+) -> Path:  # fmt: skip
+    """A folder as `hashbench export` writes it, with random weights; `small`: of the small model that tests use."""
+    spec = (spec or find_model(name)).without_training()
+    spec = spec.small() if small else spec
+    probe = build_model(spec, size, seed=seed)
+    spec = with_dim(spec, probe.config.dim)
+    tokenizer, coder = fitted(spec)
+    rows = coder.num_rows if isinstance(coder, Vocabulary) else None
+    model = build_model(spec, size, seed=seed, vocabulary_rows=rows)
+    head = None
+    if n_outputs is not None:
+        head = ClassificationHead(model.config.dim, n_outputs, 0.0, spec.head.pooling, dense=spec.head.dense)
+    parts = {"weights": model, "head": head}
+    files = {}
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    for kind, part in parts.items():
+        if part is not None:
+            files[kind] = folder.parent / f"{folder.name}-{kind}.safetensors"
+            # larger than fresh weights, whose outputs differ in the fifth digit alone
+            save_file(
+                {
+                    key: 4 * each if each.dtype.is_floating_point and each.ndim > 1 else each
+                    for key, each in part.state_dict().items()
+                },
+                files[kind],
+            )
+    labels = LABELS if n_outputs == 2 else ()
+    task = None if n_outputs is None else "rte" if is_pair else "sst2"
+    config = Config(
+        name, "0" * 64, size, spec_values(spec, size, rows), 64, task=task, is_pair=is_pair, n_outputs=n_outputs,
+        labels=labels,
+    )  # fmt: skip
+    write(TrainedModel(config, spec, tokenizer, coder, files["weights"], files.get("head")), folder)
+    return folder
