@@ -1,11 +1,12 @@
 """A sweep under faults: workers killed and stopped at random, the database away again and again.
 
-    python benchmarks/faults.py --db sqlite --runs 400 --workers 8 --outages 10
-    python benchmarks/faults.py --db postgresql       # needs initdb and pg_ctl
+    python benchmarks/faults.py --db sqlite
+    python benchmarks/faults.py --db postgresql --ray      # needs initdb and pg_ctl, and Ray
 
-Two sweeps share the workers and one database. PostgreSQL is stopped for 1 to 60 s; SQLite, which has no server, has its
-write lock held for as long. At the end every run must be done exactly once with the value that an unharmed sweep
-finds, every line of INVARIANTS must be empty, and both sweeps must have ended by themselves with exit code 0.
+Two sweeps of one experiment share the workers and one database. PostgreSQL is stopped for 1 to 60 s; SQLite, which has
+no server, has its write lock held for as long. With --ray the second sweep lives on two Ray nodes, one of which is
+killed and replaced. At the end every run must be done exactly once with the value that an unharmed sweep finds, every
+line of INVARIANTS must be empty, and both sweeps must have ended by themselves with exit code 0.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import hashlib
+import json
 import os
 import pwd
 import random
@@ -26,17 +28,23 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO, Any
 
 import psutil
 
 from hashbench.store.engine import Store, open_store
 from hashbench.store.patience import is_outage
 
+# A further attempt at a finished run that left files, which were gone (store/again.py)
+MADE_AGAIN = (
+    "EXISTS (SELECT 1 FROM run q JOIN artifact f ON f.attempt_id = q.finished_attempt "
+    "WHERE q.id = a.run_id AND a.id > q.finished_attempt AND a.started_at >= q.finished_at)"
+)
 INVARIANTS = {
     "a run in flight without its one attempt": (
-        "SELECT r.id FROM run r LEFT JOIN attempt a ON a.run_id = r.id AND a.state = 'running' "
+        f"SELECT r.id FROM run r LEFT JOIN attempt a ON a.run_id = r.id AND a.state = 'running' AND NOT {MADE_AGAIN} "
         "GROUP BY r.id, r.state HAVING COUNT(a.id) <> CASE WHEN r.state = 'running' THEN 1 ELSE 0 END"
     ),
     "a finished run whose attempt is not": (
@@ -51,7 +59,10 @@ INVARIANTS = {
         "SELECT p.split FROM predictions p JOIN attempt a ON a.id = p.attempt_id WHERE a.state <> 'done'"
     ),
     "an orphan artifact": "SELECT f.url FROM artifact f JOIN attempt a ON a.id = f.attempt_id WHERE a.state <> 'done'",
-    "two results of a run": "SELECT run_id FROM attempt WHERE state = 'done' GROUP BY run_id HAVING COUNT(*) > 1",
+    "two results of a run": (
+        f"SELECT a.run_id FROM attempt a WHERE a.state = 'done' AND NOT {MADE_AGAIN} "
+        "GROUP BY a.run_id HAVING COUNT(*) > 1"
+    ),
     "an ended attempt without an end": "SELECT id FROM attempt WHERE (state = 'running') <> (ended_at IS NULL)",
     "an attempt that ended before it began": "SELECT id FROM attempt WHERE ended_at < started_at",
     "a run begun before its need was done": (
@@ -60,7 +71,7 @@ INVARIANTS = {
     ),
     "a second attempt at a finished run": (
         "SELECT a.id FROM attempt a JOIN run r ON r.id = a.run_id "
-        "WHERE r.state = 'done' AND a.id > r.finished_attempt"
+        f"WHERE r.state = 'done' AND a.id > r.finished_attempt AND NOT {MADE_AGAIN}"
     ),
 }  # fmt: skip
 # Of a sweep that is over, and whose runs all measure something
@@ -72,7 +83,7 @@ AT_THE_END = {
     ),
     "a failed attempt": "SELECT id FROM attempt WHERE state = 'failed'",
 }
-VALUES = "SELECT r.id, m.value FROM run r JOIN metric m ON m.attempt_id = r.finished_attempt"
+VALUES = "SELECT r.spec, m.value FROM run r JOIN metric m ON m.attempt_id = r.finished_attempt"
 STATES = "SELECT state, COUNT(*) AS n FROM attempt GROUP BY state"
 HOLDERS = "SELECT worker FROM attempt WHERE state = 'running'"
 DONE = "SELECT id, finished_attempt FROM run WHERE state = 'done'"
@@ -87,6 +98,8 @@ from hashbench.runs.base import RunKind
 from hashbench.store.result import MetricRow, Result
 from hashbench.training.checkpoints import Interrupted
 
+RUNS = {runs}  # seconds, and which earlier ones a run needs
+
 
 class Chained(RunKind):
     """Does next to nothing for a while."""
@@ -94,14 +107,18 @@ class Chained(RunKind):
     name, order = "chained", 900
 
     def planned(self, resolved):
-        return []
+        made = []
+        for number, (seconds, needs) in enumerate(RUNS):
+            spec = {{"number": number, "seconds": seconds, "needs": needs}}
+            made.append(self.make(resolved, "raw", spec, seed=number, needs=tuple(made[need].id for need in needs)))
+        return made
 
     def carry_out(self, run, place, machine):
         end = time.monotonic() + run.spec["seconds"]
         while time.monotonic() < end:
             if machine.should_stop.is_set():
                 raise Interrupted
-            time.sleep(0.02)
+            time.sleep(0.05)
         values = [(place.artifacts.root / need).read_text() for need in run.needs]
         text = hashlib.sha256(" ".join([str(run.spec["number"]), *values]).encode()).hexdigest()
         with atomic_write(place.artifacts.root / run.id) as part:
@@ -121,10 +138,15 @@ data: builtin
 encoder: tiny
 models: [{name: raw, like: hashformer-md-proj, objective: none}]
 baseline: raw
-tasks: [cola]
+tasks: []
+floors: []
+seeds: [0]
 threads: 1
 retries: 0
 """
+NODE = {"object_store_memory": 80 * 2**20}  # bytes; Ray's least is 75 MiB
+# Ray asks for nothing, ends no process for its memory, and gives its workers the priority of this one.
+QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_memory_monitor_refresh_ms": "0", "RAY_worker_niceness": "0"}
 
 
 @dataclass
@@ -140,7 +162,13 @@ class Campaign:
     longest_run_s: float
     fault_every_s: float
     random: random.Random
+    ray: RayNodes | None
+    began: float = field(default_factory=time.monotonic)
     done: Counter[str] = field(default_factory=Counter)  # faults by name
+
+    def say(self, line: str) -> None:
+        """A line with the time since the beginning."""
+        print(f"{time.monotonic() - self.began:6.0f} s: {line}", flush=True)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -149,142 +177,137 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--db", choices=["sqlite", "postgresql"], default="sqlite")
     parser.add_argument("--runs", type=int, default=400)
     parser.add_argument("--workers", type=int, default=8, help="of both sweeps together")
+    parser.add_argument("--ray", action="store_true", help="the second sweep on two Ray nodes, one of which is killed")
     parser.add_argument("--outages", type=int, default=10)
     parser.add_argument("--longest-outage", type=float, default=60.0, help="seconds")
-    parser.add_argument("--longest-run", type=float, default=2.0, help="seconds")
-    parser.add_argument("--fault-every", type=float, default=10.0, help="seconds between two kills or stops")
+    parser.add_argument("--longest-run", type=float, default=20.0, help="seconds")
+    parser.add_argument("--fault-every", type=float, default=20.0, help="seconds between two kills or stops")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--as-sweep", metavar="URL", help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)
-    if given.as_sweep:
-        return sweep_here(given.as_sweep, Path.cwd(), given.runs, given.workers, given.longest_run)
-    with tempfile.TemporaryDirectory(prefix="faults") as name:
-        folder = Path(name)
-        with server(folder) if given.db == "postgresql" else contextlib.nullcontext() as running:
-            db = running.url if running else str(folder / "r.db")
-            campaign = Campaign(
-                folder, db, given.runs, given.workers, given.outages, given.longest_outage, given.longest_run,
-                given.fault_every, random.Random(given.seed),
-            )  # fmt: skip
-            return carry_out(campaign, running)
+    with contextlib.ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="faults", dir="/tmp")))
+        running = stack.enter_context(server(folder)) if given.db == "postgresql" else None
+        nodes = stack.enter_context(ray_nodes(folder, given.workers // 2)) if given.ray else None
+        campaign = Campaign(
+            folder, running.url if running else str(folder / "r.db"), given.runs, given.workers, given.outages,
+            given.longest_outage, given.longest_run, given.fault_every, random.Random(given.seed), nodes,
+        )  # fmt: skip
+        return carry_out(campaign, running)
 
 
 def carry_out(campaign: Campaign, running: Server | None) -> int:
     """Both sweeps from their start to their end, with faults in between; 0 where nothing is wrong."""
-    kinds = campaign.folder / "kinds"
-    kinds.mkdir()
-    (kinds / "chained.py").write_text(OWN_KIND)
-    began = time.monotonic()
+    (campaign.folder / "kinds").mkdir()
+    text = OWN_KIND.format(runs=json.dumps(specs(campaign.runs, campaign.longest_run_s)))
+    (campaign.folder / "kinds" / "chained.py").write_text(text)
+    (campaign.folder / "chained.yaml").write_text(EXPERIMENT)
     logs = [(campaign.folder / f"sweep-{number}.log").open("w") for number in range(2)]
-    sweeps = [start_sweep(campaign, log) for log in logs]
-    seen: dict[str, int] = {}
-    changed: list[str] = []
-    next_fault, next_outage = 0.0, 0.0
-    away: threading.Thread | None = None  # faults go on meanwhile
-    outages_left = campaign.outages
-    started = False
-    holders: list[int] = []
-    while any(each.poll() is None for each in sweeps):
-        time.sleep(0.5)
-        now = time.monotonic()
-        if not started:  # faults begin with the work
-            started = bool(look(campaign)[0])
-            next_fault = next_outage = now
-            continue
-        finished, now_held = look(campaign)
-        holders = now_held if finished else holders  # those of the last look while the database is away
-        changed += [run_id for run_id, attempt in finished.items() if seen.setdefault(run_id, attempt) != attempt]
-        if now >= next_fault:
-            next_fault = now + campaign.random.uniform(0.5, 1.5) * campaign.fault_every_s
-            harm_a_worker(campaign, holders)
-        if outages_left and now >= next_outage and (away is None or not away.is_alive()):
-            outages_left -= 1
-            seconds = campaign.random.uniform(1.0, campaign.longest_outage_s)
-            print(f"{now - began:6.0f} s: {len(seen)} done, away for {seconds:.0f} s", flush=True)
-            away = threading.Thread(target=take_away, args=(campaign, running, seconds))
-            away.start()
-            campaign.done["outage"] += 1
-            next_outage = now + seconds + campaign.random.uniform(2.0, 10.0)
-    if away is not None:
-        away.join()
+    sweeps = [start_sweep(campaign, log, on_ray=campaign.ray is not None and log is logs[-1]) for log in logs]
+    changed = until_they_end(campaign, running, sweeps, n_places=1 if campaign.workers < 4 else 2)
     for log in logs:
         log.close()
-    print(f"{time.monotonic() - began:.0f} s; faults: {dict(campaign.done)}")
+    campaign.say(f"ended; faults: {dict(campaign.done)}")
     for log in logs if any(each.returncode for each in sweeps) else ():
         print(f"--- {Path(log.name).name}\n{Path(log.name).read_text()[-3000:]}")
     return report(campaign, [each.returncode for each in sweeps], changed)
 
 
+def until_they_end(
+    campaign: Campaign, running: Server | None, sweeps: list[subprocess.Popen[bytes]], *, n_places: int
+) -> list[str]:
+    """Does harm while the sweeps last, as soon as both have begun to work; ids of runs whose results changed."""
+    seen: dict[str, int] = {}
+    changed: list[str] = []
+    next_fault, next_outage = 0.0, 0.0
+    away: threading.Thread | None = None  # faults go on meanwhile
+    outages_left, started = campaign.outages, False
+    holders: list[int] = []
+    while any(each.poll() is None for each in sweeps):
+        time.sleep(1.0)
+        now = time.monotonic()
+        finished, now_held = look(campaign)
+        holders = now_held if finished else holders  # those of the last look while the database is away
+        changed += [run_id for run_id, attempt in finished.items() if seen.setdefault(run_id, attempt) != attempt]
+        if not started:  # faults begin with the work of both sweeps
+            started = bool(finished) and len({parent_of(each) for each in holders}) >= n_places
+            next_fault = next_outage = now
+            continue
+        if now >= next_fault:
+            next_fault = now + campaign.random.uniform(0.5, 1.5) * campaign.fault_every_s
+            harm_a_worker(campaign, holders)
+        if campaign.ray is not None and not campaign.ray.killed and len(seen) >= campaign.runs // 4:
+            campaign.say(f"{len(seen)} done, a Ray node is killed")
+            campaign.ray.kill_one()
+            campaign.done["Ray node killed"] += 1
+        if outages_left and now >= next_outage and (away is None or not away.is_alive()):
+            outages_left -= 1
+            seconds = campaign.random.uniform(1.0, campaign.longest_outage_s)
+            campaign.say(f"{len(seen)} done, away for {seconds:.0f} s")
+            away = threading.Thread(target=take_away, args=(campaign, running, seconds))
+            away.start()
+            campaign.done["outage"] += 1
+            next_outage = now + seconds + campaign.random.uniform(2.0, 20.0)
+    if away is not None:
+        away.join()
+    return changed
+
+
 def report(campaign: Campaign, codes: list[int], changed: list[str]) -> int:
-    """Prints what is wrong, and the attempts by their end; the number of wrong things."""
+    """Prints what is wrong, and the attempts by their end; 1 where anything is wrong."""
     store = open_store(campaign.db, create=False)
     wrong = [f"sweep {number} ended with {code}" for number, code in enumerate(codes) if code != 0]
     wrong += [f"run {run_id[:12]}: its finished attempt changed" for run_id in changed]
     for what, sql in (INVARIANTS | AT_THE_END).items():
         wrong += [f"{what}: {tuple(row.values())}" for row in store.query(sql)]
-    values = {row["id"]: row["value"] for row in store.query(VALUES)}
+    values = {json.loads(row["spec"])["number"]: row["value"] for row in store.query(VALUES)}
     expected = unharmed(campaign.runs, campaign.longest_run_s)
-    wrong += [f"run {run_id[:12]}: another value" for run_id in expected if values.get(run_id) != expected[run_id]]
+    wrong += [f"run {number}: another value" for number, value in enumerate(expected) if values.get(number) != value]
     attempts = {row["state"]: row["n"] for row in store.query(STATES)}
     print(f"{campaign.db.split(':')[0]}: {len(values)} of {campaign.runs} runs done, attempts: {attempts}")
     print(f"{len(INVARIANTS) + len(AT_THE_END)} invariants, {len(expected)} values compared: {len(wrong)} wrong")
     for line in wrong[:20]:
         print(f"  {line}")
+    store.close()
     return min(len(wrong), 1)
 
 
-def specs(n_runs: int, longest_s: float) -> list[tuple[str, dict[str, object], tuple[str, ...]]]:
-    """Id, spec and needs of every run: groups of five, in which later ones need one or two earlier ones."""
+def specs(n_runs: int, longest_s: float) -> list[tuple[float, list[int]]]:
+    """Seconds and needs of every run: groups of five, in which later ones need up to two earlier ones."""
     chance = random.Random(0)
-    made: list[tuple[str, dict[str, object], tuple[str, ...]]] = []
+    made: list[tuple[float, list[int]]] = []
     for number in range(n_runs):
-        spec = {"kind": "chained", "number": number, "seconds": round(chance.uniform(0.0, longest_s), 3)}
-        group = [made[other][0] for other in range(number - number % 5, number)]
-        needs = tuple(sorted(chance.sample(group, min(len(group), chance.randint(0, 2)))))
-        made.append((hashlib.sha256(f"run {number}".encode()).hexdigest(), spec, needs))
+        group = range(number - number % 5, number)
+        needs = sorted(chance.sample(group, min(len(group), chance.randint(0, 2))))
+        made.append((round(chance.uniform(0.0, longest_s), 3), needs))
     return made
 
 
-def unharmed(n_runs: int, longest_s: float) -> dict[str, float]:
-    """The value of every run by its id, computed here."""
-    texts: dict[str, str] = {}
-    for run_id, spec, needs in specs(n_runs, longest_s):
-        whole = " ".join([str(spec["number"]), *(texts[need] for need in needs)])
-        texts[run_id] = hashlib.sha256(whole.encode()).hexdigest()
-    return {run_id: int(text[:12], 16) / 16**12 for run_id, text in texts.items()}
+def unharmed(n_runs: int, longest_s: float) -> list[float]:
+    """The value of every run, computed here."""
+    texts: list[str] = []
+    for number, (_, needs) in enumerate(specs(n_runs, longest_s)):
+        whole = " ".join([str(number), *(texts[need] for need in needs)])
+        texts.append(hashlib.sha256(whole.encode()).hexdigest())
+    return [int(text[:12], 16) / 16**12 for text in texts]
 
 
-def start_sweep(campaign: Campaign, log: object) -> subprocess.Popen[bytes]:
+def start_sweep(campaign: Campaign, log: IO[str], *, on_ray: bool) -> subprocess.Popen[bytes]:
     """One of the two sweeps, a process of its own."""
-    command = [sys.executable, __file__, "--as-sweep", campaign.db, "--runs", str(campaign.runs)]
-    command += ["--workers", str(campaign.workers // 2), "--longest-run", str(campaign.longest_run_s)]
+    command = [sys.executable, "-m", "hashbench", "sweep", "chained.yaml", "--db", campaign.db]
+    command += ["--workers", str(campaign.workers // 2)]
+    if on_ray and campaign.ray is not None:
+        command += ["--executor", "ray", "--ray-address", campaign.ray.address]
     paths = os.pathsep.join([str(Path(__file__).resolve().parents[1]), *sys.path])
     places = {"HASHBENCH_RUNS": str(campaign.folder / "kinds"), "HASHBENCH_CACHE": str(campaign.folder / "cache")}
     environment = os.environ | places | {"OMP_NUM_THREADS": "1", "PYTHONPATH": paths}
-    return subprocess.Popen(command, cwd=campaign.folder, env=environment, stdout=log, stderr=log)  # type: ignore[call-overload, no-any-return]
+    return subprocess.Popen(command, cwd=campaign.folder, env=environment, stdout=log, stderr=log)
 
 
-def sweep_here(db: str, folder: Path, n_runs: int, workers: int, longest_s: float) -> int:
-    """A sweep of made-up runs in this process; its exit code."""
-    from hashbench.experiment.load import load_experiment
-    from hashbench.runs.base import Run
-    from hashbench.runs.registry import kinds
-    from hashbench.store.planning import RunRow, add_experiment
-    from hashbench.sweep.plan import plan
-    from hashbench.sweep.runner import Sweep, assign
-    from hashbench.sweep.runner import carry_out as carry_out_sweep
-
-    kinds()
-    file = folder / f"chained-{os.getpid()}.yaml"
-    file.write_text(EXPERIMENT)
-    made = specs(n_runs, longest_s)
-    runs = [Run(run_id, "chained", "raw", "tiny", spec, "cola", 0, needs) for run_id, spec, needs in made]
-    planned = replace(plan(load_experiment(file)), runs=tuple(runs))
-    rows = [RunRow(run.id, run.kind, run.model, run.encoder, run.spec, run.task, run.seed, run.needs) for run in runs]
-    store = open_store(db)
-    experiment_id = add_experiment(store, "chained", {}, rows, baseline="raw")
-    assignment = assign(planned, db=db, experiment_id=experiment_id, n_workers=workers)
-    return carry_out_sweep(Sweep(store, experiment_id, planned, assignment, workers, {}), fail_fast=False)
+def parent_of(pid: int) -> int:
+    """The process that started another; 0 where that is gone."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return psutil.Process(pid).ppid()
+    return 0
 
 
 def look(campaign: Campaign) -> tuple[dict[str, int], list[int]]:
@@ -332,6 +355,36 @@ def take_away(campaign: Campaign, running: Server | None, seconds: float) -> Non
         holder.execute("BEGIN IMMEDIATE")
         time.sleep(seconds)
         holder.execute("ROLLBACK")
+
+
+class RayNodes:
+    """A Ray cluster of two nodes on this machine; the second can be killed, and another comes in its place."""
+
+    def __init__(self, cluster: Any, cpus: int) -> None:
+        self._cluster, self._cpus, self.killed = cluster, cpus, False
+        self.address: str = cluster.address
+
+    def kill_one(self) -> None:
+        """Kills a node with all its processes, and starts another."""
+        self.killed = True
+        self._cluster.remove_node(next(iter(self._cluster.worker_nodes)), allow_graceful=False)
+        self._cluster.add_node(num_cpus=self._cpus, **NODE)
+
+
+@contextlib.contextmanager
+def ray_nodes(folder: Path, workers: int) -> Iterator[RayNodes]:
+    """Two nodes with room for so many workers together."""
+    from ray.cluster_utils import Cluster
+
+    (folder / "ray").mkdir()
+    os.environ |= {"RAY_TMPDIR": str(folder), **QUIET}
+    cpus = max(1, workers // 2)
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": cpus, "include_dashboard": False, **NODE})
+    try:
+        cluster.add_node(num_cpus=cpus, **NODE)
+        yield RayNodes(cluster, cpus)
+    finally:
+        cluster.shutdown()
 
 
 @dataclass

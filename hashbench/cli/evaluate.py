@@ -12,7 +12,8 @@ from hashbench.errors import InputError
 
 if TYPE_CHECKING:
     from hashbench.store.engine import Store
-    from hashbench.sweep.further import EvaluatedRun, FurtherRequest
+    from hashbench.sweep.further import EvaluatedRun
+    from hashbench.sweep.subjects import FurtherRequest
 
 
 def evaluate(
@@ -56,7 +57,7 @@ def evaluate(
     """
     from hashbench.cli.output import note, print_json, show
     from hashbench.store.engine import open_store
-    from hashbench.sweep.further import FurtherRequest
+    from hashbench.sweep.subjects import FurtherRequest
 
     listed = models or []
     if bool(listed) == (experiment is not None) or (experiment is None) != (task is None):
@@ -85,10 +86,9 @@ def _evaluated(
         from hashbench.sweep.further import evaluate_exported
 
         return evaluate_exported(store, exported_model(model, trust_code=trust_code), request, data)
-    from hashbench.store.status import find_run
     from hashbench.sweep.further import evaluate_run
 
-    return evaluate_run(store, find_run(store, model), request, data)
+    return evaluate_run(store, model, request, data)
 
 
 def _finetunings(store: Store, experiment: str, task: str) -> list[str]:

@@ -82,7 +82,7 @@ def sweep(
         artifacts=artifacts,
     )
     if code in (DONE, SOME_FAILED) and not dry_run:
-        _print_own_table(db, loaded.experiment.name)
+        _print_own_table(db, loaded)
     raise typer.Exit(code)
 
 
@@ -100,8 +100,12 @@ def _export_wandb(loaded: Loaded, path: Path, *, db: str, data: list[str]) -> No
     note(f"start it:  wandb sweep {path}   and then   wandb agent")
 
 
-def _print_own_table(db: str, experiment: str) -> None:
+def _print_own_table(db: str, loaded: Loaded) -> None:
     from hashbench.cli.reporting import print_report
+    from hashbench.store.engine import parse
+    from hashbench.sweep.upkeep import patience_named
     from hashbench.tables.request import ReportRequest
 
-    print_report(db, ReportRequest(experiment), "text", None)
+    # the runs are done: that the database has just gone away is no reason to end with an error
+    patience = patience_named(parse(db)[1], loaded.experiment)
+    patience(print_report, db, ReportRequest(loaded.experiment.name), "text", None)

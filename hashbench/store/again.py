@@ -24,9 +24,15 @@ WHERE a.run_id = :run AND a.state = 'done' ORDER BY a.id DESC
 
 
 def claim_again(
-    store: Store, run_id: str, *, worker: str, lease_s: float, environment: Environment | None = None
+    store: Store,
+    run_id: str,
+    *,
+    worker: str,
+    lease_s: float,
+    environment: Environment | None = None,
+    token: str = "",
 ) -> ClaimedRun | None:
-    """A finished run leased to `worker` once more; None where somebody has it in hand.
+    """A finished run leased to `worker` once more, under `token` as `claim` does; None where somebody has it in hand.
 
     Raises InputError where the run is not finished any more.
     """
@@ -40,7 +46,7 @@ def claim_again(
         in_hand = sa.select(attempt.c.id).where(attempt.c.run_id == run_id, attempt.c.state == "running")
         if connection.execute(in_hand).first() is not None:
             return None
-        token = new_token()
+        token = token or new_token()
         attempt_id = begin(store, connection, run_id, token, worker=worker, lease_s=lease_s, environment=environment)
         about = {name: row[name] for name in ("kind", "model", "task", "seed", "encoder")}
         spec = json.loads(row["spec"])

@@ -27,6 +27,7 @@ LOSSES_PER_TRY = 20
 
 
 SHOWN = ("kind", "model", "task", "seed", "encoder", "spec")  # of a run to who claimed it
+STARTED = "CAST(EXTRACT(EPOCH FROM pg_postmaster_start_time()) AS DOUBLE PRECISION)"  # of the server
 LEFT_OUT = "(left out)"  # what stands for a text that does not travel
 
 
@@ -160,21 +161,22 @@ def new_token() -> str:
 def held_under(store: Store, token: str) -> ClaimedRun | None:
     """The run that was claimed with a token, while its attempt is in flight."""
     columns = [run.c[name] for name in SHOWN]
-    known = sa.select(run.c.id.label("run_id"), *columns, attempt.c.id, attempt.c.lease_until - attempt.c.heartbeat_at)
+    lease_s = attempt.c.lease_until - attempt.c.heartbeat_at
+    known = sa.select(run.c.id.label("run_id"), *columns, attempt.c.id, lease_s, run.c.state == "done")
     known = known.join_from(attempt, run).where(attempt.c.token == token, attempt.c.state == "running")
     with store.read() as connection:
         found = connection.execute(known).first()
         if found is None:
             return None
-        run_id, *values, attempt_id, lease_s = found
-        row = {"run_id": run_id} | dict(zip(SHOWN, values, strict=True))
-        return _claimed(connection, row, token=token, attempt_id=attempt_id, lease_s=lease_s)
+        run_id, *values, attempt_id, seconds, again = found
+        row = {"run_id": run_id, "again": again} | dict(zip(SHOWN, values, strict=True))
+        return _claimed(connection, row, token=token, attempt_id=attempt_id, lease_s=seconds)
 
 
 def _claimed(
     connection: Connection, row: Mapping[str, Any] | RowMapping, *, token: str, attempt_id: int, lease_s: float
 ) -> ClaimedRun:
-    """A run that was just claimed, from its id and the columns SHOWN."""
+    """A run that was just claimed, from its id, the columns SHOWN and perhaps `again`."""
     needs = connection.execute(sa.select(dependency.c.needs_run_id).where(dependency.c.run_id == row["run_id"]))
     about = {**row, "spec": json.loads(row["spec"]), "needs": tuple(needs.scalars())}
     return ClaimedRun(token=token, attempt_id=attempt_id, lease_s=lease_s, **about)
@@ -316,7 +318,9 @@ def _silent(store: Store, connection: Connection, *, lock: bool) -> list[int]:
         rows = connection.execute(in_flight).all()
         still = store.pulse.stood_still({row.id: row.heartbeat_at for row in rows})
         return [row.id for row in rows if still[row.id] >= row.lease_until - row.heartbeat_at]
-    over = in_flight.where(attempt.c.lease_until <= store.now)
+    # While the server was down nobody could be heard: that is no silence of theirs.
+    up = store.now - sa.literal_column(STARTED, sa.Double)
+    over = in_flight.where(attempt.c.lease_until <= store.now, up >= attempt.c.lease_until - attempt.c.heartbeat_at)
     # Locked ones are being finished or prolonged at this moment; the next claim looks again.
     over = over.with_for_update(skip_locked=True) if lock else over
     return list(connection.execute(over).scalars())

@@ -95,9 +95,12 @@ class Parcel:
         return cls(tuple(OwnFile.of(path) for path in paths if path.is_file()), pickle.dumps(assignment))
 
     def open(self, cache: Path | None = None) -> Assignment:
-        """The assignment. Own files that this machine has not are written to a folder of the cache."""
+        """The assignment. Own files that this machine has not are written to a folder of the cache; the environment
+        names the folders of own files from here on."""
         if all(file.is_here() for file in self.files):
             for file in self.files:
+                if file.variable:  # which this process need not have
+                    os.environ[file.variable] = str(Path(file.path).parent)
                 import_file(Path(file.path))
         else:
             self._import_copies((cache or Path(".hashbench")) / "own")
@@ -106,7 +109,7 @@ class Parcel:
         return assignment
 
     def _import_copies(self, root: Path) -> None:
-        """Imports copies of all own files; the environment names the folders of copies from here on."""
+        """Imports copies of all own files."""
         for files in self._by_folder():
             names = hashlib.sha256("".join(file.sha256 for file in files).encode()).hexdigest()[:16]
             for file in files:

@@ -73,13 +73,14 @@ class Heartbeat:
                 os._exit(1)
             if time.monotonic() - last < LEASE_S / 4:
                 continue
-            last = time.monotonic()
+            asked = time.monotonic()
             try:
                 alive = heartbeat(self._store, self._held)
             except DatabaseMoved:
                 alive = False
-            except (OSError, SQLAlchemyError):  # busy or away: asked again at the next beat
+            except (OSError, SQLAlchemyError):  # busy or away: asked again in a second
                 continue
+            last = asked
             if not alive:
                 self._stop.set()
                 return

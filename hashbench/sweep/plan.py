@@ -76,7 +76,10 @@ def refuse_other_runs(resolved: ResolvedExperiment, runs: Mapping[str, Run], whe
     Timings are left out: they name the machine that they are made on.
     """
     phase = names(measures_time=False)
+    unknown = sorted({run.kind for run in runs.values()} - set(kinds()))
     with located(where):
+        if unknown:
+            raise InputError(f"unknown kind of run {unknown[0]!r}; give this machine the own file that it is from")
         sources = open_sources(resolved.sources)
         here = replace(
             resolved,

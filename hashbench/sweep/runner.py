@@ -9,7 +9,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
 
 import torch
 
@@ -20,13 +19,12 @@ from hashbench.errors import InputError
 from hashbench.experiment.load import Loaded
 from hashbench.experiment.schema import Experiment
 from hashbench.runs.artifacts import ArtifactFolder
-from hashbench.runs.base import Run
 from hashbench.runs.registry import names
 from hashbench.showing import printable, tell, without_passwords
 from hashbench.store.engine import Store, open_store
 from hashbench.store.moved import DatabaseMoved
 from hashbench.store.patience import Patience
-from hashbench.store.planning import RunRow, add_experiment, retry_failed, set_turns
+from hashbench.store.planning import retry_failed, set_turns
 from hashbench.store.queue import pending
 from hashbench.store.status import done_ids, needed_by_others, runs
 from hashbench.sweep.assignment import Assignment
@@ -37,15 +35,16 @@ from hashbench.sweep.executors.local import LocalExecutor
 from hashbench.sweep.executors.registry import find_executor
 from hashbench.sweep.kept import KeptResults
 from hashbench.sweep.order import cheap_first
-from hashbench.sweep.plan import Plan, check_items, plan
+from hashbench.sweep.plan import Plan, plan
 from hashbench.sweep.progress import SweepProgress
 from hashbench.sweep.stopping import Stopped, TimeIsUp, stop_signals
+from hashbench.sweep.stored_plan import data_origins, training_rows, write_down
 from hashbench.sweep.upkeep import look_after, patience_of, release_dead, remove_temporary_files, saved_copy
-from hashbench.tables.tuning import STORED
 from hashbench.text.compiled import usable_cores
 
 DONE, SOME_FAILED = 0, 1
-# Workers that die in a row before the sweep gives up: something is wrong with the machine.
+# Workers that die in a row, for each place, before the sweep gives up: something is wrong with the machine. One that
+# ends may take all of its workers along.
 MAX_CRASHES = 5
 LOOK_EVERY_S = 5.0  # for results that were kept on disk, and for runs held by processes that are dead
 STOP_PATIENCE_S = 60.0  # a step at base on a CPU, and the checkpoint behind it
@@ -122,27 +121,6 @@ def nice_order(work: Sweep) -> list[str]:
     return cheap_first(work.plan.runs, estimate.seconds)
 
 
-def write_down(store: Store, planned: Plan, origins: Mapping[str, Any]) -> int:
-    """Adds the experiment and its runs to the store, where they are not there; gives back its id."""
-    experiment = planned.resolved.experiment
-    return add_experiment(
-        store,
-        experiment.name,
-        stored_config(planned, origins),
-        [row_of(run) for run in planned.runs],
-        baseline=experiment.baseline,
-        command=without_passwords(" ".join(sys.argv[1:])),
-    )
-
-
-def stored_config(planned: Plan, origins: Mapping[str, Any]) -> dict[str, Any]:
-    """The experiment as the store keeps it: its keys, how values of each model were chosen, origins of the data."""
-    resolved = planned.resolved
-    tuned = {label: declared for label in resolved.models if (declared := resolved.tuning_of(label))}
-    config = resolved.experiment.model_dump(mode="json") | {STORED: tuned}
-    return config | ({"provenance": origins} if origins else {})
-
-
 def shared_at(url: str) -> str:
     """The URL as other processes take it, "" for none. Raises InputError where nothing can be written there."""
     return SharedFolder.at(url, cache_folder()).url if url else ""
@@ -163,11 +141,6 @@ def assign(planned: Plan, *, db: str, experiment_id: int, n_workers: int, artifa
         kinds=names(measures_time=False),
         artifacts=artifacts,
     )
-
-
-def training_rows(origins: Mapping[str, Any]) -> dict[str, int]:
-    """Rows to train on of each task."""
-    return {name: task["rows"]["train"] for name, task in origins["tasks"].items()}
 
 
 def carry_out(work: Sweep, *, fail_fast: bool, until: float | None = None) -> int:
@@ -237,7 +210,7 @@ def run_phase(
                 gone = partial(release_dead, gone=crash.worker, counts_as_try=crash.is_try)
                 work.patience.once(gone, work.store, work.experiment_id)
                 crashes += 1
-            if crashes > MAX_CRASHES:
+            if crashes > MAX_CRASHES * n_workers:
                 progress.tell(f"{crashes} workers ended one after the other without finishing a run; giving up")
                 return False
         return True
@@ -272,39 +245,3 @@ def gpu_groups(devices: int) -> tuple[str, ...]:
     gpus = named.split(",") if named else [str(number) for number in range(torch.cuda.device_count())]
     groups = [gpus[start : start + devices] for start in range(0, len(gpus) - devices + 1, devices)]
     return tuple(",".join(group) for group in groups)
-
-
-def row_of(run: Run) -> RunRow:
-    """A planned run as the store takes it, with the score that the experiment's own table reads."""
-    return RunRow(
-        id=run.id,
-        kind=run.kind,
-        model=run.model,
-        encoder=run.encoder,
-        spec=run.spec,
-        task=run.task,
-        seed=run.seed,
-        needs=run.needs,
-        data_fingerprint=run.data_fingerprint,
-        metric=run.metric,
-        split=run.split,
-    )
-
-
-def data_origins(planned: Plan) -> dict[str, Any]:
-    """Where every data set comes from and how much of it there is. Reads each once, so that a fault is found first."""
-    tasks = {}
-    for task in planned.resolved.tasks:
-        data = task.load()
-        check_items(planned, data)
-        for note in data.notes:
-            print(f"{task.task.name}: {note}", file=sys.stderr)
-        tasks[task.task.name] = {
-            "origin": data.origin,
-            "fingerprint": data.fingerprint,
-            "notes": list(data.notes),
-            "rows": {name: len(split) for name, split in data.splits.items()},
-        }
-    resolved = planned.resolved
-    corpora = {name: {"origin": corpus.copy_read, "kind": corpus.kind} for name, corpus in resolved.corpora.items()}
-    return {"sources": list(resolved.sources), "tasks": tasks, "corpora": corpora}

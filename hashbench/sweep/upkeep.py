@@ -20,7 +20,12 @@ from hashbench.sweep.processes import is_dead
 
 def patience_of(store: Store, experiment: Experiment) -> Patience:
     """Calls of the store that are made again while its database is away, as long as the experiment says."""
-    return Patience(store.name, 60.0 * experiment.database_minutes, tell=tell)
+    return patience_named(store.name, experiment)
+
+
+def patience_named(name: str, experiment: Experiment) -> Patience:
+    """The same of a database that is not open yet, by its name in messages."""
+    return Patience(name, 60.0 * experiment.database_minutes, tell=tell)
 
 
 def look_after(store: Store, experiment_id: int, artifacts: ArtifactFolder) -> None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import time
-import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import torch
-from lightning.pytorch.utilities.exceptions import SIGTERMException
 
 from hashbench.allocator import keep_freed_memory
 from hashbench.errors import InputError
@@ -19,32 +17,21 @@ from hashbench.runs.registry import kind_of
 from hashbench.showing import tell
 from hashbench.store.again import claim_again
 from hashbench.store.engine import open_store, parse
-from hashbench.store.finishing import finish
 from hashbench.store.moved import DatabaseMoved
-from hashbench.store.patience import Patience, StoreAway, is_outage
-from hashbench.store.queue import (
-    ClaimedRun,
-    LeaseLost,
-    claim,
-    fail,
-    held_under,
-    new_token,
-    pending,
-    release,
-)
+from hashbench.store.patience import Patience, StoreAway
+from hashbench.store.queue import ClaimedRun, claim, pending
 from hashbench.store.result import Result
 from hashbench.sweep.assignment import Assignment
+from hashbench.sweep.attempt import Attempts, Ending, claimed
 from hashbench.sweep.events import RunEnded, RunProgress, RunStarted
 from hashbench.sweep.executors.base import Control
-from hashbench.sweep.heartbeat import LEASE_S, LOG_LIMIT, Heartbeat, StopSignal, captured_log
-from hashbench.sweep.kept import KeptResults
+from hashbench.sweep.heartbeat import LEASE_S, StopSignal
 from hashbench.sweep.processes import own_name
 from hashbench.sweep.provenance import environment
 from hashbench.sweep.sources import sources_of
 from hashbench.sweep.supply import is_at_hand, needs_read_by
 from hashbench.tracking import Tracker, final_values, run_config, run_label, wandb_id
 from hashbench.training.checkpoints import Interrupted
-from hashbench.training.curves import NotFinite
 from hashbench.training.machine import Machine
 from hashbench.training.memory import is_out_of_memory, release_memory
 from hashbench.training.recipe import quieten
@@ -75,7 +62,6 @@ class Worker:
         self._assignment, self._index, self._control = assignment, index, control
         minutes = assignment.resolved.experiment.database_minutes
         self._patience = Patience(parse(assignment.db)[1], 60.0 * minutes, tell=control.say, stop=control)
-        self._kept = KeptResults(assignment.artifact_folder())
         self._environment = environment()
         self._place = assignment.workplace()
         self._name = own_name()
@@ -87,6 +73,14 @@ class Worker:
         torch.set_num_threads(self._assignment.threads)
         try:
             self._store = self._patience(open_store, self._assignment.db, create=False)
+            self._attempts = Attempts(
+                self._store,
+                self._patience,
+                self._control,
+                self._place.artifacts,
+                max_attempts=self._assignment.max_attempts,
+                run_hours=self._assignment.resolved.experiment.run_hours,
+            )
             self._work()
         except (StoreAway, DatabaseMoved) as error:
             self._control.say(str(error))
@@ -105,15 +99,11 @@ class Worker:
                 return
 
     def _claim(self) -> ClaimedRun | None:
-        """The next run, asked for until the database answers."""
-        token, asked = new_token(), False
-
-        def ask() -> ClaimedRun | None:
-            nonlocal asked
-            # an answer that got lost may have been yes
-            before = held_under(self._store, token) if asked else None
-            asked = True
-            return before or claim(
+        """The next run, or None where none is free."""
+        return claimed(
+            self._patience,
+            self._store,
+            lambda token: claim(
                 self._store,
                 self._assignment.experiment_id,
                 worker=self._name,
@@ -122,9 +112,8 @@ class Worker:
                 environment=self._environment,
                 kinds=self._assignment.kinds,
                 token=token,
-            )
-
-        return self._patience(ask)
+            ),
+        )
 
     def _carry_out(self, held: ClaimedRun) -> None:
         """One attempt, from its claim to the end of it."""
@@ -132,14 +121,31 @@ class Worker:
         label = label_of(run)
         self._control.tell(RunStarted(self._index, run.id, label))
         began = time.monotonic()
-        state, note = self._begun(run, held)
-        self._control.tell(RunEnded(self._index, run.id, label, state, time.monotonic() - began, note))
+        ending = self._attempt(run, held)
+        note = ending.note if ending.result is None else kind_of(run).headline(ending.result)
+        self._control.tell(RunEnded(self._index, run.id, label, ending.state, time.monotonic() - began, note))
 
-    def _begun(self, run: Run, held: ClaimedRun) -> tuple[str, str]:
-        """One attempt under its lease; gives back how it ended."""
-        stop = StopSignal(self._control, self._assignment.resolved.experiment.run_hours)
-        with Heartbeat(self._store, held, stop, self._control), captured_log() as log:
-            return self._attempt(run, held, stop, log)
+    def _attempt(self, run: Run, held: ClaimedRun) -> Ending:
+        """The run carried out under its lease, watched by its tracker."""
+        tracker: Tracker | None = None
+
+        def work(stop: StopSignal) -> Result:
+            nonlocal tracker
+            began = time.monotonic()
+            not_its_own = self._supplied(run, stop)
+            tracker = self._tracker(run)
+            result = self._result(run, self._machine(run, stop, tracker))
+            seconds = time.monotonic() - began - not_its_own if not_its_own else result.seconds
+            return replace(result, notes={**result.notes, "sources": sources_of(run, self._place)}, seconds=seconds)
+
+        final: dict[str, float | None] = {}
+        try:
+            ending = self._attempts.carry_out(held, work)
+            final = final_values(ending.result.metrics) if ending.result is not None else final
+            return ending
+        finally:
+            if tracker is not None:
+                tracker.finish(final)
 
     def _supplied(self, run: Run, stop: StopSignal) -> float:
         """Sees to it that what the run's needs have left is here: fetched, or made again as a further attempt at them.
@@ -150,14 +156,14 @@ class Worker:
         for need in needs_read_by(run, self._place):
             while not self._patience(is_at_hand, need, self._store, self._place):
                 is_waiting = True
-                held = self._patience(
-                    claim_again, self._store, need.id, worker=self._name, lease_s=LEASE_S, environment=self._environment
-                )
+                held = self._claim_again(need)
                 if held is not None:
                     tell(f"{label_of(need)}: its weights are neither here nor shared by another machine; made again")
-                    state, note = self._begun(need, held)
-                    if state == "failed":
-                        raise InputError(f"{label_of(need)}: its weights are gone, and cannot be made again: {note}")
+                    ending = self._attempt(need, held)
+                    if ending.state == "failed":
+                        raise InputError(
+                            f"{label_of(need)}: its weights are gone, and cannot be made again: {ending.note}"
+                        )
                 elif not stop.is_set():
                     self._control.wait(LOOK_AGAIN_S)  # another worker makes them
                 stop.began_again()
@@ -165,46 +171,12 @@ class Worker:
                     raise Interrupted
         return time.monotonic() - began if is_waiting else 0.0
 
-    def _attempt(self, run: Run, held: ClaimedRun, stop: StopSignal, log: Callable[[], str]) -> tuple[str, str]:
-        """Carries the run out and writes its end to the store; gives back the state and a note for the screen."""
-        tracker: Tracker | None = None
-        final: dict[str, float | None] = {}
-        began, folder = time.monotonic(), self._place.artifacts.running(run.id)
-        try:
-            not_its_own = self._supplied(run, stop)
-            tracker = self._tracker(run)
-            result = self._result(run, self._machine(run, stop, tracker))
-            notes = {**result.notes, "sources": sources_of(run, self._place)}
-            if not_its_own:
-                result = replace(result, seconds=time.monotonic() - began - not_its_own)
-            self._hand_in(held, replace(result, log=log(), notes=notes), began)
-            # Not before: a checkpoint is worth keeping until then.
-            self._place.artifacts.remove(folder)
-        except (Interrupted, SIGTERMException, KeyboardInterrupt):
-            if stop.is_time_up:
-                hours = self._assignment.resolved.experiment.run_hours
-                return self._failed(held, f"not done within run_hours: {hours:g}", log(), for_good=True)
-            self._patience(release, self._store, held, log=log())
-            return "interrupted", ""
-        except LeaseLost:
-            return "lost", "another worker took the run over"
-        except (StoreAway, DatabaseMoved):
-            raise
-        except InputError as error:
-            return self._failed(held, str(error), log())
-        except NotFinite as error:
-            # a checkpoint may hold what is lost already
-            self._place.artifacts.remove(folder)
-            return self._failed(held, str(error), log(), for_good=True)
-        except Exception as error:  # whatever a run throws ends this attempt and not the worker
-            reason = f"{type(error).__name__}: {error}"
-            return self._failed(held, reason, f"{log()}\n{traceback.format_exc()}"[-LOG_LIMIT:])
-        else:
-            final = final_values(result.metrics)
-            return "done", kind_of(run).headline(result)
-        finally:
-            if tracker is not None:
-                tracker.finish(final)
+    def _claim_again(self, need: Run) -> ClaimedRun | None:
+        """A finished run whose files are gone; None where another worker makes them."""
+        options: Any = {"worker": self._name, "lease_s": LEASE_S, "environment": self._environment}
+        return claimed(
+            self._patience, self._store, lambda token: claim_again(self._store, need.id, token=token, **options)
+        )
 
     def _result(self, run: Run, machine: Machine) -> Result:
         """What the run found; where memory is too small for a training, with half the rows at a time, once."""
@@ -217,26 +189,6 @@ class Worker:
         release_memory()
         again = replace(machine, halved=True, earlier=[], found={})
         return self._control.carry_out(run, self._assignment, self._place, again)
-
-    def _failed(self, held: ClaimedRun, reason: str, log: str, *, for_good: bool = False) -> tuple[str, str]:
-        """Writes a failure down; `for_good`: another try would end alike, so that this one counts as all."""
-        tries = self._assignment.max_attempts if for_good else 1
-        self._patience(fail, self._store, held, reason, log, tries=tries)
-        return "failed", reason
-
-    def _hand_in(self, held: ClaimedRun, result: Result, began: float) -> None:
-        """Stores a result. While the database is away it lies on disk, for whoever meets the database again."""
-        try:
-            finish(self._store, held, result)
-        except Exception as error:
-            if not (is_outage(error) or isinstance(error, DatabaseMoved)):
-                raise
-            seconds = time.monotonic() - began if result.seconds is None else result.seconds
-            late = replace(result, seconds=seconds)
-            with contextlib.suppress(OSError):  # a disk that is full holds neither: this process remembers it
-                self._kept.keep(held, late)
-            self._patience(finish, self._store, held, late)
-            self._kept.drop(held.token)
 
     def _machine(self, run: Run, stop: StopSignal, tracker: Tracker) -> Machine:
         experiment = self._assignment.resolved.experiment

@@ -51,7 +51,7 @@ def test_data_prepare_and_encode_as_a_run_does(run: Run) -> None:
     from hashbench.store.engine import open_store
     from hashbench.store.planning import add_experiment
     from hashbench.sweep.plan import plan
-    from hashbench.sweep.runner import row_of
+    from hashbench.sweep.stored_plan import row_of
 
     change = "models=[{name: wide, like: hashformer-lsh-proj, coder: {bits: 256}}]"
     prepared = run("data", "prepare", "small.yaml", change)
@@ -75,7 +75,7 @@ def test_encode_of_a_run_looks_where_its_sweep_had_the_data(run: Run, monkeypatc
     from hashbench.store.engine import open_store
     from hashbench.store.planning import add_experiment
     from hashbench.sweep.plan import plan
-    from hashbench.sweep.runner import row_of
+    from hashbench.sweep.stored_plan import row_of
 
     loaded = load_experiment("small.yaml")
     rows = [row_of(each) for each in plan(loaded).runs]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from sqlalchemy.exc import OperationalError
 
 from hashbench.cli import sweep as sweep_command
 from tests.cli.commands import Run, fails
@@ -26,6 +27,23 @@ def test_the_exit_code_of_a_sweep_is_the_programs(run: Run, monkeypatch: pytest.
 
     printed: list[str] = []
     monkeypatch.setattr(hashbench.sweep.runner, "sweep", lambda loaded, **options: 1)
-    monkeypatch.setattr(sweep_command, "_print_own_table", lambda db, name: printed.append(name))
+    monkeypatch.setattr(sweep_command, "_print_own_table", lambda db, loaded: printed.append(loaded.experiment.name))
     assert run("sweep", "small.yaml").code == 1
     assert printed == ["small"]
+
+
+def test_the_table_waits_for_a_database_that_went_away_at_the_end(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    import hashbench.cli.reporting
+    import hashbench.sweep.runner
+
+    calls: list[object] = []
+
+    def report(*arguments: object) -> None:
+        calls.append(arguments)
+        if len(calls) == 1:
+            raise OperationalError("SELECT", {}, Exception("the server closed the connection"))
+
+    monkeypatch.setattr(hashbench.sweep.runner, "sweep", lambda loaded, **options: 0)
+    monkeypatch.setattr(hashbench.cli.reporting, "print_report", report)
+    assert run("sweep", "small.yaml").code == 0
+    assert len(calls) == 2

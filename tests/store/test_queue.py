@@ -148,6 +148,19 @@ def test_a_clock_that_runs_ahead_takes_no_live_run(new_store: Callable[[str], St
     assert not heartbeat(store, held)
 
 
+def test_while_the_server_was_down_no_lease_ran_out(store: Store, lab: Lab) -> None:
+    """A server that is back after an hour has heard of nobody: workers get a lease's time to be heard again."""
+    if store.dialect == "sqlite":
+        pytest.skip("SQLite has no server")
+    held = lab.claim(store, lab.plan(store, lab.run("a")))
+    (up,) = store.query("SELECT EXTRACT(EPOCH FROM clock_timestamp() - pg_postmaster_start_time()) AS up")
+    for lease, taken in ((float(up["up"]) + 3600.0, False), (float(up["up"]) / 2, True)):
+        with store.write() as connection:
+            silent = sa.update(attempt).where(attempt.c.id == held.attempt_id)
+            connection.execute(silent.values(heartbeat_at=store.now - lease - 60.0, lease_until=store.now - 60.0))
+        assert (lab.claim(store, 1) is not None) == taken
+
+
 def test_a_lease_is_prolonged_by_a_heartbeat(store: Store, lab: Lab) -> None:
     experiment_id = lab.plan(store, lab.run("a"))
     held = lab.claim(store, experiment_id)

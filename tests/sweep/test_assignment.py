@@ -1,6 +1,7 @@
 """What travels to workers: the user's own files as text, imported on a machine that does not have them."""
 
 import os
+import pickle
 import subprocess
 import sys
 from dataclasses import replace
@@ -87,3 +88,13 @@ def test_the_variable_of_a_folder_travels_with_its_files(tmp_path: Path, monkeyp
     (tmp_path / "own.py").write_text("x = 1\n")
     monkeypatch.setenv("HASHBENCH_CODERS", str(tmp_path))
     assert OwnFile.of(tmp_path / "own.py").variable == "HASHBENCH_CODERS"
+
+
+def test_the_folder_of_own_files_is_named_where_the_same_files_lie_too(tmp_path: Path, monkeypatch) -> None:
+    """A node of a cluster, started before, has another environment than the sweep."""
+    (tmp_path / "own.py").write_text("x = 1\n")
+    monkeypatch.setenv("HASHBENCH_CODERS", str(tmp_path))
+    parcel = Parcel((OwnFile.of(tmp_path / "own.py"),), pickle.dumps("the assignment"))
+    monkeypatch.delenv("HASHBENCH_CODERS")
+    assert parcel.open() == "the assignment"
+    assert os.environ["HASHBENCH_CODERS"] == str(tmp_path)

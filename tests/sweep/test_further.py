@@ -7,7 +7,7 @@ import csv
 import json
 import shutil
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +24,10 @@ from hashbench.results.samples import Evidence
 from hashbench.store.engine import Store, open_store
 from hashbench.store.merge import merge
 from hashbench.store.status import predictions
+from hashbench.sweep import attempt, further
 from hashbench.tasks.catalogue import find_task
 from hashbench.tasks.locate import load_task
+from tests.sweep.test_worker import away
 
 EXPERIMENT = """\
 name: later
@@ -302,3 +304,34 @@ def test_one_name_means_one_set(here: Path, capsys) -> None:
     capsys.readouterr()
     Path("same.csv").write_text("sentence,label\na film,1\n")
     assert "'same' was another set" in refused(capsys, run_id, "--on", "same.csv")
+
+
+def test_a_database_that_is_away_is_waited_for(here: Path, capsys, monkeypatch) -> None:
+    """Each call of the store fails once before, and once after its work was done."""
+    calls = {
+        further: ["find_run", "subject_of_run", "done_ids", "attach_run", "claim", "running", "names_of_experiments"],
+        attempt: ["finish", "held_under"],
+    }
+    for module, names in calls.items():
+        for name in names:
+            monkeypatch.setattr(module, name, failing_twice(getattr(module, name)))
+    assert command("evaluate", tunings()[0], "--on", "same.parquet") == 0
+    out, err = capsys.readouterr()
+    assert out.count("same: ") == 1 and err.count("answers again") > len(calls)
+    assert query("SELECT COUNT(*) AS n FROM attempt WHERE state <> 'done'")[0]["n"] == 0
+    assert query("SELECT COUNT(*) AS n FROM run WHERE kind = 'evaluation' AND state = 'done'")[0]["n"] == 1
+
+
+def failing_twice(whole: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function; its first call is not carried out, and of its second the answer gets lost."""
+    calls = 0
+
+    def call(*arguments: Any, **more: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        found = whole(*arguments, **more) if calls > 1 else None
+        if calls < 3:
+            raise away()
+        return found
+
+    return call

@@ -323,3 +323,5 @@ def test_a_machine_that_would_plan_other_runs_is_refused(experiment) -> None:
     with pytest.raises(InputError, match=r"^worker on a: another plan than the stored one, 1 of \d+ runs differ; give"):
         other = replace(first, id="0" * 64)
         refuse_other_runs(planned.resolved, {run.id: run for run in (other, *others)}, "worker on a")
+    with pytest.raises(InputError, match=r"^worker on a: unknown kind of run 'own'; give this machine the own file"):
+        refuse_other_runs(planned.resolved, {other.id: replace(other, kind="own")}, "worker on a")

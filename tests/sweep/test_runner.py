@@ -10,9 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.runner_overhead import make_assignment
 from hashbench.results.scores import results
 from hashbench.store.engine import open_store
 from hashbench.store.status import attempts, counts, experiments, runs
+from hashbench.sweep import runner
+from hashbench.sweep.executors.base import Crash, Executor
+from hashbench.sweep.plan import Plan
+from hashbench.sweep.progress import SweepProgress
 
 N_RUNS = 2 + 4 + 4  # pre-trainings, floors, fine-tunings of the small experiment
 
@@ -138,6 +143,42 @@ def finished_attempts(db: Path, before: dict[str, int]) -> dict[str, int]:
     now = {row["id"]: row["finished_attempt"] for row in rows}
     assert before.items() <= now.items(), "a finished run was redone"
     return now
+
+
+class Dying(Executor):
+    """Workers that end as often as `deaths` says, all of them at once."""
+
+    deaths = 0
+
+    def start(self):
+        pass
+
+    def event(self, wait_s):
+        return None
+
+    def ended(self):
+        return Dying.deaths == 0
+
+    def replace_crashed(self):
+        Dying.deaths -= 1
+        return [Crash("gone", "nobody", is_try=False)] * self.n_workers
+
+    def stop(self, patience_s):
+        pass
+
+
+@pytest.mark.parametrize(("deaths", "goes_on"), [(5, True), (6, False)])
+def test_a_machine_that_takes_all_its_workers_along_ends_no_sweep(tmp_path, monkeypatch, deaths, goes_on):
+    """But one on which all workers die again and again does."""
+    monkeypatch.setattr(runner, "LocalExecutor", Dying)
+    monkeypatch.setattr(runner, "find_executor", lambda name: Dying)
+    monkeypatch.setattr(Dying, "deaths", deaths)
+    assignment = make_assignment(tmp_path, 1)
+    planned = Plan(assignment.resolved, tuple(assignment.runs.values()))
+    work = runner.Sweep(open_store(assignment.db), assignment.experiment_id, planned, assignment, 8, {})
+    progress = SweepProgress(1, 0, lambda: None)
+    ended = runner.run_phase(work, assignment.kinds, 8, progress, fail_fast=False, until=None)
+    assert ended == goes_on
 
 
 def test_a_failing_run_is_recorded_with_its_reason_and_the_others_go_on(tmp_path, small_experiment):

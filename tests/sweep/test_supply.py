@@ -14,7 +14,8 @@ from hashbench.store.status import attempts
 from hashbench.sweep.events import Event, RunEnded
 from hashbench.sweep.executors.base import Control
 from hashbench.sweep.plan import plan
-from hashbench.sweep.runner import assign, shared_at, write_down
+from hashbench.sweep.runner import assign, shared_at
+from hashbench.sweep.stored_plan import write_down
 from hashbench.sweep.worker import Worker
 from tests.damage import DAMAGES
 

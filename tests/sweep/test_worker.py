@@ -18,6 +18,8 @@ from hashbench.runs.base import Run
 from hashbench.store.engine import Store, open_store
 from hashbench.store.result import Result
 from hashbench.store.status import attempts, counts
+from hashbench.sweep import attempt as attempt_module
+from hashbench.sweep import heartbeat as heartbeat_module
 from hashbench.sweep import worker as worker_module
 from hashbench.sweep.events import Event, RunEnded
 from hashbench.sweep.executors.base import Control
@@ -88,7 +90,8 @@ class Bench:
 
     def breaks(self, name: str, times: int, *, after: bool = False) -> None:
         """The next calls of a function of the store fail; `after`: once they are done, the answer gets lost."""
-        whole, left = getattr(worker_module, name), times
+        module = worker_module if hasattr(worker_module, name) else attempt_module
+        whole, left = getattr(module, name), times
 
         def call(*arguments: object, **more: object) -> object:
             nonlocal left
@@ -99,7 +102,7 @@ class Bench:
                 raise away()
             return result
 
-        self._patch.setattr(worker_module, name, call)
+        self._patch.setattr(module, name, call)
 
     @property
     def on_disk(self) -> int:
@@ -213,3 +216,37 @@ def test_a_deleted_database_ends_the_worker_and_keeps_its_result(bench: Bench) -
     saved = open_store(bench.worker._store.save_copy(), create=False)
     assert len(bench.kept.hand_in(saved)) == 1
     assert counts(saved, 1) == {"planned": 2, "running": 0, "done": 1, "failed": 0, "void": 0}
+
+
+class Clock:
+    """Seconds that pass while somebody waits; in the place of the end of an attempt, and of the module `time`."""
+
+    def __init__(self, lasts: float) -> None:
+        self.now, self._lasts = 0.0, lasts
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def wait(self, seconds: float) -> bool:
+        self.now += seconds
+        return self.now > self._lasts
+
+
+def test_a_heartbeat_that_nobody_heard_is_repeated_at_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that after an outage a lease is prolonged before idle workers look for what is over."""
+    clock, beats, left = Clock(lasts=60), list[float](), 5
+
+    def beat(*_: object) -> bool:
+        nonlocal left
+        beats.append(clock.now)
+        left -= 1
+        if left >= 0:
+            raise away()
+        return True
+
+    monkeypatch.setattr(heartbeat_module, "heartbeat", beat)
+    monkeypatch.setattr(heartbeat_module, "time", clock)
+    running = heartbeat_module.Heartbeat(bench.store, None, None, bench.control)  # type: ignore[arg-type]
+    running._done = clock  # type: ignore[assignment]
+    running._beat()
+    assert beats == [15, 16, 17, 18, 19, 20, 35, 50]
