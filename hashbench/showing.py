@@ -1,4 +1,4 @@
-"""What users are shown: lines beside the output, and texts of others without control characters and passwords."""
+"""What users are shown: lines, durations, and texts of others without control characters and passwords."""
 
 from __future__ import annotations
 
@@ -58,3 +58,22 @@ def without_passwords(text: str) -> str:
     'postgresql://host/runs?user=me&password=***&sslmode=require'
     """
     return NAMED_PASSWORD.sub(rf"\1={HIDDEN}", PASSWORD.sub(rf"\1:{HIDDEN}@", text))
+
+
+def duration_text(seconds: float) -> str:
+    """A duration as a person reads it.
+
+    >>> [duration_text(s) for s in (0.42, 42, 125, 7300, 200000)]
+    ['0.4 s', '42 s', '2 min', '2 h 2 min', '2 d 8 h']
+    """
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} min"
+    hours, minutes = divmod(round(seconds / 60), 60)
+    if hours < 48:
+        return f"{hours} h {minutes} min"
+    days, hours = divmod(round(seconds / 3600), 24)
+    return f"{days} d {hours} h"

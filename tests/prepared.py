@@ -8,7 +8,8 @@ from hashbench.coders.cache import type_codes
 from hashbench.coders.registry import make_coder
 from hashbench.coders.vocabulary import Vocabulary
 from hashbench.corpora.batches import PretrainingData
-from hashbench.corpora.corpus import Corpus, prepare
+from hashbench.corpora.corpus import Corpus
+from hashbench.corpora.preparing import prepare
 from hashbench.data.sources import open_sources
 from hashbench.embeddings.base import ModelSpec
 from hashbench.embeddings.registry import find_model

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from hashbench.cli.options import Data, File, Overrides, TableFormat
+from hashbench.cli.options import Data, File, Overrides, RayAddress, TableFormat
 
 app = typer.Typer(help="What data there are; prepare corpora ahead of a sweep.", no_args_is_help=True)
 FOUND_WRONG = 1  # exit code
@@ -84,8 +85,19 @@ def check_data(
 
 
 @app.command()
-def prepare(file: File, overrides: Overrides = None, data: Data = None) -> None:
-    """Turn the corpora of an experiment into shards of type ids, as the first run that needs them would.
+def prepare(
+    file: File,
+    overrides: Overrides = None,
+    data: Data = None,
+    executor: Annotated[
+        Literal["local", "ray"] | None, typer.Option(help="Where corpora are tokenized; overrides the file's.")
+    ] = None,
+    ray_address: RayAddress = None,
+) -> None:
+    """Turn the corpora of an experiment into type ids, as the first run that needs them would.
+
+    All cores take part, or as many as HASHBENCH_THREADS says; with --executor ray those of all nodes. After a kill
+    the same command goes on behind the last finished shard.
 
     Example: hashbench data prepare experiments/glue_tiny.yaml --data ~/data
     """
@@ -93,11 +105,15 @@ def prepare(file: File, overrides: Overrides = None, data: Data = None) -> None:
     from hashbench.data.fingerprints import cache_folder
     from hashbench.experiment.load import load_experiment
     from hashbench.runs.materials import Materials
+    from hashbench.sweep.executors.registry import find_shard_workers
     from hashbench.sweep.plan import plan
 
-    loaded = load_experiment(file, overrides or [])
+    if ray_address is not None:
+        os.environ["RAY_ADDRESS"] = ray_address
+    loaded = load_experiment(file, [*(overrides or []), *([f"executor={executor}"] if executor else [])])
     planned = plan(loaded, data=data or None)
-    materials = Materials(planned.resolved.sources, cache_folder())
+    workers = find_shard_workers(loaded.experiment.executor)
+    materials = Materials(planned.resolved.sources, cache_folder(), workers=workers, progress=note)
     seen: set[str] = set()
     for model in planned.resolved.models.values():
         note(f"preparing for {model.label} ...")

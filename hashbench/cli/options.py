@@ -27,6 +27,10 @@ Artifacts = Annotated[
         help="Where machines share weights, corpora and checkpoints: a folder, s3://bucket/folder or gs://...",
     ),
 ]
+RayAddress = Annotated[
+    str | None,
+    typer.Option(envvar="RAY_ADDRESS", help="With --executor ray: the cluster; this machine's if not given."),
+]
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The experiment file.", show_default=False)]
 Overrides = Annotated[
     list[str] | None,

@@ -28,7 +28,7 @@ def kind_lines(seen: Overview) -> list[str]:
 
 def rate_line(seen: Overview) -> str:
     """How many work, how fast, and how long it will take; '' where nobody works."""
-    from hashbench.sweep.progress import duration_text
+    from hashbench.showing import duration_text
 
     if not seen.active:
         return ""
@@ -55,7 +55,7 @@ def worker_lines(seen: Overview) -> list[str]:
 
 
 def _doing(each: Activity) -> str:
-    from hashbench.sweep.progress import duration_text
+    from hashbench.showing import duration_text
 
     silent = f", NOT HEARD OF for {duration_text(each.silent)}" if each.silent > SILENT_S else ""
     return f"{each.what}, for {duration_text(max(each.seconds, 0.0))}{silent}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from hashbench.cli.options import DEFAULT_DB, Artifacts, Data, Database, File, Overrides
+from hashbench.cli.options import DEFAULT_DB, Artifacts, Data, Database, File, Overrides, RayAddress
 
 if TYPE_CHECKING:
     from hashbench.experiment.load import Loaded
@@ -34,10 +34,7 @@ def sweep(
     executor: Annotated[
         Literal["local", "ray"] | None, typer.Option(help="Where runs are carried out; overrides the file's.")
     ] = None,
-    ray_address: Annotated[
-        str | None,
-        typer.Option(envvar="RAY_ADDRESS", help="With --executor ray: the cluster; this machine's if not given."),
-    ] = None,
+    ray_address: RayAddress = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the runs, their order and estimated time.")] = False,
     on: Annotated[
         str | None,

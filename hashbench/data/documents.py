@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
 from typing import Literal
 
 from hashbench.data import builtin
-from hashbench.data.files import FORMATS, check_file, iterate_column, read_text
+from hashbench.data.files import FORMATS, check_file
 from hashbench.data.fingerprints import files_fingerprint
 from hashbench.data.hub import SHORT_COMMIT, HubTable
+from hashbench.data.shards import BuiltinPart, CorpusShard, FilePart, HubPart, Part, cut, file_parts
 from hashbench.errors import InputError
 
-TEXT_COLUMN = "text"
 # Corpora whose rows are no articles (sentences, whole books): packed even where an article gives one sequence only.
 PACKED = ("bookcorpus", "books")
 
@@ -52,26 +51,25 @@ class CorpusSource:
             return self.table.fingerprint()
         return files_fingerprint(self.files) if self.files else builtin.corpus_fingerprint()
 
-    def documents(self, max_documents: int | None = None) -> Iterator[str]:
-        """The texts, in order; a missing one is empty. Never the whole corpus in memory."""
-        return islice(self._texts(), max_documents)
+    def documents(self, max_documents: int | None = None, *, articles: bool = False) -> Iterator[str]:
+        """The texts, in order; a missing one is empty. Never the whole corpus in memory.
 
-    def _texts(self) -> Iterator[str]:
-        if self.kind == "builtin":
-            yield from builtin.corpus()
-            return
-        cells = self.table.stream(TEXT_COLUMN) if self.table is not None else self._cells()
-        for row, cell in enumerate(cells, start=1):
-            if cell is not None and not isinstance(cell, str):
-                raise InputError(f"{self.origin}: row {row}: {type(cell).__name__} in column {TEXT_COLUMN!r}, not text")
-            yield cell or ""
+        `articles`: each is cut where an article ends.
+        """
+        parts: list[Part] = [FilePart(path) for path in self.files]
+        if self.table is not None:
+            parts = [HubPart(self.table)]
+        elif not self.files:
+            parts = [BuiltinPart()]
+        return CorpusShard(self.origin, tuple(parts), max_documents, articles).texts()
 
-    def _cells(self) -> Iterator[object]:
-        for path in self.files:
-            if path.suffix == ".txt":
-                yield read_text(path)  # a text file is one document
-            else:
-                yield from iterate_column(path, TEXT_COLUMN)
+    def shards(self, max_documents: int | None = None, *, articles: bool = False) -> list[CorpusShard]:
+        """The same texts in shards. The hub is asked for the number of its files."""
+        parts: Iterable[Part] = file_parts(self.files) if self.files else [BuiltinPart()]
+        if self.table is not None:
+            n = self.table.n_parts() if max_documents is None else 1
+            parts = [HubPart(self.table, number, n) for number in range(n)]
+        return cut(self.origin, parts, limit=max_documents, articles=articles)
 
 
 class Again:

@@ -8,6 +8,7 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -112,15 +113,30 @@ def read_columns(path: Path, columns: Sequence[str]) -> dict[str, Cells]:
     return readers[path.suffix](path, columns)
 
 
-def iterate_column(path: Path, column: str) -> Iterator[object]:
-    """The cells of one column, a parquet file being read piece by piece."""
+def iterate_column(
+    path: Path, column: str, groups: tuple[int, int] | None = None, skip: int = 0
+) -> Iterator[object]:
+    """The cells of one column but the first `skip`, a parquet file being read piece by piece.
+
+    `groups`: of a parquet file the first row group to read, and the one behind the last.
+    """
     if path.suffix != ".parquet":
-        yield from read_columns(path, [column])[column]
+        yield from islice(read_columns(path, [column])[column], skip, None)
         return
     file = open_parquet(path)
     _check_columns(path, [column], file.schema_arrow.names)
-    for batch in file.iter_batches(batch_size=ROWS_AT_ONCE, columns=[column]):
-        yield from batch.column(0).to_pylist()
+    wanted = list(range(*(groups or (0, file.num_row_groups))))
+    while wanted and skip >= (rows := file.metadata.row_group(wanted[0]).num_rows):
+        skip -= rows
+        wanted.pop(0)
+    if not wanted:
+        return
+    try:
+        for batch in file.iter_batches(batch_size=ROWS_AT_ONCE, row_groups=wanted, columns=[column]):
+            yield from batch.column(0)[min(skip, len(batch)) :].to_pylist()
+            skip -= min(skip, len(batch))
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{path}: cannot be read ({one_line(error)}); write it again") from error
 
 
 def open_parquet(path: Path) -> pq.ParquetFile:

@@ -106,15 +106,27 @@ class HubTable:
                 hint = near_match(part, list(present)) or f"; it has {', '.join(present)}"
                 raise InputError(f"{self.where}: no column {part!r}{hint}")
 
-    def stream(self, column: str) -> Iterator[object]:
-        """The cells of one column, read as a stream: never more than a piece is in memory."""
+    def stream(self, column: str, number: int = 0, of: int = 1) -> Iterator[object]:
+        """The cells of one column, read as a stream: never more than a piece is in memory.
+
+        `number`: the part that is read, `of` so many (`n_parts`).
+        """
         with answering(partial(hub_error, self.where)):
-            # `datasets` by itself tries an unreachable hub for half a minute
-            data_set_info(self.place.repository, self.copy().revision)
-            load_dataset = import_package("datasets").load_dataset
-            for row in load_dataset(**self.arguments(), split=self.split, streaming=True):
+            for row in self._rows().shard(num_shards=of, index=number) if of > 1 else self._rows():
                 self.check_columns({column: (column,)}, list(row))
                 yield row[column]
+
+    def n_parts(self) -> int:
+        """How many parts of the table can be read by themselves: its files."""
+        with answering(partial(hub_error, self.where)):
+            n: int = self._rows().num_shards
+            return n
+
+    def _rows(self) -> Any:
+        # `datasets` by itself tries an unreachable hub for half a minute
+        data_set_info(self.place.repository, self.copy().revision)
+        load_dataset = import_package("datasets").load_dataset
+        return load_dataset(**self.arguments(), split=self.split, streaming=True)
 
     def files(self) -> tuple[str, ...]:
         """The files of this split at its commit, in order; asked for once, since a commit never changes.

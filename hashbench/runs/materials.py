@@ -18,7 +18,8 @@ from hashbench.coders.base import Coder
 from hashbench.coders.bloom import Bloom
 from hashbench.coders.registry import make_coder
 from hashbench.coders.vocabulary import Vocabulary
-from hashbench.corpora.corpus import Corpus, prepare
+from hashbench.corpora.corpus import Corpus
+from hashbench.corpora.preparing import ShardWorkers, prepare
 from hashbench.data.hub import SHORT_COMMIT
 from hashbench.data.sources import open_sources
 from hashbench.embeddings.base import Template
@@ -76,12 +77,16 @@ class Materials:
         cache: Path,
         tasks: Iterable[LocatedTask] = (),
         shared: SharedFolder | None = None,
+        *,
+        workers: ShardWorkers | None = None,
+        progress: Callable[[str], None] | None = None,
     ) -> None:
         """`sources`: "hub", "builtin" or absolute folders; `tasks`: those whose data are asked for; `shared`: where
-        corpora and fitted coders are shared with other machines."""
+        corpora and fitted coders are shared with other machines; `workers`: where corpora are tokenized, None: here;
+        `progress`: hears how far a corpus is."""
         self._sources = open_sources(sources)
         self._tasks = {task.task.name: task for task in tasks}
-        self.cache, self._shared = cache, shared
+        self.cache, self._shared, self._workers, self._progress = cache, shared, workers, progress
         self._texts: dict[str, Texts] = {}
         self._data: dict[str, Any] = {}
         self._perturbed: dict[str, PerturbedTask] = {}
@@ -155,7 +160,9 @@ class Materials:
             max_documents=model.pretrain.max_documents,
             vocabulary_size=model.pretrain.vocabulary_size,
             first_chunk_only=model.pretrain.first_chunk_only,
+            progress=self._progress,
             shared=self._shared,
+            workers=self._workers,
         )
         needs_rows = spec.training.objective == "mlm" and coder.width > 1  # its codes are no rows
         outputs = Vocabulary() if needs_rows else None

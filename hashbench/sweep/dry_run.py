@@ -13,11 +13,11 @@ from hashbench.experiment.resolved import ResolvedExperiment
 from hashbench.runs.artifacts import ArtifactFolder
 from hashbench.runs.base import Run, TrainingKind
 from hashbench.runs.registry import kind_of
+from hashbench.showing import duration_text
 from hashbench.store.engine import open_results, open_store
 from hashbench.sweep.estimate import ROWS_OF_A_TASK, CardEstimate, TimeEstimate
 from hashbench.sweep.order import cheap_first
 from hashbench.sweep.plan import Plan
-from hashbench.sweep.progress import duration_text
 from hashbench.sweep.supply import gone_files
 from hashbench.training.memory import SHARE
 

@@ -11,28 +11,10 @@ from typing import TextIO
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
+from hashbench.showing import duration_text
 from hashbench.sweep.events import Event, RunEnded, RunProgress, RunStarted
 
 LINE_EVERY_S = 60.0  # in a log, a sign of life of a long run this often
-
-
-def duration_text(seconds: float) -> str:
-    """A duration as a person reads it.
-
-    >>> [duration_text(s) for s in (0.42, 42, 125, 7300, 200000)]
-    ['0.4 s', '42 s', '2 min', '2 h 2 min', '2 d 8 h']
-    """
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    if seconds < 5400:
-        return f"{seconds / 60:.0f} min"
-    hours, minutes = divmod(round(seconds / 60), 60)
-    if hours < 48:
-        return f"{hours} h {minutes} min"
-    days, hours = divmod(round(seconds / 3600), 24)
-    return f"{days} d {hours} h"
 
 
 class SweepProgress:

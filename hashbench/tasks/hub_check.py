@@ -7,10 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Literal
 
-from hashbench.data.documents import TEXT_COLUMN
 from hashbench.data.hub import HubTable
 from hashbench.data.hub_copies import HubCopy, data_set_info
 from hashbench.data.hub_errors import hub_error, is_unreachable
+from hashbench.data.shards import TEXT_COLUMN
 from hashbench.data.sources import Hub
 from hashbench.errors import InputError, near_match
 from hashbench.tasks.base import Task

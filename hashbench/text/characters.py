@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from hashbench.text.base import Tokenizer
-from hashbench.text.types import TokenizedTexts, TypeTable, counted_table
+from hashbench.text.types import Distinct, Interner, TokenizedTexts, distinct_of
 from hashbench.text.unicode import CODE_POINTS, offsets_from, well_formed
 
 
@@ -25,7 +25,7 @@ class CharacterTokenizer(Tokenizer):
         return CharacterInterner()
 
 
-class CharacterInterner:
+class CharacterInterner(Interner):
     """Counts characters; a provisional id is the code point, so that nothing is looked up."""
 
     def __init__(self) -> None:
@@ -45,6 +45,6 @@ class CharacterInterner:
         self._counts[: len(found)] += found
         return TokenizedTexts(ids, offsets)
 
-    def finish(self) -> tuple[TypeTable, np.ndarray]:
-        """-> (table of the characters that occur, remap (n,) int32 with -1 for the others)."""
-        return counted_table(self._counts, chr)
+    def distinct(self) -> tuple[Distinct, np.ndarray]:
+        """-> (the characters that occur, places (n,) int32 with -1 for the others)."""
+        return distinct_of(self._counts, chr)

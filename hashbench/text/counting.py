@@ -9,7 +9,7 @@ import numpy as np
 from hashbench.text.compiled import in_threads, thread_count
 from hashbench.text.scan import PADDING, scan
 from hashbench.text.table import enter, rehash, translate
-from hashbench.text.types import TokenizedTexts, TypeTable
+from hashbench.text.types import Distinct, Interner, TokenizedTexts
 from hashbench.text.unicode import fold_table, in_chunks, join, lower_utf8, utf8
 
 CHUNK_CHARACTERS = 1 << 20  # of text a thread reads in one go
@@ -80,6 +80,10 @@ class _Reader:
     def publish(self, common: _Types) -> None:
         """Enter the types that are new here into the common table."""
         first, last = len(self.meaning), self.types.n
+        if common is self.types:
+            self.meaning = np.arange(last, dtype=np.int32)
+            self.counts = np.append(self.counts, np.zeros(last - first, dtype=np.int64))
+            return
         source, offsets = self.types.blob, self.types.offsets
         common.make_room(types=last - first + 1, n_bytes=int(offsets[last] - offsets[first]) + PADDING)
         more = np.zeros(last - first, dtype=np.int32)
@@ -88,15 +92,16 @@ class _Reader:
         common.n, common.n_short = enter(source, offsets, first, last, *tables, common.n, common.n_short, self.meaning)
 
 
-class ScanInterner:
+class ScanInterner(Interner):
     """Counts words by a compiled scan. Equal to a `DictInterner` of the same words, but for the provisional ids."""
 
     def __init__(self, words_apart: bool, lowercase: bool) -> None:
         """`words_apart`: `\\w+|[^\\w\\s]+`, else `\\S+`."""
         self._words_apart, self._encode = words_apart, lower_utf8 if lowercase else utf8
         self._fold = fold_table(words_apart, lowercase)
-        self._common = _Types()
         self._readers = [_Reader() for _ in range(thread_count())]
+        # A single reader's table is the common one
+        self._common = self._readers[0].types if len(self._readers) == 1 else _Types()
 
     def add(self, texts: Sequence[str]) -> TokenizedTexts:
         """Texts -> provisional ids: those of the common table, by discovery."""
@@ -125,10 +130,11 @@ class ScanInterner:
         ends = [text_ends + start for (_, text_ends), start in zip(chunk_ids, starts[:-1], strict=True)]
         return TokenizedTexts(out, np.concatenate([np.zeros(1, dtype=np.int64), *ends]))
 
-    def finish(self) -> tuple[TypeTable, np.ndarray]:
-        """-> (type table, remap (n,) int32)."""
+    def distinct(self) -> tuple[Distinct, np.ndarray]:
+        """-> (types, places (n,) int32)."""
         common = self._common
         counts = np.zeros(common.n, dtype=np.int64)
         for reader in self._readers:
             counts += np.bincount(reader.meaning, weights=reader.counts, minlength=common.n).astype(np.int64)
-        return TypeTable.sorted(common.blob[: common.n_bytes], common.offsets[: common.n + 1], counts)
+        types = Distinct(common.blob[: common.n_bytes], common.offsets[: common.n + 1], counts)
+        return types, np.arange(common.n, dtype=np.int32)

@@ -14,7 +14,7 @@ from tokenizers import Tokenizer as LibraryTokenizer
 
 from hashbench.errors import InputError
 from hashbench.text.base import Tokenizer
-from hashbench.text.types import Interner, TokenizedTexts, TypeTable, counted_table, lay_end_to_end
+from hashbench.text.types import Distinct, Interner, TokenizedTexts, distinct_of, lay_end_to_end
 from hashbench.text.unicode import well_formed
 
 FILE = "tokenizer.json"
@@ -148,7 +148,7 @@ class TrainablePieces(PieceTokenizer):
         return strings
 
 
-class PieceInterner:
+class PieceInterner(Interner):
     """Counts pieces; a provisional id is the id in the tokenizer's file."""
 
     def __init__(self, tokenizer: PieceTokenizer) -> None:
@@ -162,9 +162,9 @@ class PieceInterner:
         self._counts += np.bincount(texts_as_ids.ids, minlength=len(self._counts))
         return texts_as_ids
 
-    def finish(self) -> tuple[TypeTable, np.ndarray]:
-        """-> (table of the pieces that occur, remap (n,) int32 with -1 for the others)."""
-        return counted_table(self._counts, self._spellings.__getitem__)
+    def distinct(self) -> tuple[Distinct, np.ndarray]:
+        """-> (the pieces that occur, places (n,) int32 with -1 for the others)."""
+        return distinct_of(self._counts, self._spellings.__getitem__)
 
 
 def read_file(path: Path, name: str, file: str, where: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,11 +71,8 @@ class TypeTable:
     def fingerprint(self) -> str:
         """SHA-256 (hex) of strings and counts."""
         if self._fingerprint is None:
-            digest = hashlib.sha256(f"types {FORMAT} {len(self)}".encode())
-            for name, dtype in ARRAYS.items():
-                array = np.ascontiguousarray(getattr(self, name), dtype=np.dtype(dtype).newbyteorder("<"))
-                digest.update(array.tobytes())
-            self._fingerprint = digest.hexdigest()
+            arrays = (np.asarray(getattr(self, name), np.dtype(dtype)) for name, dtype in ARRAYS.items())
+            self._fingerprint = fingerprint_of(len(self), (np.ascontiguousarray(array).data for array in arrays))
         return self._fingerprint
 
     def save(self, folder: Path) -> None:
@@ -82,8 +80,7 @@ class TypeTable:
         for name, dtype in ARRAYS.items():
             with atomic_write(folder / f"types-{name}.npy") as part, part.open("wb") as file:
                 np.save(file, np.asarray(getattr(self, name), dtype=dtype))
-        with atomic_write(folder / "types.json") as part:  # last: it says that the rest is there
-            part.write_text(json.dumps({"format": FORMAT, "types": len(self), "fingerprint": self.fingerprint}))
+        write_facts(folder, len(self), self.fingerprint)
 
     @classmethod
     def load(cls, folder: Path) -> TypeTable:
@@ -126,6 +123,20 @@ def _order_of_many(blob: np.ndarray, offsets: np.ndarray, counts: np.ndarray) ->
     return order.to_numpy(), np.frombuffer(new_blob, np.uint8), np.frombuffer(new_offsets, np.int64)
 
 
+def fingerprint_of(n_types: int, arrays: Iterable[bytes | memoryview]) -> str:
+    """SHA-256 (hex) of a table of so many types, by the bytes of its arrays in the order of ARRAYS, in any pieces."""
+    digest = hashlib.sha256(f"types {FORMAT} {n_types}".encode())
+    for piece in arrays:
+        digest.update(piece)
+    return digest.hexdigest()
+
+
+def write_facts(folder: Path, n_types: int, fingerprint: str) -> None:
+    """Says beside the arrays of a table that they are there; so it comes last."""
+    with atomic_write(folder / "types.json") as part:
+        part.write_text(json.dumps({"format": FORMAT, "types": n_types, "fingerprint": fingerprint}))
+
+
 @dataclass(frozen=True)
 class TokenizedTexts:
     """Texts as type ids, laid end to end."""
@@ -145,23 +156,41 @@ class TokenizedTexts:
         return TokenizedTexts(remap[self.ids], self.offsets)
 
 
-class Interner(Protocol):
+@dataclass(frozen=True)
+class Distinct:
+    """Distinct strings in any order, and how often each came."""
+
+    blob: np.ndarray  # uint8, end to end
+    offsets: np.ndarray  # (n + 1,) int64
+    counts: np.ndarray  # (n,) int64
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+
+class Interner(ABC):
     """Counts the types of texts that come in pieces. Occurrences are counted, not texts.
 
     `add` may be called any number of times; the caller keeps the provisional ids (on disk, for a corpus) and maps them
     with what `finish` returns. The final table depends on the texts alone, not on how they were cut into calls.
     """
 
+    @abstractmethod
     def add(self, texts: Sequence[str]) -> TokenizedTexts:
         """Texts -> provisional ids."""
-        ...
+
+    @abstractmethod
+    def distinct(self) -> tuple[Distinct, np.ndarray]:
+        """-> (types that came, places (n,) int32: provisional id -> place among them, or -1 where it never came)."""
 
     def finish(self) -> tuple[TypeTable, np.ndarray]:
         """-> (type table, remap (n,) int32: provisional id -> final id, or -1 where the type never occurred)."""
-        ...
+        types, places = self.distinct()
+        table, rank = TypeTable.sorted(types.blob, types.offsets, types.counts)
+        return table, looked_up(rank, places)
 
 
-class DictInterner:
+class DictInterner(Interner):
     """An interner for any function from a text to its tokens: a dictionary, no compiled code."""
 
     def __init__(self, tokenize: _Tokenize) -> None:
@@ -179,22 +208,32 @@ class DictInterner:
         self._counts = counts
         return texts_as_ids
 
-    def finish(self) -> tuple[TypeTable, np.ndarray]:
-        """-> (type table, remap (n,) int32)."""
-        return TypeTable.sorted(*pack(list(self._ids)), self._counts)
+    def distinct(self) -> tuple[Distinct, np.ndarray]:
+        """-> (types, places (n,) int32)."""
+        return Distinct(*pack(list(self._ids)), self._counts), np.arange(len(self._ids), dtype=np.int32)
 
 
 class _Tokenize(Protocol):
     def __call__(self, text: str, /) -> list[str]: ...
 
 
-def counted_table(counts: np.ndarray, spell: Callable[[int], str]) -> tuple[TypeTable, np.ndarray]:
-    """Occurrences (n,) of provisional ids -> (table of those that occur, remap (n,) int32 with -1 for the others)."""
+def distinct_of(counts: np.ndarray, spell: Callable[[int], str]) -> tuple[Distinct, np.ndarray]:
+    """Occurrences (n,) of provisional ids -> (those that occur, places (n,) int32 with -1 for the others)."""
     seen = np.flatnonzero(counts)
-    table, rank = TypeTable.sorted(*pack([spell(i) for i in seen.tolist()]), counts[seen])
-    remap = np.full(len(counts), -1, dtype=np.int32)
-    remap[seen] = rank
-    return table, remap
+    places = np.full(len(counts), -1, dtype=np.int32)
+    places[seen] = np.arange(len(seen), dtype=np.int32)
+    return Distinct(*pack([spell(i) for i in seen.tolist()]), counts[seen]), places
+
+
+def looked_up(meaning: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """meaning[places] (n,) int32, -1 where the place is -1; `meaning` (m,) int32.
+
+    >>> looked_up(np.array([7, 9], np.int32), np.array([1, -1, 0])).tolist()
+    [9, -1, 7]
+    """
+    if not len(meaning):
+        return np.full(len(places), -1, np.int32)
+    return np.where(places < 0, np.int32(-1), meaning[places])
 
 
 def lay_end_to_end(per_text: Sequence[Sequence[int]]) -> TokenizedTexts:

@@ -10,8 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from hashbench.corpora import corpus as corpus_module
-from hashbench.corpora.corpus import Corpus, article, prepare
+from hashbench.corpora import preparing, tokenizing
+from hashbench.corpora.corpus import Corpus
+from hashbench.corpora.preparing import prepare
+from hashbench.data.shards import article
 from hashbench.data.sources import Source, open_sources
 from hashbench.errors import InputError
 from hashbench.text.subwords import SubwordTokenizer
@@ -71,8 +73,8 @@ def test_result_does_not_depend_on_the_chunks(
     tmp_path: Path, both: tuple[Source, ...], monkeypatch: pytest.MonkeyPatch, chunk: int
 ) -> None:
     whole = prepare(["wikipedia"], both, WordTokenizer(), tmp_path / "whole")
-    monkeypatch.setattr(corpus_module, "CHUNK_CHARACTERS", chunk)
-    monkeypatch.setattr(corpus_module, "BLOCK_IDS", 7)
+    monkeypatch.setattr(tokenizing, "CHUNK_CHARACTERS", chunk)
+    monkeypatch.setattr(preparing, "BLOCK_IDS", 7)
     parts = prepare(["wikipedia"], both, WordTokenizer(), tmp_path / "parts")
     assert np.array_equal(whole.ids, parts.ids)
     assert whole.types.fingerprint == parts.types.fingerprint
@@ -150,10 +152,10 @@ def test_killed_half_way_leaves_nothing_broken(
     tmp_path: Path, both: tuple[Source, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as broken:
-        broken.setattr(corpus_module, "write_json", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        broken.setattr(preparing, "write_json", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             prepare(["wikipedia"], both, WordTokenizer(), tmp_path / "made")
-    assert [path.suffix for path in (tmp_path / "made").iterdir() if path.is_dir()] == [".partial"]
+    assert {path.suffix for path in (tmp_path / "made").iterdir() if path.is_dir()} == {".partial", ".shards"}
     made = prepare(["wikipedia"], both, WordTokenizer(), tmp_path / "made")
     assert len(made.ids) == made.manifest["tokens"]
     assert [path for path in (tmp_path / "made").iterdir() if path.is_dir()] == [made.folder]
@@ -177,7 +179,7 @@ def test_several_workers_make_it_once(tmp_path: Path) -> None:
     for worker in workers:
         worker.join(timeout=60)
     assert [worker.exitcode for worker in workers] == [0] * 4
-    assert calls.read_text() == "x\n"  # one chunk, written once
+    assert calls.read_text() == "x\n"  # one shard, written once
 
 
 def test_bpe_is_trained_with_the_corpus_and_found_again(tmp_path: Path, both: tuple[Source, ...]) -> None:

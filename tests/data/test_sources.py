@@ -148,7 +148,7 @@ def test_a_file_for_a_corpus_folder(tmp_path: Path) -> None:
 def test_a_corpus_of_numbers(tmp_path: Path) -> None:
     (tmp_path / "corpora" / "n").mkdir(parents=True)
     pq.write_table(pa.table({"text": [1]}), tmp_path / "corpora" / "n" / "0.parquet")
-    with pytest.raises(InputError, match=r"corpora/n: row 1: int in column 'text', not text"):
+    with pytest.raises(InputError, match=r"corpora/n: 0.parquet row 1: int in column 'text', not text"):
         list(locate_corpus("n", open_sources(str(tmp_path))).documents())
 
 

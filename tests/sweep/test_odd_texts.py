@@ -7,7 +7,7 @@ import pytest
 
 from hashbench.coders.registry import make_coder
 from hashbench.coders.vocabulary import Vocabulary
-from hashbench.corpora.corpus import prepare
+from hashbench.corpora.preparing import prepare
 from hashbench.data.sources import open_sources
 from hashbench.embeddings.registry import find_model
 from hashbench.experiment.schema import Finetune, TaskEntry

@@ -93,7 +93,7 @@ def test_weights_corpora_and_coders_are_fetched_from_where_machines_share_them(
     machines: Machines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert [state for _, state in machines.sweep("a", "mrpc", url="there")] == ["done", "done"]
-    monkeypatch.setattr("hashbench.corpora.corpus._Making.build", lambda *_: pytest.fail("prepared again"))
+    monkeypatch.setattr("hashbench.corpora.preparing._Making.build", lambda *_: pytest.fail("prepared again"))
     monkeypatch.setattr("hashbench.coders.lsh.LshBits.fit", lambda *_: pytest.fail("fitted again"))
     assert [state for _, state in machines.sweep("b", "mrpc, rte", url="there")] == ["done"]
     assert len(attempts(machines.store, machines.pretraining())) == 1

@@ -13,7 +13,8 @@ from torch import Tensor, nn
 
 from hashbench.coders.registry import make_coder
 from hashbench.corpora.batches import PretrainingData
-from hashbench.corpora.corpus import Corpus, prepare
+from hashbench.corpora.corpus import Corpus
+from hashbench.corpora.preparing import prepare
 from hashbench.data import builtin
 from hashbench.data.sources import open_sources
 from hashbench.embeddings.base import Batch, Template

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 import re
-import signal
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import islice
@@ -22,7 +16,7 @@ from hashbench.data.dumps.compressed import Stretch, decompressed
 from hashbench.data.dumps.pages import ARTICLES, TEMPLATES, Wiki, WikiPage, pages_in
 from hashbench.data.dumps.titles import title_key, title_of
 from hashbench.data.dumps.wikitext import link_targets, template_names, visible
-from hashbench.errors import InputError
+from hashbench.data.workers import call_each
 
 PAGES_IN_A_FILE = 51_200
 SPILL_SCHEMA = pa.schema(
@@ -57,37 +51,18 @@ def spill(work: Sequence[Stretch], reading: DumpReading, *, workers: int, told: 
     Raises:
         InputError: a stretch that is no part of a dump, or a worker that was killed.
     """
-    if workers > 1:
-        return _spill_by_several(work, reading, workers=workers, told=told)
-    files, done = [], 0
-    for number, stretch in enumerate(work):
-        files += spill_stretch(stretch, number, reading, partial(_add, told, done))
-        done += stretch.end - stretch.start
-    return files
-
-
-def _spill_by_several(
-    work: Sequence[Stretch], reading: DumpReading, *, workers: int, told: Callable[[int], None]
-) -> list[Path]:
     files: dict[int, list[Path]] = {}
-    done, others = 0, multiprocessing.active_children()
-    # A fork would carry the threads of arrow along
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context, initializer=_begin_worker) as pool:
-        futures = {pool.submit(spill_stretch, each, number, reading): number for number, each in enumerate(work)}
-        try:
-            for future in as_completed(futures):
-                number = futures[future]
-                files[number] = future.result()
-                done += work[number].end - work[number].start
-                told(done)
-        except BaseException as error:
-            for child in multiprocessing.active_children():  # a stretch takes minutes
-                if child not in others:
-                    child.terminate()
-            if isinstance(error, BrokenProcessPool):
-                raise InputError("a worker was killed, perhaps for memory; use fewer --workers") from error
-            raise
+    done = 0
+    if workers > 1:
+        jobs = [(each, number, reading) for number, each in enumerate(work)]
+        for number, paths in call_each(spill_stretch, jobs, workers=workers, remedy="use fewer --workers"):
+            files[number] = paths
+            done += work[number].end - work[number].start
+            told(done)
+    else:
+        for number, stretch in enumerate(work):
+            files[number] = spill_stretch(stretch, number, reading, partial(_add, told, done))
+            done += stretch.end - stretch.start
     return [path for number in sorted(files) for path in files[number]]
 
 
@@ -162,16 +137,3 @@ def _template(name: str, prefix: str) -> str:
 
 def _is_marked(wikitext: str) -> bool:
     return DISAMBIGUATION_WORD in wikitext and DISAMBIGUATION_WORD in visible(wikitext)
-
-
-def _begin_worker() -> None:
-    """A worker ends when its parent is gone, however that ended; Ctrl-C is the parent's."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)

@@ -3,24 +3,38 @@
 from __future__ import annotations
 
 import importlib
+from typing import Any
 
+from hashbench.corpora.preparing import LocalShardWorkers, ShardWorkers
 from hashbench.errors import InputError
 from hashbench.sweep.executors.base import Executor
 from hashbench.sweep.executors.local import LocalExecutor
 
 # By word: module and class. A module is imported when it is asked for, since each needs a package of its own.
 ELSEWHERE = {"ray": ("hashbench.sweep.executors.on_ray", "RayExecutor")}
+SHARDS_ELSEWHERE = {"ray": ("hashbench.sweep.executors.ray_shards", "RayShardWorkers")}
 
 
 def find_executor(name: str) -> type[Executor]:
     """The executor of this word. Raises InputError where its package is not installed."""
     if name not in ELSEWHERE:
         return LocalExecutor
-    module, its_class = ELSEWHERE[name]
+    found: type[Executor] = _imported(name, *ELSEWHERE[name])
+    return found
+
+
+def find_shard_workers(name: str) -> ShardWorkers:
+    """Where an executor of this word has corpora tokenized. Raises InputError where its package is not installed."""
+    if name not in SHARDS_ELSEWHERE:
+        return LocalShardWorkers()
+    workers: ShardWorkers = _imported(name, *SHARDS_ELSEWHERE[name])()
+    return workers
+
+
+def _imported(name: str, module: str, what: str) -> Any:
     try:
-        found: type[Executor] = getattr(importlib.import_module(module), its_class)
+        return getattr(importlib.import_module(module), what)
     except ModuleNotFoundError as error:
         if error.name != name:
             raise
         raise InputError(f"executor: {name}: the package is not installed; pip install 'hashbench[{name}]'") from error
-    return found

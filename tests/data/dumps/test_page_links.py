@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -186,33 +183,3 @@ def test_a_kill_leaves_no_half_set_and_the_next_command_makes_it(tmp_path: Path)
     made(dump, out)
     assert set_of(out) == EXPECTED
     assert not (out / "entities.partial").exists()
-
-
-def test_workers_end_with_the_process_that_began_them(tmp_path: Path) -> None:
-    dump = write_dump(tmp_path, TRAPS, streams=2)
-    code = (
-        "import os, sys, time, multiprocessing\n"
-        "from concurrent.futures import ProcessPoolExecutor\n"
-        "from hashbench.data.dumps.spill import _begin_worker\n"
-        "pool = ProcessPoolExecutor(1, mp_context=multiprocessing.get_context('spawn'), initializer=_begin_worker)\n"
-        "print(pool.submit(os.getpid).result(), flush=True)\n"
-        "time.sleep(600)\n"
-    )
-    process = subprocess.Popen([sys.executable, "-c", code, str(dump)], stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    worker = int(process.stdout.readline())
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
-    for _ in range(300):
-        if not _runs(worker):
-            break
-        time.sleep(0.1)
-    assert not _runs(worker)
-
-
-def _runs(pid: int) -> bool:
-    """Whether a process is there that is no zombie."""
-    try:
-        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return False

@@ -4,19 +4,23 @@ import sys
 
 import pytest
 
+from hashbench.corpora.preparing import LocalShardWorkers
 from hashbench.errors import InputError
 from hashbench.sweep.executors.local import LocalExecutor
-from hashbench.sweep.executors.registry import find_executor
+from hashbench.sweep.executors.registry import find_executor, find_shard_workers
 
 
 def test_local_needs_no_package() -> None:
     assert find_executor("local") is LocalExecutor
+    assert isinstance(find_shard_workers("local"), LocalShardWorkers)
 
 
 def test_a_missing_package_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    monkeypatch.delitem(sys.modules, "hashbench.sweep.executors.on_ray", raising=False)
-    with pytest.raises(
-        InputError, match=r"^executor: ray: the package is not installed; pip install 'hashbench\[ray\]'$"
-    ):
-        find_executor("ray")
+    for module in ("on_ray", "ray_shards"):
+        monkeypatch.delitem(sys.modules, f"hashbench.sweep.executors.{module}", raising=False)
+    for find in (find_executor, find_shard_workers):
+        with pytest.raises(
+            InputError, match=r"^executor: ray: the package is not installed; pip install 'hashbench\[ray\]'$"
+        ):
+            find("ray")
