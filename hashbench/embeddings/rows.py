@@ -90,6 +90,7 @@ class HashedRows(RowMatrix):
 
     def forward(self, codes: Tensor, weights: Tensor | None = None) -> Tensor:
         """Codes (n, m), NO_ROW where a type has fewer, and perhaps a factor of each (n, m) -> vectors (n, w)."""
+        codes = codes.long()
         present = codes != NO_ROW
         if len(self.patterns):
             return self._signed(codes, present, weights)

@@ -25,6 +25,9 @@ def test_names() -> None:
     assert set(coders()) == {
         "vocabulary",
         "hash-rows",
+        "word-features",
+        "ngram-buckets",
+        "trigrams",
         "md5-rows",
         "md5-bits",
         "lsh-rows",
