@@ -65,7 +65,7 @@ class MultiHash(HashedTables):
     def embed_types(self, codes: Tensor) -> Tensor:
         """Codes (n, f k) -> vectors (n, d)."""
         side_by_side = torch.cat([table(part) for table, part in self.tables(codes)], dim=1)  # (n, f w)
-        mixed = self.mix(side_by_side).view(len(codes), self.pieces, -1)  # (n, p, d)
+        mixed = self.mix(side_by_side).unflatten(1, (self.pieces, -1))  # (n, p, d)
         vectors: Tensor = self.norm(mixed.amax(1))
         return vectors
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from hashbench.embeddings.registry import find_model, models
@@ -13,9 +15,17 @@ TINY, BASE = (230_000, 800_000, 1_600_000, 6_400_000), (1_400_000, 4_800_000, 9_
 FREE = [name for name, spec in models().items() if spec.free_size is not None]
 
 
+# A number more a piece of 50,265 is more than 2 % of the smallest budget.
+MISSED = {("low-rank-bpe", 128, 230_000): "201,572 (rank 4) or 251,965 (rank 5)"}
+
+
 @pytest.mark.parametrize(("dim", "budget"), [(128, each) for each in TINY] + [(768, each) for each in BASE])
 @pytest.mark.parametrize("name", FREE)
 def test_every_free_size_comes_near_every_budget(name: str, dim: int, budget: int) -> None:
+    if (name, dim, budget) in MISSED:
+        with pytest.raises(InputError, match=re.escape(MISSED[name, dim, budget])):
+            with_budget(find_model(name), dim, budget)
+        return
     sized = with_budget(find_model(name), dim, budget)
     assert abs(sized.parameters - budget) <= TOLERANCE * budget
     assert embedding_size(sized.spec, dim) == sized.parameters

@@ -1,0 +1,66 @@
+"""A factorised table: V rows of width r, and a linear map to the encoder's width (Lan et al., ALBERT, ICLR 2020).
+
+The control that a smaller table must beat: e = T[row] W, section 3.1. Output and input are tied as in ALBERT: masked
+language modelling scores against T W.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from hashbench.embeddings.base import PAD, SPECIALS, EmbeddingSpec, FreeSize, ModelSpec, TextSpec, TrainingSpec
+from hashbench.embeddings.lookup import VOCABULARY_ROWS
+from hashbench.embeddings.rows import RowTable
+from hashbench.layers import init_weights
+
+
+class LowRankTable(RowTable):
+    """Narrow rows, special tokens first, and the map that makes vectors of them."""
+
+    def __init__(self, dim: int, num_rows: int = VOCABULARY_ROWS, rank: int = 16) -> None:
+        super().__init__(num_rows, rank)
+        with torch.no_grad():
+            self.weight[PAD].zero_()
+        self.map = nn.Linear(rank, dim, bias=False)
+        init_weights(self.map)
+
+    def reached(self, codes: Tensor) -> Tensor:
+        """The five special rows, and the codes (n, c) themselves: (r,)."""
+        return torch.cat([torch.arange(len(SPECIALS)), codes[:, 0]]).unique()
+
+    def embed_types(self, codes: Tensor) -> Tensor:
+        """Row numbers (n, 1) -> vectors (n, d)."""
+        vectors: Tensor = self.map(self.look_up(codes[:, 0]))
+        return vectors
+
+    def special_rows(self) -> Tensor:
+        """The first rows (s, d), s = 5."""
+        vectors: Tensor = self.map(self.weight[: len(SPECIALS)])
+        return vectors
+
+    def embedding_parameters(self) -> int:
+        """V r + r d."""
+        return self.weight.numel() + self.map.weight.numel()
+
+    def active_parameters(self, codes: Tensor) -> int:
+        """A row and the map, for one code (1, 1)."""
+        return self.weight.shape[1] + self.map.weight.numel()
+
+    def output_matrix(self) -> Tensor:
+        """T W (V, d): input and output are tied."""
+        matrix: Tensor = self.map(self.weight)
+        return matrix
+
+
+MODELS = [
+    ModelSpec(
+        name="low-rank-bpe",
+        text=TextSpec("bpe"),
+        embedding=EmbeddingSpec(LowRankTable, {"num_rows": VOCABULARY_ROWS}, small={"num_rows": 64, "rank": 4}),
+        training=TrainingSpec("shuffle_random"),
+        free_size=FreeSize("embedding", "rank"),
+        groups=("low-rank",),
+        summary="a table of 16 numbers a BPE piece and a map to the encoder's width, as ALBERT's",
+    )
+]
