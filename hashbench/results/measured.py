@@ -16,7 +16,7 @@ from hashbench.results import queries
 from hashbench.results.entries import Entry, entries
 from hashbench.results.runs import MeasuredRun, SeedScore, Specs, run_of
 from hashbench.store.engine import Store
-from hashbench.store.result import unpack
+from hashbench.store.packing import unpack
 from hashbench.store.status import StoredExperiment, find_experiment
 
 RECALL = "rec@"  # begins the names of metrics of rankings
@@ -130,7 +130,14 @@ class Measured:
 
     def readings(self, paper: str) -> dict[str, tuple[str, str]]:
         """Task -> (metric, split) that a paper reads."""
-        return {row["task"]: (row["metric"], row["split"]) for row in self.query(queries.READINGS, paper=paper)}
+        if paper not in self._readings:
+            rows = self.query(queries.READINGS, paper=paper)
+            self._readings[paper] = {row["task"]: (row["metric"], row["split"]) for row in rows}
+        return self._readings[paper]
+
+    @cached_property
+    def _readings(self) -> dict[str, dict[str, tuple[str, str]]]:
+        return {}  # by paper; every cell of a table asks
 
     def fact(self, entry: Entry, name: str) -> ModelFact | None:
         """A fact of a model by its stored name or by its column in the views; None where it was not measured."""

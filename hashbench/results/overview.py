@@ -62,17 +62,17 @@ def overview(store: Store, experiment_id: int) -> Overview:
     """The experiment as it stands."""
     key, now = {"experiment": experiment_id}, NOW[store.dialect]
     by_kind: dict[str, dict[str, int]] = {}
-    for row in store.query(queries.RUNS_BY_KIND, **key):
+    finished = {RECENT_S: 0, HOUR_S: 0}
+    for row in store.query(queries.RUNS_BY_KIND.format(now=now), **key, recent=RECENT_S, hour=HOUR_S):
         by_kind.setdefault(row["kind"], {})[row["state"]] = row["n"]
+        if row["state"] == "done":
+            finished[RECENT_S] += row["n_recent"]
+            finished[HOUR_S] += row["n_of_hour"]
     reasons = store.query(queries.REASONS_OF_FAILURES, **key)
     shown = []
     for row in reasons[:MOST_REASONS]:
         example = store.query(queries.RUN_IN_WORDS, **key, run=row["run_id"])[0]
         shown.append(EndedBadly(**row, example=in_words(*example.values())))
-    finished = {
-        seconds: store.query(queries.FINISHED_SINCE.format(now=now), **key, seconds=seconds)[0]["n"]
-        for seconds in (RECENT_S, HOUR_S)
-    }
     window = RECENT_S if finished[RECENT_S] >= ENOUGH else HOUR_S
     return Overview(
         by_kind,

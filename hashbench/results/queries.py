@@ -174,8 +174,12 @@ WHERE f.experiment_id = :experiment AND {TRAINED} AND p.checkpoint = 'best'
 # where an experiment stands; {now} is the database's clock
 MEMBERS = "(SELECT run_id FROM experiment_run WHERE experiment_id = :experiment)"
 LABEL = "(SELECT MIN(er.model) FROM experiment_run er WHERE er.experiment_id = :experiment AND er.run_id = r.id)"
-# runs of a kind in a state
-RUNS_BY_KIND = f"SELECT kind, state, COUNT(*) AS n FROM run WHERE id IN {MEMBERS} GROUP BY kind, state ORDER BY kind"
+# runs of a kind in a state, and how many of them were finished within so many seconds
+RUNS_BY_KIND = f"""
+SELECT kind, state, COUNT(*) AS n, SUM(CASE WHEN finished_at > {{now}} - :recent THEN 1 ELSE 0 END) AS n_recent,
+       SUM(CASE WHEN finished_at > {{now}} - :hour THEN 1 ELSE 0 END) AS n_of_hour
+FROM run WHERE id IN {MEMBERS} GROUP BY kind, state ORDER BY kind
+"""
 # an attempt in flight; seconds since it began and since its worker was heard of
 ACTIVE_ATTEMPTS = f"""
 SELECT r.id AS run_id, r.kind, {LABEL} AS model, r.task, r.seed, a.worker, COALESCE(v.host, '') AS host,
@@ -193,11 +197,6 @@ SELECT state, reason, COUNT(*) AS n, MIN(id) AS run_id FROM (
 ) AS ended GROUP BY state, reason ORDER BY n DESC, state, reason
 """
 RUN_IN_WORDS = f"SELECT r.kind, {LABEL} AS model, r.task, r.seed FROM run r WHERE r.id = :run"
-# runs that were finished within so many seconds
-FINISHED_SINCE = f"""
-SELECT COUNT(*) AS n FROM run
-WHERE state = 'done' AND finished_at > {{now}} - :seconds AND id IN {MEMBERS}
-"""
 # attempts that ended without a result
 ENDED_ATTEMPTS = f"""
 SELECT state, COUNT(*) AS n FROM attempt

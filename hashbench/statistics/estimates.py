@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy import special  # scipy.stats takes a second to load
 
 CONFIDENCE = 0.95
 Spread = Literal["seeds and examples", "seeds", "examples", "none"]
@@ -94,6 +93,8 @@ def t_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> tuple
     """
     if len(values) < 2:
         return None
+    from scipy import special  # half a second to load, which tables without intervals need not wait
+
     mean, n = float(np.mean(values)), len(values)
     half = float(special.stdtrit(n - 1, (1 + confidence) / 2)) * float(np.std(values, ddof=1)) / math.sqrt(n)
     return mean - half, mean + half
@@ -109,6 +110,8 @@ def median_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> 
     >>> median_interval([3.0, 1.0, 2.0, 5.0, 4.0, 6.0]), median_interval([1.0, 2.0, 3.0, 4.0, 5.0])
     ((1.0, 6.0), None)
     """
+    from scipy import special
+
     n = len(values)
     # The largest k for which fewer than k of n values lie below the median with no more than the tail's probability.
     k = int(np.searchsorted(special.bdtr(np.arange(n + 1), n, 0.5), (1 - confidence) / 2)) if n else 0

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, Connection, Engine, RowMapping
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError
 
@@ -129,10 +128,15 @@ class Store:
         if self.dialect == "sqlite" and not self.read_only:
             settle(Path(self.url.database or ""))
 
-    def insert_new(self, table: sa.Table) -> sqlite.Insert | postgresql.Insert:
+    def insert_new(self, table: sa.Table) -> sa.Insert:
         """An INSERT that leaves out rows whose key is there already."""
-        dialect = sqlite if self.dialect == "sqlite" else postgresql
-        return dialect.insert(table).on_conflict_do_nothing()
+        if self.dialect == "sqlite":
+            from sqlalchemy.dialects import sqlite
+
+            return sqlite.insert(table).on_conflict_do_nothing()
+        from sqlalchemy.dialects import postgresql  # all its drivers, which take a while to load
+
+        return postgresql.insert(table).on_conflict_do_nothing()
 
     def close(self) -> None:
         """Let go of all connections; without it that is done at the end of the program."""

@@ -10,9 +10,10 @@ from sqlalchemy.engine import Connection
 from hashbench.errors import InputError
 from hashbench.store.again import finish_again
 from hashbench.store.engine import Store, insert_rows
+from hashbench.store.packing import pack
 from hashbench.store.queue import ClaimedRun, LeaseLost, as_json
 from hashbench.store.ready import refresh
-from hashbench.store.result import Predictions, Result, pack
+from hashbench.store.result import Predictions, Result
 from hashbench.store.schema import artifact, attempt, dependency, metric, predictions, run
 
 # States that a run can have beside a current attempt that may still end with a result

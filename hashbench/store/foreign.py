@@ -18,7 +18,8 @@ from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, StatementError
 
 from hashbench.errors import InputError, first_line
 from hashbench.showing import without_passwords
-from hashbench.store.result import check_packed, leads_outside
+from hashbench.store.packing import check_packed
+from hashbench.store.result import leads_outside
 from hashbench.store.schema import artifact, attempt, environment, experiment, predictions, run
 
 REMEDY = "runs before it were merged, nothing of it was; ask who made it for a whole copy"

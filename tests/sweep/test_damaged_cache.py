@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hashbench.store.result import unpack
+from hashbench.store.packing import unpack
 from tests.damage import DAMAGES
 from tests.sweep.test_supply import Machines
 

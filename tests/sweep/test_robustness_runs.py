@@ -13,7 +13,7 @@ from hashbench.data.sources import open_sources
 from hashbench.results.robustness import measure_robustness
 from hashbench.store.engine import Store, open_store
 from hashbench.store.merge import merge
-from hashbench.store.result import unpack
+from hashbench.store.packing import unpack
 from hashbench.tasks.catalogue import find_task
 from hashbench.tasks.locate import load_task
 from hashbench.tasks.perturbed import perturb_task

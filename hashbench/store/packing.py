@@ -1,0 +1,65 @@
+"""How arrays lie in the database: as .npy, compressed."""
+
+from __future__ import annotations
+
+import io
+import math
+import zlib
+
+import numpy as np
+
+MOST_BYTES = 1 << 29  # of one array: a compressed one of a megabyte could unfold to a gigabyte
+HEADER_BYTES = 4096  # of an .npy file, more than its first line takes
+HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+
+
+def pack(array: np.ndarray) -> bytes:
+    """Outputs (n,), (n, C) or (n, 3 + m), or targets (n,), as .npy in zlib.
+
+    Smaller than one row per number by far, and readable without this program.
+    """
+    buffer = io.BytesIO()
+    np.save(buffer, np.ascontiguousarray(array), allow_pickle=False)
+    return zlib.compress(buffer.getvalue(), level=6)
+
+
+def unpack(data: bytes) -> np.ndarray:
+    """The array, (n,) or (n, c), that `pack` made into bytes. Raises ValueError for anything else, however large.
+
+    >>> unpack(pack(np.array([1.5, 2.5], dtype=np.float32)))
+    array([1.5, 2.5], dtype=float32)
+    """
+    shape, dtype, start = _header(data)
+    size = start + math.prod(shape) * dtype.itemsize
+    return np.load(io.BytesIO(_decompressed(data, size)), allow_pickle=False)
+
+
+def check_packed(data: bytes, n: int) -> None:
+    """Raise ValueError unless bytes begin as an array (n, ...) that fits memory; only that is unpacked."""
+    shape, _, _ = _header(data)
+    if not shape or shape[0] != n:
+        raise ValueError(f"an array of shape {shape} where {n} rows belong")
+
+
+def _header(data: bytes) -> tuple[tuple[int, ...], np.dtype, int]:
+    """Shape and type of a packed array, and where its values begin."""
+    file = io.BytesIO(_decompressed(data, HEADER_BYTES, whole=False))
+    version = np.lib.format.read_magic(file)
+    if version not in HEADERS:
+        raise ValueError(f"an array of version {version}")
+    shape, _, dtype = HEADERS[version](file)
+    if dtype.kind not in "biuf" or math.prod(shape) * dtype.itemsize > MOST_BYTES:
+        raise ValueError(f"an array of shape {shape} and type {dtype}: not numbers, or more than {MOST_BYTES:,} bytes")
+    return shape, dtype, file.tell()
+
+
+def _decompressed(data: bytes, size: int, *, whole: bool = True) -> bytes:
+    """The first bytes; `whole`: there must be no more of them."""
+    unpacking = zlib.decompressobj()
+    try:
+        found = unpacking.decompress(data, size)
+        if whole and (len(found) != size or unpacking.decompress(unpacking.unconsumed_tail, 1)):
+            raise ValueError("not as long as its first line says")
+    except zlib.error as error:
+        raise ValueError(f"not compressed by zlib: {error}") from error
+    return found
