@@ -5,7 +5,9 @@ Runs of one model are kept apart where they must not share a cell: other encoder
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import gc
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -160,7 +162,11 @@ class Measured:
 
     def labels(self) -> set[str]:
         """The labels of all models of the experiment, without trivial baselines."""
-        return {run.model for run in self.runs if not run.is_baseline}
+        return set(self._labels)
+
+    @cached_property
+    def _labels(self) -> frozenset[str]:
+        return frozenset(run.model for run in self.runs if not run.is_baseline)
 
 
 def is_constant(outputs: np.ndarray) -> bool:
@@ -173,20 +179,37 @@ def is_constant(outputs: np.ndarray) -> bool:
     return bool((answers == answers[:1]).all())
 
 
+@contextmanager
+def collecting_nothing() -> Iterator[None]:
+    """No search for objects in circles meanwhile: what is read of 20,000 runs stays, and is looked through in vain."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+@collecting_nothing()
 def measure(store: Store, name: str | None = None, *, checkpoint: str = "best") -> Measured:
     """What the experiment of that name (None: the last that was swept) measured so far."""
     experiment = find_experiment(store, name)
     key = {"experiment": experiment.id}
-    origins = {row["run_id"]: row for row in store.query(queries.ORIGINS, **key)}
+    origins = {row[0]: row for row in store.tuples(queries.ORIGINS, **key)}
     specs = Specs()
-    runs = tuple(run_of(row, origins.get(row["run_id"]), specs) for row in store.query(queries.RUNS, **key))
+    runs = tuple(run_of(row, origins.get(row[1]), specs) for row in store.tuples(queries.RUNS, **key))
     del origins
     by_key = {run.key: run for run in runs}
     scores, perturbed = Scores(), Scores()
-    for row in store.query(queries.SCORES, **key, checkpoint=checkpoint):
-        _add(scores, by_key, row, row["metric"], own=bool(row["own"]))
-    for row in store.query(queries.PERTURBED, **key):
-        _add(perturbed, by_key, row, f"{row['metric']} {row['condition']}", own=False)
+    for label, run_id, metric, split, own, value, reason in store.tuples(queries.SCORES, **key, checkpoint=checkpoint):
+        run = by_key[label, run_id]
+        scores.setdefault(run.key, []).append(SeedScore(run, metric, split, bool(own), value, reason or ""))
+    for label, run_id, metric, split, condition, value, reason in store.tuples(queries.PERTURBED, **key):
+        run = by_key[label, run_id]
+        score = SeedScore(run, f"{metric} {condition}", split, False, value, reason or "")
+        perturbed.setdefault(run.key, []).append(score)
     facts = {
         (row["model"], row["encoder"], row["column_name"]): _fact(row)
         # What the views form of facts, which comes last, stands for a fact of its name
@@ -211,10 +234,3 @@ def measure(store: Store, name: str | None = None, *, checkpoint: str = "best") 
 def _fact(row: Any) -> ModelFact:
     has_interval = row["low"] is not None and row["high"] is not None
     return ModelFact(row["value"], row["value_high"], (row["low"], row["high"]) if has_interval else None)
-
-
-def _add(scores: Scores, runs: Mapping[tuple[str, str], MeasuredRun], row: Any, metric: str, *, own: bool) -> None:
-    """Puts the score of a row with those of its run."""
-    run = runs[row["model"], row["run_id"]]
-    score = SeedScore(run, metric, row["split"], own, row["value"], row["reason"] or "")
-    scores.setdefault(run.key, []).append(score)

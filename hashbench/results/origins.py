@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from hashbench.results.entries import grouped
 from hashbench.results.measured import Measured
 from hashbench.results.runs import SCRATCH, MeasuredRun
 
@@ -55,14 +56,17 @@ def task_origins(measured: Measured, paper: FullSets) -> dict[str, TaskOrigin]:
     recorded = measured.record.get("tasks", {})
     built_in = _whole_experiment_built_in(measured)
     by_task: dict[str, TaskOrigin] = {}
+    saying: dict[tuple[str | None, str, int], MeasuredRun] = {}  # runs that differ in their seeds alone say the same
+    for run in measured.runs:
+        saying.setdefault((run.task, run.fingerprint, id(run.origin.notes)), run)
+    distinct = grouped([*saying.values()], lambda run: run.task)
     for task in measured.tasks():
         by_task[task] = origin = TaskOrigin()
         if task in recorded:
             origin.origins.append(str(recorded[task].get("origin", "")))
             _note(origin, "; ".join(recorded[task].get("notes", ())))
-        for run in measured.runs:
-            if run.task == task:
-                _add(origin, run)
+        for run in distinct[task]:
+            _add(origin, run)
         _count(origin, task, measured, paper)
         # What the runs noted counts more: a command may have named other sources
         if built_in and not origin.origins:

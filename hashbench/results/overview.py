@@ -6,7 +6,8 @@ import json
 from dataclasses import dataclass
 
 from hashbench.results import queries
-from hashbench.store.engine import NOW, Store
+from hashbench.store.drivers import NOW
+from hashbench.store.engine import Store
 
 RECENT_S = 600.0  # a rate is that of the last ten minutes, or of the last hour where these are too few
 HOUR_S = 3600.0

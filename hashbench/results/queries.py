@@ -14,9 +14,7 @@ TRAINED = f"f.kind NOT IN ('{BASELINE}', '{ROBUSTNESS}', '{EVALUATION}', '{FURTH
 
 # a run under one label, finished or not
 RUNS = """
-SELECT er.model AS model, er.position AS position, r.id AS run_id, r.kind AS kind, r.task AS task, r.seed AS seed,
-       r.encoder AS encoder, r.spec AS spec, r.state AS state, r.data_fingerprint AS data_fingerprint,
-       er.metric AS metric,
+SELECT er.model, r.id, r.kind, r.task, r.seed, r.encoder, r.spec, r.state, r.data_fingerprint, er.metric,
        (SELECT a.reason FROM attempt a
         WHERE a.run_id = r.id AND a.reason IS NOT NULL ORDER BY a.id DESC LIMIT 1) AS reason
 FROM experiment_run er JOIN run r ON r.id = er.run_id
@@ -39,7 +37,7 @@ WHERE mine.experiment_id = :experiment ORDER BY mine.run_id, e.name
 
 # a score of a run at its best or last evaluation
 SCORES = """
-SELECT run_id, model, metric, split, own, value, reason FROM scores
+SELECT model, run_id, metric, split, own, value, reason FROM scores
 WHERE experiment_id = :experiment AND checkpoint = :checkpoint ORDER BY position, seed
 """
 # what `hashbench.results` has: a score at the best or last evaluation; :own = 1: only those that reports show
@@ -54,7 +52,7 @@ ORDER BY experiment_id, position, model, task, seed, metric, split, checkpoint
 SCORES_OF_EXPERIMENT = SCORES_OF_ALL.replace("ORDER BY", "AND experiment_id = :experiment ORDER BY")
 # a score of the reported model under another way of evaluating
 PERTURBED = """
-SELECT run_id, model, metric, split, condition, value, reason FROM scores_by_condition
+SELECT model, run_id, metric, split, condition, value, reason FROM scores_by_condition
 WHERE experiment_id = :experiment ORDER BY position, seed
 """
 # a score of one run at its best evaluation

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, Final
@@ -150,32 +151,18 @@ def _pairs(text: str) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(json.loads(text).items()))
 
 
-def run_of(row: Any, origin: Any, specs: Specs) -> MeasuredRun:
+def run_of(row: Sequence[Any], origin: Sequence[Any] | None, specs: Specs) -> MeasuredRun:
     """A row of queries.RUNS with the row of queries.ORIGINS of the same run (None: not finished)."""
+    model, run_id, kind, task, seed, encoder, spec, state, fingerprint, metric, reason = row
     return MeasuredRun(
-        run_id=row["run_id"],
-        kind=row["kind"],
-        model=row["model"],
-        task=row["task"],
-        seed=row["seed"],
-        encoder=row["encoder"],
-        spec=specs.parsed(row["spec"]),
-        state=row["state"],
-        reason=row["reason"] or "",
-        fingerprint=row["data_fingerprint"] or "",
-        metric=row["metric"] or "",
-        origin=RunOrigin() if origin is None else _origin(origin),
-    )
+        run_id, kind, model, task, seed, encoder, specs.parsed(spec), state, reason or "", fingerprint or "",
+        metric or "", RunOrigin() if origin is None else _origin(origin),
+    )  # fmt: skip
 
 
-def _origin(row: Any) -> RunOrigin:
+def _origin(row: Sequence[Any]) -> RunOrigin:
+    _, commit, tree, has_diff, hardware, packages, notes, seconds, finished_at = row
     return RunOrigin(
-        git_commit=row["git_commit"] or "",
-        git_tree=row["git_tree"] or "",
-        has_diff=bool(row["has_diff"]),
-        hardware=row["hardware_name"] or "",
-        packages=_pairs(row["packages"] or "{}"),
-        notes=_pairs(row["notes"] or "{}"),
-        seconds=row["seconds"] or 0.0,
-        finished_at=row["finished_at"],
-    )
+        commit or "", tree or "", bool(has_diff), hardware or "", _pairs(packages or "{}"), _pairs(notes or "{}"),
+        seconds or 0.0, finished_at,
+    )  # fmt: skip

@@ -12,7 +12,8 @@ import sqlalchemy as sa
 
 from hashbench.errors import InputError
 from hashbench.store.engine import Store, insert_rows
-from hashbench.store.queue import ClaimedRun, Environment, LeaseLost, as_json, begin, end_expired, mine, new_token
+from hashbench.store.environment import Environment, as_json
+from hashbench.store.queue import ClaimedRun, LeaseLost, begin, end_expired, mine, new_token
 from hashbench.store.result import Artifact, Result
 from hashbench.store.schema import artifact, attempt, run
 

@@ -9,8 +9,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from hashbench.store.engine import Store
+from hashbench.store.environment import as_json
 from hashbench.store.planning import RunRow, add_members, add_needs, add_runs
-from hashbench.store.queue import as_json
 from hashbench.store.ready import refresh
 from hashbench.store.schema import experiment, experiment_run, run
 

@@ -10,8 +10,9 @@ from sqlalchemy.engine import Connection
 from hashbench.errors import InputError
 from hashbench.store.again import finish_again
 from hashbench.store.engine import Store, insert_rows
+from hashbench.store.environment import as_json
 from hashbench.store.packing import pack
-from hashbench.store.queue import ClaimedRun, LeaseLost, as_json
+from hashbench.store.queue import ClaimedRun, LeaseLost
 from hashbench.store.ready import refresh
 from hashbench.store.result import Predictions, Result
 from hashbench.store.schema import artifact, attempt, dependency, metric, predictions, run

@@ -20,8 +20,8 @@ from sqlalchemy.exc import DBAPIError
 
 from hashbench.errors import InputError, first_line
 from hashbench.store.engine import Store, insert_rows, open_results
+from hashbench.store.environment import Environment
 from hashbench.store.foreign import checked, told_in_one_line
-from hashbench.store.queue import Environment
 from hashbench.store.ready import chunks, refresh
 from hashbench.store.schema import (
     artifact,

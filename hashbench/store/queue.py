@@ -8,19 +8,19 @@ has a token of its own, so that a worker that slept through its lease can no lon
 
 from __future__ import annotations
 
-import hashlib
 import json
 import uuid
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, RowMapping
 
 from hashbench.store.engine import Store
+from hashbench.store.environment import Environment, store_environment
 from hashbench.store.ready import has_unmet_needs, mend, refresh
-from hashbench.store.schema import attempt, dependency, environment, experiment_run, run
+from hashbench.store.schema import attempt, dependency, experiment_run, run
 
 # so many killed attempts of one run count as a failed try: a run that kills its worker must end
 LOSSES_PER_TRY = 20
@@ -28,39 +28,10 @@ LOSSES_PER_TRY = 20
 
 SHOWN = ("kind", "model", "task", "seed", "encoder", "spec")  # of a run to who claimed it
 STARTED = "CAST(EXTRACT(EPOCH FROM pg_postmaster_start_time()) AS DOUBLE PRECISION)"  # of the server
-LEFT_OUT = "(left out)"  # what stands for a text that does not travel
 
 
 class LeaseLost(Exception):
     """The lease ran out or was taken over: whatever this worker still has must not be written."""
-
-
-@dataclass(frozen=True)
-class Environment:
-    """Where an attempt works. Equal ones are stored once."""
-
-    host: str = ""
-    git_commit: str = ""
-    git_diff: str = ""
-    packages: Mapping[str, str] = field(default_factory=dict)
-    hardware: Mapping[str, Any] = field(default_factory=dict)
-    hardware_name: str = ""
-    git_tree: str = ""  # of the package in that commit, the same after a rebase
-
-    @classmethod
-    def of_row(cls, row: Mapping[str, Any]) -> Environment:
-        """From the columns of table environment."""
-        parsed = {name: json.loads(row[name]) for name in ("packages", "hardware")}
-        return cls(**{each.name: row[each.name] for each in fields(cls)} | parsed)
-
-    def without_diff(self) -> Environment:
-        """The same place without the text of its uncommitted change; that there was one is worth knowing."""
-        return replace(self, git_diff=LEFT_OUT if self.git_diff else "")
-
-    def row(self) -> dict[str, str]:
-        """The columns of table environment; the id is the sha256 of the rest."""
-        values = {name: value if isinstance(value, str) else as_json(value) for name, value in vars(self).items()}
-        return {"id": hashlib.sha256(as_json(values).encode()).hexdigest(), **values}
 
 
 @dataclass(frozen=True)
@@ -79,22 +50,6 @@ class ClaimedRun:
     spec: dict[str, Any]
     needs: tuple[str, ...]
     again: bool = False  # a finished run whose files are made again (store/again.py)
-
-
-@dataclass(frozen=True)
-class Running:
-    """An attempt in flight. A negative `lease_left_s`: its worker has not been heard of, the next claim takes over."""
-
-    attempt_id: int
-    run_id: str
-    worker: str
-    host: str
-    lease_left_s: float
-
-
-def as_json(value: object) -> str:
-    """Canonical JSON: sorted keys, no blanks. NaN is refused, since no database reads it back."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 def claim(
@@ -148,7 +103,7 @@ def begin(
 ) -> int:
     """The id of a new attempt, in flight from now on."""
     begun = sa.insert(attempt).values(run_id=run_id, token=token, worker=worker, state="running")
-    begun = begun.values(environment_id=_store_environment(store, connection, environment))
+    begun = begun.values(environment_id=store_environment(store, connection, environment))
     begun = begun.values(started_at=store.now, heartbeat_at=store.now, lease_until=store.now + lease_s)
     return connection.execute(begun.returning(attempt.c.id)).scalar_one()
 
@@ -220,22 +175,6 @@ def abandon(store: Store, attempt_id: int, reason: str, *, counts: bool = False)
     with store.write() as connection:
         of = (attempt.c.id == attempt_id, attempt.c.state == "running")
         return _end(store, connection, of, "failed" if counts else "lost", reason)
-
-
-def running(store: Store, experiment_id: int | None = None) -> list[Running]:
-    """Attempts in flight, of one experiment or of all."""
-    left = (attempt.c.lease_until - store.now).label("lease_left_s")
-    host = sa.func.coalesce(environment.c.host, "").label("host")
-    rows = (
-        sa.select(attempt.c.id.label("attempt_id"), attempt.c.run_id, attempt.c.worker, host, left)
-        .join_from(attempt, environment, isouter=True)
-        .where(attempt.c.state == "running")
-        .order_by(attempt.c.id)
-    )
-    if experiment_id is not None:
-        rows = rows.where(attempt.c.run_id.in_(members(experiment_id)))
-    with store.read() as connection:
-        return [Running(**row) for row in connection.execute(rows).mappings()]
 
 
 def pending(store: Store, experiment_id: int, max_attempts: int, *, kinds: Collection[str] | None = None) -> bool:
@@ -347,11 +286,3 @@ def _end(
     connection.execute(sa.update(run).where(run.c.id == run_id, run.c.state == "running").values(after))
     refresh(connection, [run_id])
     return True
-
-
-def _store_environment(store: Store, connection: Connection, given: Environment | None) -> str | None:
-    if given is None:
-        return None
-    row = given.row()
-    connection.execute(store.insert_new(environment), row)
-    return row["id"]

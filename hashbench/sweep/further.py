@@ -25,8 +25,9 @@ from hashbench.showing import tell
 from hashbench.store.attaching import attach_run, data_under, finished_on, names_of_experiments
 from hashbench.store.engine import Store
 from hashbench.store.patience import Patience
-from hashbench.store.queue import ClaimedRun, LeaseLost, claim, running
+from hashbench.store.queue import ClaimedRun, LeaseLost, claim
 from hashbench.store.result import Result
+from hashbench.store.running import running
 from hashbench.store.status import artifacts, done_ids, find_run
 from hashbench.sweep.attempt import Attempts, claimed
 from hashbench.sweep.executors.base import OwnControl

@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 
 import hashbench
-from hashbench.store.queue import Environment
+from hashbench.store.environment import Environment
 
 PACKAGES = ("hashbench", "torch", "lightning", "numpy", "numba", "tokenizers", "datasets", "scikit-learn", "scipy")
 DIFF_LIMIT = 200_000  # characters of an uncommitted change that are kept

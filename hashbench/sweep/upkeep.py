@@ -12,7 +12,8 @@ from hashbench.runs.registry import kind_of
 from hashbench.showing import tell
 from hashbench.store.engine import Store
 from hashbench.store.patience import Patience
-from hashbench.store.queue import abandon, running
+from hashbench.store.queue import abandon
+from hashbench.store.running import running
 from hashbench.sweep.assignment import Assignment
 from hashbench.sweep.kept import KeptResults
 from hashbench.sweep.processes import is_dead

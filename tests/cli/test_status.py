@@ -10,9 +10,10 @@ import pytest
 
 from hashbench.cli.status import _Screen
 from hashbench.store.engine import Store, open_store
+from hashbench.store.environment import Environment
 from hashbench.store.finishing import finish
 from hashbench.store.planning import RunRow, add_experiment
-from hashbench.store.queue import Environment, claim, fail
+from hashbench.store.queue import claim, fail
 from hashbench.store.result import Result
 from tests.cli.stores import FIRST, SPEC
 

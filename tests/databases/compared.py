@@ -12,9 +12,10 @@ import numpy as np
 
 from hashbench.metrics.registry import evaluate
 from hashbench.store.engine import Store, open_store
+from hashbench.store.environment import Environment
 from hashbench.store.finishing import finish
 from hashbench.store.planning import RunRow, add_experiment
-from hashbench.store.queue import Environment, claim
+from hashbench.store.queue import claim
 from hashbench.store.result import MetricRow, Predictions, Result
 
 N = 40

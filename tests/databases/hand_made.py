@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from hashbench.store.engine import Store, open_store
+from hashbench.store.environment import Environment
 from hashbench.store.finishing import finish
 from hashbench.store.planning import RunRow, add_experiment
-from hashbench.store.queue import Environment, claim
+from hashbench.store.queue import claim
 from hashbench.store.result import MetricRow, Result
 
 STEP = 100  # of the one evaluation

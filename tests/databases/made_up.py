@@ -16,9 +16,10 @@ import numpy as np
 
 from hashbench.papers.paper import load_paper
 from hashbench.store.engine import Store, open_store
+from hashbench.store.environment import Environment
 from hashbench.store.finishing import finish
 from hashbench.store.planning import RunRow, add_experiment
-from hashbench.store.queue import Environment, claim, fail
+from hashbench.store.queue import claim, fail
 from hashbench.store.result import MetricRow, Predictions, Result
 
 PAPER = load_paper("hashformers")

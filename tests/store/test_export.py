@@ -13,11 +13,12 @@ import pytest
 from hashbench.errors import InputError
 from hashbench.store import views
 from hashbench.store.engine import Store, open_store
+from hashbench.store.environment import Environment
 from hashbench.store.export import LEFT_OUT, PLACES, export_example, scrub, scrub_text
 from hashbench.store.finishing import finish
 from hashbench.store.merge import merge
 from hashbench.store.planning import add_experiment
-from hashbench.store.queue import Environment, claim, fail
+from hashbench.store.queue import claim, fail
 from hashbench.store.result import Artifact, MetricRow, Predictions, Result
 from hashbench.store.status import counts, find_experiment, predictions, run_spec
 

@@ -19,8 +19,9 @@ import sqlalchemy as sa
 from benchmarks.faults import INVARIANTS
 from hashbench.store.engine import Store, open_store
 from hashbench.store.finishing import finish
-from hashbench.store.queue import ClaimedRun, LeaseLost, abandon, claim, fail, heartbeat, pending, release, running
+from hashbench.store.queue import ClaimedRun, LeaseLost, abandon, claim, fail, heartbeat, pending, release
 from hashbench.store.result import MetricRow, Result
+from hashbench.store.running import running
 from hashbench.store.schema import run
 from hashbench.store.status import attempts, counts
 from tests.store.noted import wrong_notes

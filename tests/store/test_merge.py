@@ -14,10 +14,12 @@ import sqlalchemy as sa
 
 from hashbench.errors import InputError
 from hashbench.store.engine import Store
+from hashbench.store.environment import Environment
 from hashbench.store.finishing import finish, void
 from hashbench.store.merge import Difference, merge
-from hashbench.store.queue import Environment, LeaseLost, claim, fail, running
+from hashbench.store.queue import LeaseLost, claim, fail
 from hashbench.store.result import Artifact, MetricRow, Predictions, Result
+from hashbench.store.running import running
 from hashbench.store.schema import attempt, metadata, run
 from hashbench.store.status import artifacts, attempts, counts, find_experiment, predictions
 from tests.store.noted import wrong_notes

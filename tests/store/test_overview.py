@@ -9,8 +9,9 @@ import sqlalchemy as sa
 
 from hashbench.results.overview import EndedBadly, noted, overview
 from hashbench.store.engine import Store
+from hashbench.store.environment import Environment
 from hashbench.store.finishing import finish, void
-from hashbench.store.queue import Environment, claim, fail, release
+from hashbench.store.queue import claim, fail, release
 from hashbench.store.result import Result
 from hashbench.store.schema import attempt, run
 

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING
 import pytest
 import sqlalchemy as sa
 
-from hashbench.store.engine import NOW, Store, open_store
+from hashbench.store.drivers import NOW
+from hashbench.store.engine import Store, open_store
+from hashbench.store.environment import Environment
 from hashbench.store.finishing import finish
 from hashbench.store.pulse import Pulse
 from hashbench.store.queue import (
     LOSSES_PER_TRY,
-    Environment,
     LeaseLost,
     abandon,
     claim,
@@ -29,9 +30,9 @@ from hashbench.store.queue import (
     heartbeat,
     pending,
     release,
-    running,
 )
 from hashbench.store.result import MetricRow, Result
+from hashbench.store.running import running
 from hashbench.store.schema import attempt, run
 from hashbench.store.status import attempts, counts
 

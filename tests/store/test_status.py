@@ -8,9 +8,10 @@ import pytest
 
 from hashbench.errors import InputError
 from hashbench.store.engine import Store
+from hashbench.store.environment import Environment
 from hashbench.store.finishing import finish
 from hashbench.store.planning import add_experiment
-from hashbench.store.queue import Environment, claim, fail
+from hashbench.store.queue import claim, fail
 from hashbench.store.result import Result
 from hashbench.store.status import (
     artifacts,

@@ -13,9 +13,10 @@ from sqlalchemy.engine import RowMapping
 
 from hashbench.store import views
 from hashbench.store.engine import Store
+from hashbench.store.environment import Environment
 from hashbench.store.finishing import finish
 from hashbench.store.planning import RunRow
-from hashbench.store.queue import Environment, claim
+from hashbench.store.queue import claim
 from hashbench.store.result import MetricRow, Result
 
 if TYPE_CHECKING:

@@ -1,0 +1,58 @@
+"""Where an attempt works, and the one form in which JSON is stored."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from sqlalchemy.engine import Connection
+
+from hashbench.store.engine import Store
+from hashbench.store.schema import environment
+
+LEFT_OUT = "(left out)"  # what stands for a text that does not travel
+
+
+@dataclass(frozen=True)
+class Environment:
+    """Where an attempt works. Equal ones are stored once."""
+
+    host: str = ""
+    git_commit: str = ""
+    git_diff: str = ""
+    packages: Mapping[str, str] = field(default_factory=dict)
+    hardware: Mapping[str, Any] = field(default_factory=dict)
+    hardware_name: str = ""
+    git_tree: str = ""  # of the package in that commit, the same after a rebase
+
+    @classmethod
+    def of_row(cls, row: Mapping[str, Any]) -> Environment:
+        """From the columns of table environment."""
+        parsed = {name: json.loads(row[name]) for name in ("packages", "hardware")}
+        return cls(**{each.name: row[each.name] for each in fields(cls)} | parsed)
+
+    def without_diff(self) -> Environment:
+        """The same place without the text of its uncommitted change; that there was one is worth knowing."""
+        return replace(self, git_diff=LEFT_OUT if self.git_diff else "")
+
+    def row(self) -> dict[str, str]:
+        """The columns of table environment; the id is the sha256 of the rest."""
+        values = {name: value if isinstance(value, str) else as_json(value) for name, value in vars(self).items()}
+        return {"id": hashlib.sha256(as_json(values).encode()).hexdigest(), **values}
+
+
+def as_json(value: object) -> str:
+    """Canonical JSON: sorted keys, no blanks. NaN is refused, since no database reads it back."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def store_environment(store: Store, connection: Connection, given: Environment | None) -> str | None:
+    """The id of the environment in the database, which holds it from now on; None of none."""
+    if given is None:
+        return None
+    row = given.row()
+    connection.execute(store.insert_new(environment), row)
+    return row["id"]
