@@ -33,9 +33,9 @@ def merge(
     Example: hashbench db merge other.db
     """
     from hashbench.cli.output import note, show
+    from hashbench.exchange.merge import merge as merge_store
     from hashbench.experiment.identity import run_id
     from hashbench.store.engine import open_store
-    from hashbench.store.merge import merge as merge_store
 
     store = open_store(db)
     done = merge_store(store, file, with_diffs=with_diffs, prefer=prefer, identify=run_id)
@@ -68,8 +68,8 @@ def export(
     """
     from hashbench.cli.output import show
     from hashbench.errors import InputError
+    from hashbench.exchange.export import export_example
     from hashbench.store.engine import open_results
-    from hashbench.store.export import export_example
 
     if not example:
         raise InputError("db export: add --example, the one form there is; a full copy is a copy of the file")

@@ -19,7 +19,7 @@ from sqlalchemy.engine import Connection, RowMapping
 
 from hashbench.store.engine import Store
 from hashbench.store.environment import Environment, store_environment
-from hashbench.store.ready import has_unmet_needs, mend, refresh
+from hashbench.store.ready import has_unmet_needs, mend, note_taken, refresh
 from hashbench.store.schema import attempt, dependency, experiment_run, run
 
 # so many killed attempts of one run count as a failed try: a run that kills its worker must end
@@ -84,9 +84,8 @@ def claim(
         row = connection.execute(claimed.returning(run.c.id.label("run_id"), *columns)).mappings().first()
         if row is None:
             return None
-        refresh(connection, [row["run_id"]])
-        token = token or new_token()
-        run_id = row["run_id"]
+        run_id, token = row["run_id"], token or new_token()
+        note_taken(connection, run_id)
         attempt_id = begin(store, connection, run_id, token, worker=worker, lease_s=lease_s, environment=environment)
         return _claimed(connection, row, token=token, attempt_id=attempt_id, lease_s=lease_s)
 

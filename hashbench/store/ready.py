@@ -51,6 +51,11 @@ def refresh(connection: Connection, run_ids: Sequence[str], *, dependants: bool 
         _note(connection, experiment_run.c.run_id.in_(part))
 
 
+def note_taken(connection: Connection, run_id: str) -> None:
+    """Note that a run is in hand: what `refresh` finds of it, in a fraction of the time."""
+    connection.execute(sa.update(experiment_run).where(experiment_run.c.run_id == run_id).values(free_tries=None))
+
+
 def mend(store: Store, experiment_id: int) -> None:
     """Put right what is noted wrongly of the members of an experiment; where nothing is, nothing is locked."""
     right = experiment_run.c.free_tries.is_not_distinct_from(_free_tries())

@@ -14,6 +14,7 @@ from matplotlib.container import ErrorbarContainer
 
 from hashbench.cli.app import main
 from hashbench.errors import InputError
+from hashbench.exchange.export import export_example
 from hashbench.papers.paper import load_paper
 from hashbench.plots.base import FigureData
 from hashbench.plots.robustness import draw
@@ -22,7 +23,6 @@ from hashbench.results.robustness import AVERAGE, measure_robustness
 from hashbench.results.samples import draw_seed
 from hashbench.statistics.draws import draw_counts
 from hashbench.store.engine import Store, open_store
-from hashbench.store.export import export_example
 from hashbench.store.finishing import finish
 from hashbench.store.planning import RunRow, add_experiment
 from hashbench.store.queue import claim

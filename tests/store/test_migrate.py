@@ -14,9 +14,9 @@ from alembic.script import ScriptDirectory
 from sqlalchemy.engine.interfaces import ReflectedIndex
 
 from hashbench.errors import InputError
+from hashbench.exchange.merge import merge
 from hashbench.store import migrate, views
 from hashbench.store.engine import Store, open_store, parse
-from hashbench.store.merge import merge
 from hashbench.store.schema import SCHEMA, metadata
 from hashbench.store.status import counts, find_experiment, predictions
 from tests.store.noted import wrong_notes

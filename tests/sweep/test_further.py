@@ -18,11 +18,11 @@ import pytest
 
 from hashbench.cli.app import main
 from hashbench.data.sources import open_sources
+from hashbench.exchange.merge import merge
 from hashbench.results.comparison import compare
 from hashbench.results.measured import measure
 from hashbench.results.samples import Evidence
 from hashbench.store.engine import Store, open_store
-from hashbench.store.merge import merge
 from hashbench.store.status import predictions
 from hashbench.sweep import attempt, further
 from hashbench.tasks.catalogue import find_task

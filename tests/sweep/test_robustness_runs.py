@@ -10,9 +10,9 @@ import pytest
 
 from hashbench.cli.app import main
 from hashbench.data.sources import open_sources
+from hashbench.exchange.merge import merge
 from hashbench.results.robustness import measure_robustness
 from hashbench.store.engine import Store, open_store
-from hashbench.store.merge import merge
 from hashbench.store.packing import unpack
 from hashbench.tasks.catalogue import find_task
 from hashbench.tasks.locate import load_task

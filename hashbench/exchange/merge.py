@@ -19,9 +19,9 @@ from sqlalchemy.engine import Connection, RowMapping
 from sqlalchemy.exc import DBAPIError
 
 from hashbench.errors import InputError, first_line
+from hashbench.exchange.foreign import checked, told_in_one_line
 from hashbench.store.engine import Store, insert_rows, open_results
 from hashbench.store.environment import Environment
-from hashbench.store.foreign import checked, told_in_one_line
 from hashbench.store.ready import chunks, refresh
 from hashbench.store.schema import (
     artifact,

@@ -13,10 +13,10 @@ import pytest
 import sqlalchemy as sa
 
 from hashbench.errors import InputError
+from hashbench.exchange.merge import Difference, merge
 from hashbench.store.engine import Store
 from hashbench.store.environment import Environment
 from hashbench.store.finishing import finish, void
-from hashbench.store.merge import Difference, merge
 from hashbench.store.queue import LeaseLost, claim, fail
 from hashbench.store.result import Artifact, MetricRow, Predictions, Result
 from hashbench.store.running import running

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from hashbench.errors import InputError
+from hashbench.exchange.export import LEFT_OUT, PLACES, export_example, scrub, scrub_text
+from hashbench.exchange.merge import merge
 from hashbench.store import views
 from hashbench.store.engine import Store, open_store
 from hashbench.store.environment import Environment
-from hashbench.store.export import LEFT_OUT, PLACES, export_example, scrub, scrub_text
 from hashbench.store.finishing import finish
-from hashbench.store.merge import merge
 from hashbench.store.planning import add_experiment
 from hashbench.store.queue import claim, fail
 from hashbench.store.result import Artifact, MetricRow, Predictions, Result

@@ -22,9 +22,9 @@ from sqlalchemy.engine import Connection
 
 from hashbench.atomic import atomic_write
 from hashbench.errors import InputError
+from hashbench.exchange.merge import copy_attempt
 from hashbench.store.engine import Store, insert_rows, open_results, open_store
 from hashbench.store.environment import LEFT_OUT, Environment, as_json
-from hashbench.store.merge import copy_attempt
 from hashbench.store.packing import pack
 from hashbench.store.result import Predictions
 from hashbench.store.schema import (
