@@ -116,6 +116,9 @@ def prepare(
     materials = Materials(planned.resolved.sources, cache_folder(), workers=workers, progress=note)
     seen: set[str] = set()
     for model in planned.resolved.models.values():
+        if model.pretrain.streaming:
+            note(f"{model.label} reads its corpora as a stream: nothing to prepare")
+            continue
         note(f"preparing for {model.label} ...")
         corpus = materials.texts(model).corpus
         if corpus is not None and str(corpus.folder) not in seen:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -13,6 +13,29 @@ from hashbench.data.loader import Make, TrainingData
 from hashbench.embeddings.base import Batch, Template
 from hashbench.objectives.base import NO_LABEL
 from hashbench.objectives.registry import objectives
+
+
+class RowFrame:
+    """The special tokens around a row of text."""
+
+    def __init__(self, template: Template) -> None:
+        self.template = template
+        place = template.single.index("A")
+        before, after = template.single[:place], template.single[place + 1 :]
+        self._before, self._after = ([special_id(template, name) for name in side] for side in (before, after))
+        self.n_specials = len(before) + len(after)
+
+    def around(self, rows: Sequence[np.ndarray]) -> np.ndarray:
+        """Ids of B rows, each (n,), with their special tokens, padded: (B, L) int32."""
+        before, after, multiple = self._before, self._after, self.template.pad_multiple
+        longest = self.n_specials + max(map(len, rows))
+        ids = np.full((len(rows), -(-longest // multiple) * multiple), pad_id(self.template), np.int32)
+        ids[:, : len(before)] = before
+        for i, row in enumerate(rows):
+            end = len(before) + len(row)
+            ids[i, len(before) : end] = row
+            ids[i, end : end + len(after)] = after
+        return ids
 
 
 class PretrainingData(TrainingData):
@@ -43,13 +66,10 @@ class PretrainingData(TrainingData):
         # (n_types, 1)
         self._output_rows = codes if outputs is None else outputs.encode_types(corpus.types)
         self._arguments = dict(objective_args or {})
-        place = template.single.index("A")
-        before, after = template.single[:place], template.single[place + 1 :]
-        self._frame = [[special_id(template, name) for name in side] for side in (before, after)]
-        self._template = template
+        self._frame = RowFrame(template)
         # The same memory without the cost of a memmap's every slice
         self._ids = np.asarray(corpus.ids)
-        self.starts, self.ends = corpus.rows(sequence_length, len(before) + len(after))
+        self.starts, self.ends = corpus.rows(sequence_length, self._frame.n_specials)
 
     def row_lengths(self) -> np.ndarray:
         """Tokens of each sequence (n,), special ones not counted."""
@@ -63,7 +83,7 @@ class PretrainingData(TrainingData):
 
     def training_maker(self) -> Make:
         """Makes a batch of corrupted sequences."""
-        collate, output_rows = Collator(self.codes, self._template), np.asarray(self._output_rows)
+        collate, output_rows = Collator(self.codes, self._frame.template), np.asarray(self._output_rows)
 
         def make(rows: np.ndarray, epoch: int) -> Batch:
             """Rows (B,) -> a batch of corrupted ids (B, L) with the objective's labels (B, L)."""
@@ -77,16 +97,8 @@ class PretrainingData(TrainingData):
 
     def with_specials(self, rows: np.ndarray) -> np.ndarray:
         """Sequences (B,) with their special tokens, padded, before any corruption: ids (B, L) int32."""
-        before, after = self._frame
-        lengths = self.ends[rows] - self.starts[rows]
-        longest, multiple = len(before) + int(lengths.max()) + len(after), self._template.pad_multiple
-        ids = np.full((len(rows), -(-longest // multiple) * multiple), pad_id(self._template), np.int32)
-        ids[:, : len(before)] = before
-        for i, (start, length) in enumerate(zip(self.starts[rows], lengths, strict=True)):
-            end = len(before) + length
-            ids[i, len(before) : end] = self._ids[start : start + length]
-            ids[i, end : end + len(after)] = after
-        return ids
+        bounds = zip(self.starts[rows].tolist(), self.ends[rows].tolist(), strict=True)
+        return self._frame.around([self._ids[start:end] for start, end in bounds])
 
     def _label_rows(self, output_rows: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """Labels (B, L) as (B, L) int64: for mlm the types' rows (n_types, 1) in the vocabulary instead of types."""

@@ -10,6 +10,7 @@ import queue
 import threading
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 import numpy as np
 from lightning.pytorch import LightningDataModule
@@ -19,6 +20,7 @@ from hashbench.embeddings.base import Batch
 
 EpochPlan = Callable[[int], Sequence[np.ndarray]]  # epoch -> row numbers of each batch
 Make = Callable[[np.ndarray, int], Batch]  # (row numbers, epoch) -> batch
+Prefetched = TypeVar("Prefetched")
 
 
 class BatchLoader:
@@ -70,64 +72,51 @@ class EvaluationLoader:
 
 def made_ahead(batches: Sequence[np.ndarray], epoch: int, make: Make, prefetch: int) -> Iterator[Batch]:
     """The batches of row numbers (B,) in order, up to `prefetch` made ahead in a thread; 0: made when asked for."""
+    return ahead((make(rows, epoch) for rows in batches), prefetch)
+
+
+def ahead(items: Iterator[Prefetched], prefetch: int) -> Iterator[Prefetched]:
+    """The same items, up to `prefetch` of them made ahead in a thread; 0: made when asked for."""
     if prefetch == 0:
-        yield from (make(rows, epoch) for rows in batches)
+        yield from items
         return
-    ready: queue.Queue[Batch | BaseException] = queue.Queue(maxsize=prefetch)
+    ready: queue.Queue[tuple[Prefetched] | BaseException | None] = queue.Queue(maxsize=prefetch)
     stopped = threading.Event()
-    thread = threading.Thread(target=_produce, args=(batches, epoch, make, ready, stopped), daemon=True)
-    thread.start()
+    threading.Thread(target=_produce, args=(items, ready, stopped), daemon=True).start()
     try:
-        for _ in batches:
-            batch = ready.get()
-            if isinstance(batch, BaseException):
-                raise batch
-            yield batch
+        while (item := ready.get()) is not None:
+            if isinstance(item, BaseException):
+                raise item
+            yield item[0]
     finally:
         stopped.set()
-        # Makes room for the batch that the thread may hold, so that it ends
+        # Makes room for what the thread may hold, so that it ends
         while not ready.empty():
             ready.get_nowait()
 
 
 def _produce(
-    batches: Sequence[np.ndarray],
-    epoch: int,
-    make: Make,
-    ready: queue.Queue[Batch | BaseException],
-    stopped: threading.Event,
+    items: Iterator[Prefetched], ready: queue.Queue[tuple[Prefetched] | BaseException | None], stopped: threading.Event
 ) -> None:
-    """Makes the batches of row numbers (B,) for `ready`, until all are made or `stopped` is set."""
+    """Puts the items, and None behind the last, into `ready`, until `stopped` is set."""
     try:
-        for rows in batches:
+        for item in items:
+            ready.put((item,))
             if stopped.is_set():
                 return
-            ready.put(make(rows, epoch))
+        ready.put(None)
     except BaseException as error:  # told to the thread that reads, which raises it
         ready.put(error)
 
 
-class TrainingData(LightningDataModule):
-    """Rows of a training in batches.
-
-    Every process makes whole batches, corruption and padding included, so that they are the same whatever the number of
-    processes. Which rows of a batch a process computes is decided where its loss is weighted (`training/module.py`);
-    evaluations are shared out here.
-    """
+class LoadedData(LightningDataModule):
+    """What a training reads in batches, of which every process makes the whole."""
 
     def __init__(self, *, batch_size: int, seed: int, rank: int = 0, world_size: int = 1, prefetch: int = 2) -> None:
         """`batch_size`: over all processes. `rank` and `world_size` count until there is a trainer."""
         super().__init__()
         self.batch_size, self.seed, self.prefetch = batch_size, seed, prefetch
         self._rank, self._world_size = rank, world_size
-
-    @abstractmethod
-    def row_lengths(self) -> np.ndarray:
-        """Tokens or items of each training row (n,)."""
-
-    @abstractmethod
-    def training_maker(self) -> Make:
-        """Makes a batch of training rows."""
 
     @property
     def rank(self) -> int:
@@ -140,6 +129,32 @@ class TrainingData(LightningDataModule):
         return self._world_size if self.trainer is None else self.trainer.world_size
 
     @property
+    def bucketed(self) -> bool:
+        """Whether rows of like length come together."""
+        return True
+
+    @abstractmethod
+    def longest_batch(self) -> Batch:
+        """The longest rows as one batch (B, L) of all processes: the most that a step can cost."""
+
+
+class TrainingData(LoadedData):
+    """Rows of a training in batches.
+
+    Every process makes whole batches, corruption and padding included, so that they are the same whatever the number of
+    processes. Which rows of a batch a process computes is decided where its loss is weighted (`training/module.py`);
+    evaluations are shared out here.
+    """
+
+    @abstractmethod
+    def row_lengths(self) -> np.ndarray:
+        """Tokens or items of each training row (n,)."""
+
+    @abstractmethod
+    def training_maker(self) -> Make:
+        """Makes a batch of training rows."""
+
+    @property
     def n_rows(self) -> int:
         """Rows of an epoch, in which each stands once."""
         return len(self.row_lengths())
@@ -148,11 +163,6 @@ class TrainingData(LightningDataModule):
     def steps_per_epoch(self) -> int:
         """Training batches of an epoch; no loader is touched."""
         return count_batches(self.n_rows, self.batch_size)
-
-    @property
-    def bucketed(self) -> bool:
-        """Whether rows of like length come together."""
-        return True
 
     def train_dataloader(self) -> BatchLoader:
         """Batches whose order, contents and corruption are functions of (seed, epoch, row) alone."""

@@ -76,6 +76,32 @@ def check_pairing(loaded: Loaded, model: ResolvedModel, tasks: Sequence[Task]) -
         raise InputError(f"{place}: a grid of learning rates needs a task of texts; give '{model.label}' one rate")
 
 
+def check_streaming(loaded: Loaded, model: ResolvedModel) -> None:
+    """Raises InputError where a model is to be trained from a stream and needs a pass over the corpora before."""
+    if not (model.pretrain.streaming and needs_corpus(model.spec)):
+        return
+    where = loaded.where(*loaded.place_of(model.place, "pretrain", "streaming"))
+    if loaded.experiment.efficiency:
+        raise InputError(f"{where}: efficiency times pre-training on prepared corpora; leave it or streaming out")
+    reason = pass_before(model.spec)
+    if reason:
+        remedy = "give it pretrain: {streaming: false}, or leave it out"
+        raise InputError(f"{where}: '{model.label}' needs a pass over the corpora before: {reason}; {remedy}")
+
+
+def pass_before(spec: ModelSpec) -> str:
+    """What a model must learn from all texts before it can be trained on the first; empty where that is nothing."""
+    tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
+    objective = objective_of(spec)
+    if isinstance(tokenizer, PieceTokenizer) and tokenizer.needs_training:
+        return f"its {tokenizer.title} is trained on them"
+    if make_coder(spec.code.coder, **spec.code.args).needs_fit:
+        return f"coder {spec.code.coder} learns from them what there is"
+    if objective is not None and objective.label_types:
+        return f"objective {objective.name} predicts rows of a table of all types"
+    return ""
+
+
 def check_robustness(loaded: Loaded, models: Iterable[ResolvedModel], tasks: Sequence[Task]) -> None:
     """Raises InputError where robustness is asked for of hidden items, or unseen words where no model has seen any."""
     block = loaded.experiment.robustness_block

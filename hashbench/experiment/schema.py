@@ -63,6 +63,7 @@ class Pretrain(OnHardware):
             "packing"
         ),
     )
+    streaming: bool = Field(default=False, description="train from the texts as they come; see the page on corpora")
     vocabulary_size: int = Field(
         default=50_265, ge=300,
         description="rows of a BPE or word-piece vocabulary trained on the corpora, specials included",
@@ -97,6 +98,8 @@ class Pretrain(OnHardware):
     def _before_the_end(self) -> Pretrain:
         if list(self.checkpoints) != sorted(set(self.checkpoints)):
             raise ValueError("checkpoints: give each step once, in ascending order")
+        if self.streaming and self.first_chunk_only:
+            raise ValueError("streaming: rows are packed, first_chunk_only wants one an article; leave one of them out")
         if self.checkpoints and self.checkpoints[-1] >= self.steps:
             raise ValueError(f"checkpoints: {self.checkpoints[-1]} is not before the last of {self.steps} steps")
         return self

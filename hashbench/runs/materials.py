@@ -20,8 +20,9 @@ from hashbench.coders.registry import make_coder
 from hashbench.coders.vocabulary import Vocabulary
 from hashbench.corpora.corpus import Corpus
 from hashbench.corpora.preparing import ShardWorkers, prepare
+from hashbench.data.documents import CorpusSource
 from hashbench.data.hub import SHORT_COMMIT
-from hashbench.data.sources import open_sources
+from hashbench.data.sources import locate_corpus, open_sources
 from hashbench.embeddings.base import Template
 from hashbench.experiment.models import ResolvedModel, needs_corpus, read_without_corpus
 from hashbench.tasks.base import LocatedTask
@@ -49,6 +50,7 @@ class Texts:
     coder: Coder
     corpus: Corpus | None
     outputs: Vocabulary | None = None  # what mlm predicts, where codes are no rows of a vocabulary
+    streamed: tuple[CorpusSource, ...] = ()  # corpora that a training reads as they are
 
     @property
     def vocabulary_rows(self) -> int | None:
@@ -59,8 +61,9 @@ class Texts:
     def corpora_read(self) -> list[str]:
         """The corpora, those of the hub with repository and commit."""
         parts = self.corpus.manifest["corpora"] if self.corpus else []
-        commits = [f" ({p['origin']}@{p['revision'][:SHORT_COMMIT]})" if p["revision"] else "" for p in parts]
-        return [part["name"] + commit for part, commit in zip(parts, commits, strict=True)]
+        read = [(part["name"], part["origin"], part["revision"], "") for part in parts]
+        read += [(source.name, source.origin, source.revision, ", streamed") for source in self.streamed]
+        return [name + (f" ({origin}@{at[:SHORT_COMMIT]})" if at else "") + how for name, origin, at, how in read]
 
     def of_the_vocabulary(self, template: Template) -> FoundVocabulary:
         """What `build_model` must know of a vocabulary found in the data."""
@@ -150,6 +153,9 @@ class Materials:
         spec = model.spec
         if not needs_corpus(spec):
             return Texts(*read_without_corpus(spec), None)
+        if model.pretrain.streaming:  # the plan has checked that nothing is learned from the corpora before
+            located = tuple(locate_corpus(name, self._sources) for name in model.pretrain.corpora)
+            return Texts(*read_without_corpus(spec), None, streamed=located)
         tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
         coder = make_coder(spec.code.coder, **spec.code.args)
         corpus = prepare(

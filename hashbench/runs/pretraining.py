@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from hashbench.coders.cache import type_codes
 from hashbench.corpora.batches import PretrainingData
+from hashbench.corpora.streaming import StreamedData
+from hashbench.data.loader import LoadedData
 from hashbench.efficiency.cards import TrainingStep, step_of
 from hashbench.efficiency.parameters import count
 from hashbench.errors import InputError
@@ -163,23 +166,9 @@ def train(run: Run, place: Workplace, machine: Machine, earlier: Mapping[int, Pa
     spec, recipe, texts = model.spec, model.pretrain, place.materials.texts(model)
     objective = spec.training.objective
     assert objective is not None and spec.pretrains  # the plan makes no pre-training of others
-    assert texts.corpus is not None
     built = build_model(spec, run.encoder, seed=recipe.seed, **texts.of_the_vocabulary(spec.text.template))
     head = make_head(built, objective)
-    data = PretrainingData(
-        texts.corpus,
-        type_codes(texts.coder, texts.corpus.types, place.materials.cache / "codes"),
-        objective=objective,
-        objective_args=spec.training.args,
-        outputs=texts.outputs,
-        template=spec.text.template,
-        batch_size=recipe.batch_size,
-        sequence_length=recipe.sequence_length,
-        seed=recipe.seed,
-        world_size=machine.devices,
-        rank=machine.rank,
-    )
-    steps = min(recipe.steps, data.steps_per_epoch * recipe.max_epochs)
+    data, steps = batches_of(model, place, machine)
     stop_at = run.spec[CHECKPOINT] if CHECKPOINT in run.spec else None
     if recipe.checkpoints and recipe.checkpoints[-1] > steps:
         what = f"pretrain.checkpoints: {recipe.checkpoints[-1]} is behind the last step, {steps}"
@@ -187,6 +176,28 @@ def train(run: Run, place: Workplace, machine: Machine, earlier: Mapping[int, Pa
     return pretrain(
         built, head, data, recipe, total_steps=steps, machine=machine, stop_at=stop_at, snapshots=earlier
     )
+
+
+def batches_of(model: ResolvedModel, place: Workplace, machine: Machine) -> tuple[LoadedData, int]:
+    """What a pre-training reads, and how many steps it has."""
+    spec, recipe, texts = model.spec, model.pretrain, place.materials.texts(model)
+    common: dict[str, Any] = {
+        "objective": spec.training.objective,
+        "objective_args": spec.training.args,
+        "template": spec.text.template,
+        "batch_size": recipe.batch_size,
+        "sequence_length": recipe.sequence_length,
+        "seed": recipe.seed,
+        "world_size": machine.devices,
+        "rank": machine.rank,
+    }
+    if texts.corpus is None:
+        shards = [shard for source in texts.streamed for shard in source.shards(recipe.max_documents)]
+        common |= {"steps": recipe.steps, "epochs": recipe.max_epochs}
+        return StreamedData(shards, texts.tokenizer, texts.coder, **common), recipe.steps
+    codes = type_codes(texts.coder, texts.corpus.types, place.materials.cache / "codes")
+    data = PretrainingData(texts.corpus, codes, outputs=texts.outputs, **common)
+    return data, min(recipe.steps, data.steps_per_epoch * recipe.max_epochs)
 
 
 def restore(model: Model, run: Run, place: Workplace) -> Model:

@@ -18,6 +18,7 @@ from hashbench.experiment.checks import (
     check_model,
     check_pairing,
     check_robustness,
+    check_streaming,
     check_weights,
 )
 from hashbench.experiment.load import KeyPath, Loaded
@@ -105,6 +106,7 @@ def _checked(loaded: Loaded, models: Mapping[str, ResolvedModel], baseline: Reso
     usable_cache_folder()
     tasks = find_tasks(loaded)
     for model in models.values():
+        check_streaming(loaded, model)
         _check_per_task(loaded, model, tasks)
         check_pairing(loaded, model, tasks)
         _check_select_metric(loaded, model, tasks)

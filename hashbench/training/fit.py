@@ -11,7 +11,7 @@ from lightning.pytorch import Trainer
 from lightning.pytorch.plugins.environments import LightningEnvironment, TorchElasticEnvironment
 from lightning.pytorch.strategies import DDPStrategy, ModelParallelStrategy, Strategy
 
-from hashbench.data.loader import TrainingData
+from hashbench.data.loader import LoadedData
 from hashbench.experiment.schema import Finetune, Pretrain
 from hashbench.training.accumulation import some_rows
 from hashbench.training.checkpoints import CheckpointFiles, Resumable, Snapshots
@@ -24,7 +24,7 @@ from hashbench.training.trial import largest_micro_batch
 
 def fit(
     module: RecipeModule,
-    data: TrainingData,
+    data: LoadedData,
     recipe: Pretrain | Finetune,
     machine: Machine,
     *,
@@ -89,7 +89,7 @@ def strategy_of(machine: Machine) -> Strategy | Literal["auto"]:
     return ModelParallelStrategy(machine.devices, tensor_parallel_size=1, save_distributed_checkpoint=False)
 
 
-def set_up(module: RecipeModule, data: TrainingData, recipe: Pretrain | Finetune, machine: Machine) -> None:
+def set_up(module: RecipeModule, data: LoadedData, recipe: Pretrain | Finetune, machine: Machine) -> None:
     """Tells the module how its batches are computed, and the machine's notes what is not the default of it.
 
     Raises InputError where not even one row fits into memory.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from torch import Tensor
 
-from hashbench.corpora.batches import PretrainingData
+from hashbench.data.loader import LoadedData
 from hashbench.embeddings.base import Batch
 from hashbench.experiment.schema import Pretrain
 from hashbench.objectives.base import NO_LABEL
@@ -70,7 +70,7 @@ class PretrainingModule(RecipeModule):
 def pretrain(
     model: Model,
     head: Head,
-    data: PretrainingData,
+    data: LoadedData,
     recipe: Pretrain,
     *,
     total_steps: int,

@@ -128,6 +128,25 @@ def test_every_corpus_is_streamed(hub: StandIn) -> None:
     assert any("Range" not in line and "bytes=" in line for line in hub.asked())  # pieces of files
 
 
+def test_the_shards_of_a_corpus_are_its_files(hub: StandIn) -> None:
+    """Together they hold its texts, in order; each can be read alone, from any document on."""
+    code = """
+import json
+from hashbench.data.sources import locate_corpus, open_sources
+found = {}
+for name in %s:
+    source = locate_corpus(name, open_sources("hub"))
+    shards, whole = source.shards(), list(source.documents())
+    parts = [list(shard.texts()) for shard in shards]
+    rest = [text for text in shards[-1].texts(3)]
+    found[name] = [len(shards), sum(parts, []) == whole, rest == parts[-1][3:], len({s.name for s in shards})]
+print(json.dumps(found))
+"""
+    found = hub.python(code % CORPORA)
+    assert all(row[1:] == [True, True, row[0]] for row in found.values())
+    assert max(row[0] for row in found.values()) > 1
+
+
 def test_every_corpus_is_prepared(hub: StandIn) -> None:
     """`data prepare` by the command line; the commits stand with what was prepared."""
     experiment = f"""

@@ -38,6 +38,17 @@ def test_the_report_names_the_copies(hub: StandIn) -> None:
     assert f"on {copies}wikipedia (hub wikimedia/wikipedia@{newest('wikimedia/wikipedia')})" in text
 
 
+def test_a_model_is_trained_from_the_stream(hub: StandIn) -> None:
+    """Nothing is prepared; the report names the copies all the same."""
+    streamed = EXPERIMENT.replace("steps: 2, batch_size: 2", "streaming: true, steps: 2, batch_size: 2")
+    (hub.folder / "small.yaml").write_text(streamed)
+    done = hub.hashbench("sweep", "small.yaml")
+    assert done.returncode == 0, done.stderr
+    assert not (hub.folder / "cache" / "corpora").exists()
+    text = " ".join(hub.hashbench("report", "small").stdout.split())
+    assert f"bookcorpus (hub rojagtap/bookcorpus@{newest('rojagtap/bookcorpus')}), streamed" in text
+
+
 def test_without_a_network_a_sweep_ends_with_one_line(hub: StandIn) -> None:
     """It says where the experiment asks for what cannot be had; exit code 2, no traceback."""
     (hub.folder / "small.yaml").write_text(EXPERIMENT)

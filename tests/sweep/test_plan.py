@@ -54,6 +54,34 @@ def test_a_finetuning_waits_for_its_models_pretraining(experiment) -> None:
         assert run.needs == ((pretrain[run.model],) if run.kind == "finetune" else ())
 
 
+def test_streaming_makes_another_run(experiment) -> None:
+    """Its order and replacements are others; false is what it was before there was the key."""
+    prepared, said, streamed = (
+        ids(plan(experiment(f"models: [{{name: hashformer-md-proj, pretrain: {block}}}]")).runs, "pretrain")
+        for block in ("{}", "{streaming: false}", "{streaming: true}")
+    )
+    assert prepared == said != streamed
+
+
+@pytest.mark.parametrize(
+    ("model", "reason"),
+    [
+        ("bert-mlm", "its BPE is trained on them"),
+        ("hashformer-lsh-proj", "coder lsh-bits learns from them what there is"),
+    ],
+)
+def test_a_model_that_needs_a_pass_cannot_be_streamed(experiment, model: str, reason: str) -> None:
+    line = rf"^a\.yaml:\d+: '{model}' needs a pass over the corpora before: {reason}; give it pretrain: \{{streaming: f"
+    with pytest.raises(InputError, match=line):
+        plan(experiment(f"models: [hashformer-md-proj, {{name: {model}, pretrain: {{streaming: true}}}}]"))
+
+
+def test_streaming_is_not_timed(experiment) -> None:
+    entry = "{name: hashformer-md-proj, pretrain: {streaming: true}}"
+    with pytest.raises(InputError, match="efficiency times pre-training on prepared corpora; leave it or streaming"):
+        plan(experiment(f"models: [{entry}]\nefficiency: true"))
+
+
 def test_without_an_objective_there_is_no_pretraining(experiment) -> None:
     runs = plan(experiment(f"models: [{RAW}]")).runs
     assert ids(runs, "pretrain") == []
