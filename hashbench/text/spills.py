@@ -43,6 +43,10 @@ class TypeSpill:
 
     folder: Path
 
+    def __reduce__(self) -> tuple[type[TypeSpill], tuple[Path]]:
+        """What another process needs: not the arrays that were opened here."""
+        return TypeSpill, (self.folder,)
+
     @classmethod
     def write(cls, folder: Path, types: Distinct) -> np.ndarray:
         """Writes a spill into a folder that is there -> rank (n,) int32: place among `types` -> place in the spill."""

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -65,6 +66,14 @@ def test_merged_spills_are_the_table_of_all_texts(
     for number, (rank, words) in enumerate(zip(ranks, tokens, strict=True)):
         assert merged.remap_of(number)[rank].tolist() == [ids[word] for word in words]
     assert TypeTable.load(tmp_path / "merged").fingerprint == table.fingerprint == whole.fingerprint
+
+
+def test_a_spill_travels_without_its_arrays(tmp_path: Path) -> None:
+    """Every process that merges a range gets all spills."""
+    spills, _, _ = spilled(tmp_path, [some_texts(0, 2_000)])
+    assert len(spills[0].offsets) > 1_000
+    sent = pickle.dumps(spills[0])
+    assert len(sent) < 1_000 and pickle.loads(sent).part().counts.tolist() == spills[0].part().counts.tolist()
 
 
 def test_a_range_is_no_larger_than_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
