@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from safetensors.torch import save_file
@@ -29,29 +31,31 @@ TEXTS = (
 LABELS = ("negative", "positive")
 
 
-def fitted(spec: ModelSpec) -> tuple[Tokenizer, Coder]:
+def fitted(spec: ModelSpec, texts: Sequence[str] = TEXTS) -> tuple[Tokenizer, Coder]:
     """The tokenizer and the coder of a model, learned from a few sentences where they learn."""
     tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
     if isinstance(tokenizer, TrainablePieces) and tokenizer.needs_training:
-        tokenizer.train(TEXTS, 400)
+        tokenizer.train(texts, 400 if texts is TEXTS else 3_000)
     coder = make_coder(spec.code.coder, **spec.code.args)
     if isinstance(coder, Vocabulary) and isinstance(tokenizer, PieceTokenizer):
         coder.fit_pieces(tokenizer.pieces)
     elif coder.needs_fit:
-        coder.fit(TypeTable.from_counts({token: 1 for text in TEXTS for token in tokenizer.tokenize(text)}))
+        coder.fit(TypeTable.from_counts({token: 1 for text in texts for token in tokenizer.tokenize(text)}))
     return tokenizer, coder
 
 
 def exported_folder(
     name: str, folder: Path, *, size: str = "tiny", small: bool = False, spec: ModelSpec | None = None,
-    is_pair: bool = False, n_outputs: int | None = 2, seed: int = 0,
+    is_pair: bool = False, n_outputs: int | None = 2, seed: int = 0, texts: Sequence[str] = TEXTS,
+    pooling: str | None = None,
 ) -> Path:  # fmt: skip
     """A folder as `hashbench export` writes it, with random weights; `small`: of the small model that tests use."""
     spec = (spec or find_model(name)).without_training()
     spec = spec.small() if small else spec
+    spec = spec if pooling is None else replace(spec, head=replace(spec.head, pooling=pooling))
     probe = build_model(spec, size, seed=seed)
     spec = with_dim(spec, probe.config.dim)
-    tokenizer, coder = fitted(spec)
+    tokenizer, coder = fitted(spec, texts)
     rows = coder.num_rows if isinstance(coder, Vocabulary) else None
     model = build_model(spec, size, seed=seed, vocabulary_rows=rows)
     head = None

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from hashbench.errors import InputError
+from hashbench.portable.base import PortablePart
 from hashbench.text.compiled import in_threads, slices
 from hashbench.text.types import TypeTable
 from hashbench.text.unicode import pack
@@ -69,6 +70,10 @@ class Coder(ABC):
             digest.update(f"{key} {little.dtype} {little.shape}".encode())
             digest.update(little.tobytes())
         return digest.hexdigest()
+
+    def portable(self) -> PortablePart | None:
+        """How a device makes the same codes without hashbench; None where it cannot."""
+        return None
 
     def describe(self, code: np.ndarray) -> list[int] | list[float] | str:
         """One code (c,) for people: the numbers, or hexadecimal where the code is bits."""

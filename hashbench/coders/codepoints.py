@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from hashbench.coders.base import Coder
+from hashbench.portable.base import PortablePart
 from hashbench.text.unicode import split
 
 NO_CHARACTER = 0xFFFD  # Unicode's replacement character
@@ -21,6 +22,10 @@ class CodePoints(Coder):
     width = 1
     dtype = np.int64
     reads = "characters"
+
+    def portable(self) -> PortablePart:
+        """Nothing to know."""
+        return PortablePart("characters", "codepoints", {"other": NO_CHARACTER}, needs=("letters",))
 
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Packed strings -> code points (n, 1) int64."""

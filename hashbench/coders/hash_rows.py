@@ -6,6 +6,7 @@ import numpy as np
 
 from hashbench.coders.base import Coder, checked_count, checked_switch
 from hashbench.coders.keys import hashes, string_keys, with_signs
+from hashbench.portable.base import PortablePart
 
 MOST_HASHES = 64
 
@@ -34,6 +35,10 @@ class HashRows(Coder):
         self.nested = checked_switch(self.name, "nested", nested)
         self.signs = checked_count(self.name, "signs", signs, least=0, most=2**20)
         self.width = 1 + self.hashes
+
+    def portable(self) -> PortablePart:
+        """The sizes alone."""
+        return PortablePart("hash_rows", "hash_rows", self.recipe(), needs=("md5", "splitmix"))
 
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Packed strings -> codes (n, 1 + k) int64."""

@@ -6,6 +6,7 @@ Features are the paper's character n-grams (`ngram`) or the released code's BPE 
 
 from __future__ import annotations
 
+import json
 from functools import cached_property
 from typing import Any
 
@@ -14,8 +15,9 @@ import numpy as np
 from hashbench.coders.base import FIRST_ROW, Coder, checked_count, checked_switch
 from hashbench.coders.bpe_splits import SplitFeatures
 from hashbench.coders.lsh_kernels import BLOCK, best_offsets, sign_bits
-from hashbench.coders.ngrams import Features, NgramFeatures
+from hashbench.coders.ngrams import LONGEST, Features, NgramFeatures
 from hashbench.errors import InputError, near_match
+from hashbench.portable.base import PortablePart
 from hashbench.text.types import TypeTable
 
 ROW_SEED = 42  # of eta, as in the released code
@@ -65,6 +67,13 @@ class _LshCoder(Coder):
             raise RuntimeError(f"coder {self.name}: not fitted; call fit or restore first")
         return self.ngrams.features(blob, offsets)
 
+    def _portable(self, entry: str, values: dict[str, object]) -> PortablePart | None:
+        """The n-grams ship as a file, the Gaussian numbers are drawn again; BPE pieces need a library."""
+        if self.splits is not None:
+            return None
+        listed = json.dumps(self.ngrams.strings(), ensure_ascii=False).encode()
+        return PortablePart("lsh", entry, {"longest": LONGEST, **values}, {"ngrams.json": listed})
+
     def _draw(self) -> None:
         """Numbers for the features as they are now."""
         self.__dict__.pop("_drawn", None)
@@ -103,6 +112,14 @@ class LshRows(_LshCoder):
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Packed strings -> rows (n, 1) int64."""
         return (self.offsets_of(*self.features(blob, offsets)) + FIRST_ROW)[:, None]
+
+    def portable(self) -> PortablePart | None:
+        """As all LSH coders."""
+        values: dict[str, object] = {
+            "seed": ROW_SEED, "num_buckets": self.num_buckets, "dimension": self._dimension,
+            "negate_half": self.lsh_negate_half, "first_row": FIRST_ROW,
+        }  # fmt: skip
+        return self._portable("lsh_rows", values)
 
     def offsets_of(self, ids: np.ndarray, weights: np.ndarray, bounds: np.ndarray) -> np.ndarray:
         """Sparse features -> winning offsets (n,) int64. Feature ids beyond D wrap."""
@@ -156,6 +173,13 @@ class LshBits(_LshCoder):
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Packed strings -> packed bits (n, T / 8)."""
         return self.bits_of(*self.features(blob, offsets))
+
+    def portable(self) -> PortablePart | None:
+        """As all LSH coders."""
+        features = len(self.ngrams)
+        return self._portable(
+            "lsh_bits", {"seed": BIT_SEED, "bits": self.bits, "features": features, "zero_bit": self.lsh_zero_bit}
+        )
 
     def bits_of(self, ids: np.ndarray, weights: np.ndarray, bounds: np.ndarray) -> np.ndarray:
         """Sparse features -> packed bits (n, T / 8)."""

@@ -12,6 +12,7 @@ import numpy as np
 from hashbench.coders.base import FIRST_ROW, Coder, checked_count
 from hashbench.coders.md5_kernel import hmac_md5
 from hashbench.errors import InputError
+from hashbench.portable.base import PortablePart
 from hashbench.text.unicode import split
 
 BLOCK, BYTES = 64, 16  # of an MD5 block and of a digest (RFC 1321)
@@ -56,6 +57,10 @@ class Md5Bits(Coder):
     def __init__(self, md_key: str = "en") -> None:
         self.md_key = checked_key(md_key)
 
+    def portable(self) -> PortablePart:
+        """The key is all there is to know."""
+        return PortablePart("md5", "md5_bits", {"key": self.md_key})
+
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Packed strings -> packed bits (n, 16)."""
         return digests(blob, offsets, self.md_key.encode())
@@ -72,6 +77,11 @@ class Md5Rows(Coder):
         self.num_buckets = checked_count(self.name, "num_buckets", num_buckets)
         self.md_key = checked_key(md_key)
         self.first_row = checked_count(self.name, "first_row", first_row, least=0)
+
+    def portable(self) -> PortablePart:
+        """The key and the sizes of the table."""
+        values = {"key": self.md_key, "num_buckets": self.num_buckets, "first_row": self.first_row}
+        return PortablePart("md5", "md5_rows", values)
 
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Packed strings -> rows (n, 1) int64."""

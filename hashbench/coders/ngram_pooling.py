@@ -17,6 +17,7 @@ import numpy as np
 from hashbench.coders.base import Coder, checked_count, checked_switch
 from hashbench.coders.ngram_pooling_kernels import pooled
 from hashbench.errors import InputError
+from hashbench.portable.base import PortablePart
 from hashbench.splitmix import GAMMA, mix
 from hashbench.text.unicode import pack
 
@@ -60,6 +61,14 @@ class NgramPooling(Coder):
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Packed strings -> vectors (n, d) float32."""
         return self._computed(blob, offsets, with_sums=False)[0]
+
+    def portable(self) -> PortablePart:
+        """The seeds, of which one integer makes all."""
+        values = {
+            "base": BASE, "modulus": self.modulus, "scale": self.scale, "marker": MARKER if self.strip else "",
+            "seeds": self._seeds.tolist(), "partition": list(self.partition),
+        }  # fmt: skip
+        return PortablePart("ngram_pooling", "ngram_pooling", values)
 
     def sums(self, strings: Sequence[str]) -> np.ndarray:
         """The integers behind the vectors: column sums S (n, d) int64 of the folded products, e = 2 S / (k B)."""

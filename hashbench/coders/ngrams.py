@@ -37,6 +37,11 @@ class NgramFeatures:
         self.ngrams = np.ascontiguousarray(ngrams, dtype=np.int32).reshape(-1, LONGEST)
         self._lookup = build_lookup(self.ngrams)
 
+    def strings(self) -> list[str]:
+        """The n-grams in the order of their ranks."""
+        rows = [] if self.ngrams is None else self.ngrams.tolist()
+        return ["".join(chr(point - 1) for point in row if point) for row in rows]
+
     def features(self, blob: np.ndarray, offsets: np.ndarray) -> Features:
         """Packed strings -> their features (m,), ids ascending within a type."""
         assert self._lookup is not None  # the coder asks for features of a fitted dictionary alone

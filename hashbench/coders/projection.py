@@ -14,8 +14,10 @@ from __future__ import annotations
 import numpy as np
 
 from hashbench.coders.base import Coder, checked_count
-from hashbench.coders.projection_kernels import project
+from hashbench.coders.projection_kernels import LONGEST, project
+from hashbench.portable.base import PortablePart
 from hashbench.splitmix import GAMMA, mix
+from hashbench.text.shipped import case_values
 from hashbench.text.unicode import pack, split
 
 BITS = 420  # T of the paper, section 3
@@ -40,9 +42,19 @@ class ProjectionCoder(Coder):
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Packed strings -> sums (n, places * T). Types are lower-cased, and cut behind 256 characters."""
         words = [string.decode().lower()[:MOST_CHARACTERS] for string in split(blob, offsets)]
-        # What fingerprints are xor-ed with; 0 for seed 0.
-        flip = mix(np.array([self.seed * GAMMA % 2**64], dtype=np.uint64))[0]
-        return project(*pack([f"{BEGIN}{word}{END}" for word in words]), flip, self.n_bits, self.places)
+        return project(*pack([f"{BEGIN}{word}{END}" for word in words]), self._flip(), self.n_bits, self.places)
+
+    def portable(self) -> PortablePart:
+        """The sizes, and how words are lower-cased."""
+        values = {
+            "bits": self.n_bits, "places": self.places, "flip": str(self._flip()), "longest": LONGEST,
+            "most_characters": MOST_CHARACTERS, **case_values(),
+        }  # fmt: skip
+        return PortablePart("projection", "projection", values, needs=("letters", "md5", "splitmix"))
+
+    def _flip(self) -> np.uint64:
+        """What fingerprints are xor-ed with; 0 for seed 0."""
+        return mix(np.array([self.seed * GAMMA % 2**64], dtype=np.uint64))[0]
 
     def recipe(self) -> dict[str, object]:
         """Name and arguments."""

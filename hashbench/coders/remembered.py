@@ -9,6 +9,7 @@ from threading import Lock
 import numpy as np
 
 from hashbench.coders.base import Coder
+from hashbench.portable.base import PortablePart
 from hashbench.text.unicode import split
 
 FIRST_ROWS = 256  # for which there is room at first; the room doubles
@@ -44,6 +45,10 @@ class RememberedCodes(Coder):
     def state(self) -> dict[str, np.ndarray]:
         """The coder's own."""
         return self._coder.state()
+
+    def portable(self) -> PortablePart | None:
+        """The coder's own."""
+        return self._coder.portable()
 
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Packed strings -> codes (n, c)."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 import numpy as np
 
 from hashbench.coders.base import FIRST_ROW, UNKNOWN_ROW, Coder
+from hashbench.portable.base import PortablePart
 from hashbench.text.types import TypeTable
 from hashbench.text.unicode import pack, split
 
@@ -40,6 +42,12 @@ class Vocabulary(Coder):
     def fit_pieces(self, pieces: Sequence[str]) -> None:
         """The pieces of a tokenizer, in its order."""
         self._take(*pack(pieces))
+
+    def portable(self) -> PortablePart:
+        """The vocabulary, in the order of its rows."""
+        listed = json.dumps(self.strings(), ensure_ascii=False).encode()
+        values = {"first_row": FIRST_ROW, "unknown_row": UNKNOWN_ROW}
+        return PortablePart("vocabulary", "vocabulary", values, {"rows.json": listed})
 
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Packed strings -> rows (n, 1) int64."""

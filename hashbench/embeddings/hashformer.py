@@ -210,11 +210,13 @@ class Projection(BitEmbedding):
 
 
 def unpack_bits(codes: Tensor) -> Tensor:
-    """Packed bits (n, T / 8) uint8, highest bit first -> (n, T) float32 zeros and ones.
+    """Packed bits (n, T / 8) uint8, highest bit first -> (n, T) float32 zeros and ones. Floats are unpacked already.
 
     >>> unpack_bits(torch.tensor([[0b10000001]], dtype=torch.uint8)).tolist()
     [[1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]]
     """
+    if codes.is_floating_point():
+        return codes
     places = torch.arange(7, -1, -1, dtype=torch.uint8, device=codes.device)
     return ((codes[..., None] >> places) & 1).flatten(1).float()  # (n, T / 8, 8) -> (n, T)
 

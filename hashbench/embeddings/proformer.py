@@ -20,7 +20,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from hashbench.coders.projection import ProjectionCoder
+from hashbench.coders.projection import BITS, ProjectionCoder
 from hashbench.embeddings.base import (
     END,
     PAD,
@@ -61,11 +61,13 @@ class _Projected(Embedding):
     def __init__(self, hashing: Mapping[str, Any]) -> None:
         """`hashing`: the coder's arguments."""
         super().__init__()
-        coder = ProjectionCoder(**hashing)
-        self.bits = coder.n_bits
-        words = [SEPARATOR if i == END else name for i, name in enumerate(SPECIALS)]
-        sums = torch.from_numpy(coder.encode(words))
-        sums[PAD] = 0
+        self.bits: int = hashing["bits"] if "bits" in hashing else BITS
+        places = hashing["places"] if "places" in hashing else PLACES
+        sums = torch.empty(len(SPECIALS), places * self.bits, dtype=torch.int16)
+        if not sums.is_meta:
+            words = [SEPARATOR if i == END else name for i, name in enumerate(SPECIALS)]
+            sums.copy_(torch.from_numpy(ProjectionCoder(**hashing).encode(words)))
+            sums[PAD] = 0
         self.special_sums: Tensor
         self.register_buffer("special_sums", sums, persistent=False)  # (5, places * T) int16
 
@@ -156,7 +158,7 @@ class SentenceProjection(_Projected):
 
     def vectors_mask(self, mask: Tensor) -> Tensor:
         """(B, L) -> (B, 1), all True."""
-        return mask.new_ones(len(mask), 1)
+        return mask.new_ones(mask.shape[0], 1)
 
     def embedding_parameters(self) -> int:
         """0: the projection has none, and its map to the first hidden layer counts as that layer."""

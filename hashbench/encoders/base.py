@@ -66,6 +66,11 @@ class Encoder(ModelPart):
         return 1
 
     @property
+    def graph_multiple(self) -> int:
+        """What every length must be a multiple of in a graph without branches, as a device runs it."""
+        return self.length_multiple
+
+    @property
     def segment_rows(self) -> int | None:
         """Segments that it tells apart; None where it takes none."""
         return None

@@ -12,6 +12,7 @@ molecule j is that of characters 4j .. 4j+3, although it stands for the four bef
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import torch
@@ -65,7 +66,7 @@ class LocalLayer(TransformerLayer):
                 # A block of padding attends to itself, lest there be nothing to average.
                 if allowed is not None:
                     allowed = allowed | ~allowed.any(1, keepdim=True)
-                parts.append(super().mix(blocks, allowed).reshape(len(qkv), stop - start, -1))  # (B, part, d)
+                parts.append(super().mix(blocks, allowed).reshape(qkv.shape[0], stop - start, -1))  # (B, part, d)
         return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
 
 
@@ -99,6 +100,11 @@ class CanineEncoder(PublishedBert):
         """The longest sequence that has positions and fills its molecules."""
         positions = self.config.max_positions - self.config.first_position
         return positions - positions % self.config.downsampling
+
+    @property
+    def graph_multiple(self) -> int:
+        """Whole blocks of neighbours, and whole molecules."""
+        return math.lcm(self.config.block, self.config.downsampling)
 
     @property
     def layer_passes(self) -> float:

@@ -135,7 +135,7 @@ def with_a_word(mask: Tensor) -> Tensor:
 
 def grouped(mask: Tensor, group: int) -> Tensor:
     """(B, L) -> (B, L / K): whether any of K neighbours is a word."""
-    return mask.view(len(mask), -1, group).any(2)
+    return mask.view(mask.shape[0], -1, group).any(2)
 
 
 ARCHITECTURES = {"proformer": Architecture(ProformerEncoder, SIZES)}

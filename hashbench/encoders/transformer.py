@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from hashbench.encoders.attention import attention
@@ -195,5 +196,8 @@ class TransformerEncoder(Encoder):
 
 
 def without_padding(mask: Tensor | None) -> Tensor | None:
-    """A mask (B, L), or None where it is seen to be True everywhere: a device would have to be waited for."""
-    return None if mask is not None and mask.device.type == "cpu" and bool(mask.all()) else mask
+    """A mask (B, L), or None where it is seen to be True everywhere: a device would have to be waited for, and a graph
+    would need a branch."""
+    if mask is None or mask.device.type != "cpu" or torch.compiler.is_compiling():
+        return mask
+    return None if bool(mask.all()) else mask

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from inspect import getfile
 from pathlib import Path
 from typing import Any
@@ -58,7 +58,9 @@ def read_config(folder: Path) -> Config:
     """The config of an exported model. Raises InputError for a folder that holds none, or one of a later format."""
     try:
         values = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
-        config = Config(**{**values, "labels": tuple(values["labels"])})
+        known = {field.name for field in fields(Config)}  # others are for other libraries
+        ours = {key: each for key, each in values.items() if key in known}
+        config = Config(**{**ours, "labels": tuple(values["labels"])})
     except (OSError, ValueError, TypeError, KeyError):
         raise InputError(f"{folder}: no exported model; make one with hashbench export --run ID {folder}") from None
     if config.format != FORMAT:

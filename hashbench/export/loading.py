@@ -140,7 +140,10 @@ def read_folder(
         head = ClassificationHead(dim, config.n_outputs, 0.0, spec.head.pooling, dense=spec.head.dense)
     try:
         tensors = load_file(place / WEIGHTS)
-        model.load_state_dict(part_of(tensors, MODEL_PREFIX))
+        # Made at construction; stored for other libraries.
+        made = {name for name, _ in model.named_buffers()} - set(model.state_dict())
+        stored = part_of(tensors, MODEL_PREFIX)
+        model.load_state_dict({name: tensor for name, tensor in stored.items() if name not in made})
         if head is not None:
             head.load_state_dict(part_of(tensors, HEAD_PREFIX))
     except (OSError, RuntimeError, SafetensorError) as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hashbench.coders.base import Coder
@@ -31,8 +31,16 @@ from hashbench.tasks.locate import load_task
 from hashbench.tasks.text import TaskData
 
 
-def export_run(db: str, prefix: str, folder: Path, data: Sequence[str] | None) -> Sizes:
-    """Writes a finished run's model; its sizes. Raises InputError for a run that is none, or kept no weights."""
+@dataclass(frozen=True)
+class ExportedRun:
+    """What was exported: sizes, and the task that the model learned, None of a pre-training."""
+
+    sizes: Sizes
+    task: TaskData | None
+
+
+def export_run(db: str, prefix: str, folder: Path, data: Sequence[str] | None) -> ExportedRun:
+    """Writes a finished run's model. Raises InputError for a run that is none, or kept no weights."""
     store = open_results(db)
     run_id = find_run(store, prefix)
     spec = run_spec(store, run_id)
@@ -56,7 +64,7 @@ def export_run(db: str, prefix: str, folder: Path, data: Sequence[str] | None) -
     trained = TrainedModel(config, reader.model.spec, reader.tokenizer, reader.coder, *places)
     sizes = _sizes(trained, model, write(trained, folder))
     write_card(folder, model_card(config, model.spec, _facts(store, run_id, loaded, model), sizes))
-    return sizes
+    return ExportedRun(sizes, task)
 
 
 def _config(run_id: str, size: str, model: ResolvedModel, reader: Reader, task: TaskData | None) -> Config:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from hashbench.portable.base import PortablePart
 from hashbench.text.types import Interner
 
 
@@ -26,6 +27,10 @@ class Tokenizer(ABC):
     @abstractmethod
     def interner(self) -> Interner:
         """A fresh counter of types for many texts."""
+
+    def portable(self) -> PortablePart | None:
+        """How a device tokenizes without hashbench; None where it needs a library for that."""
+        return None
 
     def save(self, folder: Path) -> None:  # noqa: B027  # most have nothing to write
         """Writes what it needs besides its arguments into a folder, which need not be there."""

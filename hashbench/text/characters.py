@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from hashbench.portable.base import PortablePart
 from hashbench.text.base import Tokenizer
 from hashbench.text.types import Distinct, Interner, TokenizedTexts, distinct_of
 from hashbench.text.unicode import CODE_POINTS, offsets_from, well_formed
@@ -19,6 +20,10 @@ class CharacterTokenizer(Tokenizer):
     def tokenize(self, text: str) -> list[str]:
         """The characters of one text."""
         return list(well_formed(text))
+
+    def portable(self) -> PortablePart:
+        """Code points."""
+        return PortablePart("characters", "characters", {}, needs=("letters",))
 
     def interner(self) -> CharacterInterner:
         """A counter of characters."""

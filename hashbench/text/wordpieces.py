@@ -15,6 +15,8 @@ import numpy as np
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 
 from hashbench.errors import InputError
+from hashbench.portable.base import PortablePart
+from hashbench.text.normaliser import normaliser_values
 from hashbench.text.pieces import FILE, TRAIN, TrainablePieces, read_file, read_model
 from hashbench.text.unicode import in_chunks, well_formed
 
@@ -58,6 +60,15 @@ class WordPieceTokenizer(TrainablePieces):
     def options(self) -> dict[str, object]:
         """Whether the text is lower-cased."""
         return {"lowercase": self.lowercase}
+
+    def portable(self) -> PortablePart:
+        """The vocabulary as tokenizer.json, and what the library makes of each character."""
+        library = self.library_tokenizer()
+        return PortablePart(
+            "wordpieces", "wordpieces",
+            {"marker": MARKER, "unknown": UNKNOWN, "longest": LONGEST_WORD, **normaliser_values(library)},
+            {FILE: library.to_str().encode()}, needs=("letters",),
+        )  # fmt: skip
 
     def unreachable(self) -> str | None:
         """The first piece with a Latin capital, where texts are lower-cased: the vocabulary is of a cased model."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 
 from hashbench.errors import InputError
+from hashbench.portable.base import PortablePart
 from hashbench.text.base import Tokenizer
 from hashbench.text.counting import ScanInterner
+from hashbench.text.shipped import case_values, class_values
 from hashbench.text.types import DictInterner, Interner
 from hashbench.text.unicode import well_formed
 
@@ -43,6 +45,14 @@ class WordTokenizer(Tokenizer):
         text = well_formed(text)
         matches = self._expression.finditer(text.lower() if self.lowercase else text)
         return [match.group() for match in matches if match.group()]
+
+    def portable(self) -> PortablePart | None:
+        """Runs of classes of characters; None for a regular expression of the user's own."""
+        if self.pattern not in PATTERNS:
+            return None
+        values = {"lowercase": self.lowercase, **class_values(self.pattern == "default")}
+        values |= case_values() if self.lowercase else {}
+        return PortablePart("words", "words", values, needs=("letters",))
 
     def interner(self) -> Interner:
         """A counter of word types: compiled for the named patterns, a dictionary for others."""

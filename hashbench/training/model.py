@@ -45,7 +45,7 @@ class Model(nn.Module):
         """States (B, L', d) and their mask as a head with this pooling needs them: only the first (B, 1, d) for one
         that reads no other."""
         if pooling == "first":
-            first = torch.zeros((len(batch), 1), dtype=torch.int64, device=batch.positions.device)
+            first = torch.zeros((batch.positions.shape[0], 1), dtype=torch.int64, device=batch.positions.device)
             return self.at(batch, first)[:, None], None
         return self(batch), self.states_mask(batch)
 

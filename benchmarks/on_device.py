@@ -1,0 +1,157 @@
+"""One sentence on one thread, from its text to a label: hashed models by their generated text side, BERT by
+`tokenizers`.
+
+    python benchmarks/on_device.py FOLDER [FOLDER ...] --rounds 50
+
+A folder is what `hashbench export --onnx --int8` wrote. A folder with a tokenizer.json is read by the `tokenizers`
+library too, as an application would. Each is measured in a process of its own, so that peak resident memory is that of
+text side, runtime and model; bytes are those of all files that the process opens. Processes take turns within a round.
+`cold` forgets codes before each sentence, `warm` keeps them. `no numpy` is the text side alone, to nested lists, in a
+process that never imports numpy.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+SENTENCES = (
+    "The old train leaves the station at noon.",
+    "She found a small green bottle near the river.",
+    "Please send the signed forms before Friday.",
+    "Heavy rain is expected along the coast tonight.",
+    "He never learned how to ride a bicycle.",
+    "Our neighbours painted their kitchen bright yellow.",
+    "The museum closes early on public holidays.",
+    "Can you turn down the music a little?",
+    "Fresh bread smells better than anything else.",
+    "They walked slowly through the empty market.",
+)  # those of eelbert_latency.py
+LIBRARY = "tokenizer.json"  # of the `tokenizers` library
+
+
+class Classifier:
+    """A folder at work. `library`: tokens come from the `tokenizers` library where the folder has a file for it."""
+
+    def __init__(self, folder: Path, *, library: bool, with_graph: bool = True) -> None:
+        place = folder / "onnx"
+        spec = importlib.util.spec_from_file_location("hashed_text", place / "hashed_text.py")
+        assert spec is not None and spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules["hashed_text"] = module
+        spec.loader.exec_module(module)
+        self.side: Any = module.load(place)
+        self.files = [*place.glob("hashed_text.json"), *place.glob("hashed_text.py"), *place.glob("ngrams.json")]
+        if library and (place / LIBRARY).is_file():
+            from tokenizers import Tokenizer
+
+            tokenizer = Tokenizer.from_file(str(place / LIBRARY))
+            self.side.tokenize = lambda text: tokenizer.encode(text, add_special_tokens=False).tokens
+        self.files += [*place.glob(LIBRARY), *place.glob("rows.json")]
+        self.session: Any = None
+        if with_graph:
+            import numpy as np
+            import onnxruntime
+
+            options = onnxruntime.SessionOptions()
+            options.intra_op_num_threads = options.inter_op_num_threads = 1
+            graph = next(place.glob("*.onnx"))
+            self.files.append(graph)
+            self.session = onnxruntime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
+            self.array, self.kinds = np.array, {"codes": self.side.values["graph_codes"]}
+
+    def label(self, text: str) -> str:
+        """The class of a text."""
+        inputs = self.side.inputs([text])
+        fed = {name: self.array(rows, self.kinds.get(name, "int64")) for name, rows in inputs.items()}
+        scores = self.session.run(None, fed)[0][0].tolist()
+        return str(self.side.values["labels"][scores.index(max(scores))])
+
+    def milliseconds(self, *, cold: bool) -> list[float]:
+        """Of each sentence."""
+        times = []
+        for text in SENTENCES:
+            if cold:
+                self.side._known.clear()
+            began = time.perf_counter()
+            if self.session is None:
+                self.side.inputs([text])
+            else:
+                self.label(text)
+            times.append(1000.0 * (time.perf_counter() - began))
+        return times
+
+
+def serve(folder: Path, kind: str) -> None:
+    """Answers each line of stdin with the times of a round; the process that is measured."""
+    began = time.perf_counter()
+    model = Classifier(folder, library=kind != "own", with_graph=kind != "text")
+    model.milliseconds(cold=True)
+    ready = 1000.0 * (time.perf_counter() - began)
+    for _ in sys.stdin:
+        row = {way: statistics.median(model.milliseconds(cold=way == "cold")) for way in ("cold", "warm")}
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        size = sum(path.stat().st_size for path in model.files)
+        numpy = "numpy" in sys.modules
+        print(json.dumps({**row, "peak": peak, "bytes": size, "ready": ready, "numpy": numpy}), flush=True)
+
+
+def interval(values: list[float]) -> str:
+    """The median, and the ends of an interval of it (order statistics, about 95 %)."""
+    ranked, n = sorted(values), len(values)
+    spread = round(0.98 * n**0.5)
+    low, high = ranked[max(0, n // 2 - spread)], ranked[min(n - 1, n // 2 + spread)]
+    return f"{statistics.median(values):.3f} ({low:.3f} to {high:.3f})"
+
+
+def main() -> None:
+    """Measures and prints a table."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("--rounds", type=int, default=50)
+    parser.add_argument("--serve", choices=["own", "library", "text"], help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.serve:
+        return serve(options.folders[0], options.serve)
+    processes = {}
+    for folder in options.folders:
+        kinds = ["library", "own", "text"] if (folder / "onnx" / LIBRARY).is_file() else ["own", "text"]
+        for kind in kinds:
+            command = [sys.executable, __file__, str(folder), "--serve", kind]
+            processes[folder.name, kind] = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            )
+    rounds: dict[tuple[str, str], list[dict[str, Any]]] = {key: [] for key in processes}
+    for _ in range(options.rounds):
+        for key, process in processes.items():
+            assert process.stdin is not None and process.stdout is not None
+            process.stdin.write("\n")
+            process.stdin.flush()
+            rounds[key].append(json.loads(process.stdout.readline()))
+    print("| folder | text side | cold ms | warm ms | bytes | peak memory | first answer ms |")
+    print("|---|---|---:|---:|---:|---:|---:|")
+    names = {"library": "tokenizers library", "own": "generated file", "text": "generated file alone, no numpy"}
+    for (folder_name, kind), rows in rounds.items():
+        last = rows[-1]
+        assert kind != "text" or not last["numpy"]
+        times = [interval([row[way] for row in rows]) for way in ("cold", "warm")]
+        print(
+            f"| {folder_name} | {names[kind]} | {times[0]} | {times[1]} | {last['bytes']:,} | "
+            f"{last['peak'] / 2**20:.0f} MiB | {last['ready']:.0f} |"
+        )
+    for process in processes.values():
+        assert process.stdin is not None
+        process.stdin.close()
+        process.wait()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""Forms of one model beside each other on the dev set of its task: bytes, score, and the time of one text."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hashbench.deployment.graph import graph_inputs
+from hashbench.deployment.onnx_graph import GraphFile, outputs_of
+from hashbench.errors import InputError
+from hashbench.export.loading import Predictor
+from hashbench.tasks.base import SplitOutputs
+from hashbench.tasks.text import TaskData, text_kind
+
+TIMED = 200  # texts, one at a time
+
+
+@dataclass(frozen=True)
+class Form:
+    """One form of a model. `milliseconds`: median over texts, from ready inputs to logits, on one thread."""
+
+    form: str
+    bytes: int
+    metric: str
+    split: str
+    score: float | None
+    milliseconds: float
+
+
+def evaluated(
+    predictor: Predictor, graphs: Mapping[str, GraphFile], task: TaskData | None, note: Callable[[str], None]
+) -> list[Form]:
+    """Each graph on the dev set. Raises InputError for a model without a task."""
+    if task is None:
+        raise InputError(f"{predictor.config.name}: a pre-trained model has no task; leave --evaluate out")
+    split = task.task.select_splits[0]
+    part = task.splits[split]
+    columns = [list(column) for column in part.texts]
+    metric = task.task.select_metric
+    forms = []
+    for name, graph in graphs.items():
+        note(f"evaluating {name} on {len(part):,} rows of {split}")
+        outputs = outputs_of(graph, predictor, columns)
+        scores = text_kind(task.task).scores(task.task, SplitOutputs(_answers(outputs), part.labels))
+        score = next(each.value for each in scores if each.metric == metric)
+        size, median = graph.path.stat().st_size, _milliseconds(graph, predictor, columns)
+        forms.append(Form(name, size, metric, split, score, median))
+    return forms
+
+
+def _answers(outputs: np.ndarray) -> np.ndarray:
+    """Logits (n, C) -> what a scorer takes: the values (n,) of a regression, else the logits."""
+    return outputs[:, 0] if outputs.shape[1] == 1 else outputs
+
+
+def _milliseconds(graph: GraphFile, predictor: Predictor, columns: Sequence[Sequence[str]]) -> float:
+    """The median time of one text."""
+    inputs = [
+        graph_inputs(predictor, next(predictor.batches([[column[i]] for column in columns], 1)))
+        for i in range(min(TIMED, len(columns[0])))
+    ]
+    graph.run(inputs[0])
+    times = []
+    for each in inputs:
+        began = time.perf_counter()
+        graph.run(each)
+        times.append(1000.0 * (time.perf_counter() - began))
+    return statistics.median(times)
+
+
+def table_of(forms: Sequence[Form]) -> list[str]:
+    """The forms as lines of markdown; scores in percent."""
+    first = forms[0]
+    rows = [f"| form | bytes | {first.metric} on {first.split} | ms a text |", "|---|---:|---:|---:|"]
+    for form in forms:
+        score = "undefined" if form.score is None else f"{100 * form.score:.2f}"
+        rows.append(f"| {form.form} | {form.bytes:,} | {score} | {form.milliseconds:.3f} |")
+    return rows

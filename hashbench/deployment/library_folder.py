@@ -1,0 +1,135 @@
+"""What lets `transformers` and `sentence-transformers` load an exported folder, with trust_remote_code.
+
+Two files of code without hashbench are written: modeling_hashed.py, the classes of the model as they are here, and
+tokenization_hashed.py, the generated text side as a tokenizer of `transformers`. Weights stay those of the folder, with
+the buffers that a coder made. From transformers 5.2 on; earlier 5.x ignored a tokenizer's auto_map.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from safetensors.torch import load_file, save_file
+
+import hashbench
+from hashbench.deployment.bundle import bundled
+from hashbench.deployment.text_side import VALUES, joined_parts, parts_of, side_values
+from hashbench.embeddings.base import Batch
+from hashbench.encoders.registry import encoder_config
+from hashbench.export.config import CONFIG, MODEL_PREFIX, WEIGHTS
+from hashbench.export.loading import Predictor
+from hashbench.objectives.classification import ClassificationHead
+from hashbench.training.model import Model
+
+MODELING, TOKENIZATION, SENTENCES = "modeling_hashed.py", "tokenization_hashed.py", "sentence_hashed.py"
+FLOOR = "5.2"  # of transformers
+POOLING = {"mean": "mean_tokens", "max": "max_tokens", "first": "cls_token"}  # as sentence-transformers calls it
+CODE = {
+    "AutoConfig": "modeling_hashed.HashedConfig",
+    "AutoModel": "modeling_hashed.HashedModel",
+    "AutoModelForSequenceClassification": "modeling_hashed.HashedForSequenceClassification",
+    "AutoTokenizer": ["tokenization_hashed.HashedTokenizer", None],
+}
+
+
+def write_library_files(predictor: Predictor, folder: Path) -> list[str]:
+    """Writes code, configs and the tables of the text side; lines that say how to load it.
+
+    Raises InputError where the model has no text side, or its code cannot stand alone.
+    """
+    parts = parts_of(predictor)
+    code, needed = joined_parts(parts, extra=("import torch\n", *TOKENIZER_IMPORTS))
+    values = {"tokenizer": parts.tokenizer.entry, "coder": parts.coder.entry, "version": hashbench.__version__}
+    values["files"] = json.dumps({_field(name): name for name in (VALUES, *sorted(parts.files))})
+    files: dict[str, bytes] = {
+        TOKENIZATION: _template("tokenization.txt", values | {"parts": code, "imports": needed}).encode(),
+        MODELING: _modeling(predictor).encode(),
+        SENTENCES: _template("sentences.txt", values).encode(),
+        VALUES: side_values(parts),
+        "tokenizer_config.json": _json(
+            {"auto_map": {"AutoTokenizer": CODE["AutoTokenizer"]}, "tokenizer_class": "HashedTokenizer"}
+        ),
+        "modules.json": _json([
+            {"idx": 0, "name": "0", "path": "", "type": "sentence_hashed.HashedSentences"},
+            {"idx": 1, "name": "1", "path": "1_Pooling", "type": "sentence_transformers.models.Pooling"},
+        ]),
+        "config_sentence_transformers.json": _json({"similarity_fn_name": "cosine"}),
+        "1_Pooling/config.json": _json(_pooling(predictor)),
+        **parts.files,
+    }  # fmt: skip
+    for name, content in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(content)
+    _extend_config(predictor, folder)
+    _add_buffers(predictor, folder)
+    return [f"{folder}: transformers {FLOOR} and newer load it by AutoModel, with trust_remote_code=True"]
+
+
+TOKENIZER_IMPORTS = (
+    "from transformers import BatchEncoding, PreTrainedTokenizer\n", "import json\n", "import shutil\n",
+    "from pathlib import Path\n",
+)  # fmt: skip
+
+
+def _modeling(predictor: Predictor) -> str:
+    """The model's classes and their wrapping."""
+    model = predictor.model
+    kinds = {"Embedding": type(model.embedding), "Encoder": type(model.encoder), "Shape": type(model.encoder.config)}
+    source = bundled([*kinds.values(), ClassificationHead, Model, Batch], predictor.config.name)
+    names = {key: kind.__name__ for key, kind in kinds.items()}
+    return _template("modeling.txt", {"version": hashbench.__version__, "parts": source, **names})
+
+
+def _extend_config(predictor: Predictor, folder: Path) -> None:
+    """Adds to config.json what transformers reads."""
+    values = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+    config, spec = predictor.config, predictor.spec
+    labels = dict(enumerate(predictor.labels))
+    added = {
+        "model_type": "hashed",
+        "auto_map": {name: place for name, place in CODE.items() if name != "AutoTokenizer"},
+        "architectures": ["HashedModel" if config.n_outputs is None else "HashedForSequenceClassification"],
+        "embedding": config.spec["embedding_args"],
+        "encoder": asdict(encoder_config(spec.encoder.kind, config.size, **spec.encoder.args)),
+        "hidden_size": predictor.model.config.dim,
+        "pooling": spec.head.pooling,
+        "dense_head": spec.head.dense,
+        "id2label": labels,
+        "label2id": {label: i for i, label in labels.items()},
+        "dtype": "float32",
+    }
+    (folder / CONFIG).write_bytes(_json({**values, **added}))
+
+
+def _add_buffers(predictor: Predictor, folder: Path) -> None:
+    """Adds to the weights the buffers that are made at construction here: a coder may have made them."""
+    tensors = load_file(folder / WEIGHTS)
+    for name, buffer in predictor.model.named_buffers():
+        tensors.setdefault(f"{MODEL_PREFIX}{name}", buffer.detach().clone().contiguous())
+    save_file(tensors, folder / WEIGHTS, metadata={"format": "pt"})
+
+
+def _pooling(predictor: Predictor) -> dict[str, Any]:
+    """The pooling of the head, as sentence-transformers spells it."""
+    chosen = POOLING[predictor.spec.head.pooling]
+    modes = {f"pooling_mode_{mode}": mode == chosen for mode in POOLING.values()}
+    return {"word_embedding_dimension": predictor.model.config.dim, **modes}
+
+
+def _field(file: str) -> str:
+    return file.replace(".", "_") + "_file"
+
+
+def _template(name: str, values: dict[str, str]) -> str:
+    text = resources.files("hashbench.portable").joinpath(name).read_text(encoding="utf-8")
+    for key, value in values.items():
+        text = text.replace(f"<<{key}>>", value)
+    return text
+
+
+def _json(value: object) -> bytes:
+    return (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode()

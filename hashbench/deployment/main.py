@@ -1,0 +1,128 @@
+"""What is added to an exported folder so that its model runs elsewhere, and what is said of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from hashbench.deployment.evaluation import Form, evaluated, table_of
+from hashbench.deployment.library_folder import write_library_files
+from hashbench.deployment.onnx_graph import (
+    FLOAT,
+    INT8,
+    TOLERANCE,
+    GraphFile,
+    largest_difference,
+    required,
+    write_graph,
+    write_int8,
+)
+from hashbench.deployment.page import write_page
+from hashbench.deployment.text_side import VECTORS, size_of, write_text_side, write_vectors
+from hashbench.deployment.vectors import texts_to_prove
+from hashbench.errors import InputError
+from hashbench.export.config import CARD
+from hashbench.export.loading import Predictor, load
+from hashbench.tasks.text import TaskData
+
+DEVICE, FACTS = "onnx", "deployment.json"  # the folder that is shipped, and what was measured of it
+CARD_TITLE = "## On a device"
+PACKAGES = ("onnx", "onnxscript", "onnxruntime")  # that a graph needs
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What to add. `int8` is in place of float32; `evaluate` compares both on the dev set."""
+
+    onnx: bool = False
+    int8: bool = False
+    page: bool = False
+    transformers: bool = False
+    evaluate: bool = False
+
+    def checked(self) -> Wishes:
+        """These. Raises InputError for some that need others."""
+        for name in ("int8", "page", "evaluate"):
+            if getattr(self, name) and not self.onnx:
+                raise InputError(f"export --{name}: needs --onnx; add it")
+        for package in PACKAGES if self.onnx else ():
+            required(package)
+        return self
+
+
+def deploy(
+    folder: Path, wishes: Wishes, task: TaskData | None, note: Callable[[str], None], *, trust_code: bool = False
+) -> list[str]:
+    """Adds to an exported folder what is wished for; lines that say what was made.
+
+    `task`: whose dev set is evaluated. Raises InputError where a package is missing or the model cannot be deployed.
+    """
+    predictor = load(folder, trust_code=trust_code)
+    lines: list[str] = []
+    if wishes.onnx:
+        device = folder / DEVICE
+        device.mkdir()
+        lines, facts = _write_device(predictor, device, wishes, task, note)
+        if wishes.page:
+            lines.append(write_page(predictor, device))
+        (folder / FACTS).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+    if wishes.transformers:
+        lines += write_library_files(predictor, folder)
+    return lines
+
+
+def _write_device(
+    predictor: Predictor, device: Path, wishes: Wishes, task: TaskData | None, note: Callable[[str], None]
+) -> tuple[list[str], dict[str, Any]]:
+    """The graph and the text side; lines, and facts for programs."""
+    with TemporaryDirectory() as scratch:
+        float32, int8 = Path(scratch) / FLOAT, Path(scratch) / INT8
+        note("tracing the model")
+        write_graph(predictor, float32)
+        graphs = {"float32": GraphFile.open(float32)}
+        difference = checked_difference(graphs["float32"], predictor)
+        if wishes.int8:
+            write_int8(float32, int8)
+            graphs["int8"] = GraphFile.open(int8)
+        forms = evaluated(predictor, graphs, task, note) if wishes.evaluate else []
+        kept = int8 if wishes.int8 else float32
+        (device / kept.name).write_bytes(kept.read_bytes())
+        sizes = {kind: graph.path.stat().st_size for kind, graph in graphs.items()}
+    shipped = [device / kept.name]
+    lines = [f"{shipped[0]}: {size_of(shipped):,} bytes; float32 logits within {difference:.1e} of torch's"]
+    try:
+        written = write_text_side(predictor, device)
+        write_vectors(predictor, device.parent / VECTORS)
+        shipped += written
+        lines.append(f"text side: {', '.join(path.name for path in written)}: {size_of(written):,} bytes")
+    except InputError as error:
+        lines.append(str(error))
+    lines.append(f"{device}: {size_of(shipped):,} bytes in all")
+    if forms:
+        lines += table_of(forms)
+        _add_to_card(device.parent, forms)
+    facts = {"difference": difference, "bytes": sizes, "shipped_bytes": size_of(shipped)}
+    return lines, {**facts, "evaluated": [vars(form) for form in forms]}
+
+
+def checked_difference(graph: GraphFile, predictor: Predictor) -> float:
+    """How far the graph is from torch on the texts to prove. Raises InputError where that is too far."""
+    texts = [text for text in texts_to_prove() if len(text) < 200]
+    found = largest_difference(graph, predictor, texts)
+    if not found <= TOLERANCE:
+        raise InputError(
+            f"{predictor.config.name}: not exported: the graph's logits are {found:.1e} from torch's, more than "
+            f"{TOLERANCE}; take another model, or report it"
+        )
+    return found
+
+
+def _add_to_card(folder: Path, forms: Sequence[Form]) -> None:
+    """The comparison, into the model card."""
+    card = folder / CARD
+    text = card.read_text(encoding="utf-8") if card.is_file() else ""
+    card.write_text(f"{text}\n{CARD_TITLE}\n\n" + "\n".join(table_of(forms)) + "\n", encoding="utf-8")

@@ -1,0 +1,175 @@
+"""The graph as ONNX: written, folded, quantised to int8, and checked against torch on real codes.
+
+Dynamic quantisation of ONNX Runtime: products with weights, and the rows that a table gives. Other large constants (of
+positions, which are a slice) are stored as int8 too, one scale a row. Constant products are folded first, or they
+would not be quantised.
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+import logging
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import torch
+
+from hashbench.deployment.graph import Traced, graph_inputs, trace
+from hashbench.errors import InputError
+from hashbench.export.loading import Predictor
+
+OPSET = 20  # of ONNX: GELU is an operator from here on
+FLOAT, INT8 = "model.onnx", "model_int8.onnx"  # the names that transformers.js knows
+LARGE = 1024  # numbers of a constant that is worth an int8
+FOLDED_BYTES = 1 << 31  # of a constant that folding may read or make: any
+TOLERANCE = 1e-4  # of logits, beside torch's
+
+
+def required(name: str) -> ModuleType:
+    """A package of the extra `export`. Raises InputError where it is not installed."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        package = name.partition(".")[0]
+        raise InputError(f"{package} is not installed; run: pip install 'hashbench[export]'") from error
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Without the remarks of exporters on packages that are not installed and on steps that nobody asked for."""
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        with warnings.catch_warnings(), redirect_stderr(io.StringIO()):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)
+
+
+@dataclass(frozen=True)
+class GraphFile:
+    """A graph on disk, and the session that runs it on one thread."""
+
+    path: Path
+    session: Any
+
+    @classmethod
+    def open(cls, path: Path, threads: int = 1) -> GraphFile:
+        """The graph of a file. Raises InputError without ONNX Runtime."""
+        runtime = required("onnxruntime")
+        options = runtime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = threads
+        options.log_severity_level = 3  # errors alone
+        return cls(path, runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"]))
+
+    def run(self, inputs: Sequence[torch.Tensor]) -> np.ndarray:
+        """Logits (B, outputs) of a batch's inputs."""
+        names = [each.name for each in self.session.get_inputs()]
+        found: np.ndarray = self.session.run(None, {n: t.numpy() for n, t in zip(names, inputs, strict=True)})[0]
+        return found
+
+
+def write_graph(predictor: Predictor, path: Path) -> Traced:
+    """Writes the model as one ONNX file. Raises InputError where a package is missing, or the model has no graph."""
+    required("onnx")
+    folding = required("onnxscript.optimizer")
+    with quietly():
+        return _written(predictor, path, folding)
+
+
+def _written(predictor: Predictor, path: Path, folding: ModuleType) -> Traced:
+    """As above."""
+    traced = trace(predictor)
+    try:
+        written = torch.onnx.export(
+            traced.program, input_names=traced.names, output_names=("outputs",), opset_version=OPSET, dynamo=True,
+            verbose=False,
+        )  # fmt: skip
+        assert written is not None
+        folding.optimize(written.model, input_size_limit=FOLDED_BYTES, output_size_limit=FOLDED_BYTES)
+        written.save(str(path), external_data=False)
+    except torch.onnx.errors.OnnxExporterError as error:
+        name, reason = predictor.config.name, str(error).split("\n")[0][:200]
+        raise InputError(f"{name}: not exported: ONNX has no graph of it ({reason}); take another model") from error
+    return traced
+
+
+def write_int8(source: Path, path: Path) -> None:
+    """Writes a graph with int8 weights in place of its float32 ones."""
+    quantisation = required("onnxruntime.quantization")
+    onnx = required("onnx")
+    exact = numbering(onnx.load(source))
+    with quietly(), TemporaryDirectory() as folder:
+        quantised = Path(folder) / "products.onnx"
+        quantisation.quantize_dynamic(
+            source, quantised, op_types_to_quantize=["MatMul", "Gather"], weight_type=quantisation.QuantType.QInt8,
+            nodes_to_exclude=[node.name for node in exact],
+            extra_options={"DefaultTensorType": onnx.TensorProto.FLOAT},
+        )  # fmt: skip
+        model = onnx.load(quantised)
+    _store_rest_as_int8(model, keep={name for node in exact for name in node.input})
+    onnx.save(model, path)
+
+
+def numbering(model: Any) -> list[Any]:
+    """The nodes of a graph whose results become whole numbers: rows of a table that bits spell must stay exact."""
+    onnx = required("onnx")
+    whole = (onnx.TensorProto.INT64, onnx.TensorProto.INT32)
+    casts = [node for node in model.graph.node if node.op_type == "Cast" and node.attribute[0].i in whole]
+    made_whole = {name for node in casts for name in node.input}
+    return [node for node in model.graph.node if made_whole & set(node.output)]
+
+
+def _store_rest_as_int8(model: Any, keep: set[str]) -> None:
+    """Replaces each large constant in float32 but those to keep by an int8 one with a scale a row, and what makes
+    floats of it."""
+    onnx = required("onnx")
+    for tensor in [each for each in model.graph.initializer if _is_large(each) and each.name not in keep]:
+        values = onnx.numpy_helper.to_array(tensor)  # (n, ...)
+        rows = values.reshape(len(values), -1)
+        scales = np.maximum(np.abs(rows).max(1), 1e-12) / 127.0  # (n,)
+        small = np.round(rows / scales[:, None]).astype(np.int8).reshape(values.shape)
+        name = tensor.name
+        parts = {f"{name}_int8": small, f"{name}_scale": scales.astype(np.float32)}
+        model.graph.initializer.remove(tensor)
+        model.graph.initializer.extend(onnx.numpy_helper.from_array(part, key) for key, part in parts.items())
+        node = onnx.helper.make_node("DequantizeLinear", list(parts), [name], axis=0)
+        model.graph.node.insert(0, node)
+
+
+def _is_large(tensor: Any) -> bool:
+    onnx = required("onnx")
+    is_float = tensor.data_type == onnx.TensorProto.FLOAT
+    return is_float and len(tensor.dims) > 1 and int(np.prod(tensor.dims)) > LARGE
+
+
+def outputs_of(graph: GraphFile, predictor: Predictor, columns: Sequence[Sequence[str]], rows: int = 32) -> np.ndarray:
+    """What a graph gives for texts, (n, outputs), in their order; read by the predictor's own tokenizer and coder."""
+    found: list[tuple[np.ndarray, np.ndarray]] = []
+    for batch in predictor.batches(columns, rows):
+        assert batch.row_ids is not None
+        found.append((batch.row_ids.numpy(), graph.run(graph_inputs(predictor, batch))))
+    outputs = np.empty((len(columns[0]), found[0][1].shape[1]), np.float32)
+    for places, values in found:
+        outputs[places] = values
+    return outputs
+
+
+def largest_difference(graph: GraphFile, predictor: Predictor, texts: Sequence[str]) -> float:
+    """How far the graph's outputs are from torch's on texts, at most."""
+    columns = [list(texts)]
+    asked: Sequence[Any] = columns[0]
+    if predictor.config.is_pair:
+        columns.append([text[::-1] for text in texts])
+        asked = list(zip(*columns, strict=True))
+    expected = predictor.embed(asked) if predictor.head is None else predictor.outputs(asked)
+    return float(np.abs(outputs_of(graph, predictor, columns) - expected).max())

@@ -1,0 +1,199 @@
+"""The text side of an exported model as one generated file, in Python's standard library and in JavaScript.
+
+Both read the same values. `vectors.jsonl` has a thousand texts with their tokens and codes: a port to another language
+is right when it reproduces them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+import hashbench
+from hashbench.deployment.graph import SHORTEST, graph_codes, has_segments, length_multiple
+from hashbench.deployment.vectors import texts_to_prove
+from hashbench.embeddings.base import PAD, Template
+from hashbench.errors import InputError
+from hashbench.export.loading import Predictor
+from hashbench.portable.base import PortablePart
+
+PYTHON, JAVASCRIPT, VECTORS, VALUES = "hashed_text.py", "hashed_text.js", "vectors.jsonl", "hashed_text.json"
+REMEMBERED = 100_000  # tokens whose codes a text side keeps
+MAIN_IMPORTS = tuple(f"import {name}\n" for name in ("json", "struct", "sys", "zlib")) + ("from pathlib import Path\n",)
+WIDE = 16  # bytes of a code from which on vectors hold its CRC-32
+WHOLE = 20  # texts whose wide codes stand in vectors as they are
+LANGUAGES = {PYTHON: "py", JAVASCRIPT: "js"}
+OWN_IMPORT = re.compile(r"^from hashbench\.portable\.\w+ import .*\n", re.MULTILINE)
+IMPORT = re.compile(r"^(?:from (?!__future__)\S+ import .+|import .+)\n", re.MULTILINE)
+FUTURE, DOCSTRING = "from __future__ import annotations\n", re.compile(r'\A"""(.*?)"""\n', re.DOTALL)
+
+
+@dataclass(frozen=True)
+class TextSideParts:
+    """What the text side of a model is made of."""
+
+    tokenizer: PortablePart
+    coder: PortablePart
+    values: Mapping[str, Any]  # of assembling.py
+
+    @property
+    def sources(self) -> list[str]:
+        """The sources to join, each after those that it needs."""
+        named = [*self.tokenizer.needs, self.tokenizer.source, *self.coder.needs, self.coder.source, "assembling"]
+        return list(dict.fromkeys(named))
+
+    @property
+    def files(self) -> dict[str, bytes]:
+        """The tables that ship."""
+        return {**self.tokenizer.files, **self.coder.files}
+
+
+def parts_of(predictor: Predictor) -> TextSideParts:
+    """The parts of a model's text side. Raises InputError where a tokenizer or coder has none."""
+    found = {"tokenizer": predictor.tokenizer.portable(), "coder": predictor.coder.portable()}
+    names = {"tokenizer": predictor.spec.text.tokenizer, "coder": predictor.spec.code.coder}
+    for kind, part in found.items():
+        if part is None:
+            raise InputError(
+                f"{predictor.config.name}: text side not exported: {kind} {names[kind]!r} needs a library on the device"
+            )
+    tokenizer, coder = found["tokenizer"], found["coder"]
+    assert tokenizer is not None and coder is not None
+    return TextSideParts(tokenizer, coder, assembling_values(predictor))
+
+
+def assembling_values(predictor: Predictor) -> dict[str, Any]:
+    """How inputs are put together."""
+    template = predictor.spec.text.template
+    coder = predictor.coder
+    return {
+        "single": _form(template.single, template),
+        "pair": _form(template.pair, template),
+        "specials": len(template.specials),
+        "pad": PAD,
+        "truncation": template.truncation,
+        "max_length": predictor.config.max_length,
+        "multiple": length_multiple(predictor),
+        "shortest": SHORTEST,
+        "has_segments": has_segments(predictor),
+        "width": coder.width if coder.bits is None else coder.bits,
+        "remembered": REMEMBERED,
+        "kind": "bits" if coder.bits is not None else "float32" if np.dtype(coder.dtype).kind == "f" else "int64",
+        # Of the graph's input
+        "graph_codes": str(graph_codes(coder, torch.from_numpy(coder.encode(["a"]))).dtype).removeprefix("torch."),
+        "labels": list(predictor.labels),
+    }
+
+
+def _form(form: Iterable[str], template: Template) -> list[int | str]:
+    """A template's form with special tokens as numbers."""
+    return [part if part in ("A", "B") else template.specials.index(part) for part in form]
+
+
+def write_text_side(predictor: Predictor, folder: Path) -> list[Path]:
+    """Writes the generated files and the tables; what was written. Raises InputError where there is no text side."""
+    parts = parts_of(predictor)
+    contents: dict[str, bytes] = {VALUES: side_values(parts)}
+    for file, language in LANGUAGES.items():
+        contents[file] = joined(parts, language, predictor.config.name).encode()
+    contents |= parts.files
+    for name, content in contents.items():
+        (folder / name).write_bytes(content)
+    return [folder / name for name in contents]
+
+
+def joined(parts: TextSideParts, language: str, model: str) -> str:
+    """The source of a text side in one language."""
+    calls = {"tokenizer": parts.tokenizer.entry, "coder": parts.coder.entry, "model": model}
+    calls |= {"version": hashbench.__version__, "files": ", ".join(sorted(parts.files)) or "none"}
+    if language == "js":
+        calls = {key: _camel(each) if key in ("tokenizer", "coder") else each for key, each in calls.items()}
+        names = json.dumps(sorted(parts.files))
+        texts = [_source(f"{name}.js") for name in parts.sources]
+        return _filled(_source("main.js"), {**calls, "names": names, "parts": "\n".join(texts)})
+    code, imports = joined_parts(parts, extra=MAIN_IMPORTS)
+    return _filled(_source("main.txt"), {**calls, "imports": imports, "parts": code})
+
+
+def joined_parts(parts: TextSideParts, extra: Iterable[str]) -> tuple[str, str]:
+    """The Python source of all parts, and the lines that import what they and `extra` need."""
+    imports, bodies = set(extra), []
+    for name in parts.sources:
+        text = DOCSTRING.sub(lambda found: "# " + found[1].strip().split("\n")[0] + "\n", _source(f"{name}.py"))
+        text = OWN_IMPORT.sub("", text.replace(FUTURE, ""))
+        imports |= set(IMPORT.findall(text))
+        bodies.append(IMPORT.sub("", text).strip())
+    return "\n\n\n".join(bodies), "".join(_merged(imports))
+
+
+def side_values(parts: TextSideParts) -> bytes:
+    """The numbers that the text sides of all languages read."""
+    values = {"tokenizer": parts.tokenizer.values, "coder": parts.coder.values, "inputs": parts.values}
+    return json.dumps(values, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def _filled(text: str, values: Mapping[str, str]) -> str:
+    for key, value in values.items():
+        text = text.replace(f"<<{key}>>", value)
+    return text
+
+
+def _source(name: str) -> str:
+    return resources.files("hashbench.portable").joinpath(name).read_text(encoding="utf-8")
+
+
+def _camel(name: str) -> str:
+    """A name as JavaScript spells it.
+
+    >>> _camel("md5_bits")
+    'md5Bits'
+    """
+    first, *rest = name.split("_")
+    return first + "".join(part.title() for part in rest)
+
+
+def _merged(imports: Iterable[str]) -> list[str]:
+    """Import lines, those of one module joined, in order.
+
+    >>> _merged({"from a import B\\n", "from a import C, D\\n", "import re\\n"})
+    ['import re\\n', 'from a import B, C, D\\n']
+    """
+    plain = sorted(line for line in imports if line.startswith("import "))
+    names: dict[str, set[str]] = {}
+    for line in imports:
+        if line.startswith("from "):
+            module, listed = line.removeprefix("from ").strip().split(" import ")
+            names.setdefault(module, set()).update(listed.split(", "))
+    return plain + [f"from {module} import {', '.join(sorted(names[module]))}\n" for module in sorted(names)]
+
+
+def write_vectors(predictor: Predictor, path: Path) -> None:
+    """Writes texts with their tokens and codes, as hashbench itself makes them: bytes in hexadecimal, low byte first,
+    of bits, of int64 or of float32; of wide codes behind the first texts the CRC-32 of these bytes alone."""
+    lines = []
+    for number, text in enumerate(texts_to_prove()):
+        tokens = predictor.tokenizer.tokenize(text)
+        codes = [spelled(code, whole=number < WHOLE) for code in predictor.coder.encode(tokens)] if tokens else []
+        lines.append(json.dumps({"text": text, "tokens": tokens, "codes": codes}) + "\n")
+    path.write_text("".join(lines), encoding="utf-8")
+
+
+def spelled(code: np.ndarray, *, whole: bool) -> str:
+    """A code (c,) as vectors hold it."""
+    form = "u1" if code.dtype == np.uint8 else "<f4" if code.dtype.kind == "f" else "<i8"
+    content = code.astype(form).tobytes()
+    return content.hex() if whole or len(content) <= WIDE else f"{zlib.crc32(content):08x}"
+
+
+def size_of(paths: Sequence[Path]) -> int:
+    """Bytes of files."""
+    return sum(path.stat().st_size for path in paths)

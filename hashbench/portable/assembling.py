@@ -1,0 +1,80 @@
+"""From tokens and codes to the inputs of a graph: special tokens, truncation, pairs, distinct tokens, padding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+
+def lengths_kept(first: int, second: int, budget: int, truncation: str) -> tuple[int, int]:
+    """How many tokens of both texts of a pair are kept so that they fit."""
+    less, more = budget // 2, budget - budget // 2
+    if truncation == "balanced":
+        halves = less, less
+    elif truncation == "longest_first":
+        halves = more, less
+    else:  # longer_keeps
+        halves = (more, less) if first > second else (less, more)
+    if first + second <= budget:
+        return first, second
+    if first >= halves[0] and second >= halves[1]:
+        return halves
+    return (budget - second, second) if first > second else (first, budget - first)
+
+
+class TextSide:
+    """From texts to the inputs of a model's graph. Codes of tokens are computed once and kept."""
+
+    def __init__(
+        self, tokenize: Callable[[str], list[str]], encode: Callable[[str], Sequence[float]], values: Mapping[str, Any]
+    ) -> None:
+        self.tokenize, self._encode, self.values = tokenize, encode, values
+        self._known: dict[str, Sequence[float]] = {}
+
+    def code(self, token: str) -> Sequence[float]:
+        """The code of a token."""
+        if token not in self._known:
+            if len(self._known) >= self.values["remembered"]:
+                self._known.clear()
+            self._known[token] = self._encode(token)
+        return self._known[token]
+
+    def inputs(self, texts: Sequence[Any]) -> dict[str, list[Any]]:
+        """Texts, or pairs of texts -> codes (n, c) of their n distinct tokens, positions (B, L), and of a model that
+        tells the texts of a pair apart segments (B, L). At least one code, so that no array is empty."""
+        places: dict[str, int] = {}
+        rows = [self._row([text] if isinstance(text, str) else list(text), places) for text in texts]
+        multiple, pad = self.values["multiple"], self.values["pad"]
+        longest = max([self.values["shortest"], *(len(positions) for positions, _ in rows)])
+        length = -(-longest // multiple) * multiple
+        codes = [self.code(token) for token in places] or [[0] * self.values["width"]]
+        found: dict[str, list[Any]] = {"codes": codes}
+        found["positions"] = [positions + [pad] * (length - len(positions)) for positions, _ in rows]
+        if self.values["has_segments"]:
+            found["segments"] = [segments + [0] * (length - len(segments)) for _, segments in rows]
+        return found
+
+    def _row(self, texts: list[str], places: dict[str, int]) -> tuple[list[int], list[int]]:
+        """Positions and segments of one input; new tokens are entered in `places`."""
+        form = self.values["pair" if len(texts) == 2 else "single"]
+        budget = self.values["max_length"] - sum(isinstance(part, int) for part in form)
+        tokens = [self.tokenize(text) for text in texts]
+        if len(tokens) == 2:
+            kept = lengths_kept(len(tokens[0]), len(tokens[1]), budget, self.values["truncation"])
+        else:
+            kept = (min(len(tokens[0]), budget), 0)
+        positions: list[int] = []
+        segments: list[int] = []
+        segment = 0
+        for part in form:
+            if part == "B":
+                segment = 1
+            if isinstance(part, int):
+                added = [part]
+            else:
+                which = "AB".index(part)
+                first = self.values["specials"]
+                added = [first + places.setdefault(token, len(places)) for token in tokens[which][: kept[which]]]
+            positions += added
+            segments += [segment] * len(added)
+        return positions, segments

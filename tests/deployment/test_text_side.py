@@ -1,0 +1,151 @@
+"""Generated text sides, in Python and in JavaScript, against hashbench's own tokens and codes on a thousand texts."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hashbench
+from hashbench.deployment.graph import graph_inputs
+from hashbench.deployment.text_side import PYTHON, VECTORS, parts_of, write_text_side, write_vectors
+from hashbench.deployment.vectors import N_TEXTS, texts_to_prove
+from hashbench.errors import InputError
+from hashbench.export.loading import Predictor
+from tests.exported import exported_folder
+
+# A model of each coder that a device can run: bits, rows, vectors, sums, characters, fitted tables.
+MODELS = [
+    "hashformer-md-proj", "hashformer-md-emb-1k", "hashformer-lsh-proj", "hashformer-lsh-emb-1k", "eelbert-tiny",
+    "bert-tiny", "canine-c-scratch", "sgnn", "proformer-k4", "hash-emb-k2",
+]  # fmt: skip
+RIGHT = f"{N_TEXTS} texts, all right"
+IN_NODE = """
+import { readFileSync } from "node:fs";
+import { load, check } from "./hashed_text.mjs";
+const read = (name) => readFileSync(new URL(name, import.meta.url), "utf8");
+const { right, wrong } = check(await load(read), read("vectors.jsonl").trim().split("\\n"));
+console.log(wrong ? JSON.stringify(wrong) : `${right} texts, all right`);
+"""
+INPUTS = """
+import { readFileSync } from "node:fs";
+import { load } from "./hashed_text.mjs";
+const side = await load((name) => readFileSync(new URL(name, import.meta.url), "utf8"));
+console.log(JSON.stringify(side.inputs(JSON.parse(process.argv[2]))));
+"""
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A function from a model's name to a folder with its text side and vectors, made once."""
+    root, known = tmp_path_factory.mktemp("sides"), {}
+
+    def make(name: str, *, is_pair: bool = False) -> tuple[Predictor, Path]:
+        if (name, is_pair) not in known:
+            place = root / f"{name}-{is_pair}"
+            folder = exported_folder(name, place, small=True, is_pair=is_pair, texts=texts_to_prove())
+            predictor = hashbench.load(folder)
+            write_text_side(predictor, folder)
+            write_vectors(predictor, folder / VECTORS)
+            shutil.copyfile(folder / "hashed_text.js", folder / "hashed_text.mjs")  # for node
+            known[name, is_pair] = predictor, folder
+        return known[name, is_pair]
+
+    return make
+
+
+def python(folder: Path, *arguments: str) -> str:
+    """What the generated file prints, run by itself: no site packages, nothing of the environment."""
+    command = [sys.executable, "-I", "-S", str(folder / PYTHON), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def node(folder: Path, script: str, *arguments: str) -> str:
+    program = shutil.which("node")
+    if program is None:
+        pytest.skip("node is not installed")
+    (folder / "script.mjs").write_text(script)
+    command = [program, str(folder / "script.mjs"), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_python_makes_all_tokens_and_codes(made, model: str) -> None:
+    _, folder = made(model)
+    assert python(folder, "--check", str(folder / VECTORS)) == RIGHT
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_javascript_makes_all_tokens_and_codes(made, model: str) -> None:
+    _, folder = made(model)
+    assert node(folder, IN_NODE) == RIGHT
+
+
+def test_a_wrong_code_is_found(made, tmp_path: Path) -> None:
+    """The check can fail: of one text the last digit of one code is another."""
+    _, folder = made("hashformer-md-proj")
+    lines = (folder / VECTORS).read_text().splitlines()
+    wanted = json.loads(lines[5])
+    wanted["codes"][-1] = wanted["codes"][-1][:-1] + ("0" if wanted["codes"][-1][-1] != "0" else "1")
+    wrong = tmp_path / "wrong.jsonl"
+    wrong.write_text("\n".join([*lines[:5], json.dumps(wanted)]) + "\n")
+    with pytest.raises(subprocess.CalledProcessError) as failed:
+        python(folder, "--check", str(wrong))
+    assert "wrong.jsonl:6: 'play plays playing'" in failed.value.stderr
+
+
+def test_vectors_hold_what_a_port_must_meet() -> None:
+    texts = texts_to_prove()
+    assert len(texts) == len(set(texts)) == N_TEXTS
+    assert "" in texts and max(map(len, texts)) >= 300
+    assert any("\U0001f600" in text for text in texts) and any("\u0301" * 2 in text for text in texts)
+
+
+@pytest.mark.parametrize(
+    ("model", "texts"),
+    [
+        ("hashformer-md-proj", ["a film", "", "the old, the new " * 40]),
+        ("canine-c-scratch", ["a film", "x" * 70]),
+        ("hashformer-md-proj", [["a film", "b c"], ["", "x"], ["a b " * 60, "c"], ["c", "a b " * 60]]),
+        ("hashformer-md-proj", [["a " * 90, "b " * 91], ["a " * 31, "b " * 90]]),
+        ("bert-tiny", [["a film", "b c"], ["the train " * 60, "the river " * 61], ["x", ""]]),
+        ("proformer-k4", [["a film", "b c"], ["a " * 90, "b " * 90]]),
+    ],
+)  # fmt: skip
+def test_inputs_are_put_together_as_in_hashbench(made, model: str, texts: list) -> None:
+    predictor, folder = made(model, is_pair=isinstance(texts[0], list))
+    found = json.loads(
+        subprocess.run(
+            [sys.executable, "-I", "-S", "-c",
+             "import sys, json; sys.path.insert(0, sys.argv[1]); import hashed_text;"
+             "print(json.dumps(hashed_text.load().inputs(json.loads(sys.argv[2]))))", str(folder), json.dumps(texts)],
+            capture_output=True, text=True, check=True,
+        ).stdout
+    )  # fmt: skip
+    for i, text in enumerate(texts):
+        columns = [[each] for each in text] if isinstance(text, list) else [[text]]
+        inputs = graph_inputs(predictor, next(predictor.batches(columns, 1)))
+        codes, positions = inputs[0].tolist(), inputs[1][0].tolist()
+        specials = len(predictor.spec.text.template.specials)
+        spelled = [codes[at - specials] if at >= specials else at for at in positions]
+        row = found["positions"][i]
+        ours = [found["codes"][at - specials] if at >= specials else at for at in row]
+        assert np.allclose(_flat(ours[: len(spelled)]), _flat(spelled)) and set(row[len(positions) :]) <= {1}
+        if len(inputs) == 3:
+            assert found["segments"][i][: len(positions)] == inputs[2][0].tolist()
+    assert json.loads(node(folder, INPUTS, json.dumps(texts))) == found
+
+
+def _flat(rows: list) -> list[float]:
+    return [number for row in rows for number in (row if isinstance(row, list) else [row])]
+
+
+def test_what_needs_a_library_has_no_text_side(tmp_path: Path) -> None:
+    predictor = hashbench.load(exported_folder("bert-mlm", tmp_path / "out", small=True))
+    with pytest.raises(InputError, match="bert-mlm: text side not exported: tokenizer 'bpe' needs a library"):
+        parts_of(predictor)
