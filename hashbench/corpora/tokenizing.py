@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -13,6 +15,7 @@ import numpy as np
 
 from hashbench.artifacts.once import make_once
 from hashbench.data.shards import CorpusShard
+from hashbench.data.workers import ONE_THREAD
 from hashbench.text.base import Tokenizer
 from hashbench.text.spills import TypeSpill
 from hashbench.text.tokenizers import tokenizers
@@ -22,6 +25,7 @@ from hashbench.text.unicode import in_chunks
 CHUNK_CHARACTERS = 4_000_000  # read, tokenized and written at a time
 # Of a spill, about. More than code points, so that characters are one spill
 TYPES_OF_A_SPILL = 1_200_000
+ShardFiles = dict[str, bytes]  # by the path below the folder
 IDS, RANK, LENGTHS, FACTS = "ids.int32", "rank.int32", "lengths.int64", "facts.json"
 
 
@@ -64,6 +68,15 @@ def make_shard(job: ShardJob, folder: Path, told: Callable[[ShardFacts], None] |
         job.carry_out(part, told)
 
     return TokenizedShard(make_once(folder, build)).facts
+
+
+def files_of_shard(job: ShardJob) -> ShardFiles:
+    """The files of a shard that is tokenized here for another machine."""
+    os.environ |= ONE_THREAD
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made) / "shard"
+        job.carry_out(folder)
+        return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 @dataclass(frozen=True)

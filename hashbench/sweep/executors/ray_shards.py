@@ -7,8 +7,6 @@ dies is done again by Ray: it is the same wherever it is made.
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,15 +15,12 @@ import ray
 from ray.exceptions import RayError, RayTaskError
 
 from hashbench.artifacts.once import make_once
-from hashbench.corpora.tokenizing import ShardFacts, ShardJob, TokenizedShard, make_shard
-from hashbench.data.workers import ONE_THREAD
+from hashbench.corpora.tokenizing import ShardFacts, ShardFiles, ShardJob, TokenizedShard, files_of_shard, make_shard
 from hashbench.errors import InputError
 from hashbench.sweep.executors.on_ray import connect, first_words, signals_as_raised
 
 AHEAD = 2  # shards under way for each CPU: one is tokenized, one waits
 TRIES = 3  # of a shard whose node dies
-
-Files = dict[str, bytes]  # by the path below the shard's folder
 
 
 class RayShardWorkers:
@@ -59,19 +54,10 @@ class RayShardWorkers:
                 yield number, _laid_down(answer, jobs[number][1])
 
 
-def files_of_shard(job: ShardJob) -> Files:
-    """The files of a shard that is tokenized on this node."""
-    os.environ |= ONE_THREAD
-    with tempfile.TemporaryDirectory() as made:
-        folder = Path(made) / "shard"
-        job.carry_out(folder)
-        return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
 def _laid_down(answer: Any, folder: Path) -> ShardFacts:
     """Writes what a node sent. Raises InputError for what went wrong there."""
     try:
-        files: Files = ray.get(answer)
+        files: ShardFiles = ray.get(answer)
     except RayError as error:
         if isinstance(error, RayTaskError) and isinstance(error.cause, InputError):
             raise error.cause from None

@@ -32,7 +32,7 @@ try:
         ["mine"], open_sources(sys.argv[2]), make_tokenizer(sys.argv[3]), Path(sys.argv[4]), vocabulary_size=300,
         workers=find_shard_workers(sys.argv[1]), progress=lines.append,
     )
-    print(json.dumps([made.manifest, made.types.fingerprint, made.documents.tolist(), lines[-1]]))
+    print(json.dumps([made.manifest, made.types.fingerprint, made.documents.tolist(), lines]))
 except InputError as error:
     print(json.dumps(str(error)))
 """
@@ -61,7 +61,7 @@ def test_nodes_make_what_this_machine_makes(cluster, tmp_path: Path, data: Path,
     here = prepare(cluster, "local", data, tokenizer, tmp_path / "here")
     there = prepare(cluster, "ray", data, tokenizer, tmp_path / "there")
     assert here[:3] == there[:3]
-    assert "30 documents" in there[3]
+    assert any("30 documents" in line for line in there[3])
 
 
 def test_what_a_node_cannot_read_is_one_line(cluster, tmp_path: Path, data: Path) -> None:
