@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import argparse
-import statistics
 import tempfile
 import time
 from collections.abc import Mapping
@@ -38,8 +37,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         assignment = make_assignment(Path(folder), options.runs)
         ended = in_this_process(assignment) if options.executor == "local" else on_ray(assignment)
-    gaps = [after - before for before, after in zip(ended, ended[1:], strict=False)]
-    print(f"{options.executor}: {len(ended)} runs, {statistics.mean(gaps):.4f} s a run")
+    walls, cpus = zip(*ended, strict=True)
+    n = len(ended) - 1
+    cpu = f", CPU {(cpus[-1] - cpus[0]) / n:.4f} s" if options.executor == "local" else ""  # actors are other processes
+    print(f"{options.executor}: {len(ended)} runs, {(walls[-1] - walls[0]) / n:.4f} s a run{cpu}")
 
 
 def nothing() -> Result:
@@ -47,21 +48,21 @@ def nothing() -> Result:
     return Result(metrics=[MetricRow("accuracy", 0.5, split="validation")])
 
 
-def in_this_process(assignment: Assignment) -> list[float]:
-    """When each run ended, in seconds."""
-    ended: list[float] = []
+def in_this_process(assignment: Assignment) -> list[tuple[float, float]]:
+    """When each run ended, in seconds of the clock and of CPU, which other load changes little."""
+    ended: list[tuple[float, float]] = []
 
     class Idle(OwnControl):
         def carry_out(self, *_: object) -> Result:
-            ended.append(time.perf_counter())
+            ended.append((time.perf_counter(), time.process_time()))
             return nothing()
 
     worker_module.Worker(assignment, 0, Idle()).loop()
     return ended
 
 
-def on_ray(assignment: Assignment) -> list[float]:
-    """When the sweep heard of the end of each run of a warm actor, in seconds."""
+def on_ray(assignment: Assignment) -> list[tuple[float, float]]:
+    """When the sweep heard of the end of each run of a warm actor, in seconds of the clock and of its own CPU."""
     from hashbench.sweep.executors.on_ray import RayExecutor, Slot, SlotControl
 
     class Idle(SlotControl):
@@ -77,10 +78,10 @@ def on_ray(assignment: Assignment) -> list[float]:
     RayExecutor.slot = IdleSlot
     executor = RayExecutor(assignment, 1)
     executor.start()
-    ended: list[float] = []
+    ended: list[tuple[float, float]] = []
     while not executor.ended():
         if isinstance(executor.event(wait_s=1.0), RunEnded):
-            ended.append(time.perf_counter())
+            ended.append((time.perf_counter(), time.process_time()))
     executor.stop(1.0)
     return ended
 

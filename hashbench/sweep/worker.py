@@ -65,6 +65,7 @@ class Worker:
         self._environment = environment()
         self._place = assignment.workplace()
         self._name = own_name()
+        self._sources: dict[tuple[str, str | None, str], str] = {}  # by kind, task and label, which decide them
 
     def loop(self) -> None:
         """Works until nothing is left to claim, the sweep is stopped, or the database is gone for good."""
@@ -136,7 +137,7 @@ class Worker:
             tracker = self._tracker(run)
             result = self._result(run, self._machine(run, stop, tracker))
             seconds = time.monotonic() - began - not_its_own if not_its_own else result.seconds
-            return replace(result, notes={**result.notes, "sources": sources_of(run, self._place)}, seconds=seconds)
+            return replace(result, notes={**result.notes, "sources": self._sources_of(run)}, seconds=seconds)
 
         final: dict[str, float | None] = {}
         try:
@@ -177,6 +178,12 @@ class Worker:
         return claimed(
             self._patience, self._store, lambda token: claim_again(self._store, need.id, token=token, **options)
         )
+
+    def _sources_of(self, run: Run) -> str:
+        key = (run.kind, run.task, run.model)
+        if key not in self._sources:
+            self._sources[key] = sources_of(run, self._place)
+        return self._sources[key]
 
     def _result(self, run: Run, machine: Machine) -> Result:
         """What the run found; where memory is too small for a training, with half the rows at a time, once."""
