@@ -30,7 +30,8 @@ class Uploads(BaseHTTPRequestHandler):
         if self.headers.get("Authorization") != "Bearer right":
             return self.answer(401, {"error": "Invalid username or password."})
         if self.path == "/api/repos/create":
-            return self.answer(200, {"url": f"http://{self.headers['Host']}/{json.loads(body)['name']}"})
+            asked = json.loads(body)
+            return self.answer(200, {"url": f"http://{self.headers['Host']}/{asked['organization']}/{asked['name']}"})
         if "/preupload/" in self.path:
             files = [{"path": each["path"], "uploadMode": "regular"} for each in json.loads(body)["files"]]
             return self.answer(200, {"files": [{**each, "shouldIgnore": False} for each in files]})
