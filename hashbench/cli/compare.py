@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import os
+import shutil
+import textwrap
 from collections.abc import Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hashbench.cli.options import DEFAULT_DB, EvaluationOption, TableFormat
 from hashbench.errors import InputError
+
+if TYPE_CHECKING:
+    from hashbench.rendering.rows import ListedRows
+
+LINE = 120  # the longest of a sentence
+UNLIMITED = 10_000  # columns of what is no terminal: there `grep` shall find whole rows
 
 
 def compare(
@@ -42,14 +50,29 @@ def compare(
     comparison = compare_sides(stores, first, second or first, experiment=experiment, checkpoint=checkpoint)
     for_people = style in ("text", "md")
     columns, rows = comparison_rows(comparison, for_people=for_people)
+    if style == "text":
+        show(_fitted(columns, rows, sides(comparison), remarks(comparison)))
+        return
     if for_people:
         show("\n".join(sides(comparison)) + "\n")
     print_rows(columns, rows, style)
     if not for_people:  # for programs what else is said goes to stderr
         note("\n".join([*sides(comparison), *remarks(comparison)]))
         return
-    bullet = "- " if style == "md" else ""
-    show("".join(f"\n{bullet}{remark}" for remark in remarks(comparison)))
+    show("".join(f"\n- {remark}" for remark in remarks(comparison)))
+
+
+def _fitted(columns: Sequence[str], rows: ListedRows, head: Sequence[str], foot: Sequence[str]) -> str:
+    """The comparison in the width of the terminal."""
+    from hashbench.rendering.rows import fitted_lines
+
+    width = shutil.get_terminal_size((UNLIMITED, 24)).columns
+    names = sum(name in ("model", "task", "metric") for name in columns)
+    lines = fitted_lines(columns, rows, width, n_names=names)
+    above, below = (
+        [line for text in texts for line in textwrap.wrap(text, min(width, LINE)) or [""]] for texts in (head, foot)
+    )
+    return "\n".join([*above, "", *lines, "", *below])
 
 
 def _places(databases: Sequence[str], *, alone: bool) -> list[str]:

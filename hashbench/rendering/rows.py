@@ -51,6 +51,24 @@ def text_lines(columns: Sequence[str], rows: ListedRows) -> list[str]:
     return lines
 
 
+def fitted_lines(columns: Sequence[str], rows: ListedRows, width: int, *, n_names: int) -> list[str]:
+    """The lines of `text_lines` where they fit the width; else blocks of columns, each under the first `n_names`.
+
+    >>> fitted_lines(["task", "a", "b"], [{"task": "cola", "a": 1.5, "b": 2.5}], 10, n_names=1)
+    ['task    a', 'cola  1.5', '', 'task    b', 'cola  2.5']
+    """
+    names, others = list(columns[:n_names]), list(columns[n_names:])
+    blocks: list[list[str]] = []
+    for column in others:
+        wider = [*names, *(blocks[-1] if blocks else []), column]
+        if blocks and max(map(len, text_lines(wider, rows))) <= width:
+            blocks[-1].append(column)
+        else:
+            blocks.append([column])
+    lines = [["", *text_lines([*names, *block], rows)] for block in blocks]
+    return [line for block in lines for line in block][1:]
+
+
 def _grouped(value: Value) -> str:
     """A cell for people: large whole numbers with commas."""
     return f"{value:,}" if type(value) is int and value > LARGE else str(plain(value))

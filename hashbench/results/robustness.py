@@ -99,6 +99,44 @@ class RobustnessResults:
         wanted = (model, task, kind)
         return next((curve for curve in self.curves if (curve.model, curve.task, curve.kind) == wanted), None)
 
+    def kinds(self) -> list[str]:
+        """Kinds of noise, in the order of the experiment."""
+        return list(dict.fromkeys(curve.kind for curve in self.curves))
+
+    def only(
+        self,
+        *,
+        tasks: Sequence[str] = (),
+        models: Sequence[str] = (),
+        kinds: Sequence[str] = (),
+        beside: str | None = None,
+    ) -> RobustnessResults:
+        """The curves and facts of these tasks, models and kinds of noise, () for all; those of the model `beside` stay.
+
+        Raises InputError for one that has no curve.
+        """
+        chosen = {"task": tasks, "models": models, "noise": kinds}
+        for (option, names), known in zip(chosen.items(), (self.tasks(), self.models(), self.kinds()), strict=True):
+            for name in names:
+                if name not in known:
+                    near = near_match(name, known) or f"; there are: {', '.join(known)}"
+                    raise InputError(f"--{option}: no {name!r} with robustness in {self.experiment.name!r}{near}")
+        curves = tuple(
+            curve
+            for curve in self.curves
+            if (not tasks or curve.task in tasks)
+            and (not models or curve.model in (*models, beside))
+            and (not kinds or curve.kind in kinds)
+        )
+        facts = {
+            key: value
+            for key, value in self.facts.items()
+            if (not tasks or key[0] in tasks)
+            and (not models or key[1] in (*models, beside))
+            and (not kinds or not key[3] or key[3].partition("=")[0] in kinds)
+        }
+        return replace(self, curves=curves, facts=facts)
+
     def find_model(self, name: str) -> str:
         """The model of that name. Raises InputError where it has no curve."""
         if name not in self.models():

@@ -18,8 +18,9 @@ def legend(table: Table, *, best: str) -> str:
     """
     cells = [cell for row in table.rows for cell in row.cells.values()]
     ours = [cell for row in table.rows if row.kind not in ("quoted", "task", "claim") for cell in row.cells.values()]
-    seeds = "number of seeds in parentheses"
     deviation = any(cell.std is not None for cell in cells)
+    few = {None: "number of seeds in parentheses", 1: "one seed each"}
+    seeds = few[table.seeds] if table.seeds in few else f"{table.seeds} seeds each"
     parts = {
         f"{table.statistic} ± sd over seeds (n - 1 in the denominator), {seeds}": deviation,
         f"{seeds}; no deviation over seeds with one": not deviation and any(cell.n is not None for cell in cells),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hashbench.papers.column import Column
-from hashbench.tables.table import BYTES, SIZES, Cell
+from hashbench.tables.table import BYTES, SIZES, Cell, Table
 
 MISSING = "–"
 UNAVAILABLE = "n/a"  # of a number that the paper prints and that is not at hand
@@ -95,12 +95,14 @@ def signs_said(cell: Cell) -> str:
     return "; ".join(words for words, occurs in said.items() if occurs)
 
 
-def spread(cell: Cell, column: Column) -> str:
-    """Standard deviation over seeds and number of runs: '±0.4 (3)', '(1)', '(2/3)' while a run is missing."""
+def spread(cell: Cell, column: Column, table: Table) -> str:
+    """Standard deviation over seeds and number of runs: '±0.4 (3)', '(1)', '(2/3)' while a run is missing. A number
+    that all values of the table share is left to its legend."""
     if cell.value is None or cell.n is None:
         return ""
     runs = f"({cell.n})" if cell.planned in (None, cell.n) else f"({cell.n}/{cell.planned})"
-    return runs if cell.std is None else f"±{number(cell.std, cell.unit or column.unit)} {runs}"
+    runs = "" if table.seeds is not None else runs
+    return runs if cell.std is None else f"±{number(cell.std, cell.unit or column.unit)} {runs}".rstrip()
 
 
 def interval(cell: Cell, column: Column) -> str:

@@ -33,6 +33,10 @@ class ReportRequest:
     parts: bool = False  # each part of a claim by itself
     one_seed: bool = False  # whether claims on scores are decided with one seed, on its examples alone
     versus: str | None = None  # the model that robustness is compared with; None: the baseline
+    full: bool = False  # of robustness every task, rate and fact, not the summary alone
+    tasks: tuple[str, ...] = ()  # of robustness these alone; () for all. The same of models and kinds of noise
+    models: tuple[str, ...] = ()
+    noises: tuple[str, ...] = ()
 
     def numbers(self) -> list[str]:
         """The names or numbers of the tables that are asked for, none for the experiment's own.

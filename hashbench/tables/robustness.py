@@ -12,7 +12,7 @@ from hashbench.results.measured import AVERAGE, PERCENT
 from hashbench.results.robustness import RobustnessCurve, RobustnessResults, measure_robustness
 from hashbench.statistics.estimates import Estimate
 from hashbench.tables.request import ReportSource, TableFile
-from hashbench.tables.table import Cell, Row, Table
+from hashbench.tables.table import Cell, Row, Table, mark_best
 
 TIDY = (
     "experiment", "task", "metric", "perturbation", "rate", "model", "measure", "value", "low", "high", "n_seeds",
@@ -49,18 +49,54 @@ OF_CODERS = (
 
 
 def robustness_tables(source: ReportSource) -> list[Table]:
-    """A table of scores a task and of the average, one of the data sets, one of the coders; their rows: `records`.
+    """A summary; in full, or of what was asked for by name, also a table of scores a task and of the average, one of
+    the data sets, one of the coders. Their rows for programs: `records` of the first.
 
-    Raises InputError where nothing was measured, or for an unknown model to compare with.
+    Raises InputError where nothing was measured, or for a task, model or noise that was not.
     """
-    results = measure_robustness(source.store, source.request.experiment)
+    request = source.request
+    results = measure_robustness(source.store, request.experiment)
     baseline = results.experiment.baseline
     versus: str | None = baseline if baseline in results.models() else None
-    if source.request.versus:
-        versus = results.find_model(source.request.versus)
-    first, *further = [_task_table(results, task, versus) for task in results.tasks()]
-    rest = (*further, _data_table(results), _coder_table(results))
-    return [replace(first, records=tuple(records(results, versus))), *(replace(table, records=()) for table in rest)]
+    if request.versus:
+        versus = results.find_model(request.versus)
+    chosen = results.only(tasks=request.tasks, models=request.models, kinds=request.noises, beside=versus)
+    summary = replace(_summary_table(chosen, versus), records=tuple(records(chosen, versus)))
+    tasks = [_task_table(chosen, task, versus) for task in chosen.tasks()]
+    if request.full:
+        return [summary, *_without_records([*tasks, _data_table(chosen), _coder_table(chosen)])]
+    if request.tasks or request.models or request.noises:
+        return [summary, *_without_records(tasks)]
+    more = f"Each task, rate and score: --full, or --task ({', '.join(chosen.tasks())}), --noise " \
+           f"({', '.join(chosen.kinds())}) and --models NAME,NAME."  # fmt: skip
+    return [replace(summary, notes=(*summary.notes, more))]
+
+
+def _without_records(tables: Sequence[Table]) -> list[Table]:
+    return [replace(table, records=()) for table in tables]
+
+
+def _summary_table(results: RobustnessResults, versus: str | None) -> Table:
+    """The share of the score that each model keeps of each noise: of the average where there is one, else by task."""
+    tasks = [AVERAGE] if AVERAGE in results.tasks() else results.tasks()
+    columns = [Column(kind, "percent", "score", kind, subtitle="kept, %", better="high") for kind in results.kinds()]
+    rows = []
+    for task in tasks:
+        for model in results.models():
+            curves = {column.name: results.curve(model, task, column.name) for column in columns}
+            cells = {
+                name: Cell(reason="not measured") if curve is None else estimate_cell(curve.retention(), "percent")
+                for name, curve in curves.items()
+            }
+            rows.append(Row(model, model, cells, section="" if task == AVERAGE else task))
+    highest = max(rate for curve in results.curves for rate in curve.rates)
+    over = f"over the rates 0 to {_rate(highest)}"
+    what = f"average of {len(results.tasks()) - 1} tasks" if tasks == [AVERAGE] else ", ".join(tasks)
+    title = f"Robustness in {results.experiment.name}: what is kept of the score under noise, {over}; {what}"
+    named = "; ".join(f"{kind}: {KINDS[kind]}" for kind in results.kinds() if kind in KINDS)
+    notes = [f"{named}." if named else "", *_notes(results, results.tasks()[0], versus)]
+    marked = mark_best(rows, columns)
+    return _table(results, "summary", title, columns=columns, rows=marked, notes=[note for note in notes if note])
 
 
 def _task_table(results: RobustnessResults, task: str, versus: str | None) -> Table:
@@ -86,7 +122,7 @@ def _task_table(results: RobustnessResults, task: str, versus: str | None) -> Ta
     ]
     metric = f", {curves[0].metric}" if curves[0].metric else ""
     title = f"Robustness in {results.experiment.name}: {task}{metric}"
-    notes = _notes(results, task, versus)
+    notes = _notes(results, task, versus) if task == AVERAGE else []
     return _table(results, task, title, columns=columns, rows=rows, notes=notes)
 
 
@@ -101,11 +137,9 @@ def _table(
 
 
 def _notes(results: RobustnessResults, task: str, versus: str | None) -> list[str]:
-    """How the columns are made, under the first table; of the average what it is taken over."""
-    if task == AVERAGE:
+    """How the columns are made, under the summary; of the average what it is taken over."""
+    if task == AVERAGE and len(results.tasks()) > 1:
         return ["Unweighted mean over the tasks; intervals draw the tasks' examples independently of each other."]
-    if task != results.tasks()[0]:
-        return []
     lines = [
         "A rate is the share of a text's words that are changed, before any tokenizer and the same for every model.",
         "Kept: score at the rate / score at rate 0. Area: mean over the rates from 0 to the highest (trapezoids).",
@@ -116,9 +150,9 @@ def _notes(results: RobustnessResults, task: str, versus: str | None) -> list[st
     if versus is not None:
         n = sum(curve.model != versus for curve in results.curves)
         lines.append(
-            f"The last column: kept area minus that of {versus}, in points; the same draws on both sides. All tables "
-            f"together have {n} such differences at 95 %, not corrected for their number: about one in twenty may be "
-            "off by chance."
+            f"The last column of a task's table: kept area minus that of {versus}, in points; the same draws on both "
+            f"sides. All tables together have {n} such differences at 95 %, not corrected for their number: about one "
+            "in twenty may be off by chance."
         )
     return lines + _unseen_noise(results)
 
@@ -157,10 +191,15 @@ def _cell(results: RobustnessResults, curve: RobustnessCurve, column: Column) ->
     else:
         at = curve.rates.index(float(rate))
         estimate = curve.score(at) if measure == "at" else curve.retention(at)
+    return estimate_cell(estimate, column.unit)
+
+
+def estimate_cell(estimate: Estimate, unit: str) -> Cell:
+    """A share or score in percent, or a difference in points, with its interval."""
     if math.isnan(estimate.value):
-        return Cell(unit=column.unit, reason="the score at rate 0 is not above 0")
+        return Cell(unit=unit, reason="the score at rate 0 is not above 0")
     interval = None if math.isnan(estimate.low) else (PERCENT * estimate.low, PERCENT * estimate.high)
-    return Cell(PERCENT * estimate.value, interval=interval, n_examples=estimate.n_examples, unit=column.unit)
+    return Cell(PERCENT * estimate.value, interval=interval, n_examples=estimate.n_examples, unit=unit)
 
 
 def _data_table(results: RobustnessResults) -> Table:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 from hashbench.papers.column import Column, PublishedNumber
@@ -92,6 +93,14 @@ class Table:
     records: tuple[Mapping[str, Any], ...] | None = None
     # What stands for it in JSON, where that holds more than rows
     document: Mapping[str, Any] | None = None
+
+    @cached_property
+    def seeds(self) -> int | None:
+        """The number of seeds of every value, where all that have seeds have as many; it is said once then."""
+        cells = [cell for row in self.rows for cell in row.cells.values() if cell.value is not None]
+        counts = {(cell.n, cell.planned or cell.n) for cell in cells if cell.n is not None}
+        (n, planned) = counts.pop() if len(counts) == 1 else (None, None)
+        return n if n == planned else None
 
 
 def scaled(count: float, scale: Scale = DECIMAL) -> tuple[float, str]:

@@ -44,6 +44,16 @@ def test_for_people(command) -> None:
     assert "One seed: examples only." in out and "matched seeds: 0" in out
 
 
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_it_keeps_to_the_width_of_a_terminal(command, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    out = command("bert-mlm", "bert-sr")[1]
+    assert max(map(len, out.splitlines())) <= width
+    rows = [line.split() for line in out.splitlines() if line.startswith("sst2")]
+    assert all(row[:2] == ["sst2", "accuracy"] for row in rows)
+    assert [cell for row in rows for cell in row[2:]][:4] == ["validation", "90.0", "80.0", "10.0"]
+
+
 def test_rows_for_programs_are_alone_on_stdout(command) -> None:
     code, out, err = command("bert-mlm", "bert-sr", "--format", "csv")
     (row,) = csv.DictReader(io.StringIO(out))

@@ -7,6 +7,7 @@ import io
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -161,7 +162,9 @@ def test_without_predictions_there_are_scores_and_no_intervals(tmp_path: Path) -
     strong = found.curve("strong", "sst2", "swap")
     assert strong is not None and math.isnan(strong.retention(2).low)
     assert strong.retention(2).value == pytest.approx(0.8)
-    assert "80.0" in render(robustness_tables(ReportSource(build(tmp_path / "s.db", keep=False))))
+    assert "80.0" in render(
+        robustness_tables(ReportSource(build(tmp_path / "s.db", keep=False), ReportRequest(full=True)))
+    )
 
 
 def test_other_outputs_at_rate_0_than_the_fine_tunings_are_said(tmp_path: Path) -> None:
@@ -178,7 +181,7 @@ def test_other_outputs_at_rate_0_than_the_fine_tunings_are_said(tmp_path: Path) 
 def test_every_format(style: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     build(tmp_path / "r.db", tasks=("sst2", "mrpc")).close()
     with pytest.raises(SystemExit) as ended:
-        main(["report", "robustness", "--db", str(tmp_path / "r.db"), "--format", style])
+        main(["report", "robustness", "--full", "--db", str(tmp_path / "r.db"), "--format", style])
     out = capsys.readouterr().out
     assert not ended.value.code
     if style in ("csv", "json"):
@@ -193,9 +196,32 @@ def test_every_format(style: str, tmp_path: Path, capsys: pytest.CaptureFixture[
         assert "strong" in out and "adjacent characters swapped" in out and "50.0" in out
 
 
+def test_a_summary_comes_first_and_what_is_named_in_full(tmp_path: Path) -> None:
+    store = build(tmp_path / "r.db", tasks=("sst2", "mrpc"))
+
+    def titles(**options: Any) -> list[str]:
+        return [table.number for table in robustness_tables(ReportSource(store, ReportRequest(**options)))]
+
+    (summary,) = robustness_tables(ReportSource(store, ReportRequest()))
+    assert {row.model: row.cells["swap"].value for row in summary.rows} == {
+        "strong": pytest.approx(90), "weak": pytest.approx(62.5)
+    }  # fmt: skip
+    assert [row.model for row in summary.rows if row.cells["swap"].best] == ["strong"]
+    assert "average of 2 tasks" in summary.title and "--task (sst2, mrpc, average)" in summary.notes[-1]
+    assert titles(tasks=("mrpc",)) == ["robustness summary", "robustness mrpc"]
+    assert titles(noises=("swap",)) == [f"robustness {name}" for name in ("summary", "sst2", "mrpc", "average")]
+    assert titles(full=True)[-2:] == ["robustness data", "robustness coders"]
+    tables = robustness_tables(ReportSource(store, ReportRequest(models=("strong",), tasks=("sst2",), versus="weak")))
+    assert {row["task"] for row in tables[0].records or ()} == {"sst2"}
+    assert [row.model for row in tables[1].rows] == ["strong", "weak"]  # with what it is compared with
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        (["--task", "sst3"], "--task: no 'sst3' with robustness in 'noisy'; did you mean 'sst2'"),
+        (["--noise", "fog"], "--noise: no 'fog' with robustness in 'noisy'; there are: swap"),
+        (["--models", "strong,stron"], "--models: no 'stron' with robustness in 'noisy'; did you mean 'strong'"),
         (["--versus", "stron"], "no model 'stron' with robustness in 'noisy'; did you mean 'strong'"),
         (["--format", "html"], "'html' is not one of 'text', 'md', 'csv', 'json', 'latex'"),
         (["--table", "1"], "No such option: --table"),

@@ -42,7 +42,7 @@ def _markdown(table: Table) -> str:
 def _markdown_cell(cell: Cell, column: Column, table: Table) -> str:
     value = _md(cell.text) if cell.text else numbers.value(cell, column)
     value = f"**{value}**" if cell.best or cell.tone else value
-    parts = [value, numbers.spread(cell, column), numbers.interval(cell, column)]
+    parts = [value, numbers.spread(cell, column, table), numbers.interval(cell, column)]
     if has_published(cell, table):
         parts.append(f"\\[{numbers.printed(cell)}\\]{numbers.marks(cell)}")
     return " ".join(filter(None, parts))
@@ -80,7 +80,7 @@ def _latex(table: Table) -> str:
 def _latex_cell(cell: Cell, column: Column, table: Table) -> str:
     value = _tex(numbers.value(cell, column))
     parts = [rf"\textbf{{{value}}}" if cell.best or cell.tone else value]
-    if spread := numbers.spread(cell, column):
+    if spread := numbers.spread(cell, column, table):
         parts.append(rf"{{\scriptsize {_tex(spread)}}}")
     if interval := numbers.interval(cell, column):
         parts.append(rf"{{\scriptsize {_tex(interval)}}}")

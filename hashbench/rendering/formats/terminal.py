@@ -88,7 +88,7 @@ def _lines(cell: Cell, column: Column, table: Table, *, stacked: bool, starred: 
     value = Text(star + numbers.value(cell, column), style="bold" if cell.best else "")
     if cell.value is None:
         value.stylize("dim")
-    spread, interval = numbers.spread(cell, column), numbers.interval(cell, column)
+    spread, interval = numbers.spread(cell, column, table), numbers.interval(cell, column)
     lines = [value] if value.plain else []
     if spread and stacked:
         lines.append(Text(spread, style="dim"))

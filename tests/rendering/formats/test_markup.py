@@ -36,7 +36,7 @@ def test_markdown_has_as_many_cells_in_every_line(small_store: Store) -> None:
 
 def test_markdown_shows_all_parts_of_a_cell() -> None:
     text = render([TABLE], "md")
-    assert r"| m | **54.2** ±0.4 (3) \[54.5\] |" in text
+    assert r"| m | **54.2** ±0.4 \[54.5\] |" in text
     assert r"| q | – \[55.6\]¹ |" in text
     assert "> **BUILT-IN DATA: 100 % generated**" in text
     assert "¹ As printed." in text and "Missing: failed: q (cola)." in text and r"- **data**: made\_up" in text
@@ -44,7 +44,7 @@ def test_markdown_shows_all_parts_of_a_cell() -> None:
 
 def test_latex_is_escaped_and_complete() -> None:
     text = render([TABLE], "latex")
-    assert r"m & \textbf{54.2} {\scriptsize $\pm$0.4 (3)} {\scriptsize [54.5]} \\" in text
+    assert r"m & \textbf{54.2} {\scriptsize $\pm$0.4} {\scriptsize [54.5]} \\" in text
     assert r"q & -- {\scriptsize [55.6]$^{1}$} \\" in text
     assert r"\textbf{BUILT-IN DATA: 100 \% generated}" in text and r"A \& B\_C." in text
     assert text.count("{") == text.count("}")
