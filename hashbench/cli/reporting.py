@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hashbench.cli.output import print_tables, show, write_output
+from hashbench.cli.output import note, print_tables, show, write_output
 from hashbench.results.measured import collecting_nothing
 from hashbench.store.engine import open_results
 from hashbench.tables.report import tables
@@ -23,8 +23,10 @@ def print_page(db: str, request: ReportRequest, output: Path | None) -> None:
     from hashbench.rendering.page.main import page
 
     store = open_results(db)
-    text = page(store, request, page_figures(store, request))
+    note(f"{store.name}: reading results, deciding claims ...")
+    text = page(store, request, page_figures(store, request, note))
     if output is None:
         show(text.rstrip("\n"))
     else:
         write_output(output, text)
+        show(f"{output}: {output.stat().st_size / 1e6:.1f} MB, one file; open it in a browser")

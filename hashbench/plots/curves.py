@@ -28,6 +28,8 @@ def draw(data: FigureData, metric: str = "") -> list[Drawn]:
 def _picture(data: FigureData, stored: LearningCurves) -> Drawn:
     n, columns = len(stored.panels), BESIDE[data.width]
     having = {model for panel in stored.panels.values() for model in panel}
+    curves_drawn = [curve for panel in stored.panels.values() for curve in panel.values()]
+    several = any(len(values) > 1 for curve in curves_drawn for values in curve.values())
     drawn = sheet(
         data,
         stored.name,
@@ -36,7 +38,7 @@ def _picture(data: FigureData, stored: LearningCurves) -> Drawn:
         panels=n,
         columns=columns,
         models=[run.model for run in data.measured.runs if run.model in having],
-        also=["line: mean over seeds, band: one sd"],
+        also=["line: mean over seeds, band: one sd"] if several else [],
     )
     for axes, (title, panel) in zip(drawn.panels, stored.panels.items(), strict=True):
         for model, curve in panel.items():

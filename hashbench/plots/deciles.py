@@ -26,6 +26,7 @@ def draw(data: FigureData) -> list[Drawn]:
         raise NothingToDraw("no recall by frequency; it is stored by sweeps on entities or phrases")
     rows = [row for table in tables for row in table.rows]
     baselines = dashed(row.model for row in rows if row.is_baseline)
+    spread = any(any(_points(row)[2]) for row in rows)
     drawn = sheet(
         data,
         "deciles",
@@ -34,7 +35,7 @@ def draw(data: FigureData) -> list[Drawn]:
         panels=len(tables),
         models=[row.model for row in rows if row.kind == "model"],
         baselines=baselines,
-        also=["deciles have equal numbers of cases", "bars: sd over seeds"],
+        also=["deciles have equal numbers of cases", *(["bars: sd over seeds"] if spread else [])],
     )
     for axes, table in zip(drawn.panels, tables, strict=True):
         _panel(axes, table, baselines)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -10,6 +10,7 @@ from pathlib import Path
 
 from hashbench.errors import InputError
 from hashbench.plots.base import Drawn, FigureData, ImageFormat, NothingToDraw, Width
+from hashbench.plots.colours import told_apart
 from hashbench.plots.inline import inline_svg
 from hashbench.plots.registry import find_plot, plots
 from hashbench.plots.sheet import save, styled
@@ -63,11 +64,17 @@ def plot(
     return Plotted(tuple(files), left_out)
 
 
-def page_figures(store: Store, request: ReportRequest) -> Iterator[InlineFigure]:
-    """Every figure that the experiment has data for, those of one panel first. Nothing is drawn before the first."""
+def page_figures(
+    store: Store, request: ReportRequest, tell: Callable[[str], None] = lambda line: None
+) -> Iterator[InlineFigure]:
+    """Every figure that the experiment has data for, those of one panel first. Nothing is drawn before the first.
+
+    `tell` hears of each before it is drawn.
+    """
     data = FigureData(store, request, "single", alone=False)
     drawn: list[Drawn] = []
-    for name in plots():
+    for number, name in enumerate(plots(), 1):
+        tell(f"figure {number} of {len(plots())}: {name} ...")
         with suppress(NothingToDraw):
             drawn += _drawn(name, data)
     for picture in sorted(drawn, key=lambda picture: len(picture.panels)):
@@ -75,4 +82,5 @@ def page_figures(store: Store, request: ReportRequest) -> Iterator[InlineFigure]
 
 
 def _drawn(name: str, data: FigureData) -> list[Drawn]:
-    return styled(partial(find_plot(name).draw, data))
+    with told_apart(run.model for run in data.measured.runs):
+        return styled(partial(find_plot(name).draw, data))

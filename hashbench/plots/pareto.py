@@ -50,7 +50,10 @@ def _figure(data: FigureData, cost: Cost, points: Sequence[CostPoint]) -> Drawn:
         height=HEIGHT[data.width],
         models=[] if named else [point.model for point in points],
         handles=[Line2D([], [], color=FRONT, lw=1.2, label="Pareto front")],
-        also=[f"average over {tasks}" if tasks else f"score: {column.name}", "bars: sd over seeds"],
+        also=[
+            f"average over {tasks}" if tasks else f"score: {column.name}",
+            *(["bars: sd over seeds"] if any(point.deviation for point in points) else []),
+        ],
     )
     axes = drawn.panels[0]
     score = "average score" if tasks else column.name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,7 +14,6 @@ from hashbench.plots.sheet import BESIDE, marker_of, plain_axes, sheet, tip, wid
 from hashbench.results.measured import PERCENT
 from hashbench.results.robustness import RobustnessCurve, measure_robustness
 
-SPREAD = "bars: 95 % interval over examples (and seeds, where there are several)"
 HEIGHT = 1.35  # inches of a panel
 LEAST = 4.0  # percent that a vertical axis spans, so that noise does not fill a panel
 APART = 0.006  # of the rates: models stand side by side, so that their intervals can be told apart
@@ -30,15 +30,21 @@ def draw(data: FigureData) -> list[Drawn]:
     for curve in results.curves:
         panels.setdefault((curve.task, curve.metric, curve.kind), []).append(curve)
     models = results.models()
+    in_rows = Counter(task for task, _, _ in panels)
+    known = any(np.isfinite(curve.score().low) for curve in results.curves)
+    several = any(len(curve.seeds) > 1 for curve in results.curves)
     drawn = sheet(
         data,
         "robustness",
         "score against the share of words changed",
         height=HEIGHT,
-        panels=len(panels),
+        panels=list(in_rows.values()),
         columns=BESIDE[data.width],
         models=models,
-        also=[SPREAD, "models side by side at each rate"],
+        also=[
+            *([f"bars: 95 % interval over {'seeds and examples' if several else 'examples'}"] if known else []),
+            *(["models side by side at each rate"] if len(models) > 1 else []),
+        ],
     )
     by_task: dict[str, list[Axes]] = {}
     for axes, ((task, metric, kind), panel) in zip(drawn.panels, panels.items(), strict=True):

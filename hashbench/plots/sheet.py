@@ -9,6 +9,7 @@ import json
 import math
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import accumulate
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -58,7 +59,7 @@ def sheet(
     title: str,
     *,
     height: float,
-    panels: int = 1,
+    panels: int | Sequence[int] = 1,
     columns: int = 1,
     models: Iterable[str] = (),
     baselines: Mapping[str, dict[str, Any]] = MappingProxyType({}),
@@ -68,12 +69,15 @@ def sheet(
     share_y: bool = False,
 ) -> Drawn:
     """A figure of the width that is asked for with empty panels, at most `columns` side by side, each `height` inches.
+    Of panels in groups each group begins a row.
 
     The legend holds `models`, `baselines` (see `dashed`) and `handles`, the small print begins with `also`. `warnings`
     None: those of the own table. `share_y`: the panels of a row have one vertical axis.
     """
-    columns = min(columns, panels)
-    body = height * math.ceil(panels / columns)
+    groups = [panels] if isinstance(panels, int) else list(panels)
+    columns = min(columns, max(groups))
+    rows = [math.ceil(group / columns) for group in groups]
+    body = height * sum(rows)
     width = WIDTHS[data.width]
     figure = Figure(figsize=(width, body), layout="constrained")
     FigureCanvasAgg(figure)
@@ -92,10 +96,14 @@ def sheet(
         legend.set_bbox_to_anchor((0.01, bottom / whole), transform=figure.transFigure)
     engine: Any = figure.get_layout_engine()
     engine.set(rect=(0, (bottom + under) / whole, 1, body / whole), w_pad=0.03, h_pad=0.04)
-    grid = figure.subplots(math.ceil(panels / columns), columns, squeeze=False, sharey="row" if share_y else False)
-    for axes in grid.flat[panels:]:
-        axes.set_axis_off()
-    return Drawn(name, title, note, figure, tuple(grid.flat[:panels]))
+    grid = figure.subplots(sum(rows), columns, squeeze=False, sharey="row" if share_y else False)
+    used: list[Axes] = []
+    for group, first in zip(groups, accumulate([0, *rows]), strict=False):
+        places = grid[first : first + math.ceil(group / columns)].flat
+        used.extend(places[:group])
+        for axes in places[group:]:
+            axes.set_axis_off()
+    return Drawn(name, title, note, figure, tuple(used))
 
 
 def tip(artist: Artist, *texts: str) -> None:

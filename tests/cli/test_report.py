@@ -30,7 +30,13 @@ def report(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pyte
 
 def test_claims_are_a_command_of_their_own(report: Run) -> None:
     claims = report("claims", "--paper", "hashformers")
-    assert claims.code == 0 and "On scores, 47 claims: " in claims.out
+    assert claims.code == 0 and "further claims name models that the experiment does not have" in claims.out
+
+
+def test_a_page_says_what_it_is_doing_and_where_it_lies(report: Run) -> None:
+    made = report("--format", "html", "--output", "page.html")
+    assert made.code == 0 and made.out.startswith("page.html: ") and Path("page.html").stat().st_size > 10_000
+    assert made.err.startswith("results.db: reading results, deciding claims ...\nfigure 1 of ")
 
 
 @pytest.mark.parametrize("old", [("--claims", "--paper", "hashformers"), ("--paper", "hashformers", "--claims")])
@@ -49,7 +55,7 @@ def test_an_experiment_of_a_commands_name_goes_by_its_option(report: Run) -> Non
 def test_a_command_has_only_the_options_that_it_reads(report: Run) -> None:
     fails(report("robustness", "--paper", "eelbert"), "No such option: --paper; see: hashbench report robustness")
     fails(report("claims", "--versus", "bert-sr"), "No such option: --versus; see: hashbench report claims --help")
-    fails(report("--robustness", "--table", "1"), "No such option: --table; see: hashbench report robustness --help")
+    fails(report("--robustness", "--table", "1"), "No such option: --table (Possible options: --task); see: ")
 
 
 @pytest.mark.parametrize(

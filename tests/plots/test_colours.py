@@ -9,7 +9,7 @@ from pathlib import Path
 from ruamel.yaml import YAML
 
 from hashbench.papers.paper import load_paper, papers
-from hashbench.plots.colours import COLOURS, DARK_COLOURS, look_of
+from hashbench.plots.colours import COLOURS, DARK_COLOURS, look_of, told_apart
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 
@@ -28,7 +28,28 @@ def test_labels_of_the_experiments_that_come_with_the_suite_are_told_apart() -> 
     files = [YAML(typ="safe").load(path.read_text(encoding="utf-8")) for path in EXPERIMENTS.glob("*.yaml")]
     labels = {model["name"] for file in files for model in file["models"] if isinstance(model, dict)}
     assert "a5-l2" in labels
-    assert len({look_of(label) for label in labels | printed()}) == len(labels | printed())
+    everything = labels | printed()
+    with told_apart(sorted(everything)):
+        assert len({look_of(label) for label in everything}) == len(everything)
+
+
+def test_families_share_a_colour_and_their_members_have_markers_of_their_own() -> None:
+    for first in ("hashformer-md-", "hashformer-lsh-"):
+        looks = [look_of(model) for model in printed() if model.startswith(first)]
+        assert len(looks) >= 5 and len({look.colour for look in looks}) == 1
+    twelve = [model for model in printed() if model.startswith("hashformer") and "bpe" not in model]
+    assert len({look_of(model).colour for model in (*twelve, "bert-mlm", "bert-sr")}) == 3
+
+
+def test_labels_of_one_experiment_are_told_apart() -> None:
+    labels = [f"mine-{n}" for n in range(13)] + [f"proj-{n}" for n in range(13)] + ["bert-mlm"]
+    with told_apart(labels):
+        looks = {label: look_of(label) for label in labels}
+    assert len(set(looks.values())) == len(labels)
+    assert len({looks[f"mine-{n}"].colour for n in range(13)}) == 1
+    with told_apart(["other", *labels]):  # an unlike label more changes nothing
+        assert look_of("mine-0") == looks["mine-0"]
+    assert look_of("alone") == look_of("alone") and not look_of("alone").filled
 
 
 def test_a_label_of_ones_own_is_hollow_and_never_a_papers_model() -> None:
