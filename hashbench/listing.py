@@ -85,10 +85,42 @@ def classes_in(module: ModuleType, base: type, key: str) -> Iterator[tuple[str, 
                 yield getattr(each, key), each
 
 
+def own_classes(base: type) -> dict[str, type]:
+    """The subclasses of `base` in all files of the user's own that this process has imported, as `own_name` names them.
+
+    A worker imports the same files before it asks.
+    """
+    modules = [module for name, module in sys.modules.items() if name.startswith(OWN_MODULE)]
+    return {
+        f"{each.__name__}@{module.__name__.rpartition('_')[2]}": each
+        for module in modules
+        for each in vars(module).values()
+        if isinstance(each, type) and issubclass(each, base) and each.__module__ == module.__name__
+    }
+
+
+def own_name(reference: str, folder: Path, base: type, what: str) -> str:
+    """The name of a class of the user's own that "FILE.py:Class" means: the class with a digest of the file's text, so
+    that an edited file is another thing, and a copy on another machine the same. A name without a file stays itself.
+
+    Raises InputError where there is no such file or class; `what` says in its message what the class should be.
+    """
+    file, colon, name = reference.rpartition(":")
+    if not colon or not file.endswith(".py"):
+        return reference
+    module = import_file(folder / Path(file).expanduser())
+    here = {key: each for key, each in own_classes(base).items() if each.__module__ == module.__name__}
+    found = {each.__name__: key for key, each in here.items()}
+    if name not in found:
+        remedy = f"derive it from {base.__module__}.{base.__name__}"
+        raise InputError(f"{file}: no {what} class {name!r}{near_match(name, list(found))}; {remedy}")
+    return found[name]
+
+
 def import_file(path: Path) -> ModuleType:
     """A Python file as a module, imported once a process. Raises InputError where it is missing or does not import."""
     if not path.is_file():
-        raise InputError(f"{path}: no such file; name a Python file with an embedding class")
+        raise InputError(f"{path}: no such file; name a Python file, from the folder of the experiment file")
     # The content is in the name, so that a changed file is a new module, equal file names do not meet, and a copy of
     # the file on another machine is the same module.
     digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]

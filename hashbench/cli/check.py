@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +15,7 @@ from hashbench.errors import InputError
 from hashbench.rendering.rows import Value
 
 if TYPE_CHECKING:
+    from hashbench.experiment.contract import Finding
     from hashbench.experiment.models import ResolvedModel
     from hashbench.sweep.plan import Plan
 
@@ -32,18 +33,27 @@ def check(
         typer.Option("--embedding", help="FILE.py:Class: run the contract checks on an embedding of your own."),
     ] = None,
     coder: Annotated[
-        str | None, typer.Option("--coder", help="The codes that embedding takes (default: its own).")
+        str | None,
+        typer.Option(
+            "--coder",
+            help="The codes that embedding takes, by name or FILE.py:Class (md5-bits if not given). Without "
+            "--embedding: run the contract checks on a coder of your own.",
+        ),
     ] = None,
     labels: Annotated[bool, typer.Option(help="Also read every data set once and check its labels.")] = True,
 ) -> None:
-    """Validate an experiment without running it, or an embedding of your own.
+    """Validate an experiment without running it, or an embedding or a coder of your own.
 
     Examples: hashbench check my.yaml; hashbench check --embedding my_file.py:MyEmbedding
     """
-    if (file is None) == (embedding is None):
-        raise InputError("check: give an experiment file or --embedding FILE.py:Class; see hashbench check --help")
+    if (file is None) == (embedding is None and coder is None):
+        raise InputError(
+            "check: give an experiment file, --embedding FILE.py:Class or --coder FILE.py:Class; "
+            "see hashbench check --help"
+        )
     if file is None:
-        raise typer.Exit(0 if check_embedding(str(embedding), coder) else PROMISE_BROKEN)
+        kept = check_coder(str(coder)) if embedding is None else check_embedding(embedding, coder)
+        raise typer.Exit(0 if kept else PROMISE_BROKEN)
     check_experiment(file, overrides or [], data or None, labels=labels)
 
 
@@ -54,8 +64,7 @@ def check_experiment(file: Path, overrides: Sequence[str], data: Sequence[str] |
 
     loaded = load_experiment(file, overrides)
     planned = plan(loaded, data=data)
-    if labels:
-        check_data(planned)
+    notes = check_data(planned) if labels else {}
     print(f"{file}: valid, encoder {loaded.experiment.encoder}, {_summary(planned)}\n")
     rows = [_model_row(model) for model in planned.resolved.models.values()]
     print_rows(list(rows[0]), rows, "text")
@@ -72,21 +81,44 @@ def check_experiment(file: Path, overrides: Sequence[str], data: Sequence[str] |
     if tasks:  # pre-training alone has none
         print()
         print_rows(list(tasks[0]), tasks, "text")
+    for name, said in notes.items():
+        for line in said:
+            print(f"\n{name}: {line}")
     for name, corpus in planned.resolved.corpora.items():
         print(f"\ncorpus {name}: {corpus.origin}")
 
 
 def check_embedding(reference: str, coder: str | None) -> bool:
     """Runs the contract checks on an embedding and prints one line each; whether all passed."""
+    from hashbench.coders.base import Coder
     from hashbench.embeddings.base import CodeSpec, EmbeddingSpec, ModelSpec
     from hashbench.embeddings.registry import load_own
-    from hashbench.experiment.contract import contract
+    from hashbench.experiment.contract import contract, rows_never_reached
     from hashbench.experiment.used import OWN_CODER
+    from hashbench.listing import own_name
 
     embedding = load_own(reference)
-    spec = ModelSpec(embedding.__name__, EmbeddingSpec(embedding), code=CodeSpec(coder or OWN_CODER))
+    name = own_name(coder or OWN_CODER, Path(), Coder, "coder")
+    spec = ModelSpec(embedding.__name__, EmbeddingSpec(embedding), code=CodeSpec(name))
+    print(f"coder {coder or OWN_CODER}" + ("" if coder else ", the one of an embedding that names none (--coder NAME)"))
+    passed = _print_findings(contract(spec))
+    for line in rows_never_reached(spec) if passed else []:
+        print(f"note  {line}")
+    return passed
+
+
+def check_coder(reference: str) -> bool:
+    """Runs the contract checks on a coder of one's own and prints one line each; whether all passed."""
+    from hashbench.experiment.coder_contract import coder_contract
+
+    if ".py:" not in reference:
+        raise InputError(f"--coder {reference}: no file; write FILE.py:Class, or add --embedding FILE.py:Class")
+    return _print_findings(coder_contract(reference))
+
+
+def _print_findings(findings: Iterable[Finding]) -> bool:
     passed = True
-    for finding in contract(spec):
+    for finding in findings:
         kept = finding.problem is None
         print(f"ok    {finding.promise}" if kept else f"FAIL  {finding.promise}: {finding.problem}")
         passed = passed and kept

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hashbench.coders.base import Coder
-from hashbench.listing import by_name, classes_in, make_named, modules_in
+from hashbench.listing import by_name, classes_in, make_named, modules_in, own_classes
 
 EXTRA_FOLDER = "HASHBENCH_CODERS"
 
@@ -14,8 +14,13 @@ def coders() -> dict[str, type[Coder]]:
     return by_name(modules, "coder", lambda module: classes_in(module, Coder, "name"))
 
 
+def find_coder(name: str) -> type[Coder] | None:
+    """The class of a name, also of one in an imported file of the user's own; None where there is none."""
+    return {**own_classes(Coder), **coders()}.get(name)
+
+
 def make_coder(name: str, **arguments: object) -> Coder:
-    """A coder by name.
+    """A coder by name, or by that of an imported file of the user's own (`listing.own_name`).
 
     >>> coder = make_coder("md5-bits")
     >>> coder.describe(coder.encode(["play"])[0])
@@ -24,4 +29,9 @@ def make_coder(name: str, **arguments: object) -> Coder:
     Raises:
         InputError: unknown name or argument, or a value that the coder refuses.
     """
-    return make_named(coders(), "coder", "name", name, arguments)
+    own = own_classes(Coder)
+    if name not in own:
+        return make_named(coders(), "coder", "name", name, arguments)
+    coder = make_named(own, "coder", "name", name, arguments)
+    coder.name = name  # in its recipe: an edited file is another coder
+    return coder

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 
-from hashbench.coders.registry import coders
+from hashbench.coders.registry import find_coder
 from hashbench.embeddings.base import SPECIALS, Embedding, ModelSpec
 from hashbench.errors import InputError, first_line, near_match
 from hashbench.listing import by_name, import_file, modules_in
@@ -109,8 +109,8 @@ def embedding_arguments(spec: ModelSpec, *, vocabulary_rows: int | None = None) 
 
 def with_dim(spec: ModelSpec, dim: int) -> ModelSpec:
     """The spec with a coder for an encoder of width `dim`; the spec itself where codes have a width of their own."""
-    known = coders()
-    has_dim = spec.code.coder in known and "dim" in inspect.signature(known[spec.code.coder]).parameters
+    coder = find_coder(spec.code.coder)
+    has_dim = coder is not None and "dim" in inspect.signature(coder).parameters
     return spec.with_args(code={"dim": dim}) if has_dim else spec
 
 

@@ -18,6 +18,7 @@ from hashbench.text.types import TypeTable
 
 DIM = 16  # of the embedding that is tried: small, so that the checks take no time
 SEED = 0
+MANY = 100_000  # types that look for rows of a table which no code reaches
 # Ordinary, odd, empty and very long ones.
 TYPES = ["play", "plays", "the", ",", "naïve", "日本語", "🙂", "\0", "", "x" * 10_000]
 
@@ -54,7 +55,7 @@ def contract(spec: ModelSpec) -> Iterator[Finding]:
     try:
         specimen = make_specimen(spec)
     except Exception as error:  # the user's code may raise anything; the finding names it
-        yield Finding("it can be built", _told(error))
+        yield Finding("it can be built", told(error))
         return
     yield Finding("it can be built", None)
     for promise, check in PROMISES.items():
@@ -64,8 +65,36 @@ def contract(spec: ModelSpec) -> Iterator[Finding]:
         except PromiseBroken as broken:
             problem = str(broken)
         except Exception as error:  # as above
-            problem = _told(error)
+            problem = told(error)
         yield Finding(promise, problem)
+
+
+def rows_never_reached(spec: ModelSpec, n_types: int = MANY) -> list[str]:
+    """A line for each parameter of which many more rows get no gradient from `n_types` types than chance would leave.
+
+    Chance is a code that hits every row alike: with n types about r (1 - 1/r)^n of r rows stay unreached.
+    """
+    specimen = make_specimen(spec)
+    draw = np.random.default_rng(SEED)
+    letters = draw.integers(ord("a"), ord("z") + 1, (n_types, 8)).astype(np.uint8)
+    lengths = draw.integers(2, 9, n_types)
+    types = [row[:length].tobytes().decode() for row, length in zip(letters, lengths, strict=True)]
+    vectors = specimen.embedding.embed_types(torch.from_numpy(np.array(specimen.coder.encode(types))))
+    if not vectors.requires_grad:
+        return []
+    (vectors * torch.randn(vectors.shape, generator=torch.Generator().manual_seed(SEED))).sum().backward()
+    lines = []
+    for name, parameter in specimen.embedding.named_parameters():
+        rows = len(parameter) if parameter.ndim > 1 else 0
+        if rows > len(SPECIALS) and parameter.grad is not None:
+            unreached = int((parameter.grad.flatten(1) == 0).all(1).sum())
+            chance = rows * (1 - 1 / rows) ** n_types
+            if unreached > len(SPECIALS) + 1.5 * chance:
+                lines.append(
+                    f"{unreached:,} of {rows:,} rows of {name} are reached by none of {n_types:,} types; "
+                    f"do the codes of {specimen.coder.name} span the table?"
+                )
+    return lines
 
 
 def make_specimen(spec: ModelSpec) -> Specimen:
@@ -185,5 +214,6 @@ def _require(holds: bool, problem: str) -> None:
         raise PromiseBroken(problem)
 
 
-def _told(error: Exception) -> str:
+def told(error: Exception) -> str:
+    """What the user's code raised, in one line."""
     return f"{type(error).__name__}: {first_line(error)}"

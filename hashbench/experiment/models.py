@@ -20,9 +20,11 @@ from hashbench.experiment.recipes import complete_finetune, complete_pretrain
 from hashbench.experiment.schema import Finetune, ModelEntry, Pretrain
 from hashbench.experiment.sizing import at_sizes, vocabulary_rows
 from hashbench.experiment.used import settled_keys, spec_of_use
+from hashbench.listing import own_name
 from hashbench.objectives.registry import objectives, reads_items
+from hashbench.text.base import Tokenizer
 from hashbench.text.pieces import PieceTokenizer
-from hashbench.text.tokenizers import Tokenizer, make_tokenizer, tokenizers
+from hashbench.text.tokenizers import find_tokenizer, make_tokenizer
 
 # Arguments that name a vocabulary of subwords: a file, or one of the hub.
 FILE_KEYS = {"bpe", "lsh_bpe", "vocab"}
@@ -191,6 +193,10 @@ def _override(loaded: Loaded, spec: ModelSpec, entry: ModelEntry, place: KeyPath
     """The spec with what the entry changes. A mapping without `kind` varies the arguments; another kind starts anew."""
     tokenizer, tokenizer_args = _vary(spec.text.tokenizer, spec.text.args, entry.tokenizer)
     coder, coder_args = _vary(spec.code.coder, spec.code.args, entry.coder)
+    with located(loaded.where(*place, "coder")):
+        coder = own_name(coder or spec.code.coder, loaded.folder, Coder, "coder")
+    with located(loaded.where(*place, "tokenizer")):
+        tokenizer = own_name(tokenizer or spec.text.tokenizer, loaded.folder, Tokenizer, "tokenizer")
     objective, objective_args = _vary(spec.training.objective, spec.training.args, entry.objective)
     encoder, encoder_args = _vary(spec.encoder.kind, spec.encoder.args, entry.encoder)
     # A paper's frame of counting speaks of the encoder that the paper has.
@@ -205,8 +211,8 @@ def _override(loaded: Loaded, spec: ModelSpec, entry: ModelEntry, place: KeyPath
     coder_args = _files_beside(loaded, coder_args, loaded.where(*place, "coder"))
     return replace(
         spec.with_args(embedding=entry.embedding or {}),
-        text=replace(spec.text, tokenizer=tokenizer or spec.text.tokenizer, args=tokenizer_args),
-        code=CodeSpec(coder or spec.code.coder, coder_args, spec.code.small if coder == spec.code.coder else {}),
+        text=replace(spec.text, tokenizer=tokenizer, args=tokenizer_args),
+        code=CodeSpec(coder, coder_args, spec.code.small if coder == spec.code.coder else {}),
         encoder=EncoderSpec(encoder or spec.encoder.kind, encoder_args),
         training=replace(
             spec.training,
@@ -294,7 +300,7 @@ def _width(loaded: Loaded, spec: ModelSpec, place: KeyPath) -> int:
 def _with_vocabulary(loaded: Loaded, spec: ModelSpec, pretrain: Pretrain, place: KeyPath) -> ModelSpec:
     """The spec with the word pieces of its recipe, or the vocabulary of its published weights, in place of one trained
     on the corpora."""
-    kind, weights = tokenizers().get(spec.text.tokenizer), spec.training.weights
+    kind, weights = find_tokenizer(spec.text.tokenizer), spec.training.weights
     if weights is not None and weights != RANDOM and kind is not None and issubclass(kind, PieceTokenizer):
         if kind.argument not in spec.text.args and spec.training.objective is None:
             with located(f"{loaded.where(*place, 'weights')}: model '{spec.name}'"):

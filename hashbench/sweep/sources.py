@@ -15,14 +15,14 @@ import tokenize
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from hashbench.coders.registry import coders
+from hashbench.coders.registry import find_coder
 from hashbench.embeddings.base import ModelSpec
 from hashbench.encoders.registry import find_architecture
 from hashbench.listing import OWN_MODULE
 from hashbench.objectives.registry import objectives
 from hashbench.runs.base import Run, Workplace
 from hashbench.runs.registry import kind_of
-from hashbench.text.tokenizers import tokenizers
+from hashbench.text.tokenizers import find_tokenizer
 
 # What computes. The rest of the package plans, stores and prints; a change there changes no result.
 COMPUTING = {
@@ -45,8 +45,7 @@ def sources_of(run: Run, place: Workplace) -> str:
 def modules_of(spec: ModelSpec) -> set[str]:
     """The modules that a model names: of its tokenizer, coder, embedding, encoder and objective."""
     parts: list[object] = [spec.embedding.family, find_architecture(spec.encoder.kind).build]
-    parts += [coders()[spec.code.coder]] if spec.code.coder in coders() else []
-    parts += [tokenizers()[spec.text.tokenizer]] if spec.text.tokenizer in tokenizers() else []
+    parts += [part for part in (find_coder(spec.code.coder), find_tokenizer(spec.text.tokenizer)) if part is not None]
     objective = objectives().get(spec.training.objective or "")
     parts += [type(objective)] if objective is not None else []
     return {str(getattr(part, "__module__", "")) for part in parts}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hashbench.listing import by_name, classes_in, make_named, modules_in
+from hashbench.listing import by_name, classes_in, make_named, modules_in, own_classes
 from hashbench.text.base import Tokenizer
 
 EXTRA_FOLDER = "HASHBENCH_TOKENIZERS"
@@ -14,6 +14,11 @@ def tokenizers() -> dict[str, type[Tokenizer]]:
     return by_name(modules, "tokenizer", lambda module: classes_in(module, Tokenizer, "kind"))
 
 
+def find_tokenizer(kind: str) -> type[Tokenizer] | None:
+    """The class of a kind, also of one in an imported file of the user's own; None where there is none."""
+    return {**own_classes(Tokenizer), **tokenizers()}.get(kind)
+
+
 def make_tokenizer(kind: str, **arguments: object) -> Tokenizer:
     """A tokenizer by name.
 
@@ -23,4 +28,9 @@ def make_tokenizer(kind: str, **arguments: object) -> Tokenizer:
     Raises:
         InputError: unknown name or argument, or a value that the tokenizer refuses.
     """
-    return make_named(tokenizers(), "tokenizer", "kind", kind, arguments)
+    own = own_classes(Tokenizer)
+    if kind not in own:
+        return make_named(tokenizers(), "tokenizer", "kind", kind, arguments)
+    tokenizer = make_named(own, "tokenizer", "kind", kind, arguments)
+    tokenizer.kind = kind  # in its recipe: an edited file is another tokenizer
+    return tokenizer

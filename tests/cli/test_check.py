@@ -59,6 +59,8 @@ def test_check_of_an_own_embedding(run: Run) -> None:
     Path("good.py").write_text(OWN.format(unused=False))
     Path("bad.py").write_text(OWN.format(unused=True))
     good, bad = run("check", "--embedding", "good.py:Mine"), run("check", "--embedding", "bad.py:Mine")
-    assert good.code == 0 and all(line.startswith("ok ") for line in good.out.splitlines())
+    first, *others = good.out.splitlines()
+    assert first.startswith("coder md5-bits, the one of an embedding that names none")
+    assert good.code == 0 and others and all(line.startswith("ok ") for line in others)
     assert bad.code == 1
     assert "FAIL  gradients reach every trained parameter: no gradient reaches forgotten" in bad.out

@@ -112,7 +112,7 @@ FAULTS = {
     "it is relative to the experiment file, or a hub name",
     "models: [{name: m, like: bert-mlm, objective: shufle_random}]": "a.yaml:8: unknown objective 'shufle_random'; "
     "did you mean 'shuffle_random'? objectives: mlm, shuffle_random, entities, none",
-    "models: [{name: m, use: none.py:Mine}]": "no such file; name a Python file with an embedding class",
+    "models: [{name: m, use: none.py:Mine}]": "no such file; name a Python file, from the folder of",
 }
 
 
