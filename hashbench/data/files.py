@@ -6,8 +6,9 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
@@ -15,7 +16,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hashbench.data.fingerprints import files_fingerprint
+from hashbench.data.fingerprints import digest, files_fingerprint
 from hashbench.errors import InputError, near_match
 
 FORMATS = (".parquet", ".csv", ".tsv", ".jsonl")
@@ -50,6 +51,7 @@ class FileTable:
     """A table in a file, or in several that follow each other (train-00000-of-00002.parquet ...)."""
 
     paths: tuple[Path, ...]
+    delimiter: str | None = None  # of .csv files; None: a comma
 
     @property
     def where(self) -> str:
@@ -60,7 +62,8 @@ class FileTable:
         """SHA-256 (hex) of the files' contents. Raises InputError for a missing or empty one."""
         for path in self.paths:
             check_file(path)
-        return files_fingerprint(self.paths)
+        contents = files_fingerprint(self.paths)
+        return contents if self.delimiter is None else digest("delimiter", self.delimiter, contents)
 
     def n_rows(self) -> int | None:
         """Rows as parquet files tell them; None for other formats."""
@@ -72,16 +75,16 @@ class FileTable:
         """The columns asked for, file after file. Raises InputError where there is no row."""
         cells: dict[str, Cells] = {name: [] for name in columns}
         for path in self.paths:
-            for name, values in read_columns(path, columns).items():
+            for name, values in read_columns(path, columns, self.delimiter).items():
                 cells[name].extend(values)
         if not cells[columns[0]]:
             raise InputError(f"{self.where}: has no rows; put at least one in it")
         return cells
 
 
-def find_table(folder: Path, names: Sequence[str]) -> FileTable | None:
+def find_table(folder: Path, names: Sequence[str], delimiter: str | None = None) -> FileTable | None:
     """The table called by one of `names` in a folder: NAME and the ending of a format, or
-    NAME-00000-of-00002.parquet and so on.
+    NAME-00000-of-00002.parquet and so on. `delimiter`: of .csv files, None for a comma.
 
     Raises:
         InputError: two files could be it.
@@ -91,7 +94,7 @@ def find_table(folder: Path, names: Sequence[str]) -> FileTable | None:
     if len(files) > 1:
         raise InputError(f"{folder}: {files[0].name} and {files[1].name} are both the {names[0]} split; keep one")
     parts = tuple(files) or tuple(part for name in names for part in sorted(folder.glob(f"{name}-*-of-*.parquet")))
-    return FileTable(parts) if parts else None
+    return FileTable(parts, delimiter) if parts else None
 
 
 def check_file(path: Path) -> None:
@@ -104,9 +107,12 @@ def check_file(path: Path) -> None:
         raise InputError(f"{path}: is an empty file; put a table of texts in it, or remove it")
 
 
-def read_columns(path: Path, columns: Sequence[str]) -> dict[str, Cells]:
+def read_columns(path: Path, columns: Sequence[str], delimiter: str | None = None) -> dict[str, Cells]:
     """Columns of one file as lists; cells of a CSV or TSV file are text, those of the others have their own types."""
-    readers = {".parquet": _read_parquet, ".csv": _read_csv, ".tsv": _read_tsv, ".jsonl": _read_jsonl}
+    read_csv = partial(_read_csv, delimiter=delimiter or ",")
+    readers: dict[str, Callable[[Path, Sequence[str]], dict[str, Cells]]] = {
+        ".parquet": _read_parquet, ".csv": read_csv, ".tsv": _read_tsv, ".jsonl": _read_jsonl,
+    }  # fmt: skip
     if path.suffix not in readers:
         raise InputError(f"{path}: a table is a {FORMATS_TEXT} file; convert it")
     check_file(path)
@@ -158,9 +164,10 @@ def _read_parquet(path: Path, columns: Sequence[str]) -> dict[str, Cells]:
     return {name: table.column(name).to_pylist() for name in columns}
 
 
-def _read_csv(path: Path, columns: Sequence[str]) -> dict[str, Cells]:
+def _read_csv(path: Path, columns: Sequence[str], *, delimiter: str) -> dict[str, Cells]:
     text = io.StringIO(read_text(path), newline="")
-    return _read_rows(path, columns, csv.reader(text, strict=True), "quote texts with commas")
+    rows = csv.reader(text, delimiter=delimiter, strict=True)
+    return _read_rows(path, columns, rows, f"quote texts with {'commas' if delimiter == ',' else repr(delimiter)}")
 
 
 def _read_tsv(path: Path, columns: Sequence[str]) -> dict[str, Cells]:
@@ -175,6 +182,10 @@ def _read_rows(path: Path, columns: Sequence[str], rows: Any, remedy: str) -> di
     cells: dict[str, Cells] = {name: [] for name in columns}
     try:
         header: list[str] = next(rows, [])
+        other = next((each for each in ";\t|" if each in header[0]), "") if len(header) == 1 else ""
+        if other and header[0] not in columns:
+            shown = "a tab" if other == "\t" else repr(other)
+            raise MissingColumn(f"{path}: one column, {header[0]!r}; are cells separated by {shown}? set delimiter")
         _check_columns(path, columns, header)
         places = [header.index(name) for name in columns]
         for row in rows:

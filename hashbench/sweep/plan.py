@@ -114,12 +114,18 @@ def _checked(loaded: Loaded, models: Mapping[str, ResolvedModel], baseline: Reso
     return tasks
 
 
-def check_data(planned: Plan) -> None:
-    """Reads every task once, so that a label that is none is found before hours of work. Raises InputError."""
+def check_data(planned: Plan) -> dict[str, tuple[str, ...]]:
+    """Reads every task once, so that a label that is none is found before hours of work; what must be said of each.
+
+    Raises InputError.
+    """
+    notes = {}
     for task in planned.resolved.tasks:
-        n_items = task.checked_items()
-        if n_items is not None:
-            _check_buckets(planned, n_items)
+        checked = task.checked_items()
+        if checked.n_items is not None:
+            _check_buckets(planned, checked.n_items)
+        notes[task.task.name] = checked.notes
+    return notes
 
 
 def check_items(planned: Plan, data: object) -> None:

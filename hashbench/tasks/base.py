@@ -46,6 +46,8 @@ class Task:
     # Split -> rows of the published data set
     official_rows: dict[str, int] = field(default_factory=dict)
     folder: Path | None = None  # of an own data set; None: looked for in the sources
+    delimiter: str | None = None  # of an own data set's .csv files; None: a comma
+    max_rows: int | None = None  # of each split of an own data set, a seeded sample; None: all
     collection: str = ""  # the part of a data folder that holds it
     # Without a validation split it is selected on a tenth of train; test must be there
     splits_as_found: bool = False
@@ -101,8 +103,15 @@ class LocatedTask(Protocol):
     def load(self) -> Any:
         """The data. Raises InputError for data that are none of this task."""
 
-    def checked_items(self) -> int | None:
-        """How many items there are, None for texts. Reads the data where only reading tells whether they are usable."""
+    def checked_items(self) -> CheckedData:
+        """What is known of the data once they were read, where only reading tells whether they are usable."""
+
+
+class CheckedData(NamedTuple):
+    """How many items there are, None for texts, and what should be said of the data."""
+
+    n_items: int | None = None
+    notes: tuple[str, ...] = ()
 
 
 class SplitOutputs(NamedTuple):

@@ -125,7 +125,8 @@ class TaskEntry(Strict):
     )
     path: str = Field(
         description=(
-            "folder with train, validation (or dev) and perhaps test, as parquet, CSV or JSONL; relative to this file"
+            "folder with train, validation (or dev) and perhaps test, as parquet, CSV, TSV or JSONL; relative to this "
+            "file"
         ),
     )
     text: str | tuple[str, str] = Field(
@@ -139,3 +140,15 @@ class TaskEntry(Strict):
     )
     label: str = Field(default="label", description="column of the label")
     metric: str = Field(default="accuracy", description="the metric to select and report by; see hashbench data list")
+    delimiter: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=1,
+        description="what separates the cells of .csv files, as ';'; null: a comma. A .tsv file has tabs",
+    )
+    max_rows: int | None = Field(
+        default=None,
+        gt=1,
+        description="at most so many rows of each split, drawn with a fixed seed; every table calls it a sample; "
+        "null: all",
+    )

@@ -13,7 +13,7 @@ from hashbench.data.files import FORMATS, FORMATS_TEXT, DataTable, FileTable, Mi
 from hashbench.data.fingerprints import digest
 from hashbench.data.sources import SourceKind
 from hashbench.errors import InputError
-from hashbench.tasks.base import Task
+from hashbench.tasks.base import CheckedData, Task
 from hashbench.tasks.own_data import SPLIT_FILES, reports_elsewhere
 from hashbench.tasks.text import Split, TaskData, cells_as_texts, text_kind
 
@@ -47,9 +47,9 @@ class FurtherSet:
         """SHA-256 of the table's content, of its columns and of the task that gives the labels their meaning."""
         return digest("further", self.table.fingerprint(), *self.task.text, self.task.label, self.trained_on)
 
-    def checked_items(self) -> None:
+    def checked_items(self) -> CheckedData:
         """Reads the table, so that a label that is none is found."""
-        self.load()
+        return CheckedData(notes=self.load().notes)
 
     def load(self) -> TaskData:
         """Reads the table.

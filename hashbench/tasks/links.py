@@ -20,7 +20,7 @@ from hashbench.data.files import ROWS_AT_ONCE, FileTable, find_table, open_parqu
 from hashbench.data.fingerprints import digest
 from hashbench.data.sources import SourceKind
 from hashbench.errors import InputError, near_match
-from hashbench.tasks.base import Task
+from hashbench.tasks.base import CheckedData, Task
 from hashbench.tasks.items import LEAST, LinkSet, number_items, protocol_of, split_pages
 from hashbench.text.types import TokenizedTexts, TypeTable
 from hashbench.text.unicode import offsets_from, pack
@@ -47,9 +47,10 @@ class LocatedLinks:
         """SHA-256 of the file and of the columns that are read."""
         return digest("links", self.table.fingerprint(), *self.task.text, self.task.label)
 
-    def checked_items(self) -> int:
+    def checked_items(self) -> CheckedData:
         """The number of items, which only reading tells."""
-        return len(self.load().items)
+        links = self.load()
+        return CheckedData(len(links.items), links.notes)
 
     def load(self) -> LinkSet:
         """Read, count, drop what cannot be used, split.

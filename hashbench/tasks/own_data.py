@@ -34,13 +34,13 @@ def reports_elsewhere(task: Task) -> bool:
     return HOLDOUT in task.select_splits and HOLDOUT not in task.report_splits
 
 
-def own_tables(folder: Path, where: str) -> dict[str, FileTable]:
-    """Split -> table of an own data set."""
+def own_tables(folder: Path, where: str, delimiter: str | None = None) -> dict[str, FileTable]:
+    """Split -> table of an own data set. `delimiter`: of .csv files, None for a comma."""
     if not folder.exists():
         raise InputError(f"{where}: no folder {folder}; check path (it is relative to the experiment file)")
     if not folder.is_dir():
         raise InputError(f"{where}: {folder} is a file; path is the folder that holds train ({FORMATS_TEXT})")
-    tables = {split: find_table(folder, names) for split, names in SPLIT_FILES.items()}
+    tables = {split: find_table(folder, names, delimiter) for split, names in SPLIT_FILES.items()}
     return require_train({split: table for split, table in tables.items() if table}, folder)
 
 

@@ -23,7 +23,7 @@ from hashbench.data.files import DataTable
 from hashbench.data.fingerprints import cache_folder, digest, write_json
 from hashbench.data.sources import SourceKind
 from hashbench.errors import InputError
-from hashbench.tasks.base import Task
+from hashbench.tasks.base import CheckedData, Task
 from hashbench.tasks.blocks import PhrasesBlock
 from hashbench.tasks.items import LinkSet, protocol_of, split_pages
 from hashbench.text.phrases import PairCounts, Phrases, choose, frequent_words, paragraphs
@@ -81,9 +81,9 @@ class LocatedPhrases:
         """None: it is made of corpora."""
         return {}
 
-    def checked_items(self) -> int:
+    def checked_items(self) -> CheckedData:
         """The number of items, which the protocol sets; reading a corpus whole is work of a run."""
-        return self.protocol.items
+        return CheckedData(self.protocol.items)
 
     def load(self) -> LinkSet:
         """The documents as items, made now if no worker made them before.

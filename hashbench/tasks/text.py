@@ -22,8 +22,9 @@ from hashbench.errors import InputError
 from hashbench.metrics.base import OutputKind
 from hashbench.metrics.registry import evaluate, metrics
 from hashbench.objectives.classification import ClassificationHead
-from hashbench.tasks.base import ConditionedScore, SplitOutputs, Task, TaskKind
+from hashbench.tasks.base import CheckedData, ConditionedScore, SplitOutputs, Task, TaskKind
 from hashbench.tasks.blocks import TaskEntry
+from hashbench.tasks.findings import missing_texts, repeated_rows
 from hashbench.tasks.own_data import (
     HOLDOUT,
     SPLIT_FILES,
@@ -104,11 +105,12 @@ class LocatedTexts:
         parts = [f"{split} {table.fingerprint()}" for split, table in sorted(self.tables.items())]
         names = file_fingerprint(self.names_file) if self.names_file else ""
         task = self.task
-        return digest("task", *parts, *task.text, task.label, task.kind.name, names, *task.evaluation_splits)
+        sample = [] if task.max_rows is None else [f"max_rows {task.max_rows}"]
+        return digest("task", *parts, *task.text, task.label, task.kind.name, names, *task.evaluation_splits, *sample)
 
-    def checked_items(self) -> None:
+    def checked_items(self) -> CheckedData:
         """Reads the tables, so that a label that is none is found."""
-        self.load()
+        return CheckedData(notes=self.load().notes)
 
     def load(self) -> TaskData:
         """Read the tables.
@@ -126,7 +128,10 @@ class LocatedTexts:
         for split, column in columns.items():
             texts = tuple(cells_as_texts(column[name], f"{where[split]}: column {name!r}") for name in task.text)
             splits[split] = Split(texts, labels[split])
-        notes = self._notes(splits)
+        splits, sampled = sample_rows(splits, self.task.max_rows)
+        notes = (*sampled, *self._notes(splits))
+        if self.kind != "builtin":  # generated texts repeat each other
+            notes = (*notes, *missing_texts(columns, task.text), *repeated_rows(splits))
         if HOLDOUT in task.evaluation_splits:
             splits["train"], splits[HOLDOUT] = hold_out(splits["train"])
         return TaskData(task, splits, self.fingerprint, self._copy_read(), self.kind, notes)
@@ -154,6 +159,17 @@ def sample_note(task: Task, rows: Mapping[str, int | None]) -> str:
         if (n := rows.get(split)) is not None and n != official
     ]
     return f"sample: {', '.join(sampled)}" if sampled else ""
+
+
+def sample_rows(splits: Mapping[str, Split], most: int | None) -> tuple[dict[str, Split], list[str]]:
+    """The splits with at most so many rows each, drawn by a fixed seed and in their order; a note on the others."""
+    kept, sampled = dict(splits), []
+    for name, split in splits.items():
+        if most is not None and len(split) > most:
+            rows = np.random.RandomState([most, len(split)]).permutation(len(split))[:most]
+            kept[name] = split.take(np.sort(rows))
+            sampled.append(f"{name} {most:,} of {len(split):,} rows")
+    return kept, [f"sample: {', '.join(sampled)}"] if sampled else []
 
 
 def hold_out(train: Split, seed: int = 0) -> tuple[Split, Split]:
@@ -235,7 +251,7 @@ class TextKind(TaskKind):
         if entry.label in text or len(set(text)) < len(text):
             raise InputError(f"{where}: text and label name the same column; name different ones")
         folder = (base / Path(entry.path).expanduser()).absolute()
-        splits = own_tables(folder, where)
+        splits = own_tables(folder, where, entry.delimiter)
         task = Task(
             name=entry.name,
             kind=self,
@@ -245,6 +261,8 @@ class TextKind(TaskKind):
             select_metric=entry.metric,
             n_classes=self.own_classes,
             folder=folder,
+            delimiter=entry.delimiter,
+            max_rows=entry.max_rows,
         )
         return with_splits(task, splits)
 
@@ -270,7 +288,7 @@ class TextKind(TaskKind):
         return LocatedTexts(task, located.tables, located.origin, located.kind, names_file=names_file)
 
     def locate_own(self, task: Task, folder: Path) -> LocatedTexts:
-        tables = own_tables(folder, f"task {task.name!r}")
+        tables = own_tables(folder, f"task {task.name!r}", task.delimiter)
         wanted = {"train", *task.evaluation_splits} - {HOLDOUT}
         missing = [split for split in sorted(wanted) if split not in tables]
         if missing:

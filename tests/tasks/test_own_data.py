@@ -37,7 +37,9 @@ def test_with_all_three_splits_test_is_reported_and_never_selected_on(tmp_path: 
     data = load(tmp_path)
     assert (data.task.select_splits, data.task.report_splits) == (("validation",), ("test",))
     assert {split: len(part) for split, part in data.splits.items()} == {"train": 20, "validation": 4, "test": 6}
-    assert (data.n_outputs, data.label_names, data.kind, data.notes) == (2, ("0", "1"), "own", ())
+    assert (data.n_outputs, data.label_names, data.kind, data.notes) == (
+        2, ("0", "1"), "own", ("texts also in train: 4 rows of validation, 6 rows of test",)
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["dev", "valid"])
@@ -56,7 +58,9 @@ def test_without_validation_a_seeded_tenth_of_train_is_selected_on(tmp_path: Pat
     assert len(held) == 2 and len(kept) == 18
     assert sorted(held + kept) == sorted(text for text, _ in ROWS)
     assert again.splits["holdout"].texts[0] == held
-    assert data.notes == ("no validation split: selected on a seeded tenth of train (2 rows)",)
+    assert data.notes == (
+        "no validation split: selected on a seeded tenth of train (2 rows)", "texts also in train: 6 rows of test",
+    )  # fmt: skip
 
 
 def test_train_alone_is_selected_and_reported_on_a_tenth(tmp_path: Path) -> None:
@@ -188,3 +192,24 @@ def test_held_out_leaves_the_evaluation_splits_alone(tmp_path: Path) -> None:
     texts = dict(ROWS)
     part = grid.splits["train"]
     assert np.array_equal(part.labels, [texts[text] for text in part.texts[0]])
+
+
+def test_cells_of_csv_files_may_be_separated_by_what_is_said(tmp_path: Path) -> None:
+    for split in ("train", "validation"):
+        (tmp_path / f"{split}.csv").write_text(f"text;label\n\"a;b, {split}\";1\nc;0\n")
+    data = load(tmp_path, delimiter=";")
+    assert data.splits["train"].texts[0] == ["a;b, train", "c"] and data.splits["train"].labels.tolist() == [1, 0]
+    assert data.fingerprint != locate_task(own_task(entry(delimiter="|"), tmp_path), ()).fingerprint
+    with pytest.raises(InputError, match="train.csv: one column, 'text;label'; are cells separated by ';'"):
+        load(tmp_path)
+
+
+def test_a_sample_is_seeded_noted_and_another_data_set(tmp_path: Path) -> None:
+    write(tmp_path, train=ROWS, validation=[("other", 0), ("thing", 1)])
+    whole, data, again = load(tmp_path), load(tmp_path, max_rows=8), load(tmp_path, max_rows=8)
+    texts = data.splits["train"].texts[0]
+    assert len(texts) == 8 and texts == sorted(texts, key=whole.splits["train"].texts[0].index)
+    assert again.splits["train"].texts[0] == texts and len(data.splits["validation"]) == 2
+    assert data.notes == ("sample: train 8 of 20 rows",) and whole.notes == ()
+    assert len({whole.fingerprint, data.fingerprint, load(tmp_path, max_rows=9).fingerprint}) == 3
+    assert load(tmp_path, max_rows=20).splits["train"].texts[0] == whole.splits["train"].texts[0]
