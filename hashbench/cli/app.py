@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from hashbench.cli import data, db
+from hashbench.cli import cache, data, db
 from hashbench.cli.check import check
 from hashbench.cli.claims import report_claims
 from hashbench.cli.compare import compare
@@ -20,6 +20,7 @@ from hashbench.cli.costs import costs
 from hashbench.cli.dashboard import dashboard
 from hashbench.cli.encode import encode
 from hashbench.cli.evaluate import evaluate
+from hashbench.cli.experiments import list_experiments
 from hashbench.cli.export import export
 from hashbench.cli.models import models
 from hashbench.cli.neighbours import neighbours
@@ -84,8 +85,10 @@ for command in (
     costs, encode, models, neighbours, evaluate, export, predict, dashboard,
 ):  # fmt: skip
     app.command()(command)
+app.command("list")(list_experiments)
 app.command("report claims")(report_claims)
 app.command("report robustness")(report_robustness)
+app.add_typer(cache.app, name="cache")
 app.add_typer(data.app, name="data")
 app.add_typer(db.app, name="db")
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from hashbench.cli.options import DEFAULT_DB, Artifacts, Data, Database, File, Overrides, RayAddress
+from hashbench.showing import without_passwords
 
 if TYPE_CHECKING:
     from hashbench.experiment.load import Loaded
@@ -87,7 +88,6 @@ def _export_wandb(loaded: Loaded, path: Path, *, db: str, data: list[str]) -> No
     from hashbench.cli.output import note
     from hashbench.errors import InputError
     from hashbench.experiment.wandb_sweep import write_wandb_sweep
-    from hashbench.showing import without_passwords
 
     if without_passwords(db) != db:
         raise InputError(f"{without_passwords(db)}: its password does not go into a file; set HASHBENCH_DB instead")
@@ -106,3 +106,14 @@ def _print_own_table(db: str, loaded: Loaded) -> None:
     # the runs are done: that the database has just gone away is no reason to end with an error
     patience = patience_named(parse(db)[1], loaded.experiment)
     patience(print_report, db, ReportRequest(loaded.experiment.name), "text", None)
+    patience(_tell_of_the_best, db, loaded.experiment.name)
+
+
+def _tell_of_the_best(db: str, experiment: str) -> None:
+    """How the best trained model of each task becomes a folder, where its weights were kept."""
+    from hashbench.cli.output import note
+    from hashbench.results.kept import best_kept
+
+    for run in best_kept(db, experiment):
+        place = "" if db == DEFAULT_DB else f" --db {without_passwords(db)}"
+        note(f"best on {run.task}: {run.model}; to use it: hashbench export --run {run.run_id[:8]}{place} {run.model}")

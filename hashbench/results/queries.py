@@ -20,6 +20,12 @@ SELECT er.model, r.id, r.kind, r.task, r.seed, r.encoder, r.spec, r.state, r.dat
 FROM experiment_run er JOIN run r ON r.id = er.run_id
 WHERE er.experiment_id = :experiment ORDER BY er.position, er.model
 """
+# what the runs of each experiment are of
+MEMBERS_OF_ALL = """
+SELECT er.experiment_id, er.model, r.kind, r.task, r.encoder, MIN(er.position) AS position
+FROM experiment_run er JOIN run r ON r.id = er.run_id
+GROUP BY er.experiment_id, er.model, r.kind, r.task, r.encoder ORDER BY er.experiment_id, position
+"""
 # where one run stands
 STATE_OF_RUN = "SELECT state FROM run WHERE id = :id"
 # code, machine and time of a finished run
@@ -54,6 +60,13 @@ SCORES_OF_EXPERIMENT = SCORES_OF_ALL.replace("ORDER BY", "AND experiment_id = :e
 PERTURBED = """
 SELECT model, run_id, metric, split, condition, value, reason FROM scores_by_condition
 WHERE experiment_id = :experiment ORDER BY position, seed
+"""
+# the reported score of a training whose weights and head were kept
+BEST_KEPT = """
+SELECT s.task, s.model, s.run_id, s.value FROM scores s
+WHERE s.experiment_id = :experiment AND s.own = 1 AND s.checkpoint = 'best' AND s.value IS NOT NULL
+  AND EXISTS (SELECT 1 FROM artifact a WHERE a.attempt_id = s.attempt_id AND a.kind = 'head')
+ORDER BY s.position, s.seed
 """
 # a score of one run at its best evaluation
 BEST_SCORES_OF_RUN = """

@@ -12,6 +12,7 @@ from functools import cached_property, partial
 
 import torch
 
+from hashbench.artifacts.cache import remove_leftovers, using
 from hashbench.artifacts.shared import SharedFolder
 from hashbench.data.fingerprints import cache_folder
 from hashbench.efficiency.cards import find_card
@@ -154,7 +155,7 @@ def carry_out(work: Sweep, *, fail_fast: bool, until: float | None = None) -> in
     n_done = len(patience(done_ids, work.store, work.assignment.runs))
     progress = SweepProgress(len(work.assignment.runs), n_done, partial(patience.once, estimate.left))
     try:
-        with stop_signals(), progress:
+        with stop_signals(), progress, using(work.assignment.cache):
             for measures_time, n_workers in ((False, work.workers), (True, 1))[: 2 if work.times else 1]:
                 kinds = names(measures_time=measures_time)
                 if not run_phase(work, kinds, n_workers, progress, fail_fast=fail_fast, until=until):
@@ -226,9 +227,11 @@ def conclude(work: Sweep) -> int:
         line = f"failed: {run.model} {run.task or run.kind}: {run.reason} ({where})"
         print(printable(" ".join(line.split())), file=sys.stderr)
     total = len(work.assignment.runs)
-    undone = total - len(work.patience(done_ids, work.store, work.assignment.runs))
+    done = work.patience(done_ids, work.store, work.assignment.runs)
+    undone = total - len(done)
     if not undone and work.plan.resolved.experiment.keep_weights == "none":
         remove_temporary_files(work.assignment, work.patience(needed_by_others, work.store))
+    remove_leftovers(work.assignment.cache, sorted(done))
     if undone:
         print(f"{undone} of {total} runs are not done; the same command tries them again", file=sys.stderr)
     return SOME_FAILED if undone else DONE

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from hashbench.allocator import keep_freed_memory
+from hashbench.artifacts.cache import using
 from hashbench.errors import InputError
 from hashbench.runs.base import Run
 from hashbench.runs.registry import kind_of
@@ -82,7 +83,8 @@ class Worker:
                 max_attempts=self._assignment.max_attempts,
                 run_hours=self._assignment.resolved.experiment.run_hours,
             )
-            self._work()
+            with using(self._assignment.cache):
+                self._work()
         except (StoreAway, DatabaseMoved) as error:
             self._control.say(str(error))
 

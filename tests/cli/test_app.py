@@ -29,10 +29,10 @@ def commands() -> dict[str, typer.core.TyperCommand]:
 
 def test_the_commands_are_those_of_the_design() -> None:
     assert sorted(commands()) == [
-        "check", "compare", "costs", "dashboard", "data check", "data links", "data list", "data prepare", "db export",
-        "db merge", "db upgrade", "db void", "encode", "evaluate", "export", "models", "neighbours", "params", "plot",
-        "predict", "report", "report claims", "report robustness", "schema", "status", "sweep",
-        "worker",
+        "cache clean", "cache list", "check", "compare", "costs", "dashboard", "data check", "data links",
+        "data list", "data prepare", "db export", "db merge", "db upgrade", "db void", "encode", "evaluate",
+        "export", "list", "models", "neighbours", "params", "plot", "predict", "report", "report claims",
+        "report robustness", "schema", "status", "sweep", "worker",
     ]  # fmt: skip
 
 
@@ -83,7 +83,7 @@ WRONG_FILES = {
     "sweep small.yaml --db nowhere/r.db": "nowhere",
     "sweep small.yaml --db small.yaml": "small.yaml: ",
     "check small.yaml encoder=bas": "encoder: must be 'tiny', 'mini', 'small', 'medium' or 'base', not 'bas'",
-    "check": "check: give an experiment file or --embedding FILE.py:Class",
+    "check": "check: give an experiment file, --embedding FILE.py:Class or --coder FILE.py:Class",
     "check --embedding none.py:Mine": "none.py: no such file",
     "status": "results.db: no such database",
     "report": "results.db: no such database",
@@ -96,8 +96,7 @@ WRONG_FILES = {
     "data list --data nowhere": "no folder",
     "status --watch --format json": "status: --watch prints text; leave out --watch or --format json",
     "check small.yaml finetune.learning_rate=[1e-3,0.001]": "finetune.learning_rate: rate 0.001 stands twice",
-    "db export out.db --db small.yaml": "db export: add --example, the one form there is",
-    "db export --example out.db --db small.yaml": "small.yaml",
+    "db export out.db --db small.yaml": "small.yaml",
     "db upgrade --db nowhere/r.db": "nowhere",
 }
 

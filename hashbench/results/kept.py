@@ -1,0 +1,35 @@
+"""The best trained model of each task of which the weights were kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from hashbench.results.queries import BEST_KEPT
+from hashbench.store.engine import open_results
+from hashbench.store.status import find_experiment
+
+
+@dataclass(frozen=True)
+class KeptRun:
+    """A finished training whose weights the store names."""
+
+    task: str
+    model: str
+    run_id: str
+    value: float  # of the score that reports show, in its natural range
+
+
+def best_kept(db: str | Path, experiment: str) -> list[KeptRun]:
+    """For each task the training with the best score whose weights were kept, the tasks in the order of the plan."""
+    store = open_results(db)
+    try:
+        rows = store.query(BEST_KEPT, experiment=find_experiment(store, experiment).id)
+    finally:
+        store.close()
+    best: dict[str, KeptRun] = {}
+    for row in rows:
+        found = KeptRun(**row)
+        if found.task not in best or found.value > best[found.task].value:
+            best[found.task] = found
+    return list(best.values())
