@@ -1,6 +1,7 @@
 """hashbench: vocabulary-free and hashed input embeddings, trained, measured and tabulated under one recipe.
 
-`hashbench.results(db)` gives the measured results as a tidy pandas table, `hashbench.load(folder)` an exported model.
+`hashbench.sweep(file)` carries out an experiment, `hashbench.report(name)` gives its tables, `hashbench.results(db)`
+the scores as a tidy pandas table, `hashbench.load(folder)` an exported model.
 Nothing heavy is imported before it is used.
 """
 
@@ -10,19 +11,25 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from hashbench.export.loading import load
+    from hashbench.rendering.notebook import report
     from hashbench.results.scores import results
+    from hashbench.sweep.notebook import sweep
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "load", "results"]
+__all__ = ["__version__", "load", "report", "results", "sweep"]
+
+
+PLACES = {
+    "load": "hashbench.export.loading",
+    "report": "hashbench.rendering.notebook",
+    "results": "hashbench.results.scores",
+    "sweep": "hashbench.sweep.notebook",
+}
 
 
 def __getattr__(name: str) -> object:
-    if name == "results":
-        from hashbench.results.scores import results
+    if name not in PLACES:
+        raise AttributeError(f"module 'hashbench' has no attribute {name!r}")
+    import importlib
 
-        return results
-    if name == "load":
-        from hashbench.export.loading import load
-
-        return load
-    raise AttributeError(f"module 'hashbench' has no attribute {name!r}")
+    return getattr(importlib.import_module(PLACES[name]), name)

@@ -56,23 +56,21 @@ def export(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The new database.")],
     db: Database = DEFAULT_DB,
     example: Annotated[
-        bool,
-        typer.Option("--example", help="Without host names, paths, diffs, logs; predictions as classes. Needed."),
-    ] = False,
+        bool, typer.Option("--example", hidden=True, help="The one form there is; accepted for one release.")
+    ] = True,
     replace: Annotated[bool, typer.Option("--replace", help="Write in place of a store of this name.")] = False,
     experiments: Annotated[list[str] | None, typer.Option("--experiment", help="Only these; repeat it.")] = None,
 ) -> None:
-    """Write a copy that can be given away: for a full one copy the file, or use db merge.
+    """Write a copy that can be given away: without host names, paths, diffs and logs, predictions as classes.
 
-    Example: hashbench db export --example results.db.example
+    For a full copy, copy the file or use db merge.
+
+    Example: hashbench db export results.db.example
     """
     from hashbench.cli.output import show
-    from hashbench.errors import InputError
     from hashbench.exchange.export import export_example
     from hashbench.store.engine import open_results
 
-    if not example:
-        raise InputError("db export: add --example, the one form there is; a full copy is a copy of the file")
     store = open_results(db)
     export_example(store, file, tuple(experiments or ()), replace=replace)
     show(f"{store.name} -> {file}")

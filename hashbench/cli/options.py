@@ -45,7 +45,8 @@ PaperName = Annotated[
     str | None,
     typer.Option(
         "--paper",
-        help="hashformers, eelbert, superbloom, proformer; the one with most of the experiment's models if not given.",
+        help="hashformers (with CANINE-C's row), eelbert, superbloom or proformer; the one with most of the "
+        "experiment's models if not given.",
     ),
 ]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Also write it to this file.")]

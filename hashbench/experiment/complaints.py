@@ -8,6 +8,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 
 from hashbench.errors import near_match
+from hashbench.experiment.schema import Experiment
 
 KINDS = {  # pydantic's error types -> what should stand there
     "int": "a whole number",
@@ -38,9 +39,26 @@ def schema_keys(block: type[BaseModel]) -> dict[str, type[BaseModel] | None]:
 
 
 def unknown_key(prefix: Sequence[str | int], key: str, known: list[str]) -> str:
-    """The sentence for a key that the schema does not have."""
+    """The sentence for a key that the schema does not have, or has in another place."""
     name = ".".join(str(part) for part in (*prefix, key))
-    return f"unknown key '{name}'{near_match(key, known)} (list: hashbench schema)"
+    places = [] if near_match(key, known) else places_of(key, Experiment)
+    elsewhere = f"; '{key}' stands {' or '.join(places)}" if places else near_match(key, known)
+    return f"unknown key '{name}'{elsewhere} (list: hashbench schema)"
+
+
+def places_of(key: str, block: type[BaseModel], name: str = "") -> list[str]:
+    """Where a key stands in an experiment file, in words.
+
+    >>> places_of("keep_weights", Experiment), places_of("sequence_length", Experiment)
+    (['at the top level of the file, in no block'], ["in the block 'pretrain'"])
+    """
+    keys = schema_keys(block)
+    here = f"in the block '{name}'" if name else "at the top level of the file, in no block"
+    found = [here] if key in keys else []
+    for inner_name, inner in keys.items():
+        if inner is not None and inner_name not in ("models", "tasks"):  # lists, whose entries have keys of their own
+            found += places_of(key, inner, f"{name}.{inner_name}".lstrip("."))
+    return found
 
 
 def complaint(

@@ -119,7 +119,10 @@ def load_paper(name: str) -> Paper:
     Raises InputError where no paper has that name.
     """
     if name not in papers():
-        raise InputError(f"--paper: no paper {name!r}{near_match(name, papers())}; there are: {', '.join(papers())}")
+        having = [paper for paper in papers() if any(model.startswith(name) for _, model, _ in printed_numbers(paper))]
+        rows = f"; {name}'s rows stand in the tables of {', '.join(having)}" if name and having else ""
+        near = near_match(name, papers()) or rows
+        raise InputError(f"--paper: no paper {name!r}{near}; there are: {', '.join(papers())}")
     data = YAML(typ="safe").load((PUBLISHED / f"{name}.yaml").read_text(encoding="utf-8"))
     file = PaperFile.model_validate(data)
     tables = {number: _with_columns(layout, file) for number, layout in file.tables.items()}

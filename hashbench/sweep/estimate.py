@@ -11,10 +11,10 @@ from hashbench.efficiency.cards import Card
 from hashbench.experiment.identity import whole
 from hashbench.experiment.resolved import ResolvedExperiment
 from hashbench.runs.base import Run
+from hashbench.runs.durations import Durations, FinishedRun
 from hashbench.runs.registry import kind_of, kinds
 from hashbench.store.engine import Store
 from hashbench.store.status import durations, seconds_of
-from hashbench.sweep.durations import Durations, FinishedRun
 
 ROWS_OF_A_TASK = 10_000  # where nothing is known of a task
 HISTORY = 500  # finished runs of other sweeps that are looked at

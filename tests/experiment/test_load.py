@@ -30,6 +30,11 @@ FAULTS = {
         "a.yaml:4: unknown key 'pretrain.bach_size'; did you mean 'batch_size' or 'micro_batch_size'? "
         "(list: hashbench schema)",
     ),
+    "a key of another block": (
+        "finetune:\n  keep_weights: best\n",
+        "a.yaml:4: unknown key 'finetune.keep_weights'; 'keep_weights' stands at the top level of the file, in no "
+        "block (list: hashbench schema)",
+    ),
     "unknown key without a neighbour": ("zzz: 3\n", "a.yaml:3: unknown key 'zzz' (list: hashbench schema)"),
     "negative steps": (
         "pretrain:\n  steps: -5\n",

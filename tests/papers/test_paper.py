@@ -139,5 +139,7 @@ def test_unknown_papers_and_tables_are_named_with_what_there_is(paper: Paper) ->
     assert papers() == PAPERS
     with pytest.raises(InputError, match="no paper 'hashformer'; did you mean 'hashformers'"):
         load_paper("hashformer")
+    with pytest.raises(InputError, match="'canine'; canine's rows stand in the tables of hashformers; there are"):
+        load_paper("canine")
     with pytest.raises(InputError, match="hashformers has no table '4' here; there are: 1, 2, 3, 6"):
         find_layout(paper, "4")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hashbench.sweep.durations import Durations, FinishedRun, TimeLine, fitted
+from hashbench.runs.durations import Durations, FinishedRun, TimeLine, fitted
 
 
 def a_run(guess: float, seconds: float, kind: str = "pretrain", task: str | None = None, model: str = "m"
