@@ -136,13 +136,3 @@ def test_a_baseline_without_the_score_is_no_zero(tmp_path: Path) -> None:
     assert results.baselines([column]) == ["bag-of-words"]
     with pytest.raises(Missing, match="no majority on sst2"):
         results.trivial("majority", column, frozenset())
-
-
-def test_an_average_with_a_hollow_f1_says_so() -> None:
-    """LSH-Add's accuracy on QQP is below the majority class, and its F1 counts in the average of claim 02d."""
-    store = open_store(EXAMPLES, create=False, read_only=True)
-    sections = claim_sections(store, ReportRequest("glue_tiny", paper="hashformers"), draws=DRAWS)
-    decided = [each for section in sections for each in section.decided]
-    marked = [each for each in decided if "the average counts F1 on qqp of hashformer-lsh-add" in repr(each)]
-    assert "hashformers-02d" in {each.claim.id for each in marked}
-    assert len(marked) < len(decided)
