@@ -26,8 +26,8 @@ from hashbench.text.tokenizers import find_tokenizer
 
 # What computes. The rest of the package plans, stores and prints; a change there changes no result.
 COMPUTING = {
-    "text", "coders", "embeddings", "encoders", "objectives", "metrics", "tasks", "data", "training", "efficiency",
-    "runs", "layers", "splitmix",
+    "text", "coders", "embeddings", "encoders", "objectives", "metrics", "tasks", "data", "corpora", "training",
+    "efficiency", "runs", "layers", "splitmix",
 }  # fmt: skip
 DIGITS = 8  # hexadecimal, of each fingerprint
 IGNORED = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
