@@ -25,6 +25,7 @@ from hashbench.artifacts.once import make_once
 from hashbench.artifacts.shared import SharedFolder
 from hashbench.corpora.corpus import DOCUMENTS, IDS, MANIFEST, Corpus, CorpusPart, Manifest, agrees_with_its_manifest
 from hashbench.corpora.progress import PreparationProgress
+from hashbench.corpora.spills import MergedTypes, TypeSpill, merge_range, range_bounds
 from hashbench.corpora.tokenizing import ShardFacts, ShardJob, TokenizedShard, final_ids, make_shard
 from hashbench.data import shards
 from hashbench.data.documents import Again, CorpusSource
@@ -36,7 +37,6 @@ from hashbench.errors import InputError
 from hashbench.text.array_files import ArrayFile
 from hashbench.text.compiled import thread_count
 from hashbench.text.pieces import TrainablePieces
-from hashbench.text.spills import MergedTypes, TypeSpill, merge_range, range_bounds
 from hashbench.text.tokenizers import Tokenizer
 
 FORMAT = 1  # of a prepared corpus; a change makes all of them anew

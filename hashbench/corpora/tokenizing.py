@@ -14,10 +14,10 @@ from typing import BinaryIO
 import numpy as np
 
 from hashbench.artifacts.once import make_once
+from hashbench.corpora.spills import TypeSpill
 from hashbench.data.shards import CorpusShard
 from hashbench.data.workers import ONE_THREAD
 from hashbench.text.base import Tokenizer
-from hashbench.text.spills import TypeSpill
 from hashbench.text.tokenizers import tokenizers
 from hashbench.text.types import Interner, looked_up
 from hashbench.text.unicode import in_chunks

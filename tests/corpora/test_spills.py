@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hashbench.text import spills as module
-from hashbench.text.spills import MergedTypes, TypeSpill, merge_range, range_bounds
+from hashbench.corpora import spills as module
+from hashbench.corpora.spills import MergedTypes, TypeSpill, merge_range, range_bounds
 from hashbench.text.types import DictInterner, TypeTable
 from hashbench.text.words import WordTokenizer
 
