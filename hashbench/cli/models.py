@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 SHOWN = ["model", "tokens", "code", "params", "embedding", "needs"]  # on a terminal, under a heading for each paper
 OWN = "Further models, of no paper"
+
+GROUPS_WIDTH = 100  # columns of the names of groups
 
 
 def models(style: TableFormat = "text") -> None:
@@ -45,7 +48,7 @@ def _print_models(rows: Sequence[SizeRow]) -> None:
             members = [each["groups"] for each in rows if each["paper"] == paper]
             groups = dict.fromkeys(name for names in members for name in str(names).split(", ") if name)
             print(f"\n{load_paper(paper).title if paper in papers() else OWN}")
-            print(f"groups: {', '.join(groups) or 'none'}")
+            print(textwrap.fill(f"groups: {', '.join(groups) or 'none'}", GROUPS_WIDTH, subsequent_indent=" " * 8))
         print(line)
     print("\nparams: at base, or of the model's own size, in the frame of its paper (hashbench params says which).")
 

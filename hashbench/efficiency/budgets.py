@@ -14,6 +14,7 @@ from hashbench.embeddings.registry import build_embedding, models, named_models,
 from hashbench.encoders.registry import encoder_config
 from hashbench.errors import InputError
 from hashbench.experiment.sizing import amount, embedding_size, with_budget
+from hashbench.objectives.registry import reads_items
 
 BUDGET_COLUMNS = [
     "model", "budget", "free_size", "emb_params", "active_params", "total_params", "bytes_per_token", "multiply_adds",
@@ -30,8 +31,8 @@ def budget_rows(names: Sequence[str], size: str, budgets: Sequence[int]) -> tupl
     """
     rows, missed = [], []
     for spec in map(spec_of, dict.fromkeys(named_models(names) or models())):
-        if spec.training.objective == "entities":
-            continue  # its tokens are items
+        if reads_items(spec):
+            continue
         if spec.free_size is None:
             rows.append(_row(spec, "", size))
             continue
@@ -68,4 +69,4 @@ def code_of(spec: ModelSpec) -> torch.Tensor:
     coder = make_coder(spec.code.coder, **spec.code.args)
     if coder.needs_fit:
         return torch.zeros(1, coder.width, dtype=torch.int64)
-    return torch.from_numpy(coder.encode([WORD]))
+    return torch.from_numpy(coder.encode([WORD]).copy())

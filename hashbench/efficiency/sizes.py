@@ -47,9 +47,9 @@ def _model_row(spec: ModelSpec) -> SizeRow:
 
 
 def _code(spec: ModelSpec) -> str:
-    """The coder and the numbers that it was given: 'md5-rows 1033'."""
+    """The coder and the first number that it was given: 'md5-rows 1033'."""
     sizes = [str(value) for value in spec.code.args.values() if type(value) is int]
-    return " ".join([spec.code.coder, *sizes])
+    return " ".join([spec.code.coder, *sizes[:1]])
 
 
 def _needs(spec: ModelSpec) -> str:

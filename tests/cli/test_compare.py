@@ -34,7 +34,8 @@ def command(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pyt
     return run
 
 
-def test_for_people(command) -> None:
+def test_for_people(command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
     code, out, err = command("bert-mlm", "bert-sr")
     assert (code, err) == (0, "")
     assert out.startswith("A: bert-mlm, experiment one (results.db)\nB: bert-sr, experiment one (results.db)\n")

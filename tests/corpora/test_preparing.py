@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 
 from hashbench.corpora import preparing, tokenizing
+from hashbench.corpora import spills as spills_module
 from hashbench.corpora.corpus import Corpus
 from hashbench.corpora.preparing import prepare
 from hashbench.corpora.tokenizing import ShardJob
 from hashbench.data import shards as shards_module
 from hashbench.data.sources import Source, open_sources
-from hashbench.text import spills as spills_module
 from hashbench.text.tokenizers import make_tokenizer
 from tests.corpora.test_corpus import sources
 
