@@ -30,8 +30,9 @@ TONES = {"good": "32", "bad": "31", "open": "33", "none": "2"}  # ANSI
 def render_text(table: Table, *, width: int, color: bool) -> str:
     """The table with all that belongs under it. `color`: ANSI bold and dim; without it the best is marked by `*`."""
     file = io.StringIO()
+    # In a notebook rich would show the text by itself, whatever the file.
     console = Console(
-        file=file, width=max(width, NARROWEST), force_terminal=color, no_color=not color,
+        file=file, force_jupyter=False, width=max(width, NARROWEST), force_terminal=color, no_color=not color,
         color_system="standard" if color else None, legacy_windows=False, highlight=False, emoji=False, markup=False,
     )  # fmt: skip
     console.print(Text(table.title, style="bold"))
