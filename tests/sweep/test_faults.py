@@ -13,7 +13,7 @@ def test_a_sweep_on_sqlite_survives_faults():
 
 
 @pytest.mark.slow
-@pytest.mark.services
+@pytest.mark.slow
 def test_a_sweep_on_postgresql_survives_faults():
     try:
         find("initdb")
