@@ -28,6 +28,7 @@ class Coder(ABC):
     dtype: type[np.generic]
     needs_fit = False  # whether `fit` or `restore` must come before `encode`
     bits: int | None = None  # T of a coder whose codes are packed bits
+    unknown_row: int | None = None  # the code of a type that it was not fitted on, where that is one row for all
     reads: str | None = None  # the tokenizer whose types alone it can tell apart; None: any
 
     def fit(self, types: TypeTable) -> None:  # noqa: B027  # most coders have nothing to fit

@@ -20,6 +20,7 @@ class Vocabulary(Coder):
     width = 1
     dtype = np.int64
     needs_fit = True
+    unknown_row = UNKNOWN_ROW
 
     def __init__(self) -> None:
         self._blob: np.ndarray | None = None

@@ -23,6 +23,7 @@ from hashbench.store.result import Checkpoint, MetricRow, Predictions, Result
 from hashbench.tasks.base import LocatedTask
 from hashbench.tasks.text import TaskData
 from hashbench.tasks.text_batches import FinetuningData
+from hashbench.tasks.unknown import unknown_note
 from hashbench.text.pieces import PieceTokenizer
 from hashbench.training.curves import Point
 from hashbench.training.evaluation import OutputsBySplit
@@ -97,11 +98,13 @@ class Finetuning(TrainingKind):
                     place.artifacts.share(path)
         data = place.materials.task_data(str(run.task))
         precision = precision_found(model.finetune.precision, machine.device)
+        many = unknown_note(tuned.data.unknown)
+        unknown = {"unknown_tokens": many} if many else {}
         return Result(
             metrics=[*facts_of(run, tuned, data, place), *stored_points(points)],
             predictions=predictions,
             artifacts=artifacts,
-            notes={**notes_on(data), "precision_found": precision},
+            notes={**notes_on(data), "precision_found": precision, **unknown},
         )
 
     def left_files(self, run: Run, artifacts: ArtifactFolder) -> list[dict[str, Path]]:

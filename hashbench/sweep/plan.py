@@ -29,8 +29,13 @@ from hashbench.experiment.tuning import declared
 from hashbench.runs.base import Run
 from hashbench.runs.registry import kinds, names
 from hashbench.tasks.base import LocatedTask, Task
+from hashbench.tasks.encoding import tokenizer_fingerprint
 from hashbench.tasks.items import LinkSet
 from hashbench.tasks.locate import locate_task
+from hashbench.tasks.text import TaskData
+from hashbench.tasks.unknown import READ_BEFORE, counts_before, unknown_note
+from hashbench.text.pieces import PieceTokenizer
+from hashbench.text.tokenizers import make_tokenizer
 
 Located = TypeVar("Located", LocatedTask, CorpusSource)
 
@@ -124,8 +129,26 @@ def check_data(planned: Plan) -> dict[str, tuple[str, ...]]:
         checked = task.checked_items()
         if checked.n_items is not None:
             _check_buckets(planned, checked.n_items)
-        notes[task.task.name] = checked.notes
+        said = [] if checked.texts is None else unknown_tokens(planned, checked.texts)
+        notes[task.task.name] = (*checked.notes, *said)
     return notes
+
+
+def unknown_tokens(planned: Plan, data: TaskData) -> list[str]:
+    """A note for the models to which many tokens are unknown, of those whose pieces are known before the sweep."""
+    found: dict[str, list[str]] = {}
+    counted: dict[str, str] = {}  # by tokenizer
+    for label, model in planned.resolved.models.items():
+        text = model.spec.text
+        tokenizer = make_tokenizer(text.tokenizer, **text.args)
+        if tokenizer.unknown is None or (isinstance(tokenizer, PieceTokenizer) and tokenizer.needs_training):
+            continue
+        key = tokenizer_fingerprint(tokenizer)
+        if key not in counted:
+            counted[key] = unknown_note(counts_before(data, tokenizer))
+        found.setdefault(counted[key], []).append(label)
+    first = f"of the first {READ_BEFORE:,} texts of each split"
+    return [f"unknown to {', '.join(labels)}: {note}, {first}" for note, labels in found.items() if note]
 
 
 def check_items(planned: Plan, data: object) -> None:

@@ -108,10 +108,11 @@ class LocatedTask(Protocol):
 
 
 class CheckedData(NamedTuple):
-    """How many items there are, None for texts, and what should be said of the data."""
+    """How many items there are, None for texts, what should be said of the data, and of texts the data."""
 
     n_items: int | None = None
     notes: tuple[str, ...] = ()
+    texts: Any = None
 
 
 class SplitOutputs(NamedTuple):

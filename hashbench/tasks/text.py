@@ -110,7 +110,8 @@ class LocatedTexts:
 
     def checked_items(self) -> CheckedData:
         """Reads the tables, so that a label that is none is found."""
-        return CheckedData(notes=self.load().notes)
+        data = self.load()
+        return CheckedData(notes=data.notes, texts=data)
 
     def load(self) -> TaskData:
         """Read the tables.

@@ -14,6 +14,7 @@ from hashbench.data.loader import EvaluationLoader, Make, TrainingData
 from hashbench.embeddings.base import Batch, Template
 from hashbench.tasks.encoding import encode_task
 from hashbench.tasks.text import TaskData
+from hashbench.tasks.unknown import counts_of
 from hashbench.text.tokenizers import Tokenizer
 
 # An evaluation batch holds as many training batches: it keeps nothing for a backward pass
@@ -53,6 +54,7 @@ class FinetuningData(TrainingData):
         encoded = encode_task(data, tokenizer, folder / "tasks")
         self.rows = {split: encode_rows(columns, template, max_length) for split, columns in encoded.splits.items()}
         self.codes = type_codes(coder, encoded.types, folder / "codes")
+        self.unknown = counts_of(encoded, tokenizer, coder, self.codes)  # tokens, by split
 
     def row_lengths(self) -> np.ndarray:
         """Tokens of each training row (n,), special ones included."""

@@ -15,6 +15,7 @@ class Tokenizer(ABC):
     """From texts to tokens. Special tokens never arise from a text, whatever it spells."""
 
     kind: str  # the name that a model gives
+    unknown: str | None = None  # the token of a word that it cannot spell; None: it spells all
 
     def recipe(self) -> dict[str, object]:
         """What makes this tokenizer, as plain values without a path: part of a run's identity."""

@@ -36,6 +36,7 @@ class WordPieceTokenizer(TrainablePieces):
     """BERT's word pieces. A type is a piece as its vocabulary spells it, "##" included."""
 
     kind = "wordpieces"
+    unknown = UNKNOWN
     title = "word-piece vocabulary"
     argument = "vocab"
     facts_file = "wordpieces.json"
