@@ -12,8 +12,7 @@ def test_a_sweep_on_sqlite_survives_faults():
     assert main(["--db", "sqlite", "--outages", "2", *SMALL]) == 0
 
 
-@pytest.mark.slow
-@pytest.mark.slow
+@pytest.mark.services
 def test_a_sweep_on_postgresql_survives_faults():
     try:
         find("initdb")

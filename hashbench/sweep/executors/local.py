@@ -63,7 +63,7 @@ class LocalExecutor(Executor):
         return None
 
     def ended(self) -> bool:
-        return not any(worker.process.is_alive() or worker.has_more() for worker in self._workers)
+        return not any(self._is_to_end(worker) for worker in self._workers)
 
     def replace_crashed(self) -> list[Crash]:
         crashes = []
@@ -88,6 +88,12 @@ class LocalExecutor(Executor):
             if worker.process.is_alive():
                 worker.process.kill()
             worker.process.join()
+
+    def _is_to_end(self, worker: LocalWorker) -> bool:
+        """Whether its end, what it told or another in its place is still to come. One that crashed may have held the
+        last run, and it may be the only worker: the sweep must not end before that run was given to another."""
+        code = worker.process.exitcode
+        return code is None or worker.has_more() or (code != 0 and not self._stopping)
 
     def _started(self, index: int) -> LocalWorker:
         ours, theirs = self._context.Pipe()

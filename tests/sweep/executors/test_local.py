@@ -112,3 +112,17 @@ def test_what_a_killed_worker_had_told_arrives_and_the_others_go_on():
     ProcessControl(second[1]).tell(RunStarted(1, "s", "another"))
     assert made.event(wait_s=5) == RunStarted(1, "s", "another")
     assert not made.ended()
+
+
+def test_a_sweep_whose_only_worker_was_killed_has_not_ended():
+    made = executor_with(LocalWorker(Stub(-9), None))  # its pipe has ended, and nobody has looked at its exit yet
+    assert not made.ended()
+    assert len(made.replace_crashed()) == 1
+    made._workers[0].process.exitcode = 0
+    assert made.ended()
+
+
+def test_nobody_is_waited_for_once_the_sweep_is_asked_to_end():
+    made = executor_with(LocalWorker(Stub(-9), None), LocalWorker(Stub(0), None))
+    made._stopping = True
+    assert made.ended()
