@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TextIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,7 +21,9 @@ from hashbench.errors import InputError, near_match
 FORMATS = (".parquet", ".csv", ".tsv", ".jsonl")
 FORMATS_TEXT = ".parquet, .csv, .tsv or .jsonl"
 ROWS_AT_ONCE = 4_096
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 Cells = list[object]
+Row = tuple[object, ...]  # of the columns asked for
 
 
 class MissingColumn(InputError):
@@ -109,25 +110,42 @@ def check_file(path: Path) -> None:
 
 def read_columns(path: Path, columns: Sequence[str], delimiter: str | None = None) -> dict[str, Cells]:
     """Columns of one file as lists; cells of a CSV or TSV file are text, those of the others have their own types."""
-    read_csv = partial(_read_csv, delimiter=delimiter or ",")
-    readers: dict[str, Callable[[Path, Sequence[str]], dict[str, Cells]]] = {
-        ".parquet": _read_parquet, ".csv": read_csv, ".tsv": _read_tsv, ".jsonl": _read_jsonl,
+    if path.suffix == ".parquet":
+        return _read_parquet(path, columns)
+    cells: dict[str, Cells] = {name: [] for name in columns}
+    for row in iterate_rows(path, columns, delimiter):
+        for name, cell in zip(columns, row, strict=True):
+            cells[name].append(cell)
+    return cells
+
+
+def iterate_rows(path: Path, columns: Sequence[str], delimiter: str | None = None) -> Iterator[Row]:
+    """The rows of a CSV, TSV or JSONL file, as their cells of these columns; read line by line, never the whole file.
+
+    Raises InputError for a file that is none of these, and at the first line that is wrong.
+    """
+    readers: dict[str, Callable[[Path, Sequence[str]], Iterator[Row]]] = {
+        ".csv": partial(_csv_rows, delimiter=delimiter or ","), ".tsv": _tsv_rows, ".jsonl": _jsonl_rows,
     }  # fmt: skip
     if path.suffix not in readers:
         raise InputError(f"{path}: a table is a {FORMATS_TEXT} file; convert it")
     check_file(path)
-    return readers[path.suffix](path, columns)
+    try:
+        yield from readers[path.suffix](path, columns)
+    except UnicodeDecodeError:
+        raise _not_utf_8(path, _first_wrong_byte(path)) from None
 
 
 def iterate_column(
     path: Path, column: str, groups: tuple[int, int] | None = None, skip: int = 0
 ) -> Iterator[object]:
-    """The cells of one column but the first `skip`, a parquet file being read piece by piece.
+    """The cells of one column but the first `skip`, piece by piece: never the whole file in memory.
 
     `groups`: of a parquet file the first row group to read, and the one behind the last.
     """
     if path.suffix != ".parquet":
-        yield from islice(read_columns(path, [column])[column], skip, None)
+        for (cell,) in islice(iterate_rows(path, [column]), skip, None):
+            yield cell
         return
     file = open_parquet(path)
     _check_columns(path, [column], file.schema_arrow.names)
@@ -164,24 +182,26 @@ def _read_parquet(path: Path, columns: Sequence[str]) -> dict[str, Cells]:
     return {name: table.column(name).to_pylist() for name in columns}
 
 
-def _read_csv(path: Path, columns: Sequence[str], *, delimiter: str) -> dict[str, Cells]:
-    text = io.StringIO(read_text(path), newline="")
-    rows = csv.reader(text, delimiter=delimiter, strict=True)
-    return _read_rows(path, columns, rows, f"quote texts with {'commas' if delimiter == ',' else repr(delimiter)}")
+def _csv_rows(path: Path, columns: Sequence[str], *, delimiter: str) -> Iterator[Row]:
+    with _opened(path) as lines:
+        rows = csv.reader(lines, delimiter=delimiter, strict=True)
+        yield from _rows(path, columns, rows, f"quote texts with {'commas' if delimiter == ',' else repr(delimiter)}")
 
 
-def _read_tsv(path: Path, columns: Sequence[str]) -> dict[str, Cells]:
+def _tsv_rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
     # A quotation mark is a character like any other (IANA's text/tab-separated-values), as in GLUE's own files.
-    rows = csv.reader(io.StringIO(read_text(path), newline=""), delimiter="\t", quoting=csv.QUOTE_NONE)
-    return _read_rows(path, columns, rows, "a text must hold no tab")
+    with _opened(path) as lines:
+        rows = csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
+        yield from _rows(path, columns, rows, "a text must hold no tab")
 
 
-def _read_rows(path: Path, columns: Sequence[str], rows: Any, remedy: str) -> dict[str, Cells]:
-    """The columns of a reader of lines, the first of which names them; `remedy`: for a line with too many cells."""
+def _rows(path: Path, columns: Sequence[str], rows: Any, remedy: str) -> Iterator[Row]:
+    """The cells of a reader of lines, the first of which names the columns; `remedy`: for a line with too many."""
     csv.field_size_limit(sys.maxsize)  # the default refuses a text of more than 131,072 characters
-    cells: dict[str, Cells] = {name: [] for name in columns}
     try:
         header: list[str] = next(rows, [])
+        if any("\0" in name for name in header):  # it may stand in a text, never in a header
+            raise InputError(f"{path}: is a binary file (its first line holds NUL); save it as UTF-8 or as parquet")
         other = next((each for each in ";\t|" if each in header[0]), "") if len(header) == 1 else ""
         if other and header[0] not in columns:
             shown = "a tab" if other == "\t" else repr(other)
@@ -195,50 +215,65 @@ def _read_rows(path: Path, columns: Sequence[str], rows: Any, remedy: str) -> di
                 raise InputError(
                     f"{path}:{rows.line_num}: {len(row)} cells, the header has {len(header)}; {remedy}"
                 )
-            for name, place in zip(columns, places, strict=True):
-                cells[name].append(row[place])
+            yield tuple(row[place] for place in places)
     except csv.Error as error:
         raise InputError(f"{path}:{rows.line_num}: is not CSV ({one_line(error)}); mend or quote this line") from error
-    return cells
 
 
-def _read_jsonl(path: Path, columns: Sequence[str]) -> dict[str, Cells]:
-    cells: dict[str, Cells] = {name: [] for name in columns}
-    for number, line in enumerate(read_text(path).split("\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except ValueError as error:
-            raise InputError(f"{path}:{number}: is not JSON ({one_line(error)}); each line is one object") from error
-        if not isinstance(row, dict):
-            raise InputError(f"{path}:{number}: is {type(row).__name__}, not an object; each line is one JSON object")
-        _check_columns(f"{path}:{number}", columns, list(row))
-        for name in columns:
-            cells[name].append(row[name])
-    return cells
+def _jsonl_rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
+    with _opened(path, newline="\n") as lines:
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+            except ValueError as error:
+                what = f"is not JSON ({one_line(error)}); each line is one object"
+                raise InputError(f"{path}:{number}: {what}") from error
+            if not isinstance(row, dict):
+                what = f"is {type(row).__name__}, not an object; each line is one JSON object"
+                raise InputError(f"{path}:{number}: {what}")
+            _check_columns(f"{path}:{number}", columns, row)
+            yield tuple(row[name] for name in columns)
+
+
+def _opened(path: Path, newline: str = "") -> TextIO:
+    """A UTF-8 file to be read line by line. Unpaired surrogates pass: the tokenizers replace them."""
+    return path.open(encoding="utf-8-sig", errors="surrogatepass", newline=newline)
 
 
 def read_text(path: Path) -> str:
-    """A UTF-8 file as text. Unpaired surrogates pass: the tokenizers replace them."""
-    data = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
+    """A UTF-8 file as one text. Unpaired surrogates pass: the tokenizers replace them."""
     try:
-        text = data.decode("utf-8", errors="surrogatepass")
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"{path}: is a binary file, or text that is not UTF-8 (byte {error.start}); save it as UTF-8 or as parquet"
-        ) from error
-    # NUL may stand in a text, never in a header
-    if "\0" in text.partition("\n")[0] and path.suffix in (".csv", ".tsv"):
-        raise InputError(f"{path}: is a binary file (its first line holds NUL); save it as UTF-8 or as parquet")
-    return text
+        return path.read_bytes().removeprefix(BYTE_ORDER_MARK).decode("utf-8", errors="surrogatepass")
+    except UnicodeDecodeError:
+        raise _not_utf_8(path, _first_wrong_byte(path)) from None
 
 
-def _check_columns(where: Path | str, columns: Sequence[str], present: Sequence[str]) -> None:
+def _not_utf_8(path: Path, place: int) -> InputError:
+    what = f"is a binary file, or text that is not UTF-8 (byte {place})"
+    return InputError(f"{path}: {what}; save it as UTF-8 or as parquet")
+
+
+def _first_wrong_byte(path: Path) -> int:
+    """Where a file that is not UTF-8 is so first; a line break is never a part of another character."""
+    at = 0
+    with path.open("rb") as lines:
+        for line in lines:
+            try:
+                line.decode("utf-8", errors="surrogatepass")
+            except UnicodeDecodeError as error:
+                return at + error.start
+            at += len(line)
+    return at
+
+
+def _check_columns(where: Path | str, columns: Sequence[str], present: Collection[str]) -> None:
     for name in columns:
         if name not in present:
-            names = ", ".join(present[:12])
-            raise MissingColumn(f"{where}: no column {name!r}{near_match(name, list(present)) or f'; it has {names}'}")
+            there = list(present)
+            known = near_match(name, there) or f"; it has {', '.join(there[:12])}"
+            raise MissingColumn(f"{where}: no column {name!r}{known}")
 
 
 def one_line(error: BaseException) -> str:

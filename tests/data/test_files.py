@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -36,6 +37,33 @@ def test_odd_texts_come_back_as_they_are(tmp_path: Path, write: Callable[[Path],
     assert found["text"] == ODD_TEXTS
     assert [int(cell) for cell in found["label"]] == list(range(len(ODD_TEXTS)))  # type: ignore[call-overload]
     assert list(iterate_column(path, "text")) == ODD_TEXTS
+
+
+LINES = {"csv": ("text,label\n", "{},0\n"), "tsv": ("text\tlabel\n", "{}\t0\n"), "jsonl": ("", '{{"text": "{}"}}\n')}
+
+
+@pytest.mark.parametrize("suffix", LINES)
+def test_a_file_of_lines_is_never_whole_in_memory(tmp_path: Path, suffix: str) -> None:
+    head, line = LINES[suffix]
+    path = tmp_path / f"train.{suffix}"
+    path.write_text(head + "".join(line.format(f"{number} {'x' * 1_000}") for number in range(5_000)))
+    tracemalloc.start()
+    seen = [str(cell).split()[0] for cell in iterate_column(path, "text", skip=2)]
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert seen == [str(number) for number in range(2, 5_000)]
+    assert most < 1_000_000 < path.stat().st_size / 4
+
+
+@pytest.mark.parametrize("suffix", LINES)
+def test_the_byte_that_is_wrong_is_counted_from_the_beginning(tmp_path: Path, suffix: str) -> None:
+    head, line = LINES[suffix]
+    path, whole = tmp_path / f"train.{suffix}", (head + 3_000 * line.format("four")).encode()
+    path.write_bytes(whole + b"\xff\n")
+    cells = iterate_column(path, "text")
+    assert next(cells) == "four"  # before anything is known of the end
+    with pytest.raises(InputError, match=rf"not UTF-8 \(byte {len(whole)}\)"):
+        list(cells)
 
 
 def test_unpaired_surrogates_pass_in_jsonl_and_csv(tmp_path: Path) -> None:
