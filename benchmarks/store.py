@@ -2,13 +2,15 @@
 
     python benchmarks/store.py --example results.db.example
 
-The runs are those of `glue_tiny` in the example database, once for each of 185 seeds. Nine tenths are finished. CPU is
-of the calling process alone, which other load changes little; wall times are of this machine at this moment.
+The runs are those of the newest `glue_tiny` in the example database, copied by seed until there are as many as asked for.
+Nine tenths are finished. CPU is of the calling process alone, which other load changes little; wall times are of this
+machine at this moment. A database that was kept (--keep) is read again with --again, by the last two commands alone.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import multiprocessing
 import shutil
@@ -45,7 +47,7 @@ MEMBERS = """
 SELECT r.id, r.kind, er.model, er.metric, er.split, r.encoder, r.spec, r.task, r.seed, r.data_fingerprint,
        r.finished_attempt
 FROM experiment_run er JOIN run r ON r.id = er.run_id JOIN experiment e ON e.id = er.experiment_id
-WHERE e.name = :name ORDER BY er.position
+WHERE e.id = (SELECT MAX(id) FROM experiment WHERE name = :name) ORDER BY er.position
 """
 NEEDS = "SELECT run_id, needs_run_id FROM dependency"
 # evaluations before curves, so that a run keeps its scores where it has more than METRICS
@@ -55,7 +57,7 @@ OF_ATTEMPT = "SELECT * FROM metric WHERE attempt_id = :id ORDER BY split = 'trai
 class Plan:
     """The runs of the example, copied by seed."""
 
-    def __init__(self, example: Store, n_seeds: int) -> None:
+    def __init__(self, example: Store, n_runs: int) -> None:
         self.members = example.query(MEMBERS, name=SOURCE)
         self.needs = example.query(NEEDS)
         self.config = json.loads(
@@ -63,7 +65,7 @@ class Plan:
         )
         self.copied: dict[str, RowMapping] = {}  # by the id of the copy
         self.rows: list[RunRow] = []
-        for seed in range(n_seeds):
+        for seed in itertools.count():
             ids = {each["id"]: self._id(each, seed) for each in self.members}
             for each in self.members:
                 if seed and each["seed"] is None:
@@ -71,6 +73,8 @@ class Plan:
                 needs = tuple(ids[need["needs_run_id"]] for need in self.needs if need["run_id"] == each["id"])
                 self.rows.append(self._row(each, seed, ids[each["id"]], needs))
                 self.copied[ids[each["id"]]] = each
+                if len(self.rows) == n_runs:
+                    return
 
     @staticmethod
     def _spec(member: RowMapping, seed: int) -> dict[str, object]:
@@ -91,9 +95,13 @@ def main() -> None:
     """Prints one line a figure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--example", type=Path, default=Path("results.db.example"))
-    parser.add_argument("--seeds", type=int, default=185)
+    parser.add_argument("--runs", type=int, default=20_000)
     parser.add_argument("--keep", type=Path, help="leave the database here")
+    parser.add_argument("--again", type=Path, help="a database that was left: status and report alone")
     options = parser.parse_args()
+    if options.again is not None:
+        measure_commands(options.again)
+        return
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         shutil.copy(options.example, folder / "example.db")
@@ -101,15 +109,20 @@ def main() -> None:
         example = open_results(folder / "example.db")
         db = options.keep or folder / "results.db"
         store = open_store(db)
-        plan = Plan(example, options.seeds)
+        plan = Plan(example, options.runs)
         measure_planning(store, plan)
         experiment_id = store.query("SELECT id FROM experiment")[0]["id"]
         fill(store, example, plan, experiment_id)
         measure_claims(store, experiment_id)
         measure_heartbeats(store, db, experiment_id)
         store.close()
-        for command in (["status"], ["report", SOURCE, "--table", "2"]):
-            measure_command([*command, "--db", str(db)])
+        measure_commands(db)
+
+
+def measure_commands(db: Path) -> None:
+    """What a user waits for, each a process of its own."""
+    for command in (["status"], ["report", SOURCE, "--table", "2"]):
+        measure_command([*command, "--db", str(db)])
 
 
 def measure_planning(store: Store, plan: Plan) -> None:

@@ -1,7 +1,7 @@
 """Shards: documents of a corpus that follow each other and are read by themselves, on any machine that has the files.
 
-A parquet file is cut at its row groups, a data set of the hub at its files; other files are one shard each. Small files and
-row groups are put together until a shard has about `SHARD_BYTES`.
+A parquet file is cut at its row groups, a data set of the hub at its files; other files are one shard each. Small files
+and row groups are put together until a shard has about `SHARD_BYTES`.
 """
 
 from __future__ import annotations
