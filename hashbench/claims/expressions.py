@@ -13,7 +13,8 @@ from itertools import product
 from typing import Literal
 
 SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-COLUMN = re.compile(r"([A-Za-z0-9][A-Za-z0-9._@+-]*?)(?::(low|high|value))?")
+# A task of a language is called COLLECTION:LANGUAGE_Script
+COLUMN = re.compile(r"([A-Za-z0-9][A-Za-z0-9._@+-]*?(?::[a-z]+_[A-Z][a-z]+)?)(?::(low|high|value))?")
 NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 CALL = re.compile(r"([a-z]+)\(([^()]*)\)")
 OF_MODELS, OF_COLUMNS = ("mean", "min", "max"), ("mean", "each")

@@ -49,6 +49,10 @@ class Task:
     delimiter: str | None = None  # of an own data set's .csv files; None: a comma
     max_rows: int | None = None  # of each split of an own data set, a seeded sample; None: all
     collection: str = ""  # the part of a data folder that holds it
+    # Of one of many tasks alike, called COLLECTION:PART: which one; its folder in the collection
+    part: str = ""
+    # What tasks are grouped by in tables, as language and script
+    traits: dict[str, str] = field(default_factory=dict)
     # Without a validation split it is selected on a tenth of train; test must be there
     splits_as_found: bool = False
     hub: HubPlace | None = None
@@ -69,6 +73,11 @@ class Task:
     def evaluation_splits(self) -> tuple[str, ...]:
         """The sets to select on, then those that are only reported on."""
         return tuple(dict.fromkeys(self.select_splits + self.report_splits))
+
+    @property
+    def home(self) -> str:
+        """Its folder within a data folder."""
+        return f"{self.collection}/{self.part or self.name}"
 
     def evaluation_every(self, steps_per_epoch: int, per_epoch: int | None = None) -> int:
         """Steps between two evaluations: the paper's rule, or `per_epoch` evaluations an epoch."""

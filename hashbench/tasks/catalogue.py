@@ -6,6 +6,7 @@ named by HASHBENCH_TASKS are read in the same way.
 
 from __future__ import annotations
 
+import difflib
 import functools
 import os
 from collections.abc import Mapping, Sequence
@@ -65,9 +66,27 @@ def find_task(name: str) -> Task:
     """
     tasks = known_tasks()
     if name not in tasks:
+        _check_part(name, tasks)
         hint = near_match(name, list(tasks)) or f"; known are {', '.join(tasks)}"
         raise InputError(f"unknown task {name!r}{hint} (list: hashbench data list)")
     return tasks[name]
+
+
+def _check_part(name: str, tasks: Mapping[str, Task]) -> None:
+    """Raises InputError where a name begins like one of many tasks alike: with the parts that there are.
+
+    A part is also found by what it is grouped by, as a language by its English name.
+    """
+    collection, colon, part = name.partition(":")
+    alike = [task for task in tasks.values() if task.part and task.name == f"{collection}:{task.part}"]
+    if not colon or not alike:
+        return
+    part_of = {word.lower(): task.part for task in alike for word in task.traits.values()}
+    part_of |= {task.part.lower(): task.part for task in alike}
+    near = difflib.get_close_matches(part.lower(), list(part_of), n=2)
+    found = " or ".join(repr(f"{collection}:{found}") for found in dict.fromkeys(part_of[word] for word in near))
+    hint = f"did you mean {found}?" if found else f"there are {', '.join(task.part for task in alike)}"
+    raise InputError(f"unknown task {name!r}: {collection} has no {part!r}; {hint} (list: hashbench data list)")
 
 
 def under_protocol(tasks: Sequence[Task], blocks: Mapping[str, Strict], base: Path) -> list[Task]:

@@ -270,7 +270,7 @@ class TextKind(TaskKind):
     def find_in(self, source: Source, task: Task) -> LocatedTexts | None:
         splits = ("train", *task.evaluation_splits)
         place = Place(
-            f"{task.collection}/{task.name}",
+            task.home,
             SPLIT_FILES if task.splits_as_found else {split: (split,) for split in splits},
             task.hub,
             Generated(task.name, (*task.text, task.label)) if task.builtin else None,
@@ -304,7 +304,7 @@ class TextKind(TaskKind):
         )
 
     def files_of(self, task: Task) -> str:
-        return f"{task.collection}/{task.name}/train.parquet and the evaluation splits"
+        return f"{task.home}/train.parquet and the evaluation splits"
 
     def predictions(
         self, baseline: str, data: TaskData, splits: Sequence[str] | None = None

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from hashbench.claims.expressions import ColumnName
 from hashbench.claims.grammar import Claim, read_file, read_rows
 from hashbench.errors import InputError
 
@@ -41,6 +42,11 @@ def test_numbers_and_ends_are_read() -> None:
     claim = _read(kind="ratio_at_least", right="100", bound="2.05", unit="x", column="infer_ms:high")
     assert (str(claim.parts[0].right), str(claim.parts[0].column), claim.bound) == ("100", "infer_ms:high", 2.05)
     assert (_read(unit="Mi").scale, _read(unit="K").scale) == (2.0**20, 1000.0)
+
+
+def test_a_column_may_be_one_of_many_tasks_alike() -> None:
+    claim = _read(kind="greater", column="sib200:hin_Deva:low")
+    assert claim.parts[0].column == ColumnName("sib200:hin_Deva", "low")
 
 
 def test_the_number_is_the_id_without_its_letter() -> None:

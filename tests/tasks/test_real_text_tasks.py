@@ -1,4 +1,4 @@
-"""ATIS, MRDA, AG News and TREC, where a copy is at hand: rows, labels, and what words without order reach."""
+"""Text tasks of which a copy is at hand, English and other: rows, labels, and what words without order reach."""
 
 from __future__ import annotations
 
@@ -8,24 +8,20 @@ from pathlib import Path
 import pytest
 
 from hashbench.data.sources import open_sources
-from hashbench.experiment.schema import TaskEntry
-from hashbench.tasks.catalogue import find_task, own_task
+from hashbench.tasks.catalogue import find_task
 from hashbench.tasks.locate import load_task
+from hashbench.tasks.named.sib200 import GROUPS
 from hashbench.tasks.text import TaskData, text_kind
 
 HERE = Path(__file__).resolve().parents[2]
 FOLDER = Path(os.environ["HASHBENCH_TEST_DATA"] if "HASHBENCH_TEST_DATA" in os.environ else HERE.parent / "shared/data")
-SETS = FOLDER / "classification"
 
 
 def data_of(name: str) -> TaskData:
-    """A named task, or TREC as a user's own data set: the five keys of an experiment file."""
-    if not (SETS / name).is_dir():
-        pytest.skip(f"no {name}: set HASHBENCH_TEST_DATA to a folder with classification/{name}/")
-    if name != "trec":
-        return load_task(find_task(name), open_sources(str(FOLDER)))
-    keys = {"name": "trec", "path": str(SETS / "trec"), "text": "text", "label": "label", "metric": "accuracy"}
-    return load_task(own_task(TaskEntry.model_validate(keys), FOLDER), ())
+    """A named task."""
+    if not (FOLDER / (task := find_task(name)).home).is_dir():
+        pytest.skip(f"no {name}: set HASHBENCH_TEST_DATA to a folder with {task.home}/")
+    return load_task(task, open_sources(str(FOLDER)))
 
 
 def test_atis_is_complete_and_has_labels_that_training_never_saw() -> None:
@@ -54,10 +50,22 @@ def test_ag_news_says_that_it_is_a_sample() -> None:
         assert data.notes[0].startswith("sample: train ") and data.notes[0].endswith(" of 120,000 rows")
 
 
-def test_trec_is_a_users_own_data_set() -> None:
+def test_trec_is_complete_and_selects_on_a_tenth_of_train() -> None:
     data = data_of("trec")
-    assert (data.kind, data.n_outputs) == ("own", 6)
     assert {split: len(part) for split, part in data.splits.items()} == {"train": 4_907, "holdout": 545, "test": 500}
+    assert (data.n_outputs, data.label_names[0]) == (6, "DESC")
+
+
+@pytest.mark.parametrize("name", [*GROUPS["sib200"], "wisesight", "jsts"])
+def test_sets_of_other_languages_are_complete(name: str) -> None:
+    data = data_of(name)
+    assert {split: len(part) for split, part in data.splits.items()} == data.task.official_rows
+    assert not any(note.startswith("missing") for note in data.notes)
+
+
+def test_the_languages_of_sib200_hold_the_same_sentences() -> None:
+    english, thai = data_of("sib200:eng_Latn"), data_of("sib200:tha_Thai")
+    assert all((english.splits[split].labels == thai.splits[split].labels).all() for split in english.splits)
 
 
 def floor(name: str) -> float:
