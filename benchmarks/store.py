@@ -2,9 +2,10 @@
 
     python benchmarks/store.py --example results.db.example
 
-The runs are those of the newest `glue_tiny` in the example database, copied by seed until there are as many as asked for.
-Nine tenths are finished. CPU is of the calling process alone, which other load changes little; wall times are of this
-machine at this moment. A database that was kept (--keep) is read again with --again, by the last two commands alone.
+The runs are those of the newest `glue_tiny` in the example database, copied by seed until there are as many as asked
+for. Nine tenths are finished. CPU is of the calling process alone, which other load changes little; wall times are of
+this machine at this moment. A database that was kept (--keep) is read again with --again, by the last two commands
+alone; they run twice, since Python compiles a program when it is started first.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import argparse
 import itertools
 import json
 import multiprocessing
+import os
 import shutil
 import statistics
 import subprocess
@@ -259,7 +261,12 @@ def measure_command(arguments: list[str]) -> None:
         " used.ru_maxrss, out.stderr.decode()[-300:])"
     )
     called = [sys.executable, "-c", code, *arguments]
-    words = subprocess.run(called, capture_output=True, text=True, check=True).stdout.split(maxsplit=5)
+    with tempfile.TemporaryDirectory() as folder:
+        keeps = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        keeps |= {"PYTHONPYCACHEPREFIX": folder}
+        for _ in range(2):
+            ended = subprocess.run(called, capture_output=True, text=True, check=True, env=keeps)
+    words = ended.stdout.split(maxsplit=5)
     status, size, lines, cpu, kib = words[:5]
     print(
         f"{' '.join(arguments[:-2])}: exit {status}, {size} bytes in {lines} lines, CPU {float(cpu):.2f} s, "

@@ -23,7 +23,7 @@ FORMATS_TEXT = ".parquet, .csv, .tsv or .jsonl"
 ROWS_AT_ONCE = 4_096
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 Cells = list[object]
-Row = tuple[object, ...]  # of the columns asked for
+RowCells = tuple[object, ...]  # of the columns asked for
 
 
 class MissingColumn(InputError):
@@ -119,12 +119,12 @@ def read_columns(path: Path, columns: Sequence[str], delimiter: str | None = Non
     return cells
 
 
-def iterate_rows(path: Path, columns: Sequence[str], delimiter: str | None = None) -> Iterator[Row]:
+def iterate_rows(path: Path, columns: Sequence[str], delimiter: str | None = None) -> Iterator[RowCells]:
     """The rows of a CSV, TSV or JSONL file, as their cells of these columns; read line by line, never the whole file.
 
     Raises InputError for a file that is none of these, and at the first line that is wrong.
     """
-    readers: dict[str, Callable[[Path, Sequence[str]], Iterator[Row]]] = {
+    readers: dict[str, Callable[[Path, Sequence[str]], Iterator[RowCells]]] = {
         ".csv": partial(_csv_rows, delimiter=delimiter or ","), ".tsv": _tsv_rows, ".jsonl": _jsonl_rows,
     }  # fmt: skip
     if path.suffix not in readers:
@@ -182,20 +182,20 @@ def _read_parquet(path: Path, columns: Sequence[str]) -> dict[str, Cells]:
     return {name: table.column(name).to_pylist() for name in columns}
 
 
-def _csv_rows(path: Path, columns: Sequence[str], *, delimiter: str) -> Iterator[Row]:
+def _csv_rows(path: Path, columns: Sequence[str], *, delimiter: str) -> Iterator[RowCells]:
     with _opened(path) as lines:
         rows = csv.reader(lines, delimiter=delimiter, strict=True)
         yield from _rows(path, columns, rows, f"quote texts with {'commas' if delimiter == ',' else repr(delimiter)}")
 
 
-def _tsv_rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
+def _tsv_rows(path: Path, columns: Sequence[str]) -> Iterator[RowCells]:
     # A quotation mark is a character like any other (IANA's text/tab-separated-values), as in GLUE's own files.
     with _opened(path) as lines:
         rows = csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
         yield from _rows(path, columns, rows, "a text must hold no tab")
 
 
-def _rows(path: Path, columns: Sequence[str], rows: Any, remedy: str) -> Iterator[Row]:
+def _rows(path: Path, columns: Sequence[str], rows: Any, remedy: str) -> Iterator[RowCells]:
     """The cells of a reader of lines, the first of which names the columns; `remedy`: for a line with too many."""
     csv.field_size_limit(sys.maxsize)  # the default refuses a text of more than 131,072 characters
     try:
@@ -220,7 +220,7 @@ def _rows(path: Path, columns: Sequence[str], rows: Any, remedy: str) -> Iterato
         raise InputError(f"{path}:{rows.line_num}: is not CSV ({one_line(error)}); mend or quote this line") from error
 
 
-def _jsonl_rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
+def _jsonl_rows(path: Path, columns: Sequence[str]) -> Iterator[RowCells]:
     with _opened(path, newline="\n") as lines:
         for number, line in enumerate(lines, start=1):
             if not line.strip():
