@@ -84,8 +84,10 @@ def check_experiment(file: Path, overrides: Sequence[str], data: Sequence[str] |
     for name, said in notes.items():
         for line in said:
             print(f"\n{name}: {line}")
-    for name, corpus in planned.resolved.corpora.items():
-        print(f"\ncorpus {name}: {corpus.origin}")
+    for corpus in planned.resolved.corpora.values():
+        documents = corpus.n_documents() if labels else None
+        count = "" if documents is None else f", {documents:,} document{'' if documents == 1 else 's'}"
+        print(f"\ncorpus {corpus.name}: {corpus.origin}{count}")
 
 
 def check_embedding(reference: str, coder: str | None) -> bool:

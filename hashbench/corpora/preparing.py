@@ -108,7 +108,7 @@ def prepare(
     making = _Making(
         located, tokenizer, vocabulary_size, max_documents, first_chunk_only,
         place.with_name(f"{key}{WORK}"), workers or LocalShardWorkers(),
-        lambda text: said(f"{' + '.join(corpora)}: {text}"),
+        lambda text: said(f"{' + '.join(source.name for source in located)}: {text}"),
     )  # fmt: skip
     make_once(place, lambda partial: making.build(partial, key), older=agrees_with_its_manifest, shared=shared)
     if making.work.exists():

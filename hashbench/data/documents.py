@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,12 +10,16 @@ from pathlib import Path
 from typing import Literal
 
 from hashbench.data import builtin
-from hashbench.data.files import FORMATS, check_file
+from hashbench.data.files import FORMATS, check_file, iterate_rows
 from hashbench.data.fingerprints import files_fingerprint
 from hashbench.data.hub import SHORT_COMMIT, HubTable
-from hashbench.data.shards import BuiltinPart, CorpusShard, FilePart, HubPart, Part, cut, file_parts
+from hashbench.data.opening import COMPRESSED, format_of
+from hashbench.data.shards import TEXT_COLUMN, BuiltinPart, CorpusShard, FilePart, HubPart, Part, cut, file_parts
 from hashbench.errors import InputError
 
+CORPUS_FORMATS = (*FORMATS, ".txt")
+FORMATS_SAID = f"{', '.join(CORPUS_FORMATS)}, or with {' or '.join(COMPRESSED)} behind it"
+COUNTED_BYTES = 64 << 20  # of files that are read to count their documents
 # Corpora whose rows are no articles (sentences, whole books): packed even where an article gives one sequence only.
 PACKED = ("bookcorpus", "books")
 
@@ -63,6 +68,18 @@ class CorpusSource:
             parts = [BuiltinPart()]
         return CorpusShard(self.origin, tuple(parts), max_documents, articles).texts()
 
+    def n_documents(self) -> int | None:
+        """Documents; None for the hub, and where large files would have to be read to know."""
+        if self.table is not None:
+            return None
+        if not self.files:
+            return len(builtin.corpus())
+        unknown = [part.path for part in file_parts(self.files) if part.rows is None]
+        if sum(path.stat().st_size for path in unknown) > COUNTED_BYTES:
+            return None
+        known = sum(part.rows or 0 for part in file_parts(self.files))
+        return known + sum(1 for path in unknown for _ in iterate_rows(path, [TEXT_COLUMN]))
+
     def shards(self, max_documents: int | None = None, *, articles: bool = False) -> list[CorpusShard]:
         """The same texts in shards. The hub is asked for the number of its files."""
         parts: Iterable[Part] = file_parts(self.files) if self.files else [BuiltinPart()]
@@ -89,10 +106,40 @@ def corpus_files(folder: Path) -> tuple[Path, ...]:
         InputError: not a folder, or none in it.
     """
     if not folder.is_dir():
-        raise InputError(f"{folder}: is a file; a corpus is a folder of {', '.join(FORMATS)} or .txt files")
-    files = tuple(sorted(path for path in folder.iterdir() if path.suffix in (*FORMATS, ".txt")))
+        raise InputError(f"{folder}: is a file; a corpus is a folder of files ({FORMATS_SAID})")
+    files = tuple(sorted(path for path in folder.iterdir() if format_of(path) in CORPUS_FORMATS))
     if not files:
-        raise InputError(f"{folder}: no corpus files; put {', '.join(FORMATS)} or .txt files there")
+        raise InputError(f"{folder}: no corpus files; put some there ({FORMATS_SAID})")
     for path in files:
         check_file(path)
     return files
+
+
+def is_own_corpus(name: str) -> bool:
+    """Whether a corpus is named by its files: a path, or a pattern of paths.
+
+    >>> [is_own_corpus(name) for name in ("wikipedia", "texts/*.txt", "mine.jsonl.gz", "~/texts")]
+    [False, True, True, True]
+    """
+    return bool({"/", "~", "*", "?", "["} & set(name)) or format_of(Path(name)) in CORPUS_FORMATS
+
+
+def own_corpus(pattern: str) -> CorpusSource:
+    """The corpus of all files that a path names: a file, all files of a folder, or those that fit a pattern.
+
+    Its name has no folder, so that a run is the same wherever the files lie. Raises InputError where there is none.
+    """
+    path = Path(pattern)
+    if path.is_dir():
+        files = corpus_files(path)
+    elif path.exists() or not glob.has_magic(pattern):
+        files = (path,)
+    else:
+        files = tuple(sorted(each for each in map(Path, glob.glob(pattern, recursive=True)) if each.is_file()))
+    if not files:
+        raise InputError(f"corpus {pattern}: no file has such a name; check the path")
+    for each in files:
+        check_file(each)
+        if format_of(each) not in CORPUS_FORMATS:
+            raise InputError(f"corpus {pattern}: {each.name} is none of {FORMATS_SAID}; name other files")
+    return CorpusSource(path.name, f"own files {path.name}", "folder", files=files)

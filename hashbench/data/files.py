@@ -10,18 +10,18 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol, TextIO
+from typing import Any, Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hashbench.data.fingerprints import digest, files_fingerprint
+from hashbench.data.opening import damaged, first_wrong_byte, format_of, not_utf_8, one_line, opened
 from hashbench.errors import InputError, near_match
 
 FORMATS = (".parquet", ".csv", ".tsv", ".jsonl")
 FORMATS_TEXT = ".parquet, .csv, .tsv or .jsonl"
 ROWS_AT_ONCE = 4_096
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 Cells = list[object]
 RowCells = tuple[object, ...]  # of the columns asked for
 
@@ -127,13 +127,15 @@ def iterate_rows(path: Path, columns: Sequence[str], delimiter: str | None = Non
     readers: dict[str, Callable[[Path, Sequence[str]], Iterator[RowCells]]] = {
         ".csv": partial(_csv_rows, delimiter=delimiter or ","), ".tsv": _tsv_rows, ".jsonl": _jsonl_rows,
     }  # fmt: skip
-    if path.suffix not in readers:
+    if format_of(path) not in readers:
         raise InputError(f"{path}: a table is a {FORMATS_TEXT} file; convert it")
     check_file(path)
     try:
-        yield from readers[path.suffix](path, columns)
+        yield from readers[format_of(path)](path, columns)
     except UnicodeDecodeError:
-        raise _not_utf_8(path, _first_wrong_byte(path)) from None
+        raise not_utf_8(path, first_wrong_byte(path)) from None
+    except (pa.ArrowException, OSError, EOFError) as error:
+        raise damaged(path, error) from error
 
 
 def iterate_column(
@@ -183,14 +185,14 @@ def _read_parquet(path: Path, columns: Sequence[str]) -> dict[str, Cells]:
 
 
 def _csv_rows(path: Path, columns: Sequence[str], *, delimiter: str) -> Iterator[RowCells]:
-    with _opened(path) as lines:
+    with opened(path) as lines:
         rows = csv.reader(lines, delimiter=delimiter, strict=True)
         yield from _rows(path, columns, rows, f"quote texts with {'commas' if delimiter == ',' else repr(delimiter)}")
 
 
 def _tsv_rows(path: Path, columns: Sequence[str]) -> Iterator[RowCells]:
     # A quotation mark is a character like any other (IANA's text/tab-separated-values), as in GLUE's own files.
-    with _opened(path) as lines:
+    with opened(path) as lines:
         rows = csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
         yield from _rows(path, columns, rows, "a text must hold no tab")
 
@@ -221,7 +223,7 @@ def _rows(path: Path, columns: Sequence[str], rows: Any, remedy: str) -> Iterato
 
 
 def _jsonl_rows(path: Path, columns: Sequence[str]) -> Iterator[RowCells]:
-    with _opened(path, newline="\n") as lines:
+    with opened(path, newline="\n") as lines:
         for number, line in enumerate(lines, start=1):
             if not line.strip():
                 continue
@@ -237,44 +239,9 @@ def _jsonl_rows(path: Path, columns: Sequence[str]) -> Iterator[RowCells]:
             yield tuple(row[name] for name in columns)
 
 
-def _opened(path: Path, newline: str = "") -> TextIO:
-    """A UTF-8 file to be read line by line. Unpaired surrogates pass: the tokenizers replace them."""
-    return path.open(encoding="utf-8-sig", errors="surrogatepass", newline=newline)
-
-
-def read_text(path: Path) -> str:
-    """A UTF-8 file as one text. Unpaired surrogates pass: the tokenizers replace them."""
-    try:
-        return path.read_bytes().removeprefix(BYTE_ORDER_MARK).decode("utf-8", errors="surrogatepass")
-    except UnicodeDecodeError:
-        raise _not_utf_8(path, _first_wrong_byte(path)) from None
-
-
-def _not_utf_8(path: Path, place: int) -> InputError:
-    what = f"is a binary file, or text that is not UTF-8 (byte {place})"
-    return InputError(f"{path}: {what}; save it as UTF-8 or as parquet")
-
-
-def _first_wrong_byte(path: Path) -> int:
-    """Where a file that is not UTF-8 is so first; a line break is never a part of another character."""
-    at = 0
-    with path.open("rb") as lines:
-        for line in lines:
-            try:
-                line.decode("utf-8", errors="surrogatepass")
-            except UnicodeDecodeError as error:
-                return at + error.start
-            at += len(line)
-    return at
-
-
 def _check_columns(where: Path | str, columns: Sequence[str], present: Collection[str]) -> None:
     for name in columns:
         if name not in present:
             there = list(present)
             known = near_match(name, there) or f"; it has {', '.join(there[:12])}"
             raise MissingColumn(f"{where}: no column {name!r}{known}")
-
-
-def one_line(error: BaseException) -> str:
-    return " ".join(str(error).split())[:160]

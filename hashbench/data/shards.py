@@ -12,8 +12,9 @@ from itertools import islice
 from pathlib import Path
 
 from hashbench.data import builtin
-from hashbench.data.files import iterate_column, open_parquet, read_text
+from hashbench.data.files import iterate_column, open_parquet
 from hashbench.data.hub import HubTable
+from hashbench.data.opening import format_of, read_text
 from hashbench.errors import InputError
 
 TEXT_COLUMN = "text"
@@ -34,7 +35,7 @@ class FilePart:
 
     def cells(self, skip: int) -> Iterator[object]:
         """Its cells but the first `skip`."""
-        if self.path.suffix == ".txt":
+        if format_of(self.path) == ".txt":
             return iter([read_text(self.path)][skip:])  # a text file is one document
         return iterate_column(self.path, TEXT_COLUMN, self.groups, skip)
 
@@ -153,7 +154,7 @@ def file_parts(files: Sequence[Path]) -> Iterator[Part]:
     """Files as parts, of parquet files each row group. Raises InputError for a parquet file that is none."""
     for path in files:
         if path.suffix != ".parquet":
-            yield FilePart(path, rows=1 if path.suffix == ".txt" else None, bytes=path.stat().st_size)
+            yield FilePart(path, rows=1 if format_of(path) == ".txt" else None, bytes=path.stat().st_size)
             continue
         metadata = open_parquet(path).metadata
         first_row = 0

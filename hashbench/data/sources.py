@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from hashbench.data import builtin
-from hashbench.data.documents import CorpusSource, corpus_files
+from hashbench.data.documents import CorpusSource, corpus_files, is_own_corpus, own_corpus
 from hashbench.data.files import DataTable, find_table
 from hashbench.data.hub import HubPlace, HubTable, hub_corpora
 from hashbench.errors import InputError, near_match
@@ -170,18 +170,21 @@ def open_sources(data: str | Sequence[str], base: Path | None = None) -> tuple[S
 
 
 def locate_corpus(name: str, sources: Sequence[Source]) -> CorpusSource:
-    """The corpus in the first source that has it.
+    """The corpus in the first source that has it; one that is named by its files is in none.
 
     Raises:
-        InputError: none of the sources has it.
+        InputError: none of the sources has it, or there are no such files.
     """
+    if is_own_corpus(name):
+        return own_corpus(name)
     for source in sources:
         if corpus := source.find_corpus(name):
             return corpus
     known = [corpus for source in sources for corpus in source.corpora()]
     hint = near_match(name, known) or f"; there: {', '.join(known) or 'no corpus'}"
     raise InputError(
-        f"corpus {name!r}: not in {names_of(sources)}{hint} (set corpora of pretrain or phrases, or --data)"
+        f"corpus {name!r}: not in {names_of(sources)}{hint} (set corpora of pretrain or phrases, or --data; files of "
+        "your own are written as a path, ./mine or texts/*.txt)"
     )
 
 

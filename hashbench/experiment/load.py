@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from hashbench.data.documents import is_own_corpus
 from hashbench.errors import InputError, located
 from hashbench.experiment.claims import checked_claims
 from hashbench.experiment.complaints import complaint, schema_keys, unknown_key
@@ -86,6 +87,7 @@ def load_experiment(path: str | Path, overrides: Sequence[str] = ()) -> Loaded:
         overridden[keys] = override
         # What stood there is gone.
         lines = {place: line for place, line in lines.items() if place[: len(keys)] != keys}
+    _make_corpora_absolute(values, Path(path).resolve().parent)
     draft = Loaded(Experiment.model_construct(), Path(path).resolve(), shown, values, lines, overridden)
     experiment = validate(Experiment, values, draft)
     listed = [] if isinstance(experiment.claims, str) else range(len(experiment.claims))
@@ -104,6 +106,18 @@ def validate(block: type[Block], values: Mapping[str, Any], loaded: Loaded, *pre
     except ValidationError as error:
         keys, sentence = complaint(block, values, error)
         raise InputError(f"{loaded.where(*prefix, *keys)}: {sentence(prefix)}") from None
+
+
+def _make_corpora_absolute(values: object, base: Path) -> None:
+    """Changes corpora that are named by their files to absolute paths, in every block that has a list of them."""
+    if isinstance(values, dict):
+        listed = values["corpora"] if "corpora" in values else None
+        if isinstance(listed, list):
+            own = [isinstance(name, str) and is_own_corpus(name) for name in listed]
+            made = [_absolute(name, base) if is_own else name for name, is_own in zip(listed, own, strict=True)]
+            values["corpora"] = made
+    for value in values.values() if isinstance(values, dict) else values if isinstance(values, list) else ():
+        _make_corpora_absolute(value, base)
 
 
 def _absolute(name: str, base: Path) -> str:

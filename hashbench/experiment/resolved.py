@@ -69,8 +69,9 @@ class ResolvedExperiment:
         }
 
     def fingerprints(self, names: tuple[str, ...]) -> list[dict[str, str]]:
-        """Corpora by name and fingerprint."""
-        return [{"name": name, "fingerprint": self.corpora[name].fingerprint} for name in dict.fromkeys(names)]
+        """Corpora by name and fingerprint; no folder."""
+        found = [self.corpora[name] for name in dict.fromkeys(names)]
+        return [{"name": corpus.name, "fingerprint": corpus.fingerprint} for corpus in found]
 
 
 def task_block(task: LocatedTask) -> dict[str, Any]:

@@ -43,7 +43,7 @@ class Pretrain(OnHardware):
 
     corpora: tuple[str, ...] = Field(
         default=("wikipedia", "bookcorpus"), min_length=1,
-        description="names of corpora, read in this order",
+        description="corpora, read in this order: names, or paths of own files as texts/*.txt (relative to the file)",
     )
     steps: int = Field(default=500_000, gt=0, description="optimizer steps")
     max_epochs: int = Field(

@@ -67,7 +67,7 @@ def data_origins(planned: Plan) -> dict[str, Any]:
             "rows": {name: len(split) for name, split in data.splits.items()},
         }
     resolved = planned.resolved
-    corpora = {name: {"origin": corpus.copy_read, "kind": corpus.kind} for name, corpus in resolved.corpora.items()}
+    corpora = {each.name: {"origin": each.copy_read, "kind": each.kind} for each in resolved.corpora.values()}
     return {"sources": list(resolved.sources), "tasks": tasks, "corpora": corpora}
 
 

@@ -55,7 +55,7 @@ class PhrasesBlock(Strict):
     corpora: tuple[str, ...] = Field(
         default=("wikipedia", "bookcorpus"),
         min_length=1,
-        description="names of corpora, read in this order",
+        description="corpora, read in this order: names, or paths of own files as texts/*.txt (relative to the file)",
     )
     max_documents: int | None = Field(
         default=None,

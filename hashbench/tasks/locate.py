@@ -70,7 +70,12 @@ def _available_corpora(source: Source) -> Iterator[Available]:
             yield Available("corpus", name, source.name, {}, str(error))
             continue
         table = corpus.table if corpus else None
-        yield Available("corpus", name, _shown(source, table), {}, _problem(table))
+        try:
+            documents = corpus.n_documents() if corpus else None
+        except InputError as error:
+            yield Available("corpus", name, _shown(source, table), {}, str(error))
+            continue
+        yield Available("corpus", name, _shown(source, table), {"documents": documents}, _problem(table))
 
 
 def _shown(source: Source, table: DataTable | None) -> str:
