@@ -121,7 +121,7 @@ def test_text_files_are_documents(tmp_path: Path) -> None:
 
 def test_a_corpus_that_no_source_has(tmp_path: Path) -> None:
     sources = open_sources([str(data_folder(tmp_path)), "builtin"])
-    there = r"there: books, wikipedia, builtin \(set corpora of pretrain or phrases, or --data\)"
+    there = r"there: books, wikipedia, builtin \(set corpora of pretrain or phrases, or --data; files of"
     with pytest.raises(InputError, match=rf"corpus 'openwebtext': not in .* or builtin; {there}"):
         locate_corpus("openwebtext", sources)
 
@@ -133,8 +133,8 @@ def test_a_misspelled_corpus(tmp_path: Path) -> None:
 
 def test_a_corpus_folder_without_files(tmp_path: Path) -> None:
     (tmp_path / "corpora" / "empty").mkdir(parents=True)
-    formats = r"\.parquet, \.csv, \.tsv, \.jsonl or \.txt"
-    with pytest.raises(InputError, match=rf"corpora/empty: no corpus files; put {formats}"):
+    formats = r"\.parquet, \.csv, \.tsv, \.jsonl, \.txt"
+    with pytest.raises(InputError, match=rf"corpora/empty: no corpus files; put some there \({formats}, or with"):
         locate_corpus("empty", open_sources(str(tmp_path)))
 
 
