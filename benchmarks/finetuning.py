@@ -32,8 +32,8 @@ from hashbench.encoders.bert import SIZES
 from hashbench.experiment.schema import Finetune
 from hashbench.tasks.catalogue import find_task
 from hashbench.tasks.locate import load_task
-from hashbench.tasks.text import TaskData
 from hashbench.tasks.text_batches import FinetuningData
+from hashbench.tasks.text_data import TaskData
 from hashbench.text.subwords import SubwordTokenizer
 from hashbench.text.tokenizers import make_tokenizer
 from hashbench.training.finetuning import Job, finetune

@@ -77,6 +77,28 @@ def make_named(
     return classes[name](**arguments)
 
 
+def make_known(
+    base: type,
+    listed: Callable[[], Mapping[str, type[T]]],
+    *,
+    what: str,
+    key: str,
+    name: str,
+    arguments: Mapping[str, object],
+) -> T:
+    """An object of the listed class of this name, or of a class in an imported file of the user's own (`own_name`).
+
+    The latter's attribute `key` is the name, by which an edited file is another thing in recipes. Raises InputError as
+    `make_named`.
+    """
+    own: dict[str, type[T]] = own_classes(base)
+    if name not in own:
+        return make_named(listed(), what, key, name, arguments)
+    made = make_named(own, what, key, name, arguments)
+    setattr(made, key, name)
+    return made
+
+
 def classes_in(module: ModuleType, base: type, key: str) -> Iterator[tuple[str, type]]:
     """The subclasses of `base` that a module defines, by their attribute `key`; a class without it is only a part."""
     for each in vars(module).values():

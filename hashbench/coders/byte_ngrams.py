@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from hashbench.coders.base import Coder, checked_count, checked_switch
-from hashbench.coders.word_features import sign_of
+from hashbench.coders.keys import sign_of
 from hashbench.errors import InputError
 from hashbench.text.compiled import compiled
 

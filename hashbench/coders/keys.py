@@ -11,7 +11,10 @@ from numpy.typing import NDArray
 
 from hashbench.coders.md5_kernel import START, finish_message
 from hashbench.splitmix import GAMMA, mix
-from hashbench.text.compiled import compiled
+from hashbench.text.compiled import compiled, inlined
+
+STEP = np.uint64(GAMMA)
+mix_one = inlined(mix)  # in a kernel, where numba takes a number for the array
 
 
 @compiled
@@ -46,6 +49,12 @@ def hashes(keys: NDArray[np.uint64], n_hashes: int, first: int = 0) -> NDArray[n
     """
     steps = [np.uint64((first + i + 1) * GAMMA % 2**64) for i in range(n_hashes)]
     return np.stack([mix(keys + step) for step in steps], axis=1) if steps else np.empty((len(keys), 0), np.uint64)
+
+
+@inlined
+def sign_of(x: np.uint64, i: int, signs: int) -> int:
+    """Which of the sign vectors goes with the i-th hash of a number, inside a kernel."""
+    return int(np.int64(mix_one(x + np.uint64(i + 1) * STEP) % np.uint64(signs)))  # type: ignore[arg-type]
 
 
 def with_signs(rows: np.ndarray, hashed: NDArray[np.uint64], num_rows: int, signs: int) -> np.ndarray:

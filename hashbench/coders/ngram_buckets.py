@@ -14,8 +14,8 @@ from typing import Literal
 import numpy as np
 
 from hashbench.coders.base import Coder, checked_count, checked_switch
+from hashbench.coders.keys import sign_of
 from hashbench.coders.murmur import murmur3, quarter
-from hashbench.coders.word_features import sign_of
 from hashbench.errors import InputError
 from hashbench.text.compiled import compiled, inlined
 from hashbench.text.scan import code_point, longest_string

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from hashbench.coders.keys import STEP, mix_one
 from hashbench.coders.md5_kernel import START, finish_message
-from hashbench.splitmix import GAMMA, mix
-from hashbench.text.compiled import compiled, inlined
+from hashbench.text.compiled import compiled
 from hashbench.text.scan import longest_string
 
-STEP = np.uint64(GAMMA)
-mix_one = inlined(mix)  # one number
 LONGEST = 5  # characters of an n-gram: the paper, section 3
 PLANES = 12  # of counters below 4,096; a word of 256 characters has 1,534 features
 # An n-gram is hashed as n:cat, a pair of characters one apart as s:ct.

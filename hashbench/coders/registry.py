@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hashbench.coders.base import Coder
-from hashbench.listing import by_name, classes_in, make_named, modules_in, own_classes
+from hashbench.listing import by_name, classes_in, make_known, modules_in, own_classes
 
 EXTRA_FOLDER = "HASHBENCH_CODERS"
 
@@ -29,9 +29,4 @@ def make_coder(name: str, **arguments: object) -> Coder:
     Raises:
         InputError: unknown name or argument, or a value that the coder refuses.
     """
-    own = own_classes(Coder)
-    if name not in own:
-        return make_named(coders(), "coder", "name", name, arguments)
-    coder = make_named(own, "coder", "name", name, arguments)
-    coder.name = name  # in its recipe: an edited file is another coder
-    return coder
+    return make_known(Coder, coders, what="coder", key="name", name=name, arguments=arguments)

@@ -13,8 +13,8 @@ from __future__ import annotations
 import numpy as np
 
 from hashbench.coders.base import Coder, checked_count
+from hashbench.coders.keys import sign_of
 from hashbench.coders.md5_kernel import START, finish_message
-from hashbench.coders.word_features import sign_of
 from hashbench.text.compiled import compiled, inlined
 
 MOST = 32  # trigrams of a word

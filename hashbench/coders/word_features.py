@@ -15,9 +15,9 @@ from functools import lru_cache
 import numpy as np
 
 from hashbench.coders.base import Coder, checked_count
+from hashbench.coders.keys import sign_of
 from hashbench.coders.murmur import murmur3_of_number, murmur64a, quarter
 from hashbench.errors import InputError, near_match
-from hashbench.splitmix import FIRST_FACTOR, GAMMA, SECOND_FACTOR
 from hashbench.text.compiled import compiled, inlined
 from hashbench.text.scan import code_point, longest_string, put
 from hashbench.text.unicode import CODE_POINTS, NOT_BY_CHARACTER, fold_table, join, split
@@ -32,7 +32,6 @@ LONGEST_RUN = 4
 SUFFIX_LENGTH = 3
 HASHES = 4
 ALPHA_UPPER, ALPHA, DIGIT, ITSELF = 1, 2, 3, 0
-SPLITMIX = (np.uint64(GAMMA), np.uint64(FIRST_FACTOR), np.uint64(SECOND_FACTOR))
 
 
 def table_rows(num_buckets: int, features: Sequence[str]) -> list[int]:
@@ -55,15 +54,6 @@ def shape_classes() -> np.ndarray:
         elif character.isdigit():
             classes[point] = DIGIT
     return classes
-
-
-@inlined
-def sign_of(x: np.uint64, i: int, signs: int) -> int:
-    """Which of the sign vectors goes with the i-th hash of a feature's number."""
-    z = x + np.uint64(i + 1) * SPLITMIX[0]
-    z = (z ^ (z >> np.uint64(30))) * SPLITMIX[1]
-    z = (z ^ (z >> np.uint64(27))) * SPLITMIX[2]
-    return int(np.int64((z ^ (z >> np.uint64(31))) % np.uint64(signs)))
 
 
 @inlined

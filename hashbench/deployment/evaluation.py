@@ -14,7 +14,8 @@ from hashbench.deployment.onnx_graph import GraphFile, outputs_of
 from hashbench.errors import InputError
 from hashbench.export.loading import Predictor
 from hashbench.tasks.base import SplitOutputs
-from hashbench.tasks.text import TaskData, text_kind
+from hashbench.tasks.text import text_kind
+from hashbench.tasks.text_data import TaskData
 
 TIMED = 200  # texts, one at a time
 

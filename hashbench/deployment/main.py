@@ -27,7 +27,7 @@ from hashbench.deployment.vectors import texts_to_prove
 from hashbench.errors import InputError
 from hashbench.export.config import CARD
 from hashbench.export.loading import Predictor, load
-from hashbench.tasks.text import TaskData
+from hashbench.tasks.text_data import TaskData
 
 DEVICE, FACTS = "onnx", "deployment.json"  # the folder that is shipped, and what was measured of it
 CARD_TITLE = "## On a device"

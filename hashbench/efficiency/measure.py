@@ -28,7 +28,7 @@ from hashbench.experiment.measurements import Efficiency
 from hashbench.experiment.schema import Finetune, Pretrain
 from hashbench.objectives.classification import ClassificationHead
 from hashbench.store.result import MetricRow
-from hashbench.tasks.text import TaskData
+from hashbench.tasks.text_data import TaskData
 from hashbench.text.tokenizers import Tokenizer
 from hashbench.training.heads import make_head, objective_loss
 from hashbench.training.model import Model, build_model

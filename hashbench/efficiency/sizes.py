@@ -8,7 +8,7 @@ from pathlib import Path
 from hashbench.efficiency.parameters import count, frame_of
 from hashbench.embeddings.base import Counts, ModelSpec
 from hashbench.embeddings.registry import find_model, models, named_models
-from hashbench.experiment.models import needs_corpus
+from hashbench.experiment.corpus_needs import needs_corpus
 from hashbench.experiment.used import spec_of_use
 from hashbench.objectives.registry import objective_of
 from hashbench.papers.paper import Paper, load_paper, papers

@@ -1,4 +1,7 @@
-"""The interface of an embedding: from the codes of the distinct types of a batch to vectors."""
+"""The interface of an embedding: from the codes of the distinct types of a batch to vectors.
+
+Longer than 300 lines, since the author of a family needs all of it and nothing else.
+"""
 
 from __future__ import annotations
 
@@ -309,3 +312,6 @@ class ModelSpec:
         """The same model with few buckets, for tests."""
         encoder = {"layers": 1, "heads": 2, "dim": 16, "feed_forward": 32}
         return self.with_args(code=self.code.small, embedding=self.embedding.small, encoder=encoder)
+
+
+MODELS: list[ModelSpec] = []  # shared by families

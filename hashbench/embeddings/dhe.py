@@ -14,36 +14,15 @@ from torch import Tensor, nn
 
 from hashbench.embeddings.base import SPECIALS, CodeSpec, Embedding, EmbeddingSpec, FreeSize, ModelSpec
 from hashbench.layers import draw_weights
-from hashbench.splitmix import FIRST_FACTOR, GAMMA, SECOND_FACTOR
+from hashbench.splitmix import GAMMA, mix_signed, shifted, signed
 
 HASHES, LARGEST = 1_024, 1_000_000  # k and m of the paper
-
-
-def signed(value: int) -> int:
-    """A number of 64 bits as torch's int64 has it.
-
-    >>> signed(2**64 - 1)
-    -1
-    """
-    return value - 2**64 if value >= 2**63 else value
-
-
-def shifted(x: Tensor, bits: int) -> Tensor:
-    """Numbers (n, ...) shifted to the right as if they had no sign."""
-    return (x >> bits) & ((1 << (64 - bits)) - 1)
-
-
-def mixed(x: Tensor) -> Tensor:
-    """SplitMix64's finaliser of int64 numbers (n, ...), which wrap."""
-    x = (x ^ shifted(x, 30)) * signed(FIRST_FACTOR)
-    x = (x ^ shifted(x, 27)) * signed(SECOND_FACTOR)
-    return x ^ shifted(x, 31)
 
 
 def hash_numbers(keys: Tensor, hashes: int, largest: int) -> Tensor:
     """Keys (n, 1) int64 -> h_i (n, k) int64 in 0 ... `largest` - 1: output i of SplitMix64 seeded with the key."""
     steps = [signed((i + 1) * GAMMA % 2**64) for i in range(hashes)]
-    values = mixed(keys + torch.tensor(steps, device=keys.device))
+    values = mix_signed(keys + torch.tensor(steps, device=keys.device))
     return (shifted(values, 1) % largest * 2 + (values & 1)) % largest
 
 

@@ -1,6 +1,7 @@
 """Named models, found by listing this folder on first use; and embeddings of the user's own.
 
-A family is a file that ends in `MODELS`. Files in the folder named by HASHBENCH_EMBEDDINGS are read in the same way.
+A family is a file that ends in `MODELS`; a file that families share has an empty one. Files in the folder
+named by HASHBENCH_EMBEDDINGS are read in the same way.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ from hashbench.errors import InputError, first_line, near_match
 from hashbench.listing import by_name, import_file, modules_in
 
 EXTRA_FOLDER = "HASHBENCH_EMBEDDINGS"
-SHARED = ("base", "rows")  # files of the folder that are no family
 
 
 def models() -> dict[str, ModelSpec]:
@@ -30,9 +30,7 @@ def models() -> dict[str, ModelSpec]:
 
 @functools.cache
 def _models(extra_folder: str | None) -> Mapping[str, ModelSpec]:
-    modules = modules_in("hashbench.embeddings", EXTRA_FOLDER, "embedding files")
-    shared = {f"hashbench.embeddings.{name}" for name in SHARED}
-    return collect([module for module in modules if module.__name__ not in shared])
+    return collect(modules_in("hashbench.embeddings", EXTRA_FOLDER, "embedding files"))
 
 
 def collect(modules: list[ModuleType]) -> dict[str, ModelSpec]:

@@ -15,8 +15,9 @@ from hashbench.embeddings.registry import build_embedding, with_dim
 from hashbench.encoders.base import Encoder
 from hashbench.encoders.registry import encoder_config, make_encoder
 from hashbench.errors import InputError, first_line, located
+from hashbench.experiment.corpus_needs import needs_corpus, pass_before
 from hashbench.experiment.load import Loaded
-from hashbench.experiment.models import ResolvedModel, needs_corpus
+from hashbench.experiment.models import ResolvedModel
 from hashbench.objectives.registry import objective_of, reads_items
 from hashbench.tasks.base import Task
 from hashbench.tasks.items import item_kind
@@ -87,19 +88,6 @@ def check_streaming(loaded: Loaded, model: ResolvedModel) -> None:
     if reason:
         remedy = "give it pretrain: {streaming: false}, or leave it out"
         raise InputError(f"{where}: '{model.label}' needs a pass over the corpora before: {reason}; {remedy}")
-
-
-def pass_before(spec: ModelSpec) -> str:
-    """What a model must learn from all texts before it can be trained on the first; empty where that is nothing."""
-    tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
-    objective = objective_of(spec)
-    if isinstance(tokenizer, PieceTokenizer) and tokenizer.needs_training:
-        return f"its {tokenizer.title} is trained on them"
-    if make_coder(spec.code.coder, **spec.code.args).needs_fit:
-        return f"coder {spec.code.coder} learns from them what there is"
-    if objective is not None and objective.label_types:
-        return f"objective {objective.name} predicts rows of a table of all types"
-    return ""
 
 
 def check_robustness(loaded: Loaded, models: Iterable[ResolvedModel], tasks: Sequence[Task]) -> None:
@@ -195,57 +183,6 @@ def check_lengths(loaded: Loaded, model: ResolvedModel) -> None:
                 f"{where}: {block}.{key}: {length} tokens, but the encoder of '{model.label}' has {longest} positions; "
                 f"{remedy}"
             )
-
-
-def check_devices(loaded: Loaded, models: Iterable[ResolvedModel]) -> None:
-    """Raises InputError for devices that this machine has not, and for batches with fewer rows than devices.
-
-    Several devices without a GPU are processes on the CPU. What other machines have is not known here.
-    """
-    experiment = loaded.experiment
-    devices = experiment.all_devices
-    if experiment.executor == "local":
-        _check_devices_here(loaded)
-    for model in models:
-        if experiment.strategy == "fsdp":
-            _check_sharded(loaded, model)
-        trained = [("pretrain", model.pretrain.batch_size)] if model.spec.pretrains else []
-        tuned = [("finetune", recipe.batch_size) for recipe in (model.finetune, *model.per_task.values())]
-        for block, size in [*trained, *tuned]:
-            if size < devices:
-                where = loaded.where(*loaded.place_of(model.place, block, "batch_size"))
-                raise InputError(
-                    f"{where}: {block}.batch_size: {size} rows of '{model.label}' over {devices} devices; take at "
-                    f"least {devices}, or fewer devices"
-                )
-
-
-def _check_sharded(loaded: Loaded, model: ResolvedModel) -> None:
-    """Raises InputError for what a model cannot have whose layers are shared out over devices."""
-    for block, recipe in (("pretrain", model.pretrain), ("finetune", model.finetune)):
-        for key, refused in (("compile", recipe.compile), ("micro_batch_size", recipe.micro_batch_size == "auto")):
-            if refused:
-                where = loaded.where(*loaded.place_of(model.place, block, key))
-                raise InputError(f"{where}: {block}.{key}: not with strategy: fsdp; leave it out or take ddp")
-
-
-def _check_devices_here(loaded: Loaded) -> None:
-    device, devices = loaded.experiment.device, loaded.experiment.devices
-    if loaded.experiment.nodes > 1:
-        raise InputError(f"{loaded.where('nodes')}: nodes: more than one needs executor: ray; write it, or nodes: 1")
-    cuda, mps = torch.cuda.is_available(), torch.backends.mps.is_available()
-    for name, there in (("cuda", cuda), ("mps", mps)):
-        if device == name and not there:
-            raise InputError(
-                f"{loaded.where('device')}: device: this machine has no {name} device that torch can use; "
-                "write device: auto, or install a torch that can"
-            )
-    n_gpus = torch.cuda.device_count() if cuda and device != "mps" else 1 if mps else None
-    if device != "cpu" and n_gpus is not None and devices > n_gpus:
-        raise InputError(
-            f"{loaded.where('devices')}: devices: {devices} GPUs a run, but this machine has {n_gpus}; "
-            f"take at most {n_gpus}"
-        )
 
 
 def _build(full: ModelSpec, dim: int) -> Embedding:

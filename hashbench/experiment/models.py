@@ -8,23 +8,20 @@ from pathlib import Path
 from typing import Any
 
 from hashbench.coders.base import Coder
-from hashbench.coders.registry import make_coder
-from hashbench.coders.vocabulary import Vocabulary
 from hashbench.data.weights import RANDOM, locate_weights
 from hashbench.embeddings.base import CodeSpec, EncoderSpec, ModelSpec
 from hashbench.embeddings.registry import find_model, groups, models, with_dim
-from hashbench.encoders.registry import encoder_config
 from hashbench.errors import InputError, located, near_match
 from hashbench.experiment.load import KeyPath, Loaded, validate
 from hashbench.experiment.recipes import complete_finetune, complete_pretrain
 from hashbench.experiment.schema import Finetune, ModelEntry, Pretrain
-from hashbench.experiment.sizing import at_sizes, vocabulary_rows
+from hashbench.experiment.sizing import at_budgets, encoder_width, vocabulary_rows
 from hashbench.experiment.used import settled_keys, spec_of_use
 from hashbench.listing import own_name
-from hashbench.objectives.registry import objectives, reads_items
+from hashbench.objectives.registry import objectives
 from hashbench.text.base import Tokenizer
 from hashbench.text.pieces import PieceTokenizer
-from hashbench.text.tokenizers import find_tokenizer, make_tokenizer
+from hashbench.text.tokenizers import find_tokenizer
 
 # Arguments that name a vocabulary of subwords: a file, or one of the hub.
 FILE_KEYS = {"bpe", "lsh_bpe", "vocab"}
@@ -62,7 +59,7 @@ def resolve_models(loaded: Loaded) -> dict[str, ResolvedModel]:
     resolved: dict[str, ResolvedModel] = {}
     for i, entry in enumerate(loaded.experiment.models):
         place: KeyPath = ("models", i)
-        for spec, own_entry in _sized(loaded, _specs_of(loaded, entry, place), place):
+        for spec, own_entry in at_budgets(loaded, _specs_of(loaded, entry, place), place):
             if spec.name in resolved and (own_entry or resolved[spec.name].spec != spec):
                 raise InputError(
                     f"{loaded.where(*place)}: model '{spec.name}' stands twice in models; rename one of them"
@@ -90,50 +87,12 @@ def model_of(loaded: Loaded, label: str) -> ResolvedModel:
     return resolved.get(label) or resolve_baseline(loaded, resolved)
 
 
-def needs_corpus(spec: ModelSpec) -> bool:
-    """Whether a model learns anything from the corpora: weights, a vocabulary, or a dictionary of its coder."""
-    if spec.pretrains:
-        return True
-    if reads_items(spec):  # its items and maps are made of the page-link set
-        return False
-    tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
-    trains = isinstance(tokenizer, PieceTokenizer) and tokenizer.needs_training
-    if spec.training.weights is not None:  # its rows are the pieces that the weights came with
-        return trains
-    return trains or make_coder(spec.code.coder, **spec.code.args).needs_fit
-
-
-def read_without_corpus(spec: ModelSpec) -> tuple[Tokenizer, Coder]:
-    """Tokenizer and coder of a model that learns nothing from the corpora; a vocabulary is that of its tokenizer."""
-    tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
-    coder = make_coder(spec.code.coder, **spec.code.args)
-    if isinstance(coder, Vocabulary) and isinstance(tokenizer, PieceTokenizer):
-        coder.fit_pieces(tokenizer.pieces)
-    return tokenizer, coder
-
-
 def _specs_of(loaded: Loaded, entry: str | ModelEntry, place: KeyPath) -> list[tuple[ModelSpec, ModelEntry | None]]:
     if isinstance(entry, ModelEntry):
         return [(_from_entry(loaded, entry, place), entry)]
     if entry in groups():
         return [(find_model(name), None) for name in groups()[entry]]
     return [(_named(loaded, entry, place, list(groups())), None)]
-
-
-def _sized(
-    loaded: Loaded, specs: list[tuple[ModelSpec, ModelEntry | None]], place: KeyPath
-) -> list[tuple[ModelSpec, ModelEntry | None]]:
-    """The specs at each size that a budget asks for, of the entry or of the experiment."""
-    found = []
-    for spec, entry in specs:
-        own = None if entry is None else entry.budget
-        budget = own or loaded.experiment.budget
-        if budget is None or own is None and spec.free_size is None:
-            found.append((spec, entry))
-            continue
-        with located(loaded.where(*((*place, "budget") if own else ("budget",)))):
-            found += [(each, entry) for each in at_sizes(spec, _width(loaded, spec, place), budget.sizes)]
-    return found
 
 
 def _named(loaded: Loaded, name: str, place: KeyPath, others: list[str]) -> ModelSpec:
@@ -280,21 +239,13 @@ def _complete(loaded: Loaded, spec: ModelSpec, entry: ModelEntry | None, place: 
 
 def _with_coder_of_its_size(loaded: Loaded, spec: ModelSpec, place: KeyPath) -> ModelSpec:
     """The spec with its coder's `dim`, where it has one, set to the encoder's."""
-    dim = _width(loaded, spec, place)
+    dim = encoder_width(loaded, spec, place)
     fitted = with_dim(spec, dim)
     if fitted is not spec and "dim" in spec.code.args and spec.code.args["dim"] != dim:
         given = f"dim {spec.code.args['dim']!r}, but the encoder of '{spec.name}' has {dim}"
         where = loaded.where(*place, "coder")
         raise InputError(f"{where}: coder {spec.code.coder}: {given}; leave dim out, it follows")
     return fitted
-
-
-def _width(loaded: Loaded, spec: ModelSpec, place: KeyPath) -> int:
-    """The width of the vectors that a model's encoder takes."""
-    if "dim" in spec.encoder.args:
-        return int(spec.encoder.args["dim"])
-    with located(f"{loaded.where(*place, 'encoder')}: model '{spec.name}'"):
-        return int(encoder_config(spec.encoder.kind, loaded.experiment.encoder).dim)
 
 
 def _with_vocabulary(loaded: Loaded, spec: ModelSpec, pretrain: Pretrain, place: KeyPath) -> ModelSpec:

@@ -18,7 +18,8 @@ from hashbench.data.documents import CorpusSource
 from hashbench.data.weights import RANDOM, locate_weights
 from hashbench.embeddings.base import Embedding, ModelSpec
 from hashbench.embeddings.registry import embedding_arguments
-from hashbench.experiment.models import ResolvedModel, needs_corpus
+from hashbench.experiment.corpus_needs import needs_corpus
+from hashbench.experiment.models import ResolvedModel
 from hashbench.experiment.schema import Experiment, Tuning
 from hashbench.tasks.base import LocatedTask
 from hashbench.text.pieces import PieceTokenizer

@@ -10,7 +10,10 @@ import torch
 
 from hashbench.embeddings.base import ModelSpec
 from hashbench.embeddings.registry import build_embedding, with_dim
-from hashbench.errors import InputError
+from hashbench.encoders.registry import encoder_config
+from hashbench.errors import InputError, located
+from hashbench.experiment.load import KeyPath, Loaded
+from hashbench.experiment.schema import ModelEntry
 
 TOLERANCE = 0.02  # of the budget, by which an embedding may miss it
 LARGEST = 2**40  # of a free size
@@ -54,6 +57,30 @@ def at_sizes(spec: ModelSpec, dim: int, budgets: Sequence[int]) -> list[ModelSpe
     """The model at each budget; where there are several, named after them. Raises InputError as `with_budget`."""
     sized = [(budget, with_budget(spec, dim, budget).spec) for budget in budgets]
     return [replace(each, name=f"{spec.name}-{amount(budget)}") if len(sized) > 1 else each for budget, each in sized]
+
+
+def at_budgets(
+    loaded: Loaded, specs: list[tuple[ModelSpec, ModelEntry | None]], place: KeyPath
+) -> list[tuple[ModelSpec, ModelEntry | None]]:
+    """The specs at each size that a budget asks for, of the entry or of the experiment."""
+    found = []
+    for spec, entry in specs:
+        own = None if entry is None else entry.budget
+        budget = own or loaded.experiment.budget
+        if budget is None or own is None and spec.free_size is None:
+            found.append((spec, entry))
+            continue
+        with located(loaded.where(*((*place, "budget") if own else ("budget",)))):
+            found += [(each, entry) for each in at_sizes(spec, encoder_width(loaded, spec, place), budget.sizes)]
+    return found
+
+
+def encoder_width(loaded: Loaded, spec: ModelSpec, place: KeyPath) -> int:
+    """The width of the vectors that a model's encoder takes."""
+    if "dim" in spec.encoder.args:
+        return int(spec.encoder.args["dim"])
+    with located(f"{loaded.where(*place, 'encoder')}: model '{spec.name}'"):
+        return int(encoder_config(spec.encoder.kind, loaded.experiment.encoder).dim)
 
 
 def amount(parameters: int) -> str:

@@ -15,8 +15,9 @@ from hashbench.data.fingerprints import usable_cache_folder
 from hashbench.data.sources import open_sources
 from hashbench.embeddings.registry import build_embedding, find_model
 from hashbench.errors import InputError
+from hashbench.experiment.corpus_needs import needs_corpus, read_without_corpus
 from hashbench.experiment.load import Loaded
-from hashbench.experiment.models import ResolvedModel, model_of, needs_corpus, read_without_corpus
+from hashbench.experiment.models import ResolvedModel, model_of
 from hashbench.experiment.schema import Experiment, Pretrain
 from hashbench.experiment.stored import experiment_of
 from hashbench.objectives.registry import reads_items

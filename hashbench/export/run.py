@@ -28,7 +28,7 @@ from hashbench.runs.pretraining import KIND as PRETRAINING
 from hashbench.store.engine import Store, open_results
 from hashbench.store.status import attempts, done_ids, find_run, run_spec
 from hashbench.tasks.locate import load_task
-from hashbench.tasks.text import TaskData
+from hashbench.tasks.text_data import TaskData
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ from hashbench.runs.results import notes_on, scored_metrics, stored_predictions
 from hashbench.store.result import MetricRow, Result
 from hashbench.tasks.base import SplitOutputs
 from hashbench.tasks.further import FurtherSet
-from hashbench.tasks.text import TaskData
 from hashbench.tasks.text_batches import FinetuningData
+from hashbench.tasks.text_data import TaskData
 from hashbench.text.tokenizers import Tokenizer
 from hashbench.training.finetuning import make_head_of, outputs_on
 from hashbench.training.machine import Machine

@@ -21,8 +21,8 @@ from hashbench.runs.pretraining import restore
 from hashbench.runs.results import notes_on, stored_points, stored_predictions
 from hashbench.store.result import Checkpoint, MetricRow, Predictions, Result
 from hashbench.tasks.base import LocatedTask
-from hashbench.tasks.text import TaskData
 from hashbench.tasks.text_batches import FinetuningData
+from hashbench.tasks.text_data import TaskData
 from hashbench.tasks.unknown import unknown_note
 from hashbench.text.pieces import PieceTokenizer
 from hashbench.training.curves import Point

@@ -24,11 +24,12 @@ from hashbench.data.documents import CorpusSource
 from hashbench.data.hub import SHORT_COMMIT
 from hashbench.data.sources import locate_corpus, open_sources
 from hashbench.embeddings.base import Template
-from hashbench.experiment.models import ResolvedModel, needs_corpus, read_without_corpus
+from hashbench.experiment.corpus_needs import needs_corpus, read_without_corpus
+from hashbench.experiment.models import ResolvedModel
 from hashbench.tasks.base import LocatedTask
 from hashbench.tasks.items import LinkSet, item_kind
 from hashbench.tasks.perturbed import PerturbedTask, perturb_task
-from hashbench.tasks.text import TaskData
+from hashbench.tasks.text_data import TaskData
 from hashbench.text.pieces import PieceTokenizer
 from hashbench.text.tokenizers import Tokenizer, make_tokenizer
 from hashbench.text.types import TypeTable

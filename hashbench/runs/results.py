@@ -10,7 +10,7 @@ import numpy as np
 from hashbench.store.result import Checkpoint, MetricRow, Predictions
 from hashbench.tasks.base import SplitOutputs, Task
 from hashbench.tasks.items import LinkSet
-from hashbench.tasks.text import TaskData
+from hashbench.tasks.text_data import TaskData
 from hashbench.training.curves import Point
 
 

@@ -13,7 +13,6 @@ from hashbench.data.fingerprints import usable_cache_folder
 from hashbench.data.sources import Source, locate_corpus, open_sources
 from hashbench.errors import InputError, located, near_match
 from hashbench.experiment.checks import (
-    check_devices,
     check_lengths,
     check_model,
     check_pairing,
@@ -21,8 +20,10 @@ from hashbench.experiment.checks import (
     check_streaming,
     check_weights,
 )
+from hashbench.experiment.corpus_needs import needs_corpus
+from hashbench.experiment.devices import check_devices
 from hashbench.experiment.load import KeyPath, Loaded
-from hashbench.experiment.models import ResolvedModel, needs_corpus, resolve_baseline, resolve_models
+from hashbench.experiment.models import ResolvedModel, resolve_baseline, resolve_models
 from hashbench.experiment.resolved import ResolvedExperiment
 from hashbench.experiment.tasks import find_tasks
 from hashbench.experiment.tuning import declared
@@ -32,7 +33,7 @@ from hashbench.tasks.base import LocatedTask, Task
 from hashbench.tasks.encoding import tokenizer_fingerprint
 from hashbench.tasks.items import LinkSet
 from hashbench.tasks.locate import locate_task
-from hashbench.tasks.text import TaskData
+from hashbench.tasks.text_data import TaskData
 from hashbench.tasks.unknown import READ_BEFORE, counts_before, unknown_note
 from hashbench.text.pieces import PieceTokenizer
 from hashbench.text.tokenizers import make_tokenizer

@@ -31,7 +31,8 @@ from hashbench.tasks.base import Task
 from hashbench.tasks.catalogue import known_kinds, known_tasks
 from hashbench.tasks.further import FurtherSet, further_set, with_classes
 from hashbench.tasks.locate import load_task, locate_task
-from hashbench.tasks.text import TaskData, TextKind
+from hashbench.tasks.text import TextKind
+from hashbench.tasks.text_data import TaskData
 from hashbench.training.machine import Machine
 
 COLLECTED = "evaluated"  # the experiment of models whose fine-tuning the database does not have

@@ -10,7 +10,7 @@ import numpy as np
 
 from hashbench.artifacts.once import make_once
 from hashbench.data.fingerprints import cache_folder, digest
-from hashbench.tasks.text import TaskData
+from hashbench.tasks.text_data import TaskData
 from hashbench.text.pieces import PieceTokenizer
 from hashbench.text.tokenizers import Tokenizer
 from hashbench.text.types import TokenizedTexts, TypeTable

@@ -15,7 +15,8 @@ from hashbench.data.sources import SourceKind
 from hashbench.errors import InputError
 from hashbench.tasks.base import CheckedData, Task
 from hashbench.tasks.own_data import SPLIT_FILES, reports_elsewhere
-from hashbench.tasks.text import Split, TaskData, cells_as_texts, text_kind
+from hashbench.tasks.text import cells_as_texts, text_kind
+from hashbench.tasks.text_data import Split, TaskData
 
 FURTHER = "test"  # the name of its one split
 IN_ORDER = ("test", "validation")  # which file of a folder is taken first

@@ -12,7 +12,7 @@ from hashbench.data.sources import Source
 from hashbench.errors import InputError
 from hashbench.tasks.base import LocatedTask, Task
 from hashbench.tasks.catalogue import known_tasks
-from hashbench.tasks.text import TaskData, sample_note
+from hashbench.tasks.text_data import TaskData, sample_note
 
 
 def locate_task(task: Task, sources: Sequence[Source]) -> LocatedTask:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hashbench.data.fingerprints import digest
-from hashbench.tasks.text import Split, TaskData
+from hashbench.tasks.text_data import Split, TaskData
 from hashbench.text.perturbation import WORD, perturbed
 from hashbench.text.seen import seen_among, with_forms
 from hashbench.text.types import TypeTable

@@ -12,7 +12,8 @@ import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 
-from hashbench.tasks.text import Split, TaskData, text_kind
+from hashbench.tasks.text import text_kind
+from hashbench.tasks.text_data import Split, TaskData
 from hashbench.text.words import WordTokenizer
 
 # Ample for a trivial baseline, and half the time of scikit-learn's own on 400,000 rows

@@ -13,7 +13,7 @@ from hashbench.data.fingerprints import cache_folder
 from hashbench.data.loader import EvaluationLoader, Make, TrainingData
 from hashbench.embeddings.base import Batch, Template
 from hashbench.tasks.encoding import encode_task
-from hashbench.tasks.text import TaskData
+from hashbench.tasks.text_data import TaskData
 from hashbench.tasks.unknown import counts_of
 from hashbench.text.tokenizers import Tokenizer
 

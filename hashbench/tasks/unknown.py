@@ -9,7 +9,7 @@ import numpy as np
 
 from hashbench.coders.base import Coder
 from hashbench.tasks.encoding import EncodedTask
-from hashbench.tasks.text import TaskData
+from hashbench.tasks.text_data import TaskData
 from hashbench.text.base import Tokenizer
 
 NOTED = 0.05  # a share of unknown tokens above which it is said

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hashbench.listing import by_name, classes_in, make_named, modules_in, own_classes
+from hashbench.listing import by_name, classes_in, make_known, modules_in, own_classes
 from hashbench.text.base import Tokenizer
 
 EXTRA_FOLDER = "HASHBENCH_TOKENIZERS"
@@ -28,9 +28,4 @@ def make_tokenizer(kind: str, **arguments: object) -> Tokenizer:
     Raises:
         InputError: unknown name or argument, or a value that the tokenizer refuses.
     """
-    own = own_classes(Tokenizer)
-    if kind not in own:
-        return make_named(tokenizers(), "tokenizer", "kind", kind, arguments)
-    tokenizer = make_named(own, "tokenizer", "kind", kind, arguments)
-    tokenizer.kind = kind  # in its recipe: an edited file is another tokenizer
-    return tokenizer
+    return make_known(Tokenizer, tokenizers, what="tokenizer", key="kind", name=kind, arguments=arguments)

@@ -14,8 +14,9 @@ from hashbench.experiment.hardware import OnHardware
 from hashbench.experiment.schema import Finetune
 from hashbench.metrics.registry import evaluate
 from hashbench.objectives.classification import ClassificationHead
-from hashbench.tasks.text import TaskData, text_kind
+from hashbench.tasks.text import text_kind
 from hashbench.tasks.text_batches import FinetuningData
+from hashbench.tasks.text_data import TaskData
 from hashbench.training.curves import Curves, Point
 from hashbench.training.evaluated import EvaluatedModule, TaskTraining, fit_on_task
 from hashbench.training.evaluation import Evaluation, OutputsBySplit, score_splits

@@ -19,8 +19,9 @@ from hashbench.embeddings.base import MASK, Published
 from hashbench.embeddings.lookup import LookupTable
 from hashbench.embeddings.registry import groups
 from hashbench.errors import InputError
+from hashbench.experiment.corpus_needs import needs_corpus
 from hashbench.experiment.load import load_experiment
-from hashbench.experiment.models import needs_corpus, resolve_models
+from hashbench.experiment.models import resolve_models
 from hashbench.objectives.classification import ClassificationHead
 from hashbench.runs.finetuning import starting_model
 from hashbench.runs.materials import Materials

@@ -19,7 +19,8 @@ from hashbench.efficiency.parameters import count
 from hashbench.efficiency.sizes import parameter_rows
 from hashbench.embeddings.base import Batch
 from hashbench.errors import InputError
-from hashbench.experiment.models import needs_corpus, resolve_models
+from hashbench.experiment.corpus_needs import needs_corpus
+from hashbench.experiment.models import resolve_models
 from hashbench.objectives.classification import ClassificationHead
 from hashbench.runs.finetuning import starting_model
 from hashbench.runs.materials import Materials

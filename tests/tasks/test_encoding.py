@@ -8,7 +8,7 @@ import pytest
 from hashbench.tasks.base import Task
 from hashbench.tasks.encoding import encode_task, tokenizer_fingerprint
 from hashbench.tasks.kinds.classification import KIND
-from hashbench.tasks.text import Split, TaskData
+from hashbench.tasks.text_data import Split, TaskData
 from hashbench.text.subwords import SubwordTokenizer
 from hashbench.text.words import WordTokenizer
 from tests.damage import DAMAGES

@@ -10,7 +10,7 @@ import pytest
 
 from hashbench.cli.app import main
 from hashbench.tasks.findings import missing_texts, repeated_rows
-from hashbench.tasks.text import Split
+from hashbench.tasks.text_data import Split
 
 
 def split(*rows: tuple[str, int]) -> Split:

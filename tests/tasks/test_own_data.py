@@ -10,7 +10,7 @@ from hashbench.errors import InputError
 from hashbench.experiment.schema import TaskEntry
 from hashbench.tasks.catalogue import own_task
 from hashbench.tasks.locate import load_task, locate_task
-from hashbench.tasks.text import TaskData
+from hashbench.tasks.text_data import TaskData
 
 
 def entry(path: str = ".", **values: object) -> TaskEntry:

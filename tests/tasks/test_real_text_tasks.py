@@ -11,7 +11,8 @@ from hashbench.data.sources import open_sources
 from hashbench.tasks.catalogue import find_task
 from hashbench.tasks.locate import load_task
 from hashbench.tasks.named.sib200 import GROUPS
-from hashbench.tasks.text import TaskData, text_kind
+from hashbench.tasks.text import text_kind
+from hashbench.tasks.text_data import TaskData
 
 HERE = Path(__file__).resolve().parents[2]
 FOLDER = Path(os.environ["HASHBENCH_TEST_DATA"] if "HASHBENCH_TEST_DATA" in os.environ else HERE.parent / "shared/data")

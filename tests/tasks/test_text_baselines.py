@@ -5,8 +5,9 @@ import pytest
 
 from hashbench.tasks.base import Task
 from hashbench.tasks.catalogue import known_kinds
-from hashbench.tasks.text import Split, TaskData, text_kind
+from hashbench.tasks.text import text_kind
 from hashbench.tasks.text_baselines import bag_of_words, majority
+from hashbench.tasks.text_data import Split, TaskData
 
 
 def data(train: list[str], labels: list[float], dev: list[str], kind: str = "classification") -> TaskData:

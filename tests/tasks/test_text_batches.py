@@ -22,8 +22,8 @@ from hashbench.experiment.schema import TaskEntry
 from hashbench.objectives import mlm, shuffle_random
 from hashbench.tasks.catalogue import find_task, own_task
 from hashbench.tasks.locate import load_task
-from hashbench.tasks.text import TaskData
 from hashbench.tasks.text_batches import FinetuningData
+from hashbench.tasks.text_data import TaskData
 from hashbench.text.words import WordTokenizer
 
 logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)

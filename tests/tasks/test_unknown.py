@@ -14,7 +14,7 @@ from hashbench.data.sources import open_sources
 from hashbench.tasks.catalogue import find_task
 from hashbench.tasks.encoding import encode_task
 from hashbench.tasks.locate import load_task
-from hashbench.tasks.text import Split, TaskData
+from hashbench.tasks.text_data import Split, TaskData
 from hashbench.tasks.unknown import Unknown, counts_before, counts_of, unknown_note
 from hashbench.text.wordpieces import WordPieceTokenizer
 from hashbench.text.words import WordTokenizer

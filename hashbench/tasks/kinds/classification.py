@@ -13,9 +13,10 @@ from hashbench.data.labels import names_of, read_classes
 from hashbench.errors import InputError
 from hashbench.metrics.registry import find_metric
 from hashbench.tasks.base import Task
-from hashbench.tasks.text import Split, TextKind
+from hashbench.tasks.text import TextKind
 from hashbench.tasks.text_baselines import BASELINES
 from hashbench.tasks.text_batches import FinetuningData
+from hashbench.tasks.text_data import Split
 
 # Of the logistic regression. 10 fits short texts better than scikit-learn's 1, which holds words back too much.
 C = 10.0

@@ -10,9 +10,10 @@ import numpy as np
 from hashbench.data.files import Cells
 from hashbench.data.labels import read_values
 from hashbench.tasks.base import Task
-from hashbench.tasks.text import Split, TextKind
+from hashbench.tasks.text import TextKind
 from hashbench.tasks.text_baselines import BASELINES
 from hashbench.tasks.text_batches import FinetuningData
+from hashbench.tasks.text_data import Split
 
 RIDGE_ALPHA = 1.0  # scikit-learn's own
 

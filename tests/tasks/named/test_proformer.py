@@ -14,7 +14,8 @@ from hashbench.tasks.catalogue import find_task
 from hashbench.tasks.locate import available, load_task, locate_task
 from hashbench.tasks.named.proformer import TASKS
 from hashbench.tasks.own_data import HOLDOUT, reports_elsewhere
-from hashbench.tasks.text import TaskData, text_kind
+from hashbench.tasks.text import text_kind
+from hashbench.tasks.text_data import TaskData
 
 ROWS = {"train": 30, "validation": 4, "test": 6}
 NAMES = ["flight", "airfare", "meal"]

@@ -1,0 +1,47 @@
+"""What a model learns from the corpora besides its weights, and whether it needs them at all."""
+
+from __future__ import annotations
+
+from hashbench.coders.base import Coder
+from hashbench.coders.registry import make_coder
+from hashbench.coders.vocabulary import Vocabulary
+from hashbench.embeddings.base import ModelSpec
+from hashbench.objectives.registry import objective_of, reads_items
+from hashbench.text.base import Tokenizer
+from hashbench.text.pieces import PieceTokenizer
+from hashbench.text.tokenizers import make_tokenizer
+
+
+def needs_corpus(spec: ModelSpec) -> bool:
+    """Whether a model learns anything from the corpora: weights, a vocabulary, or a dictionary of its coder."""
+    if spec.pretrains:
+        return True
+    if reads_items(spec):  # its items and maps are made of the page-link set
+        return False
+    tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
+    trains = isinstance(tokenizer, PieceTokenizer) and tokenizer.needs_training
+    if spec.training.weights is not None:  # its rows are the pieces that the weights came with
+        return trains
+    return trains or make_coder(spec.code.coder, **spec.code.args).needs_fit
+
+
+def read_without_corpus(spec: ModelSpec) -> tuple[Tokenizer, Coder]:
+    """Tokenizer and coder of a model that learns nothing from the corpora; a vocabulary is that of its tokenizer."""
+    tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
+    coder = make_coder(spec.code.coder, **spec.code.args)
+    if isinstance(coder, Vocabulary) and isinstance(tokenizer, PieceTokenizer):
+        coder.fit_pieces(tokenizer.pieces)
+    return tokenizer, coder
+
+
+def pass_before(spec: ModelSpec) -> str:
+    """What a model must learn from all texts before it can be trained on the first; empty where that is nothing."""
+    tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
+    objective = objective_of(spec)
+    if isinstance(tokenizer, PieceTokenizer) and tokenizer.needs_training:
+        return f"its {tokenizer.title} is trained on them"
+    if make_coder(spec.code.coder, **spec.code.args).needs_fit:
+        return f"coder {spec.code.coder} learns from them what there is"
+    if objective is not None and objective.label_types:
+        return f"objective {objective.name} predicts rows of a table of all types"
+    return ""
