@@ -74,10 +74,11 @@ class CorpusSource:
             return None
         if not self.files:
             return len(builtin.corpus())
-        unknown = [part.path for part in file_parts(self.files) if part.rows is None]
+        parts = list(file_parts(self.files))
+        unknown = [part.path for part in parts if isinstance(part, FilePart) and part.rows is None]
         if sum(path.stat().st_size for path in unknown) > COUNTED_BYTES:
             return None
-        known = sum(part.rows or 0 for part in file_parts(self.files))
+        known = sum(part.rows or 0 for part in parts)
         return known + sum(1 for path in unknown for _ in iterate_rows(path, [TEXT_COLUMN]))
 
     def shards(self, max_documents: int | None = None, *, articles: bool = False) -> list[CorpusShard]:
