@@ -16,34 +16,41 @@ if TYPE_CHECKING:
     from hashbench.sweep.subjects import FurtherRequest
 
 
+TrainedModels = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[MODEL]...", help="Finished fine-tunings, by the first digits of their ids, or exported models."
+    ),
+]
+Dataset = Annotated[
+    Path,
+    typer.Option(
+        "--on", metavar="DATASET", help="A parquet, CSV, TSV or JSONL file, or a folder with one.", show_default=False
+    ),
+]
+SetName = Annotated[str | None, typer.Option(help="Of the set in tables; the file's or folder's if not given.")]
+SplitOfFolder = Annotated[
+    str | None, typer.Option(help="Which file of a folder; test, else validation, else its only file.")
+]
+TextColumns = Annotated[
+    list[str] | None, typer.Option(help="Its column of texts; twice for a pair; the task's if not given.")
+]
+LabelColumn = Annotated[str | None, typer.Option(help="Its column of labels; the task's if not given.")]
+AllOfExperiment = Annotated[
+    str | None, typer.Option("--experiment", help="In place of MODEL: all its finished fine-tunings on --task.")
+]
+TrainedTask = Annotated[str | None, typer.Option(help="With --experiment: the task that they learned.")]
+
+
 def evaluate(
-    models: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[MODEL]...", help="Finished fine-tunings, by the first digits of their ids, or exported models."
-        ),
-    ] = None,
-    on: Annotated[
-        Path,
-        typer.Option(
-            "--on",
-            metavar="DATASET",
-            help="A parquet, CSV, TSV or JSONL file, or a folder with one.",
-            show_default=False,
-        ),
-    ] = ...,  # type: ignore[assignment]
-    name: Annotated[str | None, typer.Option(help="Of the set in tables; the file's or folder's if not given.")] = None,
-    split: Annotated[
-        str | None, typer.Option(help="Which file of a folder; test, else validation, else its only file.")
-    ] = None,
-    text: Annotated[
-        list[str] | None, typer.Option(help="Its column of texts; twice for a pair; the task's if not given.")
-    ] = None,
-    label: Annotated[str | None, typer.Option(help="Its column of labels; the task's if not given.")] = None,
-    experiment: Annotated[
-        str | None, typer.Option("--experiment", help="In place of MODEL: all its finished fine-tunings on --task.")
-    ] = None,
-    task: Annotated[str | None, typer.Option(help="With --experiment: the task that they learned.")] = None,
+    models: TrainedModels = None,
+    on: Dataset = ...,  # type: ignore[assignment]
+    name: SetName = None,
+    split: SplitOfFolder = None,
+    text: TextColumns = None,
+    label: LabelColumn = None,
+    experiment: AllOfExperiment = None,
+    task: TrainedTask = None,
     data: Data = None,
     db: Database = DEFAULT_DB,
     style: TextOrJson = "text",

@@ -9,35 +9,40 @@ import typer
 from hashbench.cli.options import SizeOption, TableFormat
 from hashbench.cli.output import note, print_rows
 
+ModelNames = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[MODEL]...", help="Models or groups, or transformers:NAME; all models if not given."),
+]
+EncoderSize = Annotated[SizeOption, typer.Option(help="Size of the encoder of models that have none of their own.")]
+OnePaper = Annotated[
+    str | None, typer.Option(help="Only the models of this paper, counted in its frame; else each in its own.")
+]
+AsDeployed = Annotated[
+    bool, typer.Option("--deployed", help="Count the fine-tuned model with a 2-class head, whatever the paper counts.")
+]
+AllFrames = Annotated[
+    bool, typer.Option("--all-frames", help="Further rows for other ways to count a model, where it has some.")
+]
+GenericRow = Annotated[
+    bool,
+    typer.Option(help="Count the learned row that HashFormers add to every ordinary token, as their table 2 does."),
+]
+BudgetSizes = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIZES", help="What each embedding becomes at these numbers of parameters: 0.23M,0.8M,1.6M,6.4M."
+    ),
+]
+
 
 def params(
-    names: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[MODEL]...", help="Models or groups, or transformers:NAME; all models if not given."),
-    ] = None,
-    encoder: Annotated[
-        SizeOption, typer.Option(help="Size of the encoder of models that have none of their own.")
-    ] = "base",
-    paper: Annotated[
-        str | None, typer.Option(help="Only the models of this paper, counted in its frame; else each in its own.")
-    ] = None,
-    deployed: Annotated[
-        bool,
-        typer.Option("--deployed", help="Count the fine-tuned model with a 2-class head, whatever the paper counts."),
-    ] = False,
-    all_frames: Annotated[
-        bool, typer.Option("--all-frames", help="Further rows for other ways to count a model, where it has some.")
-    ] = False,
-    generic_row: Annotated[
-        bool,
-        typer.Option(help="Count the learned row that HashFormers add to every ordinary token, as their table 2 does."),
-    ] = True,
-    budget: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SIZES", help="What each embedding becomes at these numbers of parameters: 0.23M,0.8M,1.6M,6.4M."
-        ),
-    ] = None,
+    names: ModelNames = None,
+    encoder: EncoderSize = "base",
+    paper: OnePaper = None,
+    deployed: AsDeployed = False,
+    all_frames: AllFrames = False,
+    generic_row: GenericRow = True,
+    budget: BudgetSizes = None,
     style: TableFormat = "text",
 ) -> None:
     """Parameters of models with the published vocabulary, in the frame of each paper, beside the published counts.

@@ -16,6 +16,15 @@ if TYPE_CHECKING:
 
 DONE, SOME_FAILED = 0, 1
 
+WorkersOption = Annotated[int | None, typer.Option(min=1, help="Runs at the same time; overrides the file's.")]
+ExecutorOption = Annotated[
+    Literal["local", "ray"] | None, typer.Option(help="Where runs are carried out; overrides the file's.")
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the runs, their order and estimated time.")]
+ForCard = Annotated[
+    str | None,
+    typer.Option(metavar="CARD", help="With --dry-run: estimate for this card, as h100, a100, rtx4090 or l4."),
+]
 MaxHours = Annotated[float | None, typer.Option(min=0, help="Checkpoint all runs and end after so many hours.")]
 CheapFirst = Annotated[
     bool, typer.Option("--nice", help="Cheap runs first, each after what it needs; no effect on results.")
@@ -31,16 +40,11 @@ def sweep(
     overrides: Overrides = None,
     data: Data = None,
     db: Database = DEFAULT_DB,
-    workers: Annotated[int | None, typer.Option(min=1, help="Runs at the same time; overrides the file's.")] = None,
-    executor: Annotated[
-        Literal["local", "ray"] | None, typer.Option(help="Where runs are carried out; overrides the file's.")
-    ] = None,
+    workers: WorkersOption = None,
+    executor: ExecutorOption = None,
     ray_address: RayAddress = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the runs, their order and estimated time.")] = False,
-    on: Annotated[
-        str | None,
-        typer.Option(metavar="CARD", help="With --dry-run: estimate for this card, as h100, a100, rtx4090 or l4."),
-    ] = None,
+    dry_run: DryRun = False,
+    on: ForCard = None,
     fail_fast: FailFast = False,
     max_hours: MaxHours = None,
     nice: CheapFirst = False,

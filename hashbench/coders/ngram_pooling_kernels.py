@@ -47,6 +47,24 @@ def add_products(signature: int, seeds: np.ndarray, quotients: np.ndarray, modul
         sums[j] += product
 
 
+@inlined
+def read_points(blob: np.ndarray, at: int, end: int, marker: np.ndarray, points: np.ndarray) -> int:
+    """Code points of a string into `points` (l,), without the marker where more goes on behind it; their number."""
+    n = 0
+    if 0 < len(marker) < end - at:
+        same = True
+        for i in range(len(marker)):
+            same = same and blob[at + i] == marker[i]
+        if same:
+            at += len(marker)
+    while at < end:
+        point, width = code_point(blob, at)
+        points[n] = point
+        at += width
+        n += 1
+    return n
+
+
 @compiled
 def pooled(
     blob: np.ndarray,
@@ -71,18 +89,7 @@ def pooled(
     points, found = np.empty(longest, dtype=np.int64), np.empty(longest, dtype=np.int64)
     row = np.empty(dim, dtype=np.int64)
     for t in range(len(offsets) - 1):
-        at, end, n = offsets[t], offsets[t + 1], 0
-        if 0 < len(marker) < end - at:
-            same = True
-            for i in range(len(marker)):
-                same = same and blob[at + i] == marker[i]
-            if same:
-                at += len(marker)
-        while at < end:
-            point, width = code_point(blob, at)
-            points[n] = point
-            at += width
-            n += 1
+        n = read_points(blob, offsets[t], offsets[t + 1], marker, points)
         row[:] = 0
         for order in range(1, orders + 1):
             first, last = parts[order - 1], parts[order]

@@ -8,9 +8,10 @@ and nothing else.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from types import MappingProxyType
 
 from hashbench.data.files import Cells
 from hashbench.data.fingerprints import digest
@@ -60,7 +61,7 @@ class BuiltinTable:
 
     def fingerprint(self) -> str:
         """SHA-256 (hex) of the generated cells."""
-        return digest("builtin", self.task.name, self.split, json.dumps(task_table(self.task, self.split)))
+        return digest("builtin", self.task.name, self.split, json.dumps(dict(task_table(self.task, self.split))))
 
     def n_rows(self) -> int:
         """Rows that are generated."""
@@ -73,15 +74,15 @@ class BuiltinTable:
 
 
 @lru_cache(maxsize=32)
-def task_table(task: Generated, split: str) -> dict[str, Cells]:
-    """Columns of a split: the texts, label and idx, as GLUE calls them."""
+def task_table(task: Generated, split: str) -> Mapping[str, tuple[object, ...]]:
+    """Columns of a split: the texts, label and idx, as GLUE calls them. All callers share one; none can change it."""
     draw, make = Draw("task", task.name, split), MAKERS[task.name]
     n_rows = BuiltinTable(task, split).n_rows()
     seen = N_TOPICS - UNSEEN_TOPICS
     first, n_topics = (seen, UNSEEN_TOPICS) if split == UNSEEN_SPLIT else (0, seen)
     rows = [make(draw, first + draw.below(n_topics)) for _ in range(n_rows)]
-    columns = map(list, zip(*rows, strict=True))
-    return {**dict(zip(task.columns, columns, strict=True)), "idx": list(range(n_rows))}
+    columns = zip(*rows, strict=True)
+    return MappingProxyType({**dict(zip(task.columns, columns, strict=True)), "idx": tuple(range(n_rows))})
 
 
 @lru_cache(maxsize=1)
@@ -91,9 +92,11 @@ def corpus() -> tuple[str, ...]:
     return tuple(document(draw) for _ in range(N_DOCUMENTS))
 
 
-@lru_cache(maxsize=1)
 def corpus_fingerprint() -> str:
-    """SHA-256 (hex) of the corpus: of its texts, as generating them costs less than a mistake about them."""
+    """SHA-256 (hex) of the corpus: of its texts, as generating them costs less than a mistake about them.
+
+    Computed at each call, in milliseconds: a remembered one could be of other texts.
+    """
     return digest("builtin corpus", *corpus())
 
 

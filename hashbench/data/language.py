@@ -45,12 +45,12 @@ class Stems:
         def take(n: int) -> tuple[str, ...]:
             return tuple(next(stems) for _ in range(n))
 
-        self.nouns = [take(24) for _ in range(N_TOPICS)]
-        self.verbs = [take(10) for _ in range(N_TOPICS)]
+        self.nouns = tuple(take(24) for _ in range(N_TOPICS))
+        self.verbs = tuple(take(10) for _ in range(N_TOPICS))
         self.neutral, self.good, self.bad = take(30), take(10), take(10)
         self.stray, self.contrast, self.negation, self.doubt, self.answer = (take(3) for _ in range(5))
         self.questions, self.articles, self.prepositions = take(4), take(3), take(5)
-        self.degrees = [take(1) for _ in range(6)]  # from "not at all" to "just so"
+        self.degrees = tuple(take(1) for _ in range(6))  # from "not at all" to "just so"
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from hashbench.coders.base import Coder
 from hashbench.coders.registry import make_coder
-from hashbench.experiment.contract import TYPES, Finding, PromiseBroken, told
+from hashbench.experiment.contract import TYPES, Finding, PromiseBroken, findings
 from hashbench.listing import own_name
 from hashbench.text.types import TypeTable
 
@@ -20,6 +21,7 @@ from hashbench.text.types import TypeTable
 ELSEWHERE = """
 import json, sys
 from pathlib import Path
+from typing import NamedTuple
 from hashbench.coders.base import Coder
 from hashbench.experiment.coder_contract import fitted
 from hashbench.listing import own_name
@@ -30,25 +32,23 @@ print(json.dumps(fitted(name).encode(strings).tolist()))
 SOME = ["play", "plays", "naïve", "日本語", "🙂"]
 
 
+class TriedCoder(NamedTuple):
+    """A coder, and the reference by which another process finds it."""
+
+    reference: str
+    coder: Coder
+
+
 def coder_contract(reference: str) -> Iterator[Finding]:
     """Each promise of the coder "FILE.py:Class" with its outcome; without the first there are no more."""
     name = own_name(reference, Path(), Coder, "coder")
-    try:
+
+    def make() -> TriedCoder:
         coder = fitted(name)
         coder.encode(["play"])
-    except Exception as error:  # the user's code may raise anything; the finding names it
-        yield Finding("it can be made, fitted and asked for a code", told(error))
-        return
-    yield Finding("it can be made, fitted and asked for a code", None)
-    for promise, check in PROMISES.items():
-        problem = None
-        try:
-            check(reference, coder)
-        except PromiseBroken as broken:
-            problem = str(broken)
-        except Exception as error:  # as above
-            problem = told(error)
-        yield Finding(promise, problem)
+        return TriedCoder(reference, coder)
+
+    return findings("it can be made, fitted and asked for a code", make, PROMISES)
 
 
 def fitted(name: str) -> Coder:
@@ -63,7 +63,8 @@ def _types() -> TypeTable:
     return TypeTable.from_counts({each: 1 for each in TYPES if each})
 
 
-def _shape(reference: str, coder: Coder) -> None:
+def _shape(it: TriedCoder) -> None:
+    coder = it.coder
     codes = coder.encode(TYPES)
     wanted = (len(TYPES), coder.width)
     if codes.shape != wanted or codes.dtype != np.dtype(coder.dtype):
@@ -75,28 +76,31 @@ def _shape(reference: str, coder: Coder) -> None:
         raise PromiseBroken("no strings give no (0, width); reshape the array")
 
 
-def _alone(reference: str, coder: Coder) -> None:
+def _alone(it: TriedCoder) -> None:
+    coder = it.coder
     together = coder.encode(TYPES)
     for each, code in zip(TYPES, together, strict=True):
         if not np.array_equal(coder.encode([each])[0], code):
             raise PromiseBroken(f"the code of {each[:20]!r} depends on its batch; compute it from the string alone")
 
 
-def _threads(reference: str, coder: Coder) -> None:
+def _threads(it: TriedCoder) -> None:
+    coder = it.coder
     table = _types()
     strings = [table.string(number) for number in range(len(table))]
     if not np.array_equal(coder.encode_types(table), coder.encode(strings)):
         raise PromiseBroken("several threads give other codes; keep nothing of a call in the object")
 
 
-def _elsewhere(reference: str, coder: Coder) -> None:
-    command = [sys.executable, "-c", ELSEWHERE, reference]
+def _elsewhere(it: TriedCoder) -> None:
+    command = [sys.executable, "-c", ELSEWHERE, it.reference]
     done = subprocess.run(command, input=json.dumps(SOME), capture_output=True, text=True, check=True)
-    if json.loads(done.stdout) != coder.encode(SOME).tolist():
+    if json.loads(done.stdout) != it.coder.encode(SOME).tolist():
         raise PromiseBroken("another process has other codes; Python's hash() differs there, use hashlib or zlib")
 
 
-def _restored(reference: str, coder: Coder) -> None:
+def _restored(it: TriedCoder) -> None:
+    coder = it.coder
     other = make_coder(coder.name, **{key: value for key, value in coder.recipe().items() if key != "name"})
     if coder.needs_fit:
         other.restore(coder.state())
@@ -106,13 +110,14 @@ def _restored(reference: str, coder: Coder) -> None:
         raise PromiseBroken("made anew it has another fingerprint; recipe() and state() must not change")
 
 
-def _named(reference: str, coder: Coder) -> None:
+def _named(it: TriedCoder) -> None:
+    coder = it.coder
     recipe = json.loads(json.dumps(coder.recipe()))
     if "name" not in recipe or recipe["name"] != coder.name:
         raise PromiseBroken("recipe() lacks self.name, by which an edited file is another coder; put it in")
 
 
-PROMISES: dict[str, Callable[[str, Coder], None]] = {
+PROMISES: dict[str, Callable[[TriedCoder], None]] = {
     "codes have the width and dtype of the class": _shape,
     "a code depends on the type alone": _alone,
     "threads give the same codes": _threads,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -16,6 +18,7 @@ from hashbench.embeddings.registry import build_embedding, with_dim
 from hashbench.errors import first_line
 from hashbench.text.types import TypeTable
 
+T = TypeVar("T")
 DIM = 16  # of the embedding that is tried: small, so that the checks take no time
 SEED = 0
 MANY = 100_000  # types that look for rows of a table which no code reaches
@@ -52,16 +55,21 @@ class Specimen:
 
 def contract(spec: ModelSpec) -> Iterator[Finding]:
     """Each promise with its outcome. The first is that the embedding can be built; without it there are no more."""
+    return findings("it can be built", partial(make_specimen, spec), PROMISES)
+
+
+def findings(first: str, make: Callable[[], T], promises: Mapping[str, Callable[[T], None]]) -> Iterator[Finding]:
+    """The outcome of `make`, which is the first promise, and of each further one about what it made, if it did."""
     try:
-        specimen = make_specimen(spec)
+        made = make()
     except Exception as error:  # the user's code may raise anything; the finding names it
-        yield Finding("it can be built", told(error))
+        yield Finding(first, told(error))
         return
-    yield Finding("it can be built", None)
-    for promise, check in PROMISES.items():
+    yield Finding(first, None)
+    for promise, check in promises.items():
         problem = None
         try:
-            check(specimen)
+            check(made)
         except PromiseBroken as broken:
             problem = str(broken)
         except Exception as error:  # as above

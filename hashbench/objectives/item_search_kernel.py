@@ -61,7 +61,7 @@ def rank_one(
     `logs` (m, NB), `elsewhere` (m, NB, alpha, m - 1) and `members` (m, NB, alpha) are read. `done` (m, NB) and `taken`
     (m, NB), which name these buckets, are written, and so are `blocks` (m, n_blocks) and `groups` (m, n_groups).
     """
-    m, n_buckets, alpha = members.shape
+    m, n_buckets = logs.shape
     for j in range(m):
         for block in range(blocks.shape[1]):
             blocks[j, block] = highest(logs[j], block)
@@ -76,19 +76,37 @@ def rank_one(
             return t
         for j in range(m):
             bucket = taken[j, t]
-            for slot in range(min(alpha, n_items - bucket * alpha)):
-                score, seen = np.float32(0), False
-                for i in range(m):
-                    other = bucket
-                    if i != j:
-                        other = elsewhere[j, bucket, slot, i - (i > j)]
-                        seen |= done[i, other]
-                    score = joined(score, logs[i, other], i, by_sum)
-                if score >= scores[-1] and not seen:
-                    insert(items, scores, members[j, bucket, slot], score)
+            rank_bucket(logs, elsewhere, members, n_items, by_sum, done, j, bucket, items, scores)
             done[j, bucket] = True
             take_out(logs[j], done[j], blocks[j], groups[j], bucket)
     return n_buckets
+
+
+@inlined
+def rank_bucket(
+    logs: np.ndarray,
+    elsewhere: np.ndarray,
+    members: np.ndarray,
+    n_items: int,
+    by_sum: bool,
+    done: np.ndarray,
+    j: int,
+    bucket: int,
+    items: np.ndarray,
+    scores: np.ndarray,
+) -> None:
+    """Ranks the items of a bucket of map j, but for those that a bucket of another map brought already."""
+    alpha = members.shape[2]
+    for slot in range(min(alpha, n_items - bucket * alpha)):
+        score, seen = np.float32(0), False
+        for i in range(len(logs)):
+            other = bucket
+            if i != j:
+                other = elsewhere[j, bucket, slot, i - (i > j)]
+                seen |= done[i, other]
+            score = joined(score, logs[i, other], i, by_sum)
+        if score >= scores[-1] and not seen:
+            insert(items, scores, members[j, bucket, slot], score)
 
 
 @inlined

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
 from types import MappingProxyType
@@ -78,8 +78,7 @@ def sheet(
     columns = min(columns, max(groups))
     rows = [math.ceil(group / columns) for group in groups]
     body = height * sum(rows)
-    width = WIDTHS[data.width]
-    figure = Figure(figsize=(width, body), layout="constrained")
+    figure = Figure(figsize=(WIDTHS[data.width], body), layout="constrained")
     FigureCanvasAgg(figure)
     loud = data.table.warnings if warnings is None else warnings
     note = _note(data, also)
@@ -87,8 +86,14 @@ def sheet(
     lines = [Line2D([], [], label=name, **look) for name, look in baselines.items()]
     legend, under = _legend(figure, [*map(handle_of, dict.fromkeys(models)), *lines, *handles])
     bottom = _foot(figure, note) if data.alone else 0.0
+    _stack(figure, legend, top=top, body=body, under=under, bottom=bottom)
+    return Drawn(name, title, note, figure, tuple(_panels(figure, groups, rows, columns=columns, share_y=share_y)))
+
+
+def _stack(figure: Figure, legend: Legend | None, *, top: float, body: float, under: float, bottom: float) -> None:
+    """Makes the figure as high as its head, panels, legend and foot together, in inches, and puts each in its place."""
     whole = top + body + under + bottom
-    figure.set_size_inches(width, whole)
+    figure.set_size_inches(figure.get_figwidth(), whole)
     for text in figure.texts:
         x, inches = text.get_position()
         text.set_position((x, (inches if inches > 0 else whole + inches) / whole))
@@ -96,14 +101,18 @@ def sheet(
         legend.set_bbox_to_anchor((0.01, bottom / whole), transform=figure.transFigure)
     engine: Any = figure.get_layout_engine()
     engine.set(rect=(0, (bottom + under) / whole, 1, body / whole), w_pad=0.03, h_pad=0.04)
+
+
+def _panels(
+    figure: Figure, groups: Sequence[int], rows: Sequence[int], *, columns: int, share_y: bool
+) -> Iterator[Axes]:
+    """So many empty panels of each group, which begins a row and fills as many as `rows` says."""
     grid = figure.subplots(sum(rows), columns, squeeze=False, sharey="row" if share_y else False)
-    used: list[Axes] = []
-    for group, first in zip(groups, accumulate([0, *rows]), strict=False):
-        places = grid[first : first + math.ceil(group / columns)].flat
-        used.extend(places[:group])
+    for group, n, first in zip(groups, rows, accumulate([0, *rows[:-1]]), strict=True):
+        places = grid[first : first + n].flat
+        yield from places[:group]
         for axes in places[group:]:
             axes.set_axis_off()
-    return Drawn(name, title, note, figure, tuple(used))
 
 
 def tip(artist: Artist, *texts: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 import torch
-from lightning.pytorch import Trainer
+from lightning.pytorch import Callback, Trainer
 from lightning.pytorch.plugins.environments import LightningEnvironment, TorchElasticEnvironment
 from lightning.pytorch.strategies import DDPStrategy, ModelParallelStrategy, Strategy
 
@@ -40,7 +40,6 @@ def fit(
     the checkpoint in the machine's folder, if there is one. Raises `Interrupted` when asked to stop.
     """
     quieten()
-    accelerator = pick_device(machine.device)
     resumable = Resumable(
         CheckpointFiles(machine.checkpoints, machine.shared),
         minutes=machine.checkpoint_minutes,
@@ -49,7 +48,32 @@ def fit(
         earlier=machine.earlier,
     )
     set_up(module, data, recipe, machine)
-    trainer = Trainer(
+    trainer = make_trainer(
+        machine,
+        recipe,
+        [Snapshots(module.model, snapshots or {}), resumable],  # in this order: the second may end the run
+        steps=module.total_steps if stop_at is None else stop_at,
+        epochs=epochs,
+        interval=interval,
+    )
+    with matmul_precision(recipe.matmul_precision):
+        trainer.fit(module, datamodule=data, ckpt_path=resumable.resume_from, weights_only=True)
+    module.make_whole()
+    return trainer
+
+
+def make_trainer(
+    machine: Machine,
+    recipe: Pretrain | Finetune,
+    callbacks: list[Callback],
+    *,
+    steps: int,
+    epochs: int,
+    interval: int | None,
+) -> Trainer:
+    """Lightning's Trainer for a recipe on a machine, with nothing but these callbacks; the rest as in `fit`."""
+    accelerator = pick_device(machine.device)
+    return Trainer(
         accelerator="gpu" if accelerator == "cuda" else accelerator,
         devices=machine.devices // machine.nodes,
         num_nodes=machine.nodes,
@@ -58,9 +82,9 @@ def fit(
         plugins=[LightningEnvironment() if machine.devices == 1 else TorchElasticEnvironment()],
         precision="bf16-mixed" if precision_found(recipe.precision, machine.device) == "bf16" else "32-true",
         gradient_clip_val=recipe.clip,
-        max_steps=module.total_steps if stop_at is None else stop_at,
+        max_steps=steps,
         max_epochs=epochs,
-        callbacks=[Snapshots(module.model, snapshots or {}), resumable],  # in this order: the second may end the run
+        callbacks=callbacks,
         default_root_dir=machine.folder,
         # No bar, no logger, no checkpoints of its own: callbacks do what a run needs.
         logger=False,
@@ -73,10 +97,6 @@ def fit(
         check_val_every_n_epoch=None if interval else 1,
         limit_val_batches=None if interval else 0,
     )
-    with matmul_precision(recipe.matmul_precision):
-        trainer.fit(module, datamodule=data, ckpt_path=resumable.resume_from, weights_only=True)
-    module.make_whole()
-    return trainer
 
 
 def strategy_of(machine: Machine) -> Strategy | Literal["auto"]:

@@ -53,7 +53,6 @@ def cut_small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(preparing, "BLOCK_IDS", 7)
 
 
-@pytest.mark.slow  # alone: in a process with other tests the built-in texts were others
 @pytest.mark.parametrize("small", [False, True])
 @pytest.mark.parametrize(("kind", "options", "expected"), MADE_BEFORE)
 def test_the_bytes_are_those_of_the_version_without_shards(

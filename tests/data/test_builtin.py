@@ -26,13 +26,28 @@ def sha256(value: object) -> str:
 
 def task_table(name: str, split: str) -> dict[str, Cells]:
     task = find_task(name)
-    return builtin.task_table(builtin.Generated(name, (*task.text, task.label)), split)
+    table = builtin.task_table(builtin.Generated(name, (*task.text, task.label)), split)
+    return {column: list(cells) for column, cells in table.items()}
 
 
 def test_texts_never_change() -> None:
     splits = [(name, split) for name in GROUPS["glue"] for split in ("train", *find_task(name).evaluation_splits)]
     assert sha256([task_table(*split) for split in splits]) == TASKS_SHA256
     assert sha256(builtin.corpus()) == CORPUS_SHA256
+
+
+def test_what_is_remembered_cannot_be_changed() -> None:
+    table = builtin.task_table(builtin.Generated("cola", ("sentence", "label")), "validation")
+    assert isinstance(table["sentence"], tuple)
+    with pytest.raises(TypeError):
+        table["sentence"] = ()  # type: ignore[index]
+
+
+def test_a_fingerprint_is_of_the_texts_that_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A remembered one of other texts went into all corpora that the same process made later."""
+    before = builtin.corpus_fingerprint()
+    monkeypatch.setattr(builtin, "corpus", lambda: ("one text",))
+    assert builtin.corpus_fingerprint() != before
 
 
 @pytest.mark.parametrize("name", GROUPS["glue"])

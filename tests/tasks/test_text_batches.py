@@ -15,7 +15,6 @@ from hashbench.coders.registry import make_coder
 from hashbench.corpora.batches import PretrainingData
 from hashbench.corpora.corpus import Corpus
 from hashbench.corpora.preparing import prepare
-from hashbench.data import builtin
 from hashbench.data.sources import open_sources
 from hashbench.embeddings.base import Batch, Template
 from hashbench.experiment.schema import TaskEntry
@@ -32,10 +31,8 @@ N_SPECIALS = len(TEMPLATE.specials)
 
 
 @pytest.fixture
-def corpus(monkeypatch: pytest.MonkeyPatch) -> Corpus:
-    documents = builtin.corpus()[:40]
-    monkeypatch.setattr(builtin, "corpus", lambda: documents)
-    return prepare(["builtin"], open_sources("builtin"), WordTokenizer())
+def corpus() -> Corpus:
+    return prepare(["builtin"], open_sources("builtin"), WordTokenizer(), max_documents=40)
 
 
 def type_numbers(corpus: Corpus) -> np.ndarray:
