@@ -13,7 +13,7 @@ ModelNames = Annotated[
     list[str] | None,
     typer.Argument(metavar="[MODEL]...", help="Models or groups, or transformers:NAME; all models if not given."),
 ]
-EncoderSize = Annotated[SizeOption, typer.Option(help="Size of the encoder of models that have none of their own.")]
+SizeOfEncoder = Annotated[SizeOption, typer.Option(help="Size of the encoder of models that have none of their own.")]
 OnePaper = Annotated[
     str | None, typer.Option(help="Only the models of this paper, counted in its frame; else each in its own.")
 ]
@@ -37,7 +37,7 @@ BudgetSizes = Annotated[
 
 def params(
     names: ModelNames = None,
-    encoder: EncoderSize = "base",
+    encoder: SizeOfEncoder = "base",
     paper: OnePaper = None,
     deployed: AsDeployed = False,
     all_frames: AllFrames = False,
