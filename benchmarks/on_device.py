@@ -23,18 +23,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-SENTENCES = (
-    "The old train leaves the station at noon.",
-    "She found a small green bottle near the river.",
-    "Please send the signed forms before Friday.",
-    "Heavy rain is expected along the coast tonight.",
-    "He never learned how to ride a bicycle.",
-    "Our neighbours painted their kitchen bright yellow.",
-    "The museum closes early on public holidays.",
-    "Can you turn down the music a little?",
-    "Fresh bread smells better than anything else.",
-    "They walked slowly through the empty market.",
-)  # those of eelbert_latency.py
+SENTENCES = Path(__file__).with_name("sentences.txt").read_text().splitlines()
 LIBRARY = "tokenizer.json"  # of the `tokenizers` library
 
 

@@ -85,8 +85,8 @@ class Control(ABC):
         return carry_out(run, place, machine)
 
 
-class OwnControl(Control):
-    """Of a worker that nobody watches: its own process asks it to stop."""
+class ThreadControl(Control):
+    """Of a worker that a thread of its own process asks to stop. It ends with its process, so it is never abandoned."""
 
     def __init__(self) -> None:
         self._stop = threading.Event()
@@ -103,6 +103,10 @@ class OwnControl(Control):
 
     def is_abandoned(self) -> bool:
         return False
+
+
+class OwnControl(ThreadControl):
+    """Of a worker that nobody watches."""
 
     def tell(self, event: Event) -> None:
         pass

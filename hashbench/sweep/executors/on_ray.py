@@ -29,7 +29,7 @@ from hashbench.runs.base import Run, Workplace
 from hashbench.store.result import Result
 from hashbench.sweep.assignment import Assignment, Parcel
 from hashbench.sweep.events import Event
-from hashbench.sweep.executors.base import Control, Crash, Executor
+from hashbench.sweep.executors.base import Crash, Executor, ThreadControl
 from hashbench.training.machine import Machine
 
 WAIT_S = 5.0  # that a slot waits for an event before it answers that there is none
@@ -46,27 +46,17 @@ class SlotAnswer:
     ended: bool
 
 
-class SlotControl(Control):
-    """Of a worker in an actor: calls of the sweep set the wish to stop and take the events."""
+class SlotControl(ThreadControl):
+    """Of a worker in an actor: calls of the sweep set the wish to stop and take the events.
+
+    Ray ends the actors of a sweep that is gone.
+    """
 
     def __init__(self, process: Mapping[str, float] | None) -> None:
         """`process`: what each process of a run takes, where the slot itself takes nothing."""
-        self._stop, self._process = threading.Event(), process
+        super().__init__()
+        self._process = process
         self.events: queue.Queue[Event | None] = queue.Queue()  # None: the last
-
-    def set(self) -> None:
-        """Asks for the end."""
-        self._stop.set()
-
-    def is_set(self) -> bool:
-        return self._stop.is_set()
-
-    def wait(self, seconds: float) -> None:
-        self._stop.wait(seconds)
-
-    def is_abandoned(self) -> bool:
-        """Ray ends the actors of a sweep that is gone."""
-        return False
 
     def tell(self, event: Event) -> None:
         self.events.put(event)
