@@ -22,7 +22,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from multiprocessing.synchronize import Event
+from multiprocessing.synchronize import Barrier, Event
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -70,7 +70,7 @@ class Plan:
         for seed in itertools.count():
             ids = {each["id"]: self._id(each, seed) for each in self.members}
             for each in self.members:
-                if seed and each["seed"] is None:
+                if ids[each["id"]] in self.copied:  # no seed, or another seed of what is copied already
                     continue
                 needs = tuple(ids[need["needs_run_id"]] for need in self.needs if need["run_id"] == each["id"])
                 self.rows.append(self._row(each, seed, ids[each["id"]], needs))
@@ -204,11 +204,13 @@ def measure_heartbeats(store: Store, db: Path, experiment_id: int) -> None:
     mend(store, experiment_id)
     show("heartbeat alone", repeated(lambda: heartbeat(store, last), BEATS))
     context = multiprocessing.get_context("spawn")
-    stop = context.Event()
-    workers = [context.Process(target=be_idle, args=(str(db), experiment_id, stop)) for _ in range(IDLE_WORKERS)]
+    stop, started = context.Event(), context.Barrier(IDLE_WORKERS + 1)
+    told = (str(db), experiment_id, stop, started)
+    workers = [context.Process(target=be_idle, args=told) for _ in range(IDLE_WORKERS)]
     for worker in workers:
         worker.start()
-    time.sleep(20)  # until all have started
+    started.wait()
+    time.sleep(20)  # until they look as seldom as idle workers do
     show(f"heartbeat beside {IDLE_WORKERS} idle workers", repeated(lambda: heartbeat(store, last), BEATS, pause=0.05))
     before = sum(worker_cpu(worker.pid or 0) for worker in workers)
     time.sleep(20)
@@ -219,9 +221,10 @@ def measure_heartbeats(store: Store, db: Path, experiment_id: int) -> None:
         worker.join()
 
 
-def be_idle(db: str, experiment_id: int, stop: Event) -> None:
+def be_idle(db: str, experiment_id: int, stop: Event, started: Barrier) -> None:
     """What a worker does while there is nothing for it."""
     store, waits = open_store(db, create=False), idle_waits()
+    started.wait()
     while not stop.is_set():
         if claim(store, experiment_id, worker="idle", **OPTIONS) is None and pending(store, experiment_id, 2):
             stop.wait(next(waits))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import platform
 import subprocess
 import sys
@@ -40,3 +41,15 @@ def test_kept_memory_is_not_faulted_in_again() -> None:
 def test_other_systems_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(allocator.sys, "platform", "darwin")
     assert allocator.keep_freed_memory() is False
+
+
+def test_nothing_is_collected_meanwhile_and_again_afterwards():
+    with allocator.collecting_nothing():
+        assert not gc.isenabled()
+        with allocator.collecting_nothing():  # one within another ends nothing
+            pass
+        assert not gc.isenabled()
+    assert gc.isenabled()
+    with pytest.raises(KeyError), allocator.collecting_nothing():
+        raise KeyError
+    assert gc.isenabled()

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from hashbench.allocator import collecting_nothing
 from hashbench.cli.options import (
     DEFAULT_DB,
     Database,
@@ -46,11 +47,12 @@ def report(
 
     Example: hashbench report glue_tiny --table 2 --format md
     """
-    from hashbench.cli.reporting import print_page, print_report
-    from hashbench.tables.request import ReportRequest
+    with collecting_nothing():
+        from hashbench.cli.reporting import print_page, print_report
+        from hashbench.tables.request import ReportRequest
 
-    request = ReportRequest(named or experiment, paper, table, published, examples, all_metrics, checkpoint)
-    if style == "html":
-        print_page(db, request, output)
-    else:
-        print_report(db, request, style, output)
+        request = ReportRequest(named or experiment, paper, table, published, examples, all_metrics, checkpoint)
+        if style != "html":
+            print_report(db, request, style, output)
+            return
+    print_page(db, request, output)

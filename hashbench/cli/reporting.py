@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from hashbench.cli.output import note, print_tables, show, write_output
-from hashbench.results.measured import collecting_nothing
 from hashbench.store.engine import open_results
 from hashbench.tables.report import tables
 from hashbench.tables.request import ReportRequest
@@ -13,8 +12,7 @@ from hashbench.tables.request import ReportRequest
 
 def print_report(db: str, request: ReportRequest, style: str, output: Path | None) -> None:
     """Prints tables in one of the formats, into a file too where one is named."""
-    with collecting_nothing():
-        print_tables(tables(open_results(db), request), style, output)
+    print_tables(tables(open_results(db), request), style, output)
 
 
 def print_page(db: str, request: ReportRequest, output: Path | None) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hashbench.allocator import collecting_nothing
 from hashbench.cli.options import DEFAULT_DB, Database, ExperimentName, TextOrJson
 from hashbench.cli.output import print_json, print_rows, show
 from hashbench.errors import InputError
@@ -47,18 +48,19 @@ def status(
 
     Example: hashbench status --watch
     """
-    from hashbench.store.engine import open_results
-
     as_json = style == "json"
     if watch and as_json:
         raise InputError("status: --watch prints text; leave out --watch or --format json")
-    store = open_results(db)
-    if run is not None:
-        _print_run(store, run, as_json=as_json)
-    elif watch:
+    with collecting_nothing():
+        from hashbench.store.engine import open_results
+
+        store = open_results(db)
+        if run is not None:
+            _print_run(store, run, as_json=as_json)
+        elif not watch:
+            _print_experiment(store, experiment, as_json=as_json, every=every)
+    if run is None and watch:
         _watch(store, experiment)
-    else:
-        _print_experiment(store, experiment, as_json=as_json, every=every)
 
 
 def _print_experiment(store: Store, name: str | None, *, as_json: bool, every: bool) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +25,7 @@ from hashbench.artifacts.checksums import remove
 from hashbench.artifacts.once import make_once
 from hashbench.artifacts.shared import SharedFolder
 from hashbench.corpora.corpus import DOCUMENTS, IDS, MANIFEST, Corpus, CorpusPart, Manifest, agrees_with_its_manifest
-from hashbench.corpora.progress import PreparationProgress
+from hashbench.corpora.progress import PreparationProgress, telling
 from hashbench.corpora.spills import MergedTypes, TypeSpill, merge_range, range_bounds
 from hashbench.corpora.tokenizing import ShardFacts, ShardJob, TokenizedShard, final_ids, make_shard
 from hashbench.data import shards
@@ -109,6 +110,7 @@ def prepare(
         located, tokenizer, vocabulary_size, max_documents, first_chunk_only,
         place.with_name(f"{key}{WORK}"), workers or LocalShardWorkers(),
         lambda text: said(f"{' + '.join(source.name for source in located)}: {text}"),
+        watched=progress is not None,
     )  # fmt: skip
     make_once(place, lambda partial: making.build(partial, key), older=agrees_with_its_manifest, shared=shared)
     if making.work.exists():
@@ -129,6 +131,7 @@ class _Making:
     work: Path  # where what is finished lies until all is
     workers: ShardWorkers
     progress: Callable[[str], None]
+    watched: bool  # whether somebody asked for progress
 
     def build(self, folder: Path, key: str) -> None:
         """Make `folder`: tokenizer, ids, documents, types, and the manifest last."""
@@ -209,8 +212,9 @@ class _Making:
 
     def _train(self, folder: Path) -> None:
         assert isinstance(self.tokenizer, TrainablePieces)
-        self.progress(f"training the {self.tokenizer.title}")
-        self.tokenizer.train(Again(self._training_texts), self.vocabulary_size)
+        what = f"training the {self.tokenizer.title}"
+        texts = Again(lambda: telling(self._training_texts(), self.progress, what))
+        self.tokenizer.train(texts, self.vocabulary_size, bars=self.watched and sys.stderr.isatty())
         self.tokenizer.save(folder)
 
     def _training_texts(self) -> Iterator[str]:

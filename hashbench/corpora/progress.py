@@ -1,9 +1,9 @@
-"""How far a preparation is, in lines: documents, tokens a second, time left."""
+"""How far a preparation is, in lines: texts read for a vocabulary, then documents, tokens a second, time left."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 
 from hashbench.corpora.tokenizing import ShardFacts
 from hashbench.showing import duration_text
@@ -58,3 +58,17 @@ class PreparationProgress:
             left = f", {duration_text(seconds * (self._total_bytes - self._bytes) / self._new_bytes)} left"
         rate = f", {new_tokens / seconds:,.0f} a second" if new_tokens else ""
         self._say(f"{documents:,} documents, {tokens:,} tokens{rate}{left}")
+
+
+def telling(
+    texts: Iterable[str], say: Callable[[str], None], what: str, clock: Callable[[], float] = time.monotonic
+) -> Iterator[str]:
+    """The same texts; says now and then how many were read, and at their end that what follows is no reading."""
+    said, documents, characters = clock(), 0, 0
+    for text in texts:
+        documents, characters = documents + 1, characters + len(text)
+        if clock() - said >= SAY_EVERY_S:
+            said = clock()
+            say(f"{what}: {documents:,} documents, {characters:,} characters read")
+        yield text
+    say(f"{what}: all {documents:,} documents, {characters:,} characters read; their words are counted and merged")

@@ -5,15 +5,14 @@ Runs of one model are kept apart where they must not share a cell: other encoder
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from hashbench.allocator import collecting_nothing
 from hashbench.results import queries
 from hashbench.results.entries import Entry, entries
 from hashbench.results.runs import MeasuredRun, SeedScore, Specs, run_of
@@ -177,19 +176,6 @@ def is_constant(outputs: np.ndarray) -> bool:
     """
     answers = outputs.argmax(axis=1) if outputs.ndim == 2 and outputs.shape[1] > 1 else outputs.ravel()
     return bool((answers == answers[:1]).all())
-
-
-@contextmanager
-def collecting_nothing() -> Iterator[None]:
-    """No search for objects in circles meanwhile: what is read of 20,000 runs stays, and is looked through in vain."""
-    if not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 @collecting_nothing()

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.engine import Connection
 
 SCHEMA = "0005"  # the newest revision in migrations/versions; raised with every change of a table
 # Older ones that a command which only reads understands: what has been added since is for claims alone.
@@ -33,6 +34,15 @@ def _reference(name: str, target: str, *, null: bool = False, key: bool = False)
 
 def _one_of(column: str, *words: str) -> sa.CheckConstraint:
     return sa.CheckConstraint(f"{column} IN ({', '.join(repr(word) for word in words)})", name=f"{column}_known")
+
+
+def _partial(index: sa.Index, rows: sa.ColumnElement[bool]) -> None:
+    """Limits an index to some rows, when its table is made. Said before, SQLAlchemy would load the dialects of both
+    databases to check the words, for every command that reads one."""
+
+    @sa.event.listens_for(index.table, "before_create")
+    def limit(_: sa.Table, connection: Connection, **__: Any) -> None:
+        index.dialect_options[connection.dialect.name]["where"] = rows
 
 
 STATES = ("planned", "running", "done", "failed", "void")
@@ -91,13 +101,11 @@ experiment_run = sa.Table(
     sa.Index("experiment_run_by_run", "run_id"),
 )
 # Holds what can be claimed alone: its first entry is the next run, however many are done or wait.
-sa.Index(
-    "experiment_run_free",
-    experiment_run.c.experiment_id,
-    experiment_run.c.turn,
-    experiment_run.c.free_tries,
-    sqlite_where=experiment_run.c.free_tries.is_not(None),
-    postgresql_where=experiment_run.c.free_tries.is_not(None),
+_partial(
+    sa.Index(
+        "experiment_run_free", experiment_run.c.experiment_id, experiment_run.c.turn, experiment_run.c.free_tries
+    ),
+    experiment_run.c.free_tries.is_not(None),
 )
 
 dependency = sa.Table(
@@ -145,13 +153,7 @@ attempt = sa.Table(
     sa.Index("attempt_by_lease", "state", "lease_until"),
 )
 # A second guard behind the claim: no two attempts of one run are ever in flight.
-sa.Index(
-    "one_running_attempt",
-    attempt.c.run_id,
-    unique=True,
-    sqlite_where=attempt.c.state == "running",
-    postgresql_where=attempt.c.state == "running",
-)
+_partial(sa.Index("one_running_attempt", attempt.c.run_id, unique=True), attempt.c.state == "running")
 
 # Results hang on the attempt, not on the run alone: of two finished copies that a merge brings together both stay,
 # and run.finished_attempt says which one counts.

@@ -84,8 +84,9 @@ class TrainablePieces(PieceTokenizer):
         return {"kind": self.kind, self.argument: made_by, **self.options()}
 
     @abstractmethod
-    def train(self, texts: Iterable[str], vocabulary_size: int) -> None:
-        """Learn a vocabulary of this size, specials included. The texts may be read more than once."""
+    def train(self, texts: Iterable[str], vocabulary_size: int, *, bars: bool = False) -> None:
+        """Learn a vocabulary of this size, specials included. The texts may be read more than once. `bars`: the library
+        shows on the terminal how far it is with words, pairs and merges."""
 
     def options(self) -> dict[str, object]:
         """What else than the vocabulary decides the pieces of a text."""

@@ -38,7 +38,7 @@ class SubwordTokenizer(TrainablePieces):
             text = read_bpe(bpe)
             self._take_file(text, without_specials(text, where=bpe))
 
-    def train(self, texts: Iterable[str], vocabulary_size: int) -> None:
+    def train(self, texts: Iterable[str], vocabulary_size: int, *, bars: bool = False) -> None:
         """Learn `vocabulary_size` - 5 pieces (five rows are for special tokens), or fewer where texts give no more."""
         tokenizer = Tokenizer(models.BPE())
         tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -48,7 +48,7 @@ class SubwordTokenizer(TrainablePieces):
             min_frequency=MIN_FREQUENCY,
             # All bytes: no text is unknown.
             initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
-            show_progress=False,
+            show_progress=bars,
         )
         tokenizer.train_from_iterator(map(well_formed, texts), trainer)
         self._tokenizer, self.vocabulary_size = tokenizer, vocabulary_size

@@ -78,7 +78,7 @@ class WordPieceTokenizer(TrainablePieces):
         words = (piece for piece in self.pieces if not piece.startswith("["))
         return next((piece for piece in words if re.search("[A-Z]", piece)), None)
 
-    def train(self, texts: Iterable[str], vocabulary_size: int) -> None:
+    def train(self, texts: Iterable[str], vocabulary_size: int, *, bars: bool = False) -> None:
         """Learn `vocabulary_size` - 5 pieces (five rows are for special tokens), or fewer where texts give no more.
 
         The texts are read twice. The library numbers characters in the order of a hash table that differs from process
@@ -94,7 +94,7 @@ class WordPieceTokenizer(TrainablePieces):
             limit_alphabet=len(alphabet),
             special_tokens=[MARKER + character for character in alphabet if continues(tokenizer, character)],
             continuing_subword_prefix=MARKER,
-            show_progress=False,
+            show_progress=bars,
         )
         tokenizer.train_from_iterator(map(well_formed, texts), trainer)
         learned = tokenizer.get_vocab()

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from hashbench.corpora.progress import PreparationProgress
+from hashbench.corpora.progress import PreparationProgress, telling
 from hashbench.corpora.tokenizing import ShardFacts
 
 
@@ -33,3 +33,15 @@ def test_what_was_found_finished_has_no_rate() -> None:
     told.begin()
     told.end()
     assert lines == ["10 documents, 1,000 tokens"]
+
+
+def test_texts_that_a_vocabulary_is_learned_from_are_counted() -> None:
+    lines: list[str] = []
+    now = 0.0
+    texts = telling(["four"] * 3, lines.append, "training", clock=lambda: now)
+    assert next(texts) == "four" and not lines
+    now += 6
+    assert next(texts) == "four"
+    assert lines == ["training: 2 documents, 8 characters read"]
+    assert list(texts) == ["four"]
+    assert lines[1:] == ["training: all 3 documents, 12 characters read; their words are counted and merged"]

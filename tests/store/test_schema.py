@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -43,3 +45,8 @@ def test_names_of_columns_and_views_need_no_quoting(store: Store) -> None:
         for table in metadata.tables.values():
             columns = ", ".join(column.name for column in table.columns)
             connection.exec_driver_sql(f"SELECT {columns} FROM {table.name}")
+
+
+def test_tables_are_known_without_the_dialects_of_databases_that_are_not_in_use() -> None:
+    code = "import hashbench.store.schema, sys; print('sqlalchemy.dialects.postgresql' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"
