@@ -15,7 +15,7 @@ import numpy as np
 from hashbench.allocator import collecting_nothing
 from hashbench.results import queries
 from hashbench.results.entries import Entry, entries
-from hashbench.results.runs import MeasuredRun, SeedScore, Specs, run_of
+from hashbench.results.runs import MeasuredRun, SeedScore, Specs, environment_of, origin_of, run_of
 from hashbench.store.engine import Store
 from hashbench.store.packing import unpack
 from hashbench.store.status import StoredExperiment, find_experiment
@@ -183,7 +183,8 @@ def measure(store: Store, name: str | None = None, *, checkpoint: str = "best") 
     """What the experiment of that name (None: the last that was swept) measured so far."""
     experiment = find_experiment(store, name)
     key = {"experiment": experiment.id}
-    origins = {row[0]: row for row in store.tuples(queries.ORIGINS, **key)}
+    environments = {row[0]: environment_of(row) for row in store.tuples(queries.ENVIRONMENTS)}
+    origins = {row[0]: origin_of(row, environments) for row in store.tuples(queries.ORIGINS, **key)}
     specs = Specs()
     runs = tuple(run_of(row, origins.get(row[1]), specs) for row in store.tuples(queries.RUNS, **key))
     del origins

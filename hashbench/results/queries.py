@@ -28,10 +28,15 @@ GROUP BY er.experiment_id, er.model, r.kind, r.task, r.encoder ORDER BY er.exper
 """
 # where one run stands
 STATE_OF_RUN = "SELECT state FROM run WHERE id = :id"
-# code, machine and time of a finished run
+# time and notes of a finished run, and the environment that it was made in
 ORIGINS = """
-SELECT run_id, git_commit, git_tree, has_diff, hardware_name, packages, notes, seconds, finished_at FROM run_origins
-WHERE experiment_id = :experiment
+SELECT f.run_id, a.environment_id, a.notes, a.seconds, f.finished_at
+FROM finished f JOIN attempt a ON a.id = f.attempt_id
+WHERE f.experiment_id = :experiment
+"""
+# code, machine and packages; apart from ORIGINS, since one long text is that of thousands of runs
+ENVIRONMENTS = """
+SELECT id, git_commit, git_tree, CASE WHEN git_diff = '' THEN 0 ELSE 1 END, hardware_name, packages FROM environment
 """
 # an experiment that a run of this one belongs to as well
 EXPERIMENTS_OF_RUNS = """

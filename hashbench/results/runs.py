@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, Final
@@ -41,6 +41,9 @@ class RunOrigin:
         commit = self.git_commit if " " in self.git_commit else self.git_commit[:letters] or "unknown"
         tree = f" (tree {self.git_tree[:letters]})" if self.git_tree else ""
         return commit + tree + (" with uncommitted changes" if self.has_diff else "")
+
+
+UNFINISHED = RunOrigin()
 
 
 @dataclass(frozen=True)
@@ -119,7 +122,7 @@ class SeedScore:
     reason: str
 
 
-SEED = re.compile(r'"seed":(\d+)')
+SEED, NUMBER = '"seed":', re.compile(r"\d+")
 
 
 class Specs:
@@ -134,15 +137,15 @@ class Specs:
         >>> Specs().parsed('{"kind":"finetune","seed":3}')
         {'kind': 'finetune', 'seed': 3}
         """
-        found = list(SEED.finditer(text))
-        if len(found) != 1:
+        before, _, rest = text.partition(SEED)
+        seed = NUMBER.match(rest)
+        if seed is None or SEED in rest:
             return json.loads(text)
-        place = slice(*found[0].span(1))
-        key = f"{text[: place.start]}{text[place.stop :]}"
+        key = f"{before}{rest[seed.end() :]}"
         if key not in self._shared:
             self._shared[key] = json.loads(text)
         shared = self._shared[key]
-        return shared | {"seed": int(text[place])} if "seed" in shared else json.loads(text)
+        return shared | {"seed": int(seed[0])} if "seed" in shared else json.loads(text)
 
 
 @cache
@@ -151,18 +154,26 @@ def _pairs(text: str) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(json.loads(text).items()))
 
 
-def run_of(row: Sequence[Any], origin: Sequence[Any] | None, specs: Specs) -> MeasuredRun:
-    """A row of queries.RUNS with the row of queries.ORIGINS of the same run (None: not finished)."""
+def run_of(row: Sequence[Any], origin: RunOrigin | None, specs: Specs) -> MeasuredRun:
+    """A row of queries.RUNS with the origin of the same run (None: not finished)."""
     model, run_id, kind, task, seed, encoder, spec, state, fingerprint, metric, reason = row
     return MeasuredRun(
         run_id, kind, model, task, seed, encoder, specs.parsed(spec), state, reason or "", fingerprint or "",
-        metric or "", RunOrigin() if origin is None else _origin(origin),
+        metric or "", origin or UNFINISHED,
     )  # fmt: skip
 
 
-def _origin(row: Sequence[Any]) -> RunOrigin:
-    _, commit, tree, has_diff, hardware, packages, notes, seconds, finished_at = row
+def environment_of(row: Sequence[Any]) -> RunOrigin:
+    """A row of queries.ENVIRONMENTS as the origin of a run of which nothing else is known."""
+    _, commit, tree, has_diff, hardware, packages = row
+    return RunOrigin(commit or "", tree or "", bool(has_diff), hardware or "", _pairs(packages or "{}"))
+
+
+def origin_of(row: Sequence[Any], environments: Mapping[str, RunOrigin]) -> RunOrigin:
+    """A row of queries.ORIGINS with what is known of its environment."""
+    _, environment, notes, seconds, finished_at = row
+    made_in = environments.get(environment, UNFINISHED)
     return RunOrigin(
-        commit or "", tree or "", bool(has_diff), hardware or "", _pairs(packages or "{}"), _pairs(notes or "{}"),
-        seconds or 0.0, finished_at,
+        made_in.git_commit, made_in.git_tree, made_in.has_diff, made_in.hardware, made_in.packages,
+        _pairs(notes or "{}"), seconds or 0.0, finished_at,
     )  # fmt: skip

@@ -8,6 +8,7 @@ has a token of its own, so that a worker that slept through its lease can no lon
 
 from __future__ import annotations
 
+import functools
 import json
 import uuid
 from collections.abc import Collection, Mapping
@@ -24,7 +25,7 @@ from hashbench.store.schema import attempt, dependency, experiment_run, run
 
 # so many killed attempts of one run count as a failed try: a run that kills its worker must end
 LOSSES_PER_TRY = 20
-
+REMEMBERED = 64  # statements that are built once; building one takes as long as carrying it out
 
 SHOWN = ("kind", "model", "task", "seed", "encoder", "spec")  # of a run to who claimed it
 STARTED = "CAST(EXTRACT(EPOCH FROM pg_postmaster_start_time()) AS DOUBLE PRECISION)"  # of the server
@@ -72,16 +73,14 @@ def claim(
     tells). Attempts whose lease is over are ended as lost on the way, their runs claimed again. Where there is neither,
     nothing is locked, so that idle workers keep nobody waiting.
     """
+    kinds = None if kinds is None else tuple(kinds)
     with store.read() as connection:
         looked = _free_run(experiment_id, max_attempts, kinds, only)
         if connection.execute(looked).first() is None and not _silent(store, connection, lock=False):
             return None
     with store.write() as connection:
         end_expired(store, connection)
-        free = _free_run(experiment_id, max_attempts, kinds, only).with_for_update(of=run, skip_locked=True)
-        columns = [run.c[name] for name in SHOWN]
-        claimed = sa.update(run).where(run.c.id == free.scalar_subquery()).values(state="running")
-        row = connection.execute(claimed.returning(run.c.id.label("run_id"), *columns)).mappings().first()
+        row = connection.execute(_taken(experiment_id, max_attempts, kinds, only)).mappings().first()
         if row is None:
             return None
         run_id, token = row["run_id"], token or new_token()
@@ -183,8 +182,9 @@ def pending(store: Store, experiment_id: int, max_attempts: int, *, kinds: Colle
     """
     in_flight = sa.select(attempt.c.run_id).join_from(attempt, run).where(attempt.c.state == "running")
     in_flight = in_flight.where(attempt.c.run_id.in_(members(experiment_id)), *_of_kinds(kinds)).limit(1)
+    free = _free_run(experiment_id, max_attempts, None if kinds is None else tuple(kinds), None)
     with store.read() as connection:
-        for query in (in_flight, _free_run(experiment_id, max_attempts, kinds, None)):
+        for query in (in_flight, free):
             if connection.execute(query).first() is not None:
                 return True
     if not count_open(store, experiment_id, max_attempts, kinds=kinds):
@@ -224,8 +224,19 @@ def _of_kinds(kinds: Collection[str] | None) -> list[sa.ColumnElement[bool]]:
     return [] if kinds is None else [run.c.kind.in_(kinds)]
 
 
+@functools.lru_cache(maxsize=REMEMBERED)
+def _taken(
+    experiment_id: int, max_attempts: int, kinds: tuple[str, ...] | None, only: str | None
+) -> sa.ReturningUpdate[Any]:
+    """Takes the first run that is free, and gives back what is shown of it."""
+    free = _free_run(experiment_id, max_attempts, kinds, only).with_for_update(of=run, skip_locked=True)
+    taken = sa.update(run).where(run.c.id == free.scalar_subquery()).values(state="running")
+    return taken.returning(run.c.id.label("run_id"), *(run.c[name] for name in SHOWN))
+
+
+@functools.lru_cache(maxsize=REMEMBERED)
 def _free_run(
-    experiment_id: int, max_attempts: int, kinds: Collection[str] | None, only: str | None
+    experiment_id: int, max_attempts: int, kinds: tuple[str, ...] | None, only: str | None
 ) -> sa.Select[tuple[str]]:
     """The first run that is free: the first entry of index `experiment_run_free` that still is what it says."""
     to_do = sa.or_(run.c.state == "planned", sa.and_(run.c.state == "failed", run.c.tries < max_attempts))

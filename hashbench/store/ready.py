@@ -7,6 +7,7 @@ checks state and needs itself: a wrong note delays a run until `pending` mends i
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
@@ -25,6 +26,7 @@ def chunks(rows: Sequence[Item], size: int = CHUNK) -> Iterator[Sequence[Item]]:
     return (rows[start : start + size] for start in range(0, len(rows), size))
 
 
+@functools.cache
 def has_unmet_needs() -> sa.Exists:
     """Whether a run of the surrounding statement waits for one that is not done."""
     need = run.alias("need")
@@ -71,6 +73,7 @@ def _note(connection: Connection, which: sa.ColumnElement[bool]) -> None:
     connection.execute(sa.update(experiment_run).where(which).values(free_tries=_free_tries()))
 
 
+@functools.cache
 def _free_tries() -> sa.ScalarSelect[int | None]:
     tries = sa.case((run.c.state == "planned", 0), (run.c.state == "failed", run.c.tries))
     free = sa.case((~has_unmet_needs(), tries))

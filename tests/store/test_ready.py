@@ -63,7 +63,7 @@ def test_a_claim_reads_the_first_entry_of_the_index(new_store, lab: Lab) -> None
     """The plan of SQLite: no other row of the experiment is looked at, and nothing is sorted."""
     store = new_store("plan.db")
     experiment_id = lab.plan(store, *(lab.run(f"{n:03}") for n in range(100)))
-    text = _free_run(experiment_id, 2, ["finetune"], None).compile(compile_kwargs={"literal_binds": True})
+    text = _free_run(experiment_id, 2, ("finetune",), None).compile(compile_kwargs={"literal_binds": True})
     steps = [row["detail"] for row in store.query(f"EXPLAIN QUERY PLAN {text}".replace(":", "\\:"))]
     assert steps[0].startswith("SEARCH experiment_run USING INDEX experiment_run_free (experiment_id=?")
     assert not any("TEMP B-TREE" in step or step.startswith("SCAN") for step in steps), steps
