@@ -17,6 +17,7 @@ import numpy as np
 from hashbench.coders.base import Coder, checked_count, checked_switch
 from hashbench.coders.keys import sign_of
 from hashbench.errors import InputError
+from hashbench.portable.base import PortablePart
 from hashbench.text.compiled import compiled
 
 MOST = 24  # positions of a word, its frame included
@@ -81,6 +82,11 @@ class ByteNgrams(Coder):
         self.pad = checked_switch(self.name, "pad", pad)
         self.signs = checked_count(self.name, "signs", signs, least=0, most=(2**31 - 1) // num_buckets)
         self.width = MOST * (1 + len(self.sizes))
+
+    def portable(self) -> PortablePart:
+        """The sizes alone."""
+        values = {**self.recipe(), "most": MOST, "frame": FRAME, "offset": OFFSET, "prime": int(PRIME)}
+        return PortablePart("word_bytes", "byte_ngrams", values, needs=("md5", "splitmix", "murmur"))
 
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Packed strings -> codes (n, T (1 + s))."""

@@ -17,6 +17,7 @@ from hashbench.coders.base import Coder, checked_count, checked_switch
 from hashbench.coders.keys import sign_of
 from hashbench.coders.murmur import murmur3, quarter
 from hashbench.errors import InputError
+from hashbench.portable.base import PortablePart
 from hashbench.text.compiled import compiled, inlined
 from hashbench.text.scan import code_point, longest_string
 
@@ -113,6 +114,11 @@ class NgramBuckets(Coder):
         self.signs = checked_count(self.name, "signs", signs, least=0, most=(2**31 - 1) // num_buckets)
         self.hash, self.word = hash, checked_switch(self.name, "word", word)
         self.width = MOST * self.hashes
+
+    def portable(self) -> PortablePart:
+        """The sizes alone."""
+        values = {**self.recipe(), "most": MOST, "seed": SEED}
+        return PortablePart("ngram_buckets", "ngram_buckets", values, needs=("splitmix", "murmur"))
 
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Packed strings -> rows (n, T k)."""

@@ -15,10 +15,12 @@ import numpy as np
 from hashbench.coders.base import Coder, checked_count
 from hashbench.coders.keys import sign_of
 from hashbench.coders.md5_kernel import START, finish_message
+from hashbench.portable.base import PortablePart
 from hashbench.text.compiled import compiled, inlined
 
 MOST = 32  # trigrams of a word
 SPACE = 32
+REMEMBERED = 1 << 16  # trigrams whose rows a device keeps
 CACHED = 1 << 12  # trigrams whose rows are remembered in a call
 ZERO, UNDERSCORE = 48, 95
 
@@ -136,6 +138,11 @@ class Trigrams(Coder):
         self.lowercase_rows = checked_count(self.name, "lowercase_rows", lowercase_rows, least=0, most=self.hashes)
         self.signs = checked_count(self.name, "signs", signs, least=0, most=(2**31 - 1) // num_buckets)
         self.width = MOST * self.hashes
+
+    def portable(self) -> PortablePart:
+        """The sizes alone."""
+        values = {**self.recipe(), "most": MOST, "remembered": REMEMBERED}
+        return PortablePart("trigrams", "trigrams", values, needs=("md5", "splitmix", "murmur"))
 
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Packed strings -> rows (n, T m)."""

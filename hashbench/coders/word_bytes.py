@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hashbench.coders.base import Coder
+from hashbench.portable.base import PortablePart
 from hashbench.text.compiled import compiled
 
 LENGTH = 50  # ids of a word, its frame included
@@ -32,6 +33,11 @@ class WordBytes(Coder):
     name = "word-bytes"
     width = LENGTH
     dtype = np.int16
+
+    def portable(self) -> PortablePart:
+        """The numbers of the frame."""
+        values = {"length": LENGTH, "begin": BEGIN, "end": END}
+        return PortablePart("word_bytes", "word_bytes", values, needs=("md5", "splitmix", "murmur"))
 
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Packed strings -> ids (n, 50)."""

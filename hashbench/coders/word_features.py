@@ -18,8 +18,10 @@ from hashbench.coders.base import Coder, checked_count
 from hashbench.coders.keys import sign_of
 from hashbench.coders.murmur import murmur3_of_number, murmur64a, quarter
 from hashbench.errors import InputError, near_match
+from hashbench.portable.base import PortablePart
 from hashbench.text.compiled import compiled, inlined
 from hashbench.text.scan import code_point, longest_string, put
+from hashbench.text.shipped import case_values, packed
 from hashbench.text.unicode import CODE_POINTS, NOT_BY_CHARACTER, fold_table, join, split
 
 FEATURES = ("norm", "prefix", "suffix", "shape")
@@ -137,6 +139,21 @@ class WordFeatures(Coder):
         self.hashes = checked_count(self.name, "hashes", hashes, most=HASHES)
         self.signs = checked_count(self.name, "signs", signs, least=0, most=2**20)
         self.width = len(self.features) * self.hashes
+
+    def portable(self) -> PortablePart:
+        """Sizes and seeds of the tables, and what this Python's Unicode says of letters."""
+        classes = shape_classes()
+        kinds = {"upper": ALPHA_UPPER, "alpha": ALPHA, "digits": DIGIT}
+        sizes = table_rows(self.num_buckets, self.features)
+        seeds = [FIRST_SEED + FEATURES.index(feature) for feature in self.features]
+        values = {
+            **case_values(), **{name: packed(classes == kind) for name, kind in kinds.items()},
+            "tables": list(zip(self.features, sizes, seeds, strict=True)), "hashes": self.hashes, "signs": self.signs,
+            "string_seed": STRING_SEED, "suffix_length": SUFFIX_LENGTH, "longest_run": LONGEST_RUN,
+            "long_shape": LONG_SHAPE, "long_text": LONG_TEXT.tobytes().decode(),
+        }  # fmt: skip
+        needs = ("letters", "splitmix", "murmur")
+        return PortablePart("word_features", "word_features", values, needs=needs)
 
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Packed strings -> codes (n, f k)."""

@@ -6,6 +6,7 @@ import numpy as np
 
 from hashbench.coders.base import Coder
 from hashbench.coders.keys import string_keys
+from hashbench.portable.base import PortablePart
 
 
 class WordKeys(Coder):
@@ -14,6 +15,10 @@ class WordKeys(Coder):
     name = "word-keys"
     width = 1
     dtype = np.int64
+
+    def portable(self) -> PortablePart:
+        """Nothing but MD5."""
+        return PortablePart("word_bytes", "word_keys", {}, needs=("md5", "splitmix", "murmur"))
 
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Packed strings -> codes (n, 1) int64."""

@@ -12,8 +12,11 @@ from hashbench.portable.letters import lowering, unpacked, without_lone_surrogat
 def words(values: Mapping[str, Any], read: Callable[[str], str]) -> Callable[[str], list[str]]:
     """A function from a text to its words."""
     lower = lowering(values) if values["lowercase"] else str
-    word, space = _characters(values["word"]), _characters(values["space"])
-    expression = re.compile(f"[{word}]+|[^{word}{space}]+" if word else f"[^{space}]+")
+    if "alternatives" in values:
+        expression = re.compile("|".join(f"[{_characters(packed)}]{many}" for packed, many in values["alternatives"]))
+    else:
+        word, space = _characters(values["word"]), _characters(values["space"])
+        expression = re.compile(f"[{word}]+|[^{word}{space}]+" if word else f"[^{space}]+")
     return lambda text: expression.findall(lower(without_lone_surrogates(text)))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import Any
 
@@ -11,6 +12,9 @@ from hashbench.text.unicode import CODE_POINTS, NOT_BY_CHARACTER, SPACE, WORD, f
 
 SIGMA = "\u03a3"
 SURROGATES = range(0xD800, 0xE000)
+# One character of a regular expression: a set, a class, or itself; and what stands between two of them
+CLASS_OF_CHARACTERS = re.compile(r"(\[\^?(?:\\.|[^\]\\\[])+\]|\\[wWdDsS]|[\w-])(\+?)", re.ASCII)
+SEPARATOR = re.compile(r"\|(?![^\[]*\])")
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
@@ -76,6 +80,26 @@ def case_values() -> dict[str, Any]:
         "ignorable": packed(behind & ~cased),
         "cased": packed(cased),
     }
+
+
+@lru_cache
+def alternatives(pattern: str) -> list[list[str]] | None:
+    """Each alternative of a regular expression as the characters that it takes and "+" for a run of them; None for a
+    pattern that is more than such classes.
+
+    >>> [many for _, many in alternatives(r"[^\\W\\d_]+|\\d")], alternatives(r"a(b|c)")
+    (['+', ''], None)
+    """
+    parts = [CLASS_OF_CHARACTERS.fullmatch(part) for part in SEPARATOR.split(pattern)]
+    everything = "".join(chr(point) for point in range(CODE_POINTS) if point not in SURROGATES)
+    found = []
+    for part in parts:
+        if part is None:
+            return None
+        taken = np.zeros(CODE_POINTS, bool)
+        taken[np.frombuffer("".join(re.findall(part[1], everything)).encode("utf-32-le"), np.uint32)] = True
+        found.append([packed(taken), part[2]])
+    return found
 
 
 @lru_cache(maxsize=2)

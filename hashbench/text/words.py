@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from hashbench.errors import InputError
 from hashbench.portable.base import PortablePart
 from hashbench.text.base import Tokenizer
 from hashbench.text.counting import ScanInterner
-from hashbench.text.shipped import case_values, class_values
+from hashbench.text.shipped import alternatives, case_values, class_values
 from hashbench.text.types import DictInterner, Interner
 from hashbench.text.unicode import well_formed
 
@@ -47,10 +48,14 @@ class WordTokenizer(Tokenizer):
         return [match.group() for match in matches if match.group()]
 
     def portable(self) -> PortablePart | None:
-        """Runs of classes of characters; None for a regular expression of the user's own."""
-        if self.pattern not in PATTERNS:
+        """Characters, or runs of them, by classes; None for a regular expression that says more."""
+        values: dict[str, Any] = {"lowercase": self.lowercase}
+        if self.pattern in PATTERNS:
+            values |= class_values(self.pattern == "default")
+        elif (parts := alternatives(self._expression.pattern)) is not None:
+            values["alternatives"] = parts
+        else:
             return None
-        values = {"lowercase": self.lowercase, **class_values(self.pattern == "default")}
         values |= case_values() if self.lowercase else {}
         return PortablePart("words", "words", values, needs=("letters",))
 

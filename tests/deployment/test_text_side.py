@@ -12,17 +12,30 @@ import numpy as np
 import pytest
 
 import hashbench
+from hashbench.coders.base import Coder
+from hashbench.coders.registry import make_coder
 from hashbench.deployment.graph import graph_inputs
-from hashbench.deployment.text_side import PYTHON, VECTORS, parts_of, write_text_side, write_vectors
+from hashbench.deployment.text_side import (
+    PYTHON,
+    VECTORS,
+    TextSideParts,
+    joined_parts,
+    parts_of,
+    write_text_side,
+    write_vectors,
+)
 from hashbench.deployment.vectors import N_TEXTS, texts_to_prove
 from hashbench.errors import InputError
 from hashbench.export.loading import Predictor
+from hashbench.portable.words import words as words_of
+from hashbench.text.words import WordTokenizer
 from tests.exported import exported_folder
 
 # A model of each coder that a device can run: bits, rows, vectors, sums, characters, fitted tables.
 MODELS = [
     "hashformer-md-proj", "hashformer-md-emb-1k", "hashformer-lsh-proj", "hashformer-lsh-emb-1k", "eelbert-tiny",
-    "bert-tiny", "canine-c-scratch", "sgnn", "proformer-k4", "hash-emb-k2",
+    "bert-tiny", "canine-c-scratch", "sgnn", "proformer-k4", "hash-emb-k2", "multi-hash", "fasttext-buckets",
+    "floret-buckets-2", "tfree-8k", "byte-ngrams", "dhe-small", "qr-hash-mult", "character-cnn",
 ]  # fmt: skip
 RIGHT = f"{N_TEXTS} texts, all right"
 IN_NODE = """
@@ -149,3 +162,50 @@ def test_what_needs_a_library_has_no_text_side(tmp_path: Path) -> None:
     predictor = hashbench.load(exported_folder("bert-mlm", tmp_path / "out", small=True))
     with pytest.raises(InputError, match="bert-mlm: text side not exported: tokenizer 'bpe' needs a library"):
         parts_of(predictor)
+
+
+def portable_codes(coder: Coder, words: list[str], folder: Path) -> list[list]:
+    """What the generated Python makes of words by the coder's part."""
+    part = coder.portable()
+    assert part is not None
+    words_part = WordTokenizer().portable()
+    assert words_part is not None
+    code, imports = joined_parts(TextSideParts(words_part, part, {}), extra=["import json\n"])
+    (folder / "part.py").write_text(
+        f"from __future__ import annotations\n{imports}\n{code}\n"
+        f"encode = {part.entry}(json.loads({json.dumps(json.dumps(part.values))}), None)\n"
+        f"print(json.dumps([encode(word) for word in json.loads({json.dumps(json.dumps(words))})]))\n"
+    )
+    command = [sys.executable, "-I", "-S", str(folder / "part.py")]
+    return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("ngram-buckets", {"hash": "fnv", "word": False, "minn": 1, "signs": 3}),
+        ("ngram-buckets", {"hashes": 4, "minn": 1, "signs": 5}),
+        ("trigrams", {"lowercase_rows": 4, "signs": 3, "num_buckets": 50}),
+        ("byte-ngrams", {"pad": True, "signs": 3, "sizes": [1, 8]}),
+        ("word-features", {"features": ["shape", "norm"], "hashes": 3, "signs": 2}),
+        ("hash-rows", {"nested": True, "signs": 3}),
+    ],
+)
+def test_every_option_of_a_coder_is_portable(name: str, options: dict, tmp_path: Path) -> None:
+    words = [
+        "a", "The", "McDonald's", "I", "x" * 130, "\u0130stanbul", "\u03a3\u0391\u03a3", "1234567", "aaaa",
+        "\U0001f600\u6771\u4eac",
+    ]  # fmt: skip
+    coder = make_coder(name, **options)
+    assert portable_codes(coder, words, tmp_path) == coder.encode(words).tolist()
+
+
+@pytest.mark.parametrize("pattern", [r"[^\W\d_]+|\d|_|[^\w\s]", r"\w+", r"[a-z|]+|\S"])
+def test_patterns_of_classes_are_portable(pattern: str) -> None:
+    tokenizer = WordTokenizer(pattern)
+    part = tokenizer.portable()
+    assert part is not None
+    split = words_of(part.values, str)
+    for text in texts_to_prove():
+        assert split(text) == tokenizer.tokenize(text)
+    assert WordTokenizer(r"\w+(?:'\w+)?").portable() is None
