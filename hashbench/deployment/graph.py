@@ -30,13 +30,15 @@ SHORTEST = 3  # tokens of an input, padding included: a word and both its neighb
 class DeployedModel(nn.Module):
     """Model and head as a device calls them."""
 
-    def __init__(self, model: Model, head: ClassificationHead | None, pooling: Pooling) -> None:
+    def __init__(self, model: Model, head: ClassificationHead | None, pooling: Pooling, *, of_bits: bool) -> None:
+        """`of_bits`: codes are bits as bytes 0 and 1."""
         super().__init__()
+        self.of_bits = of_bits
         self.model, self.head, self.pooling = model, head, pooling
 
     def forward(self, codes: Tensor, positions: Tensor, segments: Tensor | None = None) -> Tensor:
         """Codes (n, c), positions (B, L) -> logits (B, outputs), or without a head vectors (B, d)."""
-        batch = Batch(codes, positions, positions != PAD, segments)
+        batch = Batch(codes.float() if self.of_bits else codes, positions, positions != PAD, segments)
         states, mask = self.model.for_head(batch, self.pooling)
         vectors: Tensor = pool(states, mask, self.pooling) if self.head is None else self.head(states, mask)
         return vectors
@@ -59,10 +61,10 @@ def length_multiple(predictor: Predictor) -> int:
 
 
 def graph_codes(coder: Coder, codes: Tensor) -> Tensor:
-    """Codes (n, c) as the graph takes them: bits unpacked (n, T) float32, small integers as int32 (n, c)."""
+    """Codes (n, c) as the graph takes them: bits unpacked (n, T) uint8, small integers as int32 (n, c)."""
     if coder.bits is not None:
         places = torch.arange(7, -1, -1, dtype=torch.uint8)
-        return ((codes[..., None] >> places) & 1).flatten(1).float()  # (n, T / 8, 8) -> (n, T)
+        return ((codes[..., None] >> places) & 1).flatten(1)  # (n, T / 8, 8) -> (n, T)
     return codes.int() if codes.dtype == torch.int16 else codes
 
 
@@ -96,7 +98,8 @@ def trace(predictor: Predictor) -> Traced:
     """The model as one graph, every size but the code's width open. Raises InputError where torch cannot make one."""
     multiple = length_multiple(predictor)
     example = _example(predictor, multiple)
-    deployed = DeployedModel(predictor.model, predictor.head, predictor.spec.head.pooling).eval()
+    of_bits = predictor.coder.bits is not None
+    deployed = DeployedModel(predictor.model, predictor.head, predictor.spec.head.pooling, of_bits=of_bits).eval()
     for parameter in deployed.parameters():
         parameter.requires_grad_(False)
     most = (predictor.model.encoder.max_length or max(LONGEST, predictor.config.max_length)) // multiple

@@ -95,12 +95,32 @@ def _written(predictor: Predictor, path: Path, folding: ModuleType) -> Traced:
             verbose=False,
         )  # fmt: skip
         assert written is not None
+        if traced.length_multiple == 1 and predictor.spec.text.template.single[0] != "A":
+            without_nan_guards(written.model.graph)
         folding.optimize(written.model, input_size_limit=FOLDED_BYTES, output_size_limit=FOLDED_BYTES)
         written.save(str(path), external_data=False)
     except torch.onnx.errors.OnnxExporterError as error:
         name, reason = predictor.config.name, str(error).split("\n")[0][:200]
         raise InputError(f"{name}: not exported: ONNX has no graph of it ({reason}); take another model") from error
     return traced
+
+
+def without_nan_guards(graph: Any) -> int:
+    """Takes away what torch puts behind a softmax, zeros for rows that are masked whole; how many there were.
+
+    No row is where every input begins with a special token that all others see.
+    """
+    guards = [
+        node
+        for node in graph
+        if node.op_type == "Where"
+        and (test := node.inputs[0].producer()) is not None
+        and test.op_type == "IsNaN"
+        and test.inputs[0] is node.inputs[2]
+    ]
+    for node in guards:
+        node.outputs[0].replace_all_uses_with(node.inputs[2])
+    return len(guards)
 
 
 def write_int8(source: Path, path: Path) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+TYPES = {"uint8": "B", "float32": "f", "int64": "q", "int32": "i"}  # of the numbers of a code, as `array` calls them
 
 
 def lengths_kept(first: int, second: int, budget: int, truncation: str) -> tuple[int, int]:
@@ -30,6 +33,7 @@ class TextSide:
     ) -> None:
         self.tokenize, self._encode, self.values = tokenize, encode, values
         self._known: dict[str, Sequence[float]] = {}
+        self._packed: dict[str, bytes] = {}
 
     def code(self, token: str) -> Sequence[float]:
         """The code of a token."""
@@ -39,20 +43,49 @@ class TextSide:
             self._known[token] = self._encode(token)
         return self._known[token]
 
+    def packed(self, token: str) -> bytes:
+        """The code of a token as the bytes of a row of the graph's input, in the order of this machine."""
+        if token not in self._packed:
+            if len(self._packed) >= self.values["remembered"]:
+                self._packed.clear()
+            self._packed[token] = array(TYPES[self.values["graph_codes"]], self._encode(token)).tobytes()
+        return self._packed[token]
+
+    def forget(self) -> None:
+        """Forgets the codes of all tokens."""
+        self._known.clear()
+        self._packed.clear()
+
     def inputs(self, texts: Sequence[Any]) -> dict[str, list[Any]]:
         """Texts, or pairs of texts -> codes (n, c) of their n distinct tokens, positions (B, L), and of a model that
         tells the texts of a pair apart segments (B, L). At least one code, so that no array is empty."""
+        places, found = self._rows(texts)
+        codes = [list(self.code(token)) for token in places] or [[0] * self.values["width"]]
+        return {"codes": codes, **found}
+
+    def buffers(self, texts: Sequence[Any]) -> dict[str, tuple[bytes, str, tuple[int, int]]]:
+        """The same inputs as bytes, the type of their numbers and their shape: what `numpy.frombuffer` and tensors of
+        other runtimes are made of without a copy of each number."""
+        places, found = self._rows(texts)
+        kind, width = self.values["graph_codes"], self.values["width"]
+        codes = b"".join([self.packed(token) for token in places]) or bytes(array(TYPES[kind]).itemsize * width)
+        made = {"codes": (codes, kind, (max(1, len(places)), width))}
+        for name, rows in found.items():
+            flat = rows[0] if len(rows) == 1 else [number for row in rows for number in row]
+            made[name] = array("q", flat).tobytes(), "int64", (len(rows), len(rows[0]))
+        return made
+
+    def _rows(self, texts: Sequence[Any]) -> tuple[dict[str, int], dict[str, list[list[int]]]]:
+        """The place of each distinct token, and all inputs but the codes, filled up to one length."""
         places: dict[str, int] = {}
         rows = [self._row([text] if isinstance(text, str) else list(text), places) for text in texts]
         multiple, pad = self.values["multiple"], self.values["pad"]
         longest = max([self.values["shortest"], *(len(positions) for positions, _ in rows)])
         length = -(-longest // multiple) * multiple
-        codes = [self.code(token) for token in places] or [[0] * self.values["width"]]
-        found: dict[str, list[Any]] = {"codes": codes}
-        found["positions"] = [positions + [pad] * (length - len(positions)) for positions, _ in rows]
+        found = {"positions": [positions + [pad] * (length - len(positions)) for positions, _ in rows]}
         if self.values["has_segments"]:
             found["segments"] = [segments + [0] * (length - len(segments)) for _, segments in rows]
-        return found
+        return places, found
 
     def _row(self, texts: list[str], places: dict[str, int]) -> tuple[list[int], list[int]]:
         """Positions and segments of one input; new tokens are entered in `places`."""

@@ -24,11 +24,11 @@ def md5_of(key: str) -> Callable[[str], bytes]:
     return digest
 
 
-def md5_bits(values: Mapping[str, Any], read: Callable[[str], str]) -> Callable[[str], list[int]]:
-    """A function from a token to 128 bits."""
+def md5_bits(values: Mapping[str, Any], read: Callable[[str], str]) -> Callable[[str], bytes]:
+    """A function from a token to 128 bits, a byte each."""
     digest = md5_of(values["key"])
-    bits = [[byte >> place & 1 for place in range(7, -1, -1)] for byte in range(256)]
-    return lambda token: [bit for byte in digest(token) for bit in bits[byte]]
+    bits = [bytes(byte >> place & 1 for place in range(7, -1, -1)) for byte in range(256)]
+    return lambda token: b"".join([bits[byte] for byte in digest(token)])
 
 
 def md5_rows(values: Mapping[str, Any], read: Callable[[str], str]) -> Callable[[str], list[int]]:
