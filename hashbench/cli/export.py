@@ -40,7 +40,7 @@ def export(
     Example: hashbench export --run 3fa2 my-model --onnx --int8
     """
     from hashbench.cli.output import note
-    from hashbench.deployment.main import Wishes, deploy
+    from hashbench.deployment.main import Wishes, deploy, stored_forms
     from hashbench.export.run import export_run
 
     wishes = Wishes(onnx=onnx, int8=int8, page=page, transformers=transformers, evaluate=evaluate).checked()
@@ -50,6 +50,8 @@ def export(
     print(f"parameters: {sizes.in_paper.total:,} in the paper's frame, {sizes.deployed.total:,} as deployed")
     for line in deploy(folder, wishes, written.task, note, trust_code=trust_code):
         print(line)
+    if evaluate:
+        print(stored_forms(db, run, folder))
     if push_to_hub is not None:
         from hashbench.deployment.hub import push
 

@@ -13,6 +13,7 @@ from hashbench.deployment.graph import graph_inputs
 from hashbench.deployment.onnx_graph import GraphFile, outputs_of
 from hashbench.errors import InputError
 from hashbench.export.loading import Predictor
+from hashbench.store.result import MetricRow
 from hashbench.tasks.base import SplitOutputs
 from hashbench.tasks.text import text_kind
 from hashbench.tasks.text_data import TaskData
@@ -71,6 +72,15 @@ def _milliseconds(graph: GraphFile, predictor: Predictor, columns: Sequence[Sequ
         graph.run(each)
         times.append(1000.0 * (time.perf_counter() - began))
     return statistics.median(times)
+
+
+def fact_rows(forms: Sequence[Form]) -> list[MetricRow]:
+    """The forms as facts of a run, which its experiment's table has columns for."""
+    rows = []
+    for form in forms:
+        values = {"bytes": form.bytes, "score": form.score, "latency": form.milliseconds}
+        rows += [MetricRow(f"{form.form}_{name}", value, reason="undefined") for name, value in values.items()]
+    return rows
 
 
 def table_of(forms: Sequence[Form]) -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from hashbench.deployment.evaluation import Form, evaluated, table_of
+from hashbench.deployment.evaluation import Form, evaluated, fact_rows, table_of
 from hashbench.deployment.library_folder import write_library_files
 from hashbench.deployment.onnx_graph import (
     FLOAT,
@@ -27,6 +27,9 @@ from hashbench.deployment.vectors import texts_to_prove
 from hashbench.errors import InputError
 from hashbench.export.config import CARD
 from hashbench.export.loading import Predictor, load
+from hashbench.store.engine import open_store
+from hashbench.store.later import add_measured
+from hashbench.store.status import find_run
 from hashbench.tasks.text_data import TaskData
 
 DEVICE, FACTS = "onnx", "deployment.json"  # the folder that is shipped, and what was measured of it
@@ -73,6 +76,17 @@ def deploy(
     if wishes.transformers:
         lines += write_library_files(predictor, folder)
     return lines
+
+
+def stored_forms(db: str, prefix: str, folder: Path) -> str:
+    """Keeps in the database what was measured of the forms of a run's export; a line that says so."""
+    facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
+    try:
+        store = open_store(db, create=False)
+        add_measured(store, find_run(store, prefix), fact_rows([Form(**form) for form in facts["evaluated"]]))
+    except InputError as error:  # the folder is made: a database that cannot be written is no reason to lose it
+        return f"bytes, scores and times stand in {folder / FACTS} alone: {error}"
+    return f"{db}: bytes, scores and times of the forms are columns of hashbench report"
 
 
 def _write_device(

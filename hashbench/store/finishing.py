@@ -1,4 +1,4 @@
-"""How a run ends with a result, and the only way in which a result is touched afterwards: void."""
+"""How a run ends with a result, and the only way in which a result is taken back: void. `later` adds to one."""
 
 from __future__ import annotations
 

@@ -25,6 +25,15 @@ TIMES = (
     Column("pt_ms", "ms/sample", "fact", "pre-train", better="low", subtitle="ms/sample"),
     Column("infer_ms", "ms/sample", "fact", "infer", better="low", subtitle="ms/sample"),
 )
+# Of `export --evaluate`: before and after int8; times are of one text on one thread
+FORMS = tuple(
+    Column(f"{form}_{name}", unit, "fact", form, better=better, subtitle=subtitle)
+    for form in ("float32", "int8")
+    for name, unit, better, subtitle in (
+        ("bytes", "bytes", "low", "bytes"), ("score", "percent", "high", "score"),
+        ("latency", "ms/sample", "low", "ms a text"),
+    )
+)  # fmt: skip
 MINUTES = Column("run_minutes", "minutes", "minutes", "training", subtitle="minutes")
 
 
@@ -96,7 +105,7 @@ def _columns(
         average = Column("average", "percent", "average", "Average", better="high", subtitle=of, tasks=tuple(shared))
         columns.append(average)
     known = {name for (_, _, name), fact in measured.facts.items() if fact.value is not None}
-    columns.extend(column for column in (*SIZES, *TIMES) if column.name in known)
+    columns.extend(column for column in (*SIZES, *TIMES, *FORMS) if column.name in known)
     return [*columns, MINUTES]
 
 

@@ -9,11 +9,17 @@ import pytest
 
 from hashbench.data.sources import open_sources
 from hashbench.deployment import page
-from hashbench.deployment.main import Wishes, deploy
+from hashbench.deployment.evaluation import Form
+from hashbench.deployment.main import FACTS, Wishes, deploy, stored_forms
 from hashbench.deployment.onnx_graph import required
 from hashbench.errors import InputError
+from hashbench.store.engine import open_store
+from hashbench.store.later import add_measured
+from hashbench.store.result import MetricRow
+from hashbench.tables.report import tables
 from hashbench.tasks.catalogue import find_task
 from hashbench.tasks.locate import load_task
+from tests.claims.world import Answers, build
 from tests.exported import exported_folder
 
 
@@ -65,3 +71,22 @@ def test_a_page_without_npm_is_one_line(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(page.shutil, "which", lambda name: None)
     with pytest.raises(InputError, match="npm is not installed"):
         page.runtime_files(tmp_path)
+
+
+def test_what_was_measured_of_the_forms_is_a_column_of_the_report(tmp_path: Path) -> None:
+    store = build(tmp_path / "r.db", [Answers("bert-mlm", 0.8)])
+    run_id = store.query("SELECT id FROM run WHERE kind = 'finetune'")[0]["id"]
+    add_measured(store, run_id, [MetricRow("best_step", 1.0)])  # as every fine-tuning stores it
+    forms = [
+        Form("float32", 4_000_000, "accuracy", "validation", 0.8, 0.25),
+        Form("int8", 1_000_000, "accuracy", "validation", 0.75, 0.2),
+    ]
+    (tmp_path / FACTS).write_text(json.dumps({"evaluated": [vars(form) for form in forms]}))
+    said = stored_forms(str(tmp_path / "r.db"), run_id[:8], tmp_path)
+    assert said == f"{tmp_path / 'r.db'}: bytes, scores and times of the forms are columns of hashbench report"
+    cells = tables(open_store(tmp_path / "r.db"))[0].rows[0].cells
+    assert {name: cell.value for name, cell in cells.items() if name.startswith(("float32", "int8"))} == {
+        "float32_bytes": 4.0, "float32_score": 80.0, "float32_latency": 0.25,
+        "int8_bytes": 1.0, "int8_score": 75.0, "int8_latency": 0.2,
+    }  # fmt: skip
+    assert "stand in" in stored_forms(str(tmp_path / "other.db"), run_id[:8], tmp_path)
