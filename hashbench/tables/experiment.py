@@ -27,13 +27,14 @@ TIMES = (
 )
 # Of `export --evaluate`: before and after int8; times are of one text on one thread
 FORMS = tuple(
-    Column(f"{form}_{name}", unit, "fact", form, better=better, subtitle=subtitle)
+    column
     for form in ("float32", "int8")
-    for name, unit, better, subtitle in (
-        ("bytes", "bytes", "low", "bytes"), ("score", "percent", "high", "score"),
-        ("latency", "ms/sample", "low", "ms a text"),
+    for column in (
+        Column(f"{form}_bytes", "bytes", "fact", form, better="low", subtitle="bytes"),
+        Column(f"{form}_score", "percent", "fact", form, better="high", subtitle="score"),
+        Column(f"{form}_latency", "ms/sample", "fact", form, better="low", subtitle="ms a text"),
     )
-)  # fmt: skip
+)
 MINUTES = Column("run_minutes", "minutes", "minutes", "training", subtitle="minutes")
 
 
