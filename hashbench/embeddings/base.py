@@ -5,13 +5,15 @@ Longer than 300 lines, since the author of a family needs all of it and nothing 
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import torch
 from torch import Tensor, nn
 
+from hashbench.embeddings.numbering import NUMBERS, folded
 from hashbench.errors import InputError
 
 SPECIALS = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")  # RoBERTa's five, in the order of their rows
@@ -106,6 +108,20 @@ class Embedding(ModelPart):
         """Vectors of the special tokens (s, d), in the order of the template's `specials`."""
         raise NotImplementedError
 
+    def type_ids(self, codes: Tensor) -> Tensor:
+        """A stable number of each distinct type with codes (n, c): (n,) int64, the same in every batch."""
+        return folded(codes)
+
+    @property
+    def vocabulary_rows(self) -> int | None:
+        """Rows of a vocabulary whose numbers `type_ids` gives; None where it makes numbers below NUMBERS of codes."""
+        return None
+
+    @property
+    def id_range(self) -> int:
+        """What all numbers of types and special tokens are below."""
+        return NUMBERS if self.vocabulary_rows is None else self.vocabulary_rows
+
     def forward(self, batch: Batch) -> Tensor:
         """A batch -> token vectors (B, L m, d); each distinct type is embedded once."""
         rows = torch.cat([self.special_rows(), self.embed_types(batch.codes)])  # (s + n, d)
@@ -194,8 +210,18 @@ class Frame:
     counted: Callable[[Parts], Counts]
 
 
+class WithArgs:
+    """A part of a spec that has arguments."""
+
+    args: dict[str, Any]
+
+    def with_args(self, args: Mapping[str, Any]) -> Any:
+        """The same part with these arguments over its own."""
+        return replace(cast(Any, self), args={**self.args, **args})
+
+
 @dataclass(frozen=True)
-class TextSpec:
+class TextSpec(WithArgs):
     """How a model reads a text."""
 
     tokenizer: str = "words"  # a kind of text/
@@ -204,7 +230,7 @@ class TextSpec:
 
 
 @dataclass(frozen=True)
-class CodeSpec:
+class CodeSpec(WithArgs):
     """What a model makes of a type."""
 
     coder: str = "vocabulary"  # a name of coders/
@@ -214,17 +240,35 @@ class CodeSpec:
 
 
 @dataclass(frozen=True)
-class EmbeddingSpec:
+class EmbeddingSpec(WithArgs):
     """The class that makes vectors of codes."""
 
     family: type[Embedding]
     args: dict[str, Any] = field(default_factory=dict)
     # Arguments of the small model that tests use.
     small: dict[str, Any] = field(default_factory=dict)
+    base: EmbeddingSpec | None = None  # the one below, which the class gets as its argument `base`
+
+    def with_args(self, args: Mapping[str, Any]) -> EmbeddingSpec:
+        """With these arguments over its own; those that its class does not have are for the one below."""
+        known = inspect.signature(self.family).parameters
+        own = {key: value for key, value in args.items() if self.base is None or key in known}
+        others = {key: value for key, value in args.items() if key not in own}
+        base = self.base.with_args(others) if self.base is not None else None
+        return replace(self, args={**self.args, **own}, base=base)
+
+    def families(self) -> list[type[Embedding]]:
+        """Its class, and those below."""
+        return [self.family, *(self.base.families() if self.base is not None else ())]
+
+    def made_small(self) -> EmbeddingSpec:
+        """With the arguments for tests, here and below."""
+        base = self.base.made_small() if self.base is not None else None
+        return replace(self, args={**self.args, **self.small}, base=base)
 
 
 @dataclass(frozen=True)
-class EncoderSpec:
+class EncoderSpec(WithArgs):
     """The encoder, of the experiment's size but for `args`."""
 
     kind: str = "bert"  # a name of encoders/
@@ -241,7 +285,7 @@ class HeadSpec:
 
 
 @dataclass(frozen=True)
-class TrainingSpec:
+class TrainingSpec(WithArgs):
     """What a model learns from, and how its recipes differ from the experiment's."""
 
     objective: str | None = "shuffle_random"  # a name of objectives/; see `ModelSpec.pretrains`
@@ -301,8 +345,13 @@ class ModelSpec:
 
     def with_args(self, **args: Mapping[str, Any]) -> ModelSpec:
         """The same model with these arguments of its parts over their own: `with_args(code={"bits": 64})`."""
-        parts: dict[str, Any] = {name: getattr(self, name) for name in args}
-        return replace(self, **{name: replace(part, args={**part.args, **args[name]}) for name, part in parts.items()})
+        parts: dict[str, Any] = {name: getattr(self, name).with_args(args[name]) for name in args}
+        return replace(self, **parts)
+
+    def below(self) -> ModelSpec | None:
+        """The same model with the embedding that this one stands over; None where it stands over none."""
+        base = self.embedding.base
+        return None if base is None else replace(self, embedding=base)
 
     def without_training(self) -> ModelSpec:
         """The same model where its tokens and codes matter alone, and no weights are needed."""
@@ -311,7 +360,8 @@ class ModelSpec:
     def small(self) -> ModelSpec:
         """The same model with few buckets, for tests."""
         encoder = {"layers": 1, "heads": 2, "dim": 16, "feed_forward": 32}
-        return self.with_args(code=self.code.small, embedding=self.embedding.small, encoder=encoder)
+        small = replace(self, embedding=self.embedding.made_small())
+        return small.with_args(code=self.code.small, encoder=encoder)
 
 
 MODELS: list[ModelSpec] = []  # shared by families

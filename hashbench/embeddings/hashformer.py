@@ -27,6 +27,7 @@ from hashbench.embeddings.base import (
     TextSpec,
 )
 from hashbench.embeddings.lookup import LookupTable
+from hashbench.embeddings.numbering import folded
 from hashbench.layers import Dropout, at_least_float32, draw_weights
 
 BITS = 128  # T, the length of both the MD5 and the LSH code
@@ -58,6 +59,10 @@ class BitEmbedding(Embedding):
         """Packed bits (n, T / 8) -> vectors (n, d)."""
         vectors = self.from_bits(unpack_bits(codes))  # (n, d)
         return vectors + self.specials[len(SPECIALS)] if self.generic_row else vectors
+
+    def type_ids(self, codes: Tensor) -> Tensor:
+        """Made of the bits (n, T / 8), packed or not: (n,)."""
+        return folded(unpack_bits(codes).long())
 
     def special_rows(self) -> Tensor:
         """Own row plus the equation at bits 0: (s, d), s = 5."""

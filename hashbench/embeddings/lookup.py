@@ -80,6 +80,15 @@ class LookupTable(RowTable):
         """Row numbers (n, 1) -> vectors (n, d)."""
         return self.look_up(codes[:, 0])
 
+    def type_ids(self, codes: Tensor) -> Tensor:
+        """The rows themselves (n,)."""
+        return codes[:, 0].long()
+
+    @property
+    def vocabulary_rows(self) -> int:
+        """All rows."""
+        return self.rows_in_all
+
     def special_rows(self) -> Tensor:
         """The first rows (s, d), s = 5."""
         return self.weight[: len(SPECIALS)]

@@ -34,6 +34,15 @@ class LowRankTable(RowTable):
         vectors: Tensor = self.map(self.look_up(codes[:, 0]))
         return vectors
 
+    def type_ids(self, codes: Tensor) -> Tensor:
+        """The rows themselves (n,)."""
+        return codes[:, 0].long()
+
+    @property
+    def vocabulary_rows(self) -> int:
+        """All rows."""
+        return self.rows_in_all
+
     def special_rows(self) -> Tensor:
         """The first rows (s, d), s = 5."""
         vectors: Tensor = self.map(self.weight[: len(SPECIALS)])

@@ -78,6 +78,9 @@ def build_embedding(spec: ModelSpec, dim: int, *, vocabulary_rows: int | None = 
     None keeps the spec's number. Raises InputError for an argument that the embedding does not have.
     """
     arguments = embedding_arguments(spec, vocabulary_rows=vocabulary_rows)
+    below = spec.below()
+    if below is not None:
+        arguments["base"] = build_embedding(below, dim, vocabulary_rows=vocabulary_rows)
     known = [name for name in inspect.signature(spec.embedding.family).parameters if name != "dim"]
     for key in arguments:
         if key not in known:

@@ -45,6 +45,11 @@ class RowMatrix(nn.Module):
         whole[rows] = self.weight.detach()
         self.weight, self.whole, self.places = nn.Parameter(whole), None, None
 
+    @property
+    def rows_in_all(self) -> int:
+        """R, also while the table is narrowed."""
+        return len(self.weight if self.whole is None else self.whole)
+
     def here(self, rows: Tensor) -> Tensor:
         """Row numbers (n, ...) of the whole table -> those of the table as it is."""
         return rows if self.places is None else self.places[rows]
@@ -102,10 +107,15 @@ class HashedRows(RowMatrix):
         return self._averaged(vectors, lengths)
 
     def _signed(self, codes: Tensor, present: Tensor, weights: Tensor | None) -> Tensor:
-        rows, signs = codes.clamp(min=0) % self.num_rows, codes.clamp(min=0) // self.num_rows  # (n, m)
         factors = present.to(self.weight.dtype) if weights is None else present * weights
-        vectors = torch.einsum("nmw,nmw,nm->nw", self.look_up(rows), self.patterns[signs].to(self.weight), factors)
+        vectors = torch.einsum("nmw,nm->nw", self.signed_rows(codes.clamp(min=0)), factors)
         return self._averaged(vectors, present.sum(1))
+
+    def signed_rows(self, codes: Tensor) -> Tensor:
+        """Codes (n, ...), none of them NO_ROW -> each one's row with its signs (n, ..., w)."""
+        if not len(self.patterns):
+            return self.look_up(codes)
+        return self.look_up(codes % self.num_rows) * self.patterns[codes // self.num_rows].to(self.weight)
 
     def _averaged(self, vectors: Tensor, lengths: Tensor) -> Tensor:
         return vectors / lengths.clamp(min=1)[:, None] if self.combine == "mean" else vectors

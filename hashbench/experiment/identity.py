@@ -21,7 +21,14 @@ from hashbench.text.compiled import usable_cores
 # Values that mean "as if the key did not exist". A key that joins a block later enters here with the value that equals
 # the behaviour before it; the ids of finished runs then stay what they are. Never change or remove an entry.
 AS_BEFORE: dict[str, dict[str, Any]] = {
-    "model": {"code": None, "pooling": "first", "dense_head": True, "dense_dropout": True, "weights": None},
+    "model": {
+        "code": None,
+        "pooling": "first",
+        "dense_head": True,
+        "dense_dropout": True,
+        "weights": None,
+        "below": None,
+    },
     "template": {"pad_multiple": 1},
     "coder": {"special_items": 3},
     "corpus": {"max_documents": None, "first_chunk_only": False},

@@ -117,8 +117,18 @@ def _model_block(model: ResolvedModel, size: str) -> dict[str, Any]:
         "template": asdict(spec.text.template),
         "version": spec.version,
         "code": own_code(spec.embedding.family),
+        "below": _below(spec),
     }
     return plain(block)
+
+
+def _below(spec: ModelSpec) -> dict[str, Any] | None:
+    """The embedding that a model's own stands over; None where it stands over none."""
+    below = spec.below()
+    if below is None:
+        return None
+    name = below.embedding.family.stored_name()
+    return {"embedding": name, "embedding_args": embedding_arguments(below), "below": _below(below)}
 
 
 def plain(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from inspect import getfile
 from pathlib import Path
@@ -70,11 +71,8 @@ def read_config(folder: Path) -> Config:
 
 def spec_values(spec: ModelSpec, size: str, vocabulary_rows: int | None) -> dict[str, Any]:
     """A spec as plain values, nothing of which depends on the defaults of a later version."""
-    family = spec.embedding.family
-    place = OWN if family.__module__.startswith(OWN_MODULE) else family.__module__
     return {
-        "embedding": f"{place}:{family.stored_name()}",
-        "embedding_args": embedding_arguments(spec, vocabulary_rows=vocabulary_rows),
+        **_embedding_values(spec, vocabulary_rows),
         "tokenizer": spec.text.tokenizer,
         "tokenizer_args": spec.text.args,
         "coder": spec.code.coder,
@@ -85,6 +83,23 @@ def spec_values(spec: ModelSpec, size: str, vocabulary_rows: int | None) -> dict
         "dense_head": spec.head.dense,
         "template": asdict(spec.text.template),
     }
+
+
+def _embedding_values(spec: ModelSpec, vocabulary_rows: int | None) -> dict[str, Any]:
+    """The embedding, and under "below" what it stands over."""
+    family, below = spec.embedding.family, spec.below()
+    place = OWN if family.__module__.startswith(OWN_MODULE) else family.__module__
+    values = {
+        "embedding": f"{place}:{family.stored_name()}",
+        "embedding_args": embedding_arguments(spec, vocabulary_rows=vocabulary_rows),
+    }
+    return values if below is None else {**values, "below": _embedding_values(below, vocabulary_rows)}
+
+
+def _embedding_spec(values: Mapping[str, Any], folder: Path, *, trust_code: bool) -> EmbeddingSpec:
+    family = _embedding_class(str(values["embedding"]), folder, trust_code=trust_code)
+    below = _embedding_spec(values["below"], folder, trust_code=trust_code) if "below" in values else None
+    return EmbeddingSpec(family, values["embedding_args"], base=below)
 
 
 def _embedding_class(reference: str, folder: Path, *, trust_code: bool) -> type[Embedding]:
@@ -109,12 +124,11 @@ def copy_own_code(embedding: type[Embedding], folder: Path) -> None:
 def spec_of(config: Config, folder: Path, *, trust_code: bool = False) -> ModelSpec:
     """The spec of an exported model. Raises InputError where code is not the suite's own, unless it is trusted."""
     values = config.spec
-    embedding = _embedding_class(str(values["embedding"]), folder, trust_code=trust_code)
     form = values["template"]
     plain: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in form.items()}
     return ModelSpec(
         config.name,
-        EmbeddingSpec(embedding, values["embedding_args"]),
+        _embedding_spec(values, folder, trust_code=trust_code),
         text=TextSpec(values["tokenizer"], values["tokenizer_args"], Template(**plain)),
         code=CodeSpec(values["coder"], values["coder_args"]),
         encoder=EncoderSpec(values["encoder"], values["encoder_args"]),

@@ -44,7 +44,7 @@ def sources_of(run: Run, place: Workplace) -> str:
 
 def modules_of(spec: ModelSpec) -> set[str]:
     """The modules that a model names: of its tokenizer, coder, embedding, encoder and objective."""
-    parts: list[object] = [spec.embedding.family, find_architecture(spec.encoder.kind).build]
+    parts: list[object] = [*spec.embedding.families(), find_architecture(spec.encoder.kind).build]
     parts += [part for part in (find_coder(spec.code.coder), find_tokenizer(spec.text.tokenizer)) if part is not None]
     objective = objectives().get(spec.training.objective or "")
     parts += [type(objective)] if objective is not None else []
