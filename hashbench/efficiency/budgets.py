@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 
@@ -45,22 +46,35 @@ def budget_rows(names: Sequence[str], size: str, budgets: Sequence[int]) -> tupl
     return rows, missed
 
 
-def _row(spec: ModelSpec, budget: str, size: str) -> SizeRow:
+@dataclass(frozen=True)
+class TokenCost:
+    """What the vector of WORD is computed from: parameters that are read, and multiply-adds of matrix products."""
+
+    active_parameters: int
+    multiply_adds: int
+
+
+def token_cost(spec: ModelSpec, size: str, vocabulary_rows: int | None = None) -> TokenCost:
+    """Of a model before an encoder of a size; `vocabulary_rows` as in `count`."""
     dim = encoder_config(spec.encoder.kind, size, **spec.encoder.args).dim
     spec = with_dim(spec, dim)
     with torch.device("meta"):
-        embedding = build_embedding(spec, dim)
-    active = embedding.active_parameters(code_of(spec))
-    free = spec.free_size
+        embedding = build_embedding(spec, dim, vocabulary_rows=vocabulary_rows)
+    return TokenCost(embedding.active_parameters(code_of(spec)), embedding.multiply_adds())
+
+
+def _row(spec: ModelSpec, budget: str, size: str) -> SizeRow:
+    dim = encoder_config(spec.encoder.kind, size, **spec.encoder.args).dim
+    cost, free = token_cost(spec, size), spec.free_size
     return {
         "model": spec.name,
         "budget": budget,
         "free_size": f"{free.argument} {free.value:,}" if free is not None and free.value is not None else "",
         "emb_params": embedding_size(spec, dim),
-        "active_params": active,
+        "active_params": cost.active_parameters,
         "total_params": count(spec, size, n_classes=2, deployed=True).total,
-        "bytes_per_token": FLOAT_BYTES * active,
-        "multiply_adds": embedding.multiply_adds(),
+        "bytes_per_token": FLOAT_BYTES * cost.active_parameters,
+        "multiply_adds": cost.multiply_adds,
     }
 
 

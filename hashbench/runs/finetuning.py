@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hashbench.data.weights import RANDOM, locate_weights
+from hashbench.efficiency.budgets import token_cost
 from hashbench.efficiency.cards import TrainingStep, step_of
 from hashbench.efficiency.parameters import count
 from hashbench.experiment.hardware import SETTINGS
@@ -189,8 +190,10 @@ def facts_of(run: Run, tuned: Tuned, data: TaskData, place: Workplace) -> list[M
         MetricRow("steps_done", done.steps),
         MetricRow("train_rows", len(data.splits["train"])),
     ]
+    rows = place.materials.texts(model).vocabulary_rows
+    cost = token_cost(model.spec, run.encoder, rows)
+    facts += [MetricRow("active_params", cost.active_parameters), MetricRow("multiply_adds", cost.multiply_adds)]
     if run.spec["pretrain"] is None:  # else the pre-training has noted them
-        rows = place.materials.texts(model).vocabulary_rows
         counts = count(model.spec, run.encoder, n_classes=data.n_outputs, vocabulary_rows=rows)
         facts += [MetricRow("total_params", counts.total), MetricRow("emb_params", counts.embedding)]
     return facts + ([MetricRow("learning_rate", tuned.rate)] if tuned.tried else [])

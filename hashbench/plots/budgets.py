@@ -1,0 +1,82 @@
+"""Score against embedding parameters: a line a family, through the budgets at which it was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from matplotlib.ticker import FuncFormatter, NullFormatter
+
+from hashbench.plots.base import Drawn, FigureData, NothingToDraw, Plot
+from hashbench.plots.colours import told_apart
+from hashbench.plots.pareto import count_of
+from hashbench.plots.sheet import baseline_levels, marker_of, plain_axes, sheet, tip, widen
+from hashbench.tables.budgets import family_of
+from hashbench.tables.fronts import score_column
+from hashbench.tables.table import Cell, Table, comparable
+
+HEIGHT = {"single": 3.0, "double": 3.6}  # inches
+LEAST = 4.0  # percent that the vertical axis spans
+SEVERAL = 2  # points of at least one family; else there is no line
+FamilyLine = list[tuple[float, Cell]]  # embedding parameters and score, by size
+
+
+def draw(data: FigureData) -> list[Drawn]:
+    """One picture of all families; those of one size are single points."""
+    table = data.table
+    lines = lines_of(table)
+    if max(map(len, lines.values()), default=0) < SEVERAL:
+        raise NothingToDraw("no model was measured at two budgets; give budget: {embedding_parameters: [SIZE, SIZE]}")
+    column = next(column for column in table.columns if column.name == score_column(table))
+    tasks = ", ".join(part if isinstance(part, str) else " and ".join(part) for part in column.tasks)
+    with told_apart(lines):  # by family: its sizes look alike
+        drawn = sheet(
+            data, "budgets", "score and embedding parameters", height=HEIGHT[data.width], models=lines,
+            also=[f"average over {tasks}" if tasks else f"score: {column.name}", "bars: 95 % intervals over examples"],
+        )  # fmt: skip
+        axes = drawn.panels[0]
+        for family, line in lines.items():
+            scores = [cell.value or 0.0 for _, cell in line]
+            mark, _, _ = axes.errorbar(
+                [size for size, _ in line], scores, yerr=spreads(line), lw=0.9, elinewidth=0.4, capsize=1.5,
+                **marker_of(family),
+            )  # fmt: skip
+            tip(mark, *(_told(family, size, cell) for size, cell in line))
+    axes.set_xscale("log")
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: count_of(value)))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.set_xlabel("embedding parameters")
+    axes.set_ylabel("average score, percent" if tasks else f"{column.name}, percent")
+    axes.margins(x=0.05, y=0.08)
+    widen(axes, LEAST)
+    plain_axes(axes)
+    baseline_levels(axes, table, column.name)
+    return [drawn]
+
+
+def lines_of(table: Table) -> Mapping[str, FamilyLine]:
+    """Sizes and scores of each family of the experiment's own table, by size."""
+    score = score_column(table)
+    lines: dict[str, FamilyLine] = {}
+    for row in table.rows:
+        size = comparable(row.cells["emb_params"]) if "emb_params" in row.cells else None
+        if row.kind == "model" and size and row.cells[score].value is not None:
+            lines.setdefault(family_of(row.model)[0], []).append((size, row.cells[score]))
+    return {family: sorted(line, key=lambda point: point[0]) for family, line in lines.items()}
+
+
+def spreads(line: FamilyLine) -> tuple[list[float], list[float]]:
+    """How far the interval of each point reaches below and above it; 0 where it has none."""
+    pairs = []
+    for _, cell in line:
+        low, high = cell.interval or (cell.value, cell.value)
+        pairs.append(((cell.value or 0.0) - (low or 0.0), (high or 0.0) - (cell.value or 0.0)))
+    return [max(0.0, below) for below, _ in pairs], [max(0.0, above) for _, above in pairs]
+
+
+def _told(family: str, size: float, cell: Cell) -> str:
+    low, high = cell.interval or (None, None)
+    interval = f" [{low:.2f}, {high:.2f}]" if low is not None else ""
+    return f"{family}\n{count_of(size)} embedding parameters: {cell.value:.2f}{interval}"
+
+
+PLOT = Plot("budgets", "average score against embedding parameters, a line for each family at equal budgets", draw)

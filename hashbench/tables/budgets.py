@@ -1,0 +1,87 @@
+"""Families at equal numbers of embedding parameters: a section for each budget, scores, and what a token costs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from hashbench.papers.column import Column
+from hashbench.results.entries import Entry
+from hashbench.results.measured import Measured
+from hashbench.tables.cells import fact_cell
+from hashbench.tables.experiment import own_table
+from hashbench.tables.request import ReportSource, TableFile
+from hashbench.tables.table import Cell, Row, Table, mark_best
+
+SIZED = re.compile(r"(?P<family>.+)-(?P<amount>\d+(\.\d+)?(?P<unit>[kM]))")  # a model at one of several budgets
+UNITS = {"k": 1e3, "M": 1e6}
+FLOAT_BYTES = 4  # of a parameter in float32
+COSTS = (
+    Column("emb_params", "params", "fact", "params", subtitle="embedding"),
+    Column("active_params", "params", "fact", "params", better="low", subtitle="active a token"),
+    Column("total_params", "params", "fact", "params", subtitle="all"),
+    Column("bytes_per_token", "bytes", "fact", "bytes", better="low", subtitle="a token", fact="active_params",
+           factor=FLOAT_BYTES),
+    Column("multiply_adds", "params", "fact", "multiply-adds", better="low", subtitle="a token"),
+)  # fmt: skip
+ONE_SIZE = "of one size"
+OF_COSTS = (
+    "active a token: parameters that the vector of one token is computed from, of the word 'language'; bytes a token: "
+    "the same in float32; multiply-adds: of matrix products, sums of rows count none."
+)
+
+
+def family_of(label: str) -> tuple[str, str]:
+    """A model's name without its budget, and the budget; '' where it has none.
+
+    >>> family_of("hash-emb-k2-0.23M"), family_of("uno-eelbert")
+    (('hash-emb-k2', '0.23M'), ('uno-eelbert', ''))
+    """
+    found = SIZED.fullmatch(label)
+    return (found["family"], found["amount"]) if found else (label, "")
+
+
+def budget_table(source: ReportSource) -> list[Table]:
+    """The experiment's own table, its models by budget, with their costs in place of times."""
+    own = own_table(source.measured, source.paper, evidence=source.evidence)
+    scores = [column for column in own.columns if column.measure in ("score", "average")]
+    columns = (*scores, *COSTS)
+    models = [
+        _row(source.measured, row, entry, columns)
+        for row, entry in zip(own.rows, source.measured.entries, strict=True)
+        if not row.is_baseline
+    ]
+    rows = []
+    for amount in sorted({row.section for row in models}, key=_size):
+        rows += mark_best([row for row in models if row.section == amount], columns)
+    rows += [replace(row, cells={**row.cells, **_no_costs(row)}) for row in own.rows if row.is_baseline]
+    return [
+        replace(
+            own, number="budgets", title=f"Experiment {own.experiment}: embeddings at equal parameters",
+            columns=columns, rows=tuple(rows), notes=(*own.notes, OF_COSTS),
+        )
+    ]  # fmt: skip
+
+
+def _row(measured: Measured, row: Row, entry: Entry, columns: Sequence[Column]) -> Row:
+    amount = family_of(row.model)[1]
+    costs = {column.name: fact_cell(measured, entry, column) for column in COSTS}
+    cells = {**row.cells, **costs}
+    kept = {column.name: replace(cells[column.name], best=False) for column in columns}
+    return replace(row, cells=kept, section=amount or ONE_SIZE)
+
+
+def _no_costs(row: Row) -> dict[str, Cell]:
+    return {column.name: Cell(unit=column.unit) for column in COSTS}
+
+
+def _size(section: str) -> float:
+    """Budgets by size, and behind them what has none."""
+    found = SIZED.fullmatch(f"x-{section}")
+    return float(found["amount"][:-1]) * UNITS[found["unit"]] if found else float("inf")
+
+
+TABLE = TableFile(
+    "budgets", "families of embeddings at equal numbers of parameters, by budget, and what a token costs", budget_table
+)

@@ -1,0 +1,25 @@
+"""A made-up experiment at two budgets: a family of two sizes, and models of one size."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from hashbench.store.engine import Store
+from hashbench.store.schema import experiment_run
+from tests.databases.made_up import World, build
+
+LABELS = {"hashformer-md-emb-50k": "rows-38.6M", "hashformer-md-emb-1k": "rows-0.8M"}
+
+
+def two_budgets(path: Path) -> Store:
+    """`rows` at 38.6 M and 0.8 M embedding parameters, bert-mlm and hashformer-lsh-proj without a budget."""
+    models = ("bert-mlm", *LABELS, "hashformer-lsh-proj")
+    store = build(path, World(models=models, tasks=("cola", "rte"), examples={"cola": 200, "rte": 100}))
+    with store.write() as connection:
+        for label, new in LABELS.items():
+            connection.execute(
+                sa.update(experiment_run).where(experiment_run.c.model == label).values(model=new)
+            )
+    return store

@@ -1,0 +1,50 @@
+"""The table of families at equal parameters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hashbench.tables.budgets import ONE_SIZE, family_of
+from hashbench.tables.report import tables
+from hashbench.tables.request import ReportRequest
+from hashbench.tables.table import Table
+from tests.databases.budgets import two_budgets
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Table:
+    """That of two budgets."""
+    return tables(two_budgets(tmp_path / "r.db"), ReportRequest(table="budgets"))[0]
+
+
+def test_sections_are_budgets_from_small_to_large_and_then_what_has_one_size(table: Table) -> None:
+    models = [(row.section, row.model) for row in table.rows if row.kind == "model"]
+    assert models == [
+        ("0.8M", "rows-0.8M"), ("38.6M", "rows-38.6M"), (ONE_SIZE, "bert-mlm"), (ONE_SIZE, "hashformer-lsh-proj"),
+    ]  # fmt: skip
+    assert [row.model for row in table.rows if row.is_baseline] == ["majority", "bag-of-words"]
+
+
+def test_the_best_is_told_within_a_section(table: Table) -> None:
+    best = {row.model for row in table.rows if row.cells["average"].best}
+    assert best == {"hashformer-lsh-proj"} or best == {"bert-mlm"}  # sections of one model have none
+
+
+def test_columns_are_scores_sizes_and_costs_and_no_times(table: Table) -> None:
+    names = [column.name for column in table.columns]
+    assert names == [
+        "rte", "cola", "average", "emb_params", "active_params", "total_params", "bytes_per_token", "multiply_adds",
+    ]  # fmt: skip
+    sizes = {row.model: row.cells["emb_params"] for row in table.rows}
+    assert (sizes["rows-38.6M"].value, sizes["rows-38.6M"].unit) == (pytest.approx(38.603520), "M")
+    assert all(set(row.cells) >= set(names) for row in table.rows)
+
+
+@pytest.mark.parametrize(
+    ("label", "parts"),
+    [("a-b-1.5k", ("a-b", "1.5k")), ("x-0.23M", ("x", "0.23M")), ("1M", ("1M", ""))],
+)
+def test_the_budget_in_a_name(label: str, parts: tuple[str, str]) -> None:
+    assert family_of(label) == parts
