@@ -26,6 +26,7 @@ def export(
     transformers: Annotated[
         bool, typer.Option("--transformers", help="Add what AutoModel and sentence-transformers load.")
     ] = False,
+    pt2: Annotated[bool, typer.Option("--pt2", help="Add model.pt2: the graph as a program of torch.export.")] = False,
     push_to_hub: Annotated[
         str | None, typer.Option("--push-to-hub", metavar="NAME", help="Upload the folder as this model of the hub.")
     ] = None,
@@ -43,7 +44,8 @@ def export(
     from hashbench.deployment.main import Wishes, deploy, stored_forms
     from hashbench.export.run import export_run
 
-    wishes = Wishes(onnx=onnx, int8=int8, page=page, transformers=transformers, evaluate=evaluate).checked()
+    wishes = Wishes(onnx=onnx, int8=int8, page=page, transformers=transformers, pt2=pt2, evaluate=evaluate)
+    wishes = wishes.checked()
     written = export_run(db, run, folder, data or None)
     sizes = written.sizes
     print(f"{folder}: {sizes.weight_bytes:,} bytes of weights")

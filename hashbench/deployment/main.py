@@ -23,6 +23,7 @@ from hashbench.deployment.onnx_graph import (
 )
 from hashbench.deployment.page import write_page
 from hashbench.deployment.text_side import VECTORS, size_of, write_text_side, write_vectors
+from hashbench.deployment.torch_program import PROGRAM, write_program
 from hashbench.deployment.vectors import texts_to_prove
 from hashbench.errors import InputError
 from hashbench.export.config import CARD
@@ -45,6 +46,7 @@ class Wishes:
     int8: bool = False
     page: bool = False
     transformers: bool = False
+    pt2: bool = False
     evaluate: bool = False
 
     def checked(self) -> Wishes:
@@ -73,6 +75,8 @@ def deploy(
         if wishes.page:
             lines.append(write_page(predictor, device))
         (folder / FACTS).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+    if wishes.pt2:
+        lines.append(write_program(predictor, folder / PROGRAM))
     if wishes.transformers:
         lines += write_library_files(predictor, folder)
     return lines
@@ -108,9 +112,9 @@ def _write_device(
         sizes = {kind: graph.path.stat().st_size for kind, graph in graphs.items()}
     shipped = [device / kept.name]
     lines = [f"{shipped[0]}: {size_of(shipped):,} bytes; float32 logits within {difference:.1e} of torch's"]
+    write_vectors(predictor, device.parent / VECTORS)
     try:
         written = write_text_side(predictor, device)
-        write_vectors(predictor, device.parent / VECTORS)
         shipped += written
         lines.append(f"text side: {', '.join(path.name for path in written)}: {size_of(written):,} bytes")
     except InputError as error:

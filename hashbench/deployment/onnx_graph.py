@@ -186,10 +186,15 @@ def outputs_of(graph: GraphFile, predictor: Predictor, columns: Sequence[Sequenc
 
 def largest_difference(graph: GraphFile, predictor: Predictor, texts: Sequence[str]) -> float:
     """How far the graph's outputs are from torch's on texts, at most."""
+    columns, expected = texts_asked(predictor, texts)
+    return float(np.abs(outputs_of(graph, predictor, columns) - expected).max())
+
+
+def texts_asked(predictor: Predictor, texts: Sequence[str]) -> tuple[list[list[str]], np.ndarray]:
+    """Columns of texts, for pairs each with its reverse, and torch's outputs (n, outputs)."""
     columns = [list(texts)]
     asked: Sequence[Any] = columns[0]
     if predictor.config.is_pair:
         columns.append([text[::-1] for text in texts])
         asked = list(zip(*columns, strict=True))
-    expected = predictor.embed(asked) if predictor.head is None else predictor.outputs(asked)
-    return float(np.abs(outputs_of(graph, predictor, columns) - expected).max())
+    return columns, predictor.embed(asked) if predictor.head is None else predictor.outputs(asked)

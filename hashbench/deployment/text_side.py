@@ -63,9 +63,9 @@ def parts_of(predictor: Predictor) -> TextSideParts:
     names = {"tokenizer": predictor.spec.text.tokenizer, "coder": predictor.spec.code.coder}
     for kind, part in found.items():
         if part is None:
-            raise InputError(
-                f"{predictor.config.name}: text side not exported: {kind} {names[kind]!r} needs a library on the device"
-            )
+            own = ".py:" in names[kind]
+            why = "is a file of your own; port it, vectors.jsonl proves it" if own else "needs a library on the device"
+            raise InputError(f"{predictor.config.name}: text side not exported: {kind} {names[kind]!r} {why}")
     tokenizer, coder = found["tokenizer"], found["coder"]
     assert tokenizer is not None and coder is not None
     return TextSideParts(tokenizer, coder, assembling_values(predictor))
