@@ -110,14 +110,18 @@ def _print_own_table(db: str, loaded: Loaded) -> None:
     # the runs are done: that the database has just gone away is no reason to end with an error
     patience = patience_named(parse(db)[1], loaded.experiment)
     patience(print_report, db, ReportRequest(loaded.experiment.name), "text", None)
-    patience(_tell_of_the_best, db, loaded.experiment.name)
+    patience(_tell_of_the_best, db, loaded)
 
 
-def _tell_of_the_best(db: str, experiment: str) -> None:
+def _tell_of_the_best(db: str, loaded: Loaded) -> None:
     """How the best trained model of each task becomes a folder, where its weights were kept."""
     from hashbench.cli.output import note
     from hashbench.results.kept import best_kept
+    from hashbench.tasks.catalogue import expand_tasks
 
-    for run in best_kept(db, experiment):
+    exported = {task.name for task in expand_tasks(loaded.experiment.tasks, loaded.folder) if task.kind.exported}
+    for run in best_kept(db, loaded.experiment.name):
+        if run.task not in exported:
+            continue
         place = "" if db == DEFAULT_DB else f" --db {without_passwords(db)}"
         note(f"best on {run.task}: {run.model}; to use it: hashbench export --run {run.run_id[:8]}{place} {run.model}")

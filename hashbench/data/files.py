@@ -15,10 +15,12 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from hashbench.data.conll import sentences
 from hashbench.data.fingerprints import digest, files_fingerprint
 from hashbench.data.opening import damaged, first_wrong_byte, format_of, not_utf_8, one_line, opened
 from hashbench.errors import InputError, near_match
 
+TAGGED = ".conll"  # words with tags, a format of tasks alone
 FORMATS = (".parquet", ".csv", ".tsv", ".jsonl")
 FORMATS_TEXT = ".parquet, .csv, .tsv or .jsonl"
 ROWS_AT_ONCE = 4_096
@@ -90,7 +92,7 @@ def find_table(folder: Path, names: Sequence[str], delimiter: str | None = None)
     Raises:
         InputError: two files could be it.
     """
-    candidates = [folder / f"{name}{suffix}" for name in names for suffix in FORMATS]
+    candidates = [folder / f"{name}{suffix}" for name in names for suffix in (*FORMATS, TAGGED)]
     files = [path for path in candidates if path.exists()]
     if len(files) > 1:
         raise InputError(f"{folder}: {files[0].name} and {files[1].name} are both the {names[0]} split; keep one")
@@ -126,6 +128,7 @@ def iterate_rows(path: Path, columns: Sequence[str], delimiter: str | None = Non
     """
     readers: dict[str, Callable[[Path, Sequence[str]], Iterator[RowCells]]] = {
         ".csv": partial(_csv_rows, delimiter=delimiter or ","), ".tsv": _tsv_rows, ".jsonl": _jsonl_rows,
+        TAGGED: _conll_rows,
     }  # fmt: skip
     if format_of(path) not in readers:
         raise InputError(f"{path}: a table is a {FORMATS_TEXT} file; convert it")
@@ -237,6 +240,11 @@ def _jsonl_rows(path: Path, columns: Sequence[str]) -> Iterator[RowCells]:
                 raise InputError(f"{path}:{number}: {what}")
             _check_columns(f"{path}:{number}", columns, row)
             yield tuple(row[name] for name in columns)
+
+
+def _conll_rows(path: Path, columns: Sequence[str]) -> Iterator[RowCells]:
+    with opened(path) as lines:
+        yield from sentences(path, lines, columns)
 
 
 def _check_columns(where: Path | str, columns: Sequence[str], present: Collection[str]) -> None:

@@ -16,6 +16,7 @@ def count(
     size: str = "base",
     *,
     n_classes: int | None = None,
+    head: nn.Module | None = None,
     vocabulary_rows: int | None = None,
     count_generic_row: bool = True,
     deployed: bool = False,
@@ -23,10 +24,10 @@ def count(
 ) -> Counts:
     """Counts in the frame of the model's paper; by default encoder, embedding and head, without those of pre-training.
 
-    `n_classes` None takes the paper's, `vocabulary_rows` None the published vocabulary. `count_generic_row=False`
-    leaves the ordinary-token row of HashFormers out of the embedding's count, as the equations of their appendix do;
-    their table 2 has it. `deployed` counts what is in use after fine-tuning whatever the paper counts: encoder,
-    embedding and head. `frame` is one of the spec's `other_frames`, or that of another paper.
+    `n_classes` None takes the paper's, `head` is a trained one in place of a fresh one of so many classes,
+    `vocabulary_rows` None the published vocabulary. `count_generic_row=False` leaves the ordinary-token row of
+    HashFormers out of the embedding's count, as the equations of their appendix do; their table 2 has it. `deployed`
+    counts what is in use after fine-tuning whatever the paper counts: encoder, embedding and head. `frame` is one of the spec's `other_frames`, or that of another paper.
 
     >>> from hashbench.embeddings.registry import find_model
     >>> count(find_model("hashformer-md-proj"))
@@ -37,8 +38,8 @@ def count(
         embedding = build_embedding(spec, encoder.config.dim, vocabulary_rows=vocabulary_rows)
         outputs = spec.origin.classes if n_classes is None else n_classes
         config = encoder.config
-        head = ClassificationHead(config.dim, outputs, config.dropout, spec.head.pooling, dense=spec.head.dense)
-    parts = Parts(spec, encoder, embedding, head)
+        fresh = ClassificationHead(config.dim, outputs, config.dropout, spec.head.pooling, dense=spec.head.dense)
+    parts = Parts(spec, encoder, embedding, head := head or fresh)
     if frame is not None:
         return frame.counted(parts)
     if spec.origin.counted is not None and not deployed:

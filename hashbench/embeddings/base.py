@@ -34,6 +34,7 @@ class Batch:
     segments: Tensor | None = None  # (B, L) int64, or None where a model has one segment
     labels: Tensor | None = None  # objective's own: (B, L) with -100 = no label, or (B,)
     row_ids: Tensor | None = None  # (B,) int64: rows of the data set, to put predictions back in order
+    places: Tensor | None = None  # (B, W) int64: the first token of each word that has a label, -1 where it was cut off
     follows: Tensor | None = None  # (B,) int64, 1 where segment 1 followed segment 0 in its text, else 0
     # False: `mask` is True everywhere, known without looking into it on a device.
     padded: bool = True

@@ -104,6 +104,20 @@ class Encoder(ModelPart):
         """Vectors (B, L, d), mask (B, L) True on tokens or None without padding, segments (B, L) -> (B, L', d)."""
         raise NotImplementedError
 
+    def token_states(self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None = None) -> Tensor:
+        """A state for each vector, (B, L, w): those of `forward`, each again for all neighbours that share it.
+
+        w is d where `token_layers` makes none.
+        """
+        states: Tensor = self(vectors, mask, segments)
+        length = vectors.shape[1]
+        return states.repeat_interleave(-(-length // states.shape[1]), dim=1)[:, :length]
+
+    def token_layers(self) -> nn.Module | None:
+        """What a head that reads single tokens puts behind `token_states`, made anew: called with states (B, L, w) and
+        mask (B, L) or None, it gives (B, L, d)."""
+        return None
+
     def at(
         self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None, columns: Tensor, valid: Tensor | None
     ) -> Tensor:

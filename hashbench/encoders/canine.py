@@ -5,9 +5,10 @@ x = one BERT layer whose attention stays in blocks of 128    characters
 m = LayerNorm([x_0; gelu(W [x_4j .. x_4j+3] + b)])           molecules: CLS, then one for four characters, less the last
 m = `layers` BERT layers                                     molecules
 
-The head takes molecule 0. What the published model has behind this (a way back to characters) does not reach it and is
-left out: the outputs are the same. The last molecule of a full row gives way to the one of CLS, so that the mask of
-molecule j is that of characters 4j .. 4j+3, although it stands for the four before them (released code).
+The head of a whole text takes molecule 0. What the published model has behind this (a way back to characters) does not
+reach it and is left out: the outputs are the same. A head of words has it for its own (`Upsampling`), freshly drawn.
+The last molecule of a full row gives way to the one of CLS, so that the mask of molecule j is that of characters
+4j .. 4j+3, although it stands for the four before them (released code).
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ import torch
 from torch import Tensor, nn
 
 from hashbench.embeddings.base import Published
-from hashbench.encoders.base import Architecture
+from hashbench.encoders.base import Architecture, take
 from hashbench.encoders.bert import CONFIG_NAMES, BertConfig, PublishedBert, published_layer, renamed
 from hashbench.encoders.transformer import SHAPES, TransformerLayer, without_padding
 from hashbench.errors import InputError
+from hashbench.layers import Dropout, init_weights
 
 
 @dataclass(frozen=True)
@@ -120,15 +122,38 @@ class CanineEncoder(PublishedBert):
         self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None
     ) -> tuple[Tensor, Tensor | None]:
         """Molecules that enter the first deep layer (B, ceil(L / 4), d), and their mask, None where none is padded."""
+        characters, mask = self._characters(vectors, mask, segments)
+        return self._molecules(characters), None if mask is None else self.states_mask(mask)
+
+    def _characters(
+        self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None
+    ) -> tuple[Tensor, Tensor | None]:
+        """Characters behind the attention of neighbours, filled up (B, 4 ceil(L / 4), d), and their mask or None."""
         batch, length = vectors.shape[:2]
         if fill := -length % self.config.downsampling:
             mask = torch.ones(batch, length, dtype=torch.bool, device=vectors.device) if mask is None else mask
             mask, vectors = nn.functional.pad(mask, (0, fill)), nn.functional.pad(vectors, (0, 0, 0, fill))
             segments = None if segments is None else nn.functional.pad(segments, (0, fill))
         mask = without_padding(mask)
-        # The attention of neighbours: (B, L, d)
-        characters = self.through(self.local, self.enter(vectors, segments), mask)
-        return self._molecules(characters), None if mask is None else self.states_mask(mask)
+        return self.through(self.local, self.enter(vectors, segments), mask), mask
+
+    def token_states(self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None = None) -> Tensor:
+        """Each character's own state beside that of the molecule that it is part of: (B, L, 2 d)."""
+        length, rate = vectors.shape[1], self.config.downsampling
+        characters, filled = self._characters(vectors, mask, segments)  # (B, 4 n, d)
+        molecules, seen = self._molecules(characters), None if filled is None else self.states_mask(filled)
+        for layer in self.layers:
+            molecules = self.through(layer, molecules, seen)  # (B, n, d)
+        # Molecule j + 1 is of characters 4 j to 4 j + 3; the last of a row, whose own is not seen, share the one before
+        batch, n = molecules.shape[:2]
+        last = molecules.new_full((batch, 1), n - 1).long() if seen is None else seen.sum(1, keepdim=True) - 1
+        own = torch.minimum(torch.arange(1, n + 1, device=last.device)[None], last.clamp_min(0))  # (B, n)
+        spread = take(molecules, own).repeat_interleave(rate, dim=1)  # (B, 4 n, d)
+        return torch.cat([characters, spread], dim=-1)[:, :length]
+
+    def token_layers(self) -> Upsampling:
+        """CANINE's way back to characters."""
+        return Upsampling(self.config)
 
     def _molecules(self, states: Tensor) -> Tensor:
         """(B, L, d) -> (B, L / 4, d): CLS as it is, then four characters at a time but for the last four."""
@@ -156,6 +181,34 @@ class CanineEncoder(PublishedBert):
         for number in range(self.config.layers):
             found |= published_layer(model, f"layers.{number}", f"encoder.layer.{number}")
         return found
+
+
+class Upsampling(nn.Module):
+    """A state for each character again (section 3.2): a convolution over four neighbours, and one BERT layer.
+
+    Its input is each character's own state beside that of its molecule. Padding reaches a character by the convolution
+    in the released code; here it is cleared before.
+    """
+
+    def __init__(self, config: CanineConfig) -> None:
+        super().__init__()
+        self.width = config.downsampling
+        self.up = nn.Linear(2 * self.width * config.dim, config.dim)  # a convolution, as `downsample` is
+        self.norm = nn.LayerNorm(config.dim, config.eps)
+        self.dropout = Dropout(config.dropout)
+        self.layer = TransformerLayer(config)
+        self.apply(init_weights)
+
+    def forward(self, states: Tensor, mask: Tensor | None) -> Tensor:
+        """States (B, L, 2 d), mask (B, L) or None -> (B, L, d)."""
+        if mask is not None:
+            states = states * mask[..., None]
+        before = (self.width - 1) // 2
+        padded = nn.functional.pad(states, (0, 0, before, self.width - 1 - before))  # (B, L + 3, 2 d)
+        neighbours = padded.unfold(1, self.width, 1).transpose(2, 3).flatten(2)  # (B, L, 4 2 d)
+        joined = self.dropout(self.norm(nn.functional.gelu(self.up(neighbours))))
+        made: Tensor = self.layer(joined, without_padding(mask))
+        return made
 
 
 ARCHITECTURES = {"canine": Architecture(CanineEncoder, SIZES)}

@@ -17,7 +17,7 @@ from hashbench.experiment.measurements import Efficiency, Robustness
 from hashbench.tasks.blocks import EntitiesBlock, PhrasesBlock, Strict, TaskEntry
 
 EncoderSize = Literal["tiny", "mini", "small", "medium", "base"]
-Floor = Literal["majority", "bag-of-words", "popularity", "co-occurrence"]
+Floor = Literal["majority", "bag-of-words", "popularity", "co-occurrence", "most-frequent-tag"]
 Seed = Annotated[int, Field(ge=0)]
 Rate = Annotated[float, Field(gt=0)]
 Beta = Annotated[float, Field(ge=0, lt=1)]
@@ -301,10 +301,10 @@ class Experiment(Strict):
     )
     baseline: str = Field(default="bert-mlm", description="the model that ratios refer to")
     floors: tuple[Floor, ...] = Field(
-        default=("majority", "bag-of-words", "popularity", "co-occurrence"),
+        default=("majority", "bag-of-words", "popularity", "co-occurrence", "most-frequent-tag"),
         description=(
             "scores that a model must beat, in every table; the first two for texts, the others for page-link sets, "
-            "popularity for phrases too"
+            "popularity for phrases too, the last for tags of words"
         ),
     )
     tasks: str | tuple[str | TaskEntry, ...] = Field(

@@ -28,6 +28,7 @@ from hashbench.runs.pretraining import KIND as PRETRAINING
 from hashbench.store.engine import Store, open_results
 from hashbench.store.status import attempts, done_ids, find_run, run_spec
 from hashbench.tasks.locate import load_task
+from hashbench.tasks.text import text_kind
 from hashbench.tasks.text_data import TaskData
 
 
@@ -58,6 +59,9 @@ def export_run(db: str, prefix: str, folder: Path, data: Sequence[str] | None) -
     task = None
     if spec["kind"] == FINETUNING.name:
         task = load_task(task_of(loaded, spec["task"]["name"]), open_sources(sources))
+        if not (kind := text_kind(task.task)).exported:
+            learned = f"it learned {kind.description}, which exported models do not read"
+            raise InputError(f"--run {prefix}: {learned}; name another")
     size = loaded.experiment.encoder
     config = _config(run_id, size, model, reader, task)
     places = files["weights"], files.get("head")

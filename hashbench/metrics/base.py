@@ -14,7 +14,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-OutputKind = Literal["classes", "values", "rankings"]
+OutputKind = Literal["classes", "values", "rankings", "spans"]
 CELLS = 2_000_000  # counts in a block of draws: bounds the memory
 EXACT = 2**24  # below it whole numbers have an exact float32, whose products take half the time
 

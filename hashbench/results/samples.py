@@ -66,7 +66,7 @@ class Evidence:
         predictions are missing.
         """
         samples = [self.of(entry, scores[0].run.task or "", scores[0].metric, scores[0].split) for scores in by_task]
-        drawable = metrics("classes", "values")
+        drawable = metrics("classes", "values", "spans")
         if not samples or any(sample.metric not in drawable or sample.missing() for sample in samples):
             return None
         ends = percentile_interval(np.sum([sample.by_draw() for sample in samples], axis=0) / len(samples))

@@ -9,11 +9,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from torch import nn
+
 from hashbench.coders.base import Coder
 from hashbench.embeddings.base import ModelSpec
 from hashbench.experiment.hardware import OnHardware
 from hashbench.experiment.resolved import ResolvedExperiment
-from hashbench.objectives.classification import ClassificationHead
 from hashbench.runs.artifacts import ModelFiles
 from hashbench.runs.base import Run, RunKind, Workplace
 from hashbench.runs.results import notes_on, scored_metrics, stored_predictions
@@ -40,7 +41,7 @@ class FinetunedModel:
     tokenizer: Tokenizer
     coder: Coder  # fitted
     model: Model
-    head: ClassificationHead
+    head: nn.Module
     max_length: int
     pad_to_max: bool = False
     hardware: OnHardware = OnHardware()
@@ -108,7 +109,7 @@ def kept_model(tuned: Run, data: TaskData, place: Workplace) -> FinetunedModel:
     )
 
 
-def load_files(model: Model, head: ClassificationHead, files: ModelFiles) -> None:
+def load_files(model: Model, head: nn.Module, files: ModelFiles) -> None:
     """Reads model and head as a fine-tuning left them."""
     load_weights(model, files.weights)
     load_weights(head, files.head)
@@ -116,7 +117,7 @@ def load_files(model: Model, head: ClassificationHead, files: ModelFiles) -> Non
 
 def evaluated(trained: FinetunedModel, data: TaskData, machine: Machine, cache: Path) -> Result:
     """Scores and predictions of a trained model on the one split of a further set."""
-    batches = FinetuningData(
+    batches = data.task.kind.batches(
         data,
         trained.tokenizer,
         trained.coder,
@@ -127,6 +128,7 @@ def evaluated(trained: FinetunedModel, data: TaskData, machine: Machine, cache: 
         seed=0,
         folder=cache,
     )
+    assert isinstance(batches, FinetuningData)  # a further set is one of texts
     metrics = [MetricRow("best_step", 0)]
     predictions = []
     for split, outputs in outputs_on(trained.model, trained.head, batches, machine, trained.hardware).items():

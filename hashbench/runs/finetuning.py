@@ -166,7 +166,7 @@ def batches(data: TaskData, run: Run, place: Workplace, machine: Machine) -> Fin
     """A task's rows as the model of a run reads them."""
     model = place.model(run)
     texts, recipe = place.materials.texts(model), model.finetune
-    return FinetuningData(
+    made = data.task.kind.batches(
         data,
         texts.tokenizer,
         texts.coder,
@@ -179,6 +179,8 @@ def batches(data: TaskData, run: Run, place: Workplace, machine: Machine) -> Fin
         rank=machine.rank,
         folder=place.materials.cache,
     )
+    assert isinstance(made, FinetuningData)  # the plan has paired it
+    return made
 
 
 def facts_of(run: Run, tuned: Tuned, data: TaskData, place: Workplace) -> list[MetricRow]:
@@ -194,7 +196,7 @@ def facts_of(run: Run, tuned: Tuned, data: TaskData, place: Workplace) -> list[M
     cost = token_cost(model.spec, run.encoder, rows)
     facts += [MetricRow("active_params", cost.active_parameters), MetricRow("multiply_adds", cost.multiply_adds)]
     if run.spec["pretrain"] is None:  # else the pre-training has noted them
-        counts = count(model.spec, run.encoder, n_classes=data.n_outputs, vocabulary_rows=rows)
+        counts = count(model.spec, run.encoder, head=done.head, vocabulary_rows=rows)
         facts += [MetricRow("total_params", counts.total), MetricRow("emb_params", counts.embedding)]
     return facts + ([MetricRow("learning_rate", tuned.rate)] if tuned.tried else [])
 

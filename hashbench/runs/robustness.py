@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
+from torch import nn
 
 from hashbench.coders.cache import type_codes
 from hashbench.coders.collisions import agreement, shared_tokens, types_per_bucket
 from hashbench.errors import InputError
 from hashbench.experiment.resolved import ResolvedExperiment
-from hashbench.objectives.classification import ClassificationHead
 from hashbench.runs.base import Run, RunKind, Workplace
 from hashbench.runs.evaluation import load_files
 from hashbench.runs.finetuning import KIND as FINETUNING
@@ -101,7 +101,7 @@ def _seen_words(resolved: ResolvedExperiment) -> dict[str, object] | None:
     return {"corpora": resolved.fingerprints(pretrain.corpora), **pretrain.model_dump(include=OF_WORDS)}
 
 
-def tuned_model(tuned: Run, perturbed: PerturbedTask, place: Workplace) -> tuple[Model, ClassificationHead]:
+def tuned_model(tuned: Run, perturbed: PerturbedTask, place: Workplace) -> tuple[Model, nn.Module]:
     """Model and head with the best weights of a fine-tuning, which the worker has made sure are here."""
     for files in (place.artifacts.files(tuned.id), place.artifacts.waiting(tuned.id)):
         if files.weights.is_file() and files.head.is_file():

@@ -150,6 +150,7 @@ class TaskKind(ABC):
     baselines: ClassVar[Mapping[str, Callable[..., Any]]]  # trivial ones by their stored names
     # Makes batches of the data for training and evaluations
     batches: ClassVar[Callable[..., LightningDataModule]]
+    exported: ClassVar[bool] = True  # whether a model that learned a task of it can be written into a folder
     # Its block of the experiment file, whose key is the kind's name
     block: ClassVar[type[Strict] | None] = None
 

@@ -15,7 +15,7 @@ from hashbench.data.sources import SourceKind
 from hashbench.errors import InputError
 from hashbench.tasks.base import CheckedData, Task
 from hashbench.tasks.own_data import SPLIT_FILES, reports_elsewhere
-from hashbench.tasks.text import cells_as_texts, text_kind
+from hashbench.tasks.text import text_kind
 from hashbench.tasks.text_data import Split, TaskData
 
 FURTHER = "test"  # the name of its one split
@@ -65,8 +65,9 @@ class FurtherSet:
             raise InputError(f"{error}; --text and --label name the columns") from error
         cells = kind.as_trained(task, columns[task.label], where, seen=self.seen)
         labels, task = kind.read_labels(task, {FURTHER: cells}, {FURTHER: where}, task.label_names)
-        texts = tuple(cells_as_texts(columns[name], f"{where}: column {name!r}") for name in task.text)
+        texts = tuple(kind.read_texts(columns[name], f"{where}: column {name!r}") for name in task.text)
         splits = {FURTHER: Split(texts, labels[FURTHER])}
+        kind.check_rows(splits[FURTHER], where)
         return TaskData(task, splits, self.fingerprint, self.origin, self.kind)
 
 

@@ -10,13 +10,15 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+from torch import Tensor, nn
 
 from hashbench.data.builtin import NOTE, Generated
 from hashbench.data.files import FORMATS_TEXT, Cells, DataTable
 from hashbench.data.fingerprints import digest, file_fingerprint
 from hashbench.data.hub import SHORT_COMMIT, HubTable
 from hashbench.data.sources import LABEL_NAMES, Place, Source, SourceKind
-from hashbench.embeddings.base import HeadSpec
+from hashbench.embeddings.base import Batch, HeadSpec
+from hashbench.encoders.base import Encoder
 from hashbench.errors import InputError
 from hashbench.metrics.base import OutputKind
 from hashbench.metrics.registry import evaluate, metrics
@@ -74,8 +76,9 @@ class LocatedTexts:
         labels, task = kind.read_labels(self.task, cells, where, names)
         splits = {}
         for split, column in columns.items():
-            texts = tuple(cells_as_texts(column[name], f"{where[split]}: column {name!r}") for name in task.text)
+            texts = tuple(kind.read_texts(column[name], f"{where[split]}: column {name!r}") for name in task.text)
             splits[split] = Split(texts, labels[split])
+            kind.check_rows(splits[split], where[split])
         splits, sampled = sample_rows(splits, self.task.max_rows)
         notes = (*sampled, *self._notes(splits))
         if self.kind != "builtin":  # generated texts repeat each other
@@ -118,6 +121,10 @@ class TextKind(TaskKind):
     # Outputs for an own data set; None: known once its labels are read
     own_classes: ClassVar[int | None] = None
 
+    def read_texts(self, cells: Cells, where: str) -> list[str]:
+        """The texts of a column. Raises InputError for a cell that is none."""
+        return cells_as_texts(cells, where)
+
     @abstractmethod
     def read_labels(
         self, task: Task, cells: dict[str, Cells], where: Mapping[str, str], names: Sequence[str]
@@ -131,23 +138,46 @@ class TextKind(TaskKind):
         """
         return cells
 
+    def check_rows(self, split: Split, where: str) -> None:  # noqa: B027  # most labels fit any text
+        """Raises InputError where a label does not fit its text."""
+
+    def targets(self, task: Task, split: Split) -> np.ndarray:
+        """What outputs on a split are scored against (n,)."""
+        return split.labels
+
     @abstractmethod
     def label_notes(self, splits: Mapping[str, Split]) -> list[str]:
         """What should be said of the labels."""
 
-    @abstractmethod
     def constant(self, labels: np.ndarray) -> np.generic:
         """The one answer that fits labels (n,) best."""
+        raise NotImplementedError(f"{self.name} has no majority")
 
-    @abstractmethod
     def linear_model(self, labels: np.ndarray, tolerance: float) -> Any:
         """An untrained linear model of scikit-learn; None where labels (n,) leave it nothing to learn."""
+        raise NotImplementedError(f"{self.name} has no bag of words")
 
-    def head(self, data: TaskData, spec: HeadSpec, *, dim: int, dropout: float) -> ClassificationHead:
-        """A fresh head over states of width `dim`."""
+    def head(self, data: TaskData, spec: HeadSpec, encoder: Encoder) -> nn.Module:
+        """A fresh head over the states of an encoder."""
+        dim, dropout = encoder.config.dim, encoder.config.dropout
         return ClassificationHead(
             dim, data.n_outputs, dropout, spec.pooling, dense=spec.dense, dense_dropout=spec.dense_dropout
         )
+
+    def loss(self, model: Any, head: nn.Module, batch: Batch) -> Tensor:
+        """The loss of a model and its head, of shape (), on a batch (B, L) with labels."""
+        assert isinstance(head, ClassificationHead) and batch.labels is not None
+        return head.loss(self.outputs_of(model, head, batch), batch.labels)
+
+    def outputs_of(self, model: Any, head: nn.Module, batch: Batch) -> Tensor:
+        """What is scored of each row of a batch (B, L): (B, k)."""
+        assert isinstance(head, ClassificationHead)
+        outputs: Tensor = head(*model.for_head(batch, head.pooling))
+        return outputs
+
+    def n_labels(self, batch: Batch) -> int:
+        """How many labels of a batch (B, L) its loss is the mean over."""
+        return len(batch)
 
     def takes(self, entry: TaskEntry) -> bool:
         return entry.links is None and entry.metric in metrics(self.outputs)
@@ -233,7 +263,10 @@ class TextKind(TaskKind):
             predicted = predict(data, [HOLDOUT]) if HOLDOUT in wanted else {}
             others = [split for split in wanted if split != HOLDOUT]
             predicted |= predict(data.with_held_out_rows(), others, for_test=True)
-        return {split: SplitOutputs(values, data.splits[split].labels) for split, values in predicted.items()}
+        return {
+            split: SplitOutputs(values, self.targets(data.task, data.splits[split]))
+            for split, values in predicted.items()
+        }
 
     def scores(self, task: Task, result: SplitOutputs) -> list[ConditionedScore]:
         scores = evaluate(task.metrics, result.targets, result.outputs)

@@ -12,7 +12,7 @@ from hashbench.data.batching import Collator, encode_rows, evaluation_batches
 from hashbench.data.fingerprints import cache_folder
 from hashbench.data.loader import EvaluationLoader, Make, TrainingData
 from hashbench.embeddings.base import Batch, Template
-from hashbench.tasks.encoding import encode_task
+from hashbench.tasks.encoding import EncodedTask, encode_task
 from hashbench.tasks.text_data import TaskData
 from hashbench.tasks.unknown import counts_of
 from hashbench.text.tokenizers import Tokenizer
@@ -51,10 +51,14 @@ class FinetuningData(TrainingData):
         self.length = max_length if pad_to_max else None
         self.evaluation_batch_size = evaluation_batch_size or EVALUATION_BATCHES * batch_size
         folder = folder or cache_folder()
-        encoded = encode_task(data, tokenizer, folder / "tasks")
+        encoded = self.encoded(tokenizer, folder / "tasks")
         self.rows = {split: encode_rows(columns, template, max_length) for split, columns in encoded.splits.items()}
         self.codes = type_codes(coder, encoded.types, folder / "codes")
         self.unknown = counts_of(encoded, tokenizer, coder, self.codes)  # tokens, by split
+
+    def encoded(self, tokenizer: Tokenizer, folder: Path) -> EncodedTask:
+        """The rows as type ids; `folder` holds all encoded tasks."""
+        return encode_task(self.data, tokenizer, folder)
 
     def row_lengths(self) -> np.ndarray:
         """Tokens of each training row (n,), special ones included."""

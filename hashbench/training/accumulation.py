@@ -71,7 +71,7 @@ def some_rows(batch: Batch, rows: slice) -> Batch:
     moved = places + specials - (len(used) - len(types))
     kept = {
         name: tensor[rows]
-        for name in ("segments", "labels", "row_ids", "follows")
+        for name in ("segments", "labels", "row_ids", "places", "follows")
         if isinstance(tensor := getattr(batch, name), Tensor)
     }
     return replace(

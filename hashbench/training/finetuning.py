@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from hashbench.embeddings.base import Batch, ModelSpec
 from hashbench.experiment.hardware import OnHardware
 from hashbench.experiment.schema import Finetune
 from hashbench.metrics.registry import evaluate
-from hashbench.objectives.classification import ClassificationHead
 from hashbench.tasks.text import text_kind
 from hashbench.tasks.text_batches import FinetuningData
 from hashbench.tasks.text_data import TaskData
@@ -28,12 +27,12 @@ from hashbench.training.recipe import matmul_precision, pick_device, precision_f
 class FinetuningModule(EvaluatedModule):
     """One model with a fresh head under the recipe of the experiment."""
 
-    head: ClassificationHead
+    head: nn.Module
 
     def __init__(
         self,
         model: Model,
-        head: ClassificationHead,
+        head: nn.Module,
         recipe: Finetune,
         data: FinetuningData,
         *,
@@ -45,23 +44,21 @@ class FinetuningModule(EvaluatedModule):
     ) -> None:
         super().__init__(recipe, learning_rate=learning_rate, seed=seed, total_steps=total_steps, curves=curves)
         self.model, self.head, self._data = model, head, data
+        self._kind = text_kind(data.data.task)
         self._keep_best_weights = keep_best_weights
         self._collected: dict[int, list[tuple[np.ndarray, np.ndarray]]] = {}
 
     def forward(self, batch: Batch) -> Tensor:
-        """A batch -> outputs of the head (B, n_outputs)."""
-        # (B, n_outputs)
-        outputs: Tensor = self.head(*self.model.for_head(batch, self.head.pooling))
-        return outputs
+        """A batch -> what is scored of its rows (B, n_outputs)."""
+        return self._kind.outputs_of(self.model, self.head, batch)
 
     def loss_terms(self, batch: Batch) -> tuple[Tensor, ...]:
-        """The loss, of shape (), of a batch with labels (B,)."""
-        assert batch.labels is not None  # the loader always labels
-        return (self.head.loss(self(batch), batch.labels),)
+        """The loss, of shape (), of a batch with labels (B,) or (B, W)."""
+        return (self._kind.loss(self.model, self.head, batch),)
 
     def label_counts(self, batch: Batch) -> tuple[int, ...]:
-        """The rows of a batch (B, L): each has a label."""
-        return (len(batch),)
+        """The labels of a batch (B, L)."""
+        return (self._kind.n_labels(batch),)
 
     def on_validation_epoch_start(self) -> None:
         self._collected = {index: [] for index in range(len(self._data.select_splits))}
@@ -104,7 +101,7 @@ class Job:
     keep_best_weights: bool = False
 
 
-Finetuned = TaskTraining[ClassificationHead]
+Finetuned = TaskTraining[nn.Module]
 
 
 def finetune(model: Model, data: FinetuningData, job: Job, *, learning_rate: float, machine: Machine) -> Finetuned:
@@ -128,10 +125,10 @@ def finetune(model: Model, data: FinetuningData, job: Job, *, learning_rate: flo
     return fit_on_task(module, data, machine, model=model, head=head, task=data.data.task)
 
 
-def make_head_of(model: Model, data: TaskData, spec: ModelSpec) -> ClassificationHead:
+def make_head_of(model: Model, data: TaskData, spec: ModelSpec) -> nn.Module:
     """A fresh head, but for the dense layer where the model starts from published weights that have one."""
-    head = text_kind(data.task).head(data, spec.head, dim=model.config.dim, dropout=model.config.dropout)
-    if head.dense is not None and model.published_dense is not None:
+    head = text_kind(data.task).head(data, spec.head, model.encoder)
+    if isinstance(head.dense, nn.Module) and model.published_dense is not None:
         head.dense.load_state_dict(model.published_dense)
     return head
 
@@ -148,23 +145,25 @@ def report_once(
 
 
 def outputs_on(
-    model: Model, head: ClassificationHead, data: FinetuningData, machine: Machine, recipe: OnHardware
+    model: Model, head: nn.Module, data: FinetuningData, machine: Machine, recipe: OnHardware
 ) -> OutputsBySplit:
     """Outputs (n, n_outputs) of the model as it stands on every split that is only reported."""
     device = torch.device(pick_device(machine.device))
     bf16 = precision_found(recipe.precision, machine.device) == "bf16"
     autocast = torch.autocast(device.type, torch.bfloat16, enabled=bf16)
     model, head = model.to(device).eval(), head.to(device).eval()
+    kind = text_kind(data.data.task)
     outputs: OutputsBySplit = {}
     for split in data.test_splits:
-        # (n, n_outputs)
-        ordered = np.full((len(data.targets(split)), data.data.n_outputs), np.nan, np.float32)
+        ordered = np.empty(0)
         for batch in data.evaluation_loader(split, whole=True):
             batch = batch.to(device)
             assert batch.row_ids is not None
             with torch.inference_mode(), autocast, matmul_precision(recipe.matmul_precision):
                 # (B, n_outputs)
-                values = head(*model.for_head(batch, head.pooling)).float().cpu().numpy()
+                values = kind.outputs_of(model, head, batch).float().cpu().numpy()
+            if not len(ordered):
+                ordered = np.full((len(data.targets(split)), values.shape[1]), np.nan, np.float32)  # (n, n_outputs)
             ordered[batch.row_ids.cpu().numpy()] = values
         outputs[split] = ordered
     return outputs

@@ -49,6 +49,12 @@ class Model(nn.Module):
             return self.at(batch, first)[:, None], None
         return self(batch), self.states_mask(batch)
 
+    def token_states(self, batch: Batch) -> Tensor:
+        """A state for each token of a batch of shape (B, L), as heads of words read them: (B, L, w)."""
+        mask = self._token_mask(batch) if batch.padded else None
+        states = self.encoder.token_states(self.embedding(batch), mask, batch.segments)  # (B, L m, w)
+        return states[:, :: self.embedding.tokens_per_item]
+
     def states_mask(self, batch: Batch) -> Tensor:
         """Which of the states of a batch of shape (B, L) stand for tokens: (B, L') bool."""
         return self.encoder.states_mask(self._token_mask(batch))

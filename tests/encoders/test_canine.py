@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from hashbench.embeddings.canine import CharacterHashes
+from hashbench.encoders.bert import published_layer
 from hashbench.encoders.canine import SIZES, CanineConfig, CanineEncoder
 from hashbench.errors import InputError
 from hashbench.objectives.classification import ClassificationHead
@@ -214,3 +215,37 @@ def test_weights_of_another_model_are_refused() -> None:
 def test_sizes_that_cannot_be(change: dict[str, int]) -> None:
     with pytest.raises(InputError, match="encoder: downsampling and block must be at least 1"):
         replace(CONFIG, **change)
+
+
+@pytest.mark.parametrize("length", [16, 40])
+def test_characters_have_states_again_as_in_transformers(length: int) -> None:
+    """Without padding the way back to characters is that of `CanineModel`, given its weights."""
+    model = classifier(**SMALL)
+    ours = Ours(model, CONFIG, 512).eval()
+    theirs_model, up = model.canine, ours.encoder.token_layers().eval()
+    convolution = theirs_model.projection.conv
+    up.up.weight.data = convolution.weight.permute(0, 2, 1).flatten(1)
+    up.up.bias.data = convolution.bias
+    up.norm.load_state_dict(theirs_model.projection.LayerNorm.state_dict())
+    layer = published_layer(published(model), "layer", "final_char_encoder.layer.0")
+    up.layer.load_state_dict({name.removeprefix("layer."): tensor for name, tensor in layer.items()})
+    points, mask, _ = inputs([length], length)
+    with torch.inference_mode():
+        expected = theirs_model(points, attention_mask=mask.long()).last_hidden_state
+        vectors = ours.embedding.embed_types(points.flatten()[:, None]).unflatten(0, points.shape)
+        found = up(ours.encoder.token_states(vectors, None), None)
+    assert torch.allclose(found, expected, atol=1e-5)
+
+
+def test_padding_does_not_reach_the_states_of_characters() -> None:
+    torch.manual_seed(0)
+    encoder = CanineEncoder(CONFIG).eval()
+    up = encoder.token_layers().eval()
+    vectors = torch.randn(1, 21, 32)
+    mask = torch.ones(1, 36, dtype=torch.bool)
+    mask[:, 21:] = False
+    padded = torch.cat([vectors, torch.randn(1, 15, 32)], dim=1)
+    with torch.inference_mode():
+        alone = up(encoder.token_states(vectors, None), None)
+        beside = up(encoder.token_states(padded, mask), mask)[:, :21]
+    assert alone.shape == (1, 21, 32) and torch.allclose(alone, beside, atol=1e-5)
