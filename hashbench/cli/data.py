@@ -58,7 +58,7 @@ def check_data(
     """
     from hashbench.cli.output import note, print_rows
     from hashbench.data.hub import SHORT_COMMIT
-    from hashbench.tasks.hub_check import check_hub, hub_entries
+    from hashbench.experiment.hub_check import check_hub, hub_entries
 
     findings = check_hub(hub_entries(names or []))
     rows = []

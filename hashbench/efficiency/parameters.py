@@ -27,7 +27,8 @@ def count(
     `n_classes` None takes the paper's, `head` is a trained one in place of a fresh one of so many classes,
     `vocabulary_rows` None the published vocabulary. `count_generic_row=False` leaves the ordinary-token row of
     HashFormers out of the embedding's count, as the equations of their appendix do; their table 2 has it. `deployed`
-    counts what is in use after fine-tuning whatever the paper counts: encoder, embedding and head. `frame` is one of the spec's `other_frames`, or that of another paper.
+    counts what is in use after fine-tuning whatever the paper counts: encoder, embedding and head. `frame` is one of
+    the spec's `other_frames`, or that of another paper.
 
     >>> from hashbench.embeddings.registry import find_model
     >>> count(find_model("hashformer-md-proj"))

@@ -67,7 +67,8 @@ def find_task(name: str) -> Task:
     tasks = known_tasks()
     if name not in tasks:
         _check_part(name, tasks)
-        hint = near_match(name, list(tasks)) or f"; known are {', '.join(tasks)}"
+        alike = [f"{task.name.removesuffix(task.part)}..." if task.part else task.name for task in tasks.values()]
+        hint = near_match(name, list(tasks)) or f"; known are {', '.join(dict.fromkeys(alike))}"
         raise InputError(f"unknown task {name!r}{hint} (list: hashbench data list)")
     return tasks[name]
 

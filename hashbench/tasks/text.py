@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from hashbench.data.builtin import NOTE, Generated
 from hashbench.data.files import FORMATS_TEXT, Cells, DataTable
+from hashbench.data.findings import missing_texts, repeated_rows
 from hashbench.data.fingerprints import digest, file_fingerprint
 from hashbench.data.hub import SHORT_COMMIT, HubTable
 from hashbench.data.sources import LABEL_NAMES, Place, Source, SourceKind
@@ -25,7 +26,6 @@ from hashbench.metrics.registry import evaluate, metrics
 from hashbench.objectives.classification import ClassificationHead
 from hashbench.tasks.base import CheckedData, ConditionedScore, SplitOutputs, Task, TaskKind
 from hashbench.tasks.blocks import TaskEntry
-from hashbench.tasks.findings import missing_texts, repeated_rows
 from hashbench.tasks.own_data import (
     HOLDOUT,
     SPLIT_FILES,

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from hashbench.data.hub_copies import HubCopy
-from hashbench.tasks import hub_check
-from hashbench.tasks.hub_check import HubEntry, HubFinding
+from hashbench.experiment import hub_check
+from hashbench.experiment.hub_check import HubEntry, HubFinding
 from tests.cli.commands import Run, fails
 from tests.data.dumps.wiki_dumps import Dumped, write_dump
 

@@ -9,8 +9,8 @@ import pytest
 from hashbench.data.hub import HubTable, TableContents
 from hashbench.data.hub_copies import HubCopy
 from hashbench.errors import InputError
-from hashbench.tasks import hub_check
-from hashbench.tasks.hub_check import check_entry, check_hub, hub_entries
+from hashbench.experiment import hub_check
+from hashbench.experiment.hub_check import check_entry, check_hub, hub_entries
 
 ROWS = {"train": 2_490, "validation": 277}
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hashbench.cli.app import main
-from hashbench.tasks.findings import missing_texts, repeated_rows
+from hashbench.data.findings import missing_texts, repeated_rows
 from hashbench.tasks.text_data import Split
 
 
