@@ -2,8 +2,12 @@
 
     python benchmarks/preparing.py --folder /tmp/corpora --characters 150_000_000 --types 600_000 --cores 1 2 --kills 5
     python benchmarks/preparing.py --folder /tmp/corpora --characters 60_000_000 --types 5_000_000 --distinct
+    python benchmarks/preparing.py --folder /tmp/corpora --full --remove
 
-The folder gets the corpus, caches and nothing else; --remove takes it away at the end. Words of rank r come about once
+The folder gets the corpus, caches and nothing else; --remove takes it away at the end. A prepared corpus goes as soon
+as it was measured, so that the disk holds the texts and one of them; where there is no room for these nothing is begun.
+--full: 1.5 thousand million characters of 6 million types on one core and on two, five kills, and then 50 million types
+that come about once each. Words of rank r come about once
 in r (Zipf), or, with --distinct, about once each. Memory is the sum over all processes of what is theirs (PSS, shared
 pages by halves), and the largest process alone, both sampled every 0.2 s.
 """
@@ -26,6 +30,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 FILES = 12
+DISK_EVERY_S = 5.0
+DISK = 4.0  # bytes a character at most: texts, and a corpus in the making beside its finished shards
+FULL = {"characters": 1_500_000_000, "types": 6_000_000, "cores": [1, 2], "kills": 5}
+MOST_TYPES = {"characters": 400_000_000, "types": 50_000_000, "distinct": True, "cores": [2], "kills": 0}
 WORDS_OF_A_DOCUMENT = 1_000
 LETTERS = np.frombuffer(b"etaoinshrdlucmfwypvbgkjqxz", np.uint8)
 EXPERIMENT = """\
@@ -47,6 +55,7 @@ class Measured:
     cpu: float
     together: float  # GB, largest sum over its processes
     largest: float  # GB, of one process
+    disk: float  # GB, largest size of its cache
     killed: bool
 
 
@@ -109,6 +118,17 @@ def memory_of(pid: int) -> float:
     return 0.0
 
 
+def size_of(folder: Path) -> float:
+    """GB of all files in a folder."""
+    total = 0
+    for path in folder.rglob("*"):
+        try:
+            total += path.stat().st_size if path.is_file() else 0
+        except OSError:  # it has just gone
+            continue
+    return total / 1e9
+
+
 def call(folder: Path, cache: str, cores: int, kill_after: float | None = None) -> Measured:
     """Runs the command on so many cores; kills it, and it alone, after so many seconds."""
     environment = os.environ | {"HASHBENCH_CACHE": str(folder / cache), "HASHBENCH_THREADS": str(cores)}
@@ -116,9 +136,12 @@ def call(folder: Path, cache: str, cores: int, kill_after: float | None = None) 
     began = time.monotonic()
     command = [sys.executable, "-m", "hashbench", "data", "prepare", str(folder / "experiment.yaml")]
     process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
-    together = largest = 0.0
+    together = largest = disk = looked = 0.0
     killed = False
     while process.poll() is None:
+        if time.monotonic() - looked > DISK_EVERY_S:
+            looked = time.monotonic()
+            disk = max(disk, size_of(folder / cache))
         each = [memory_of(pid) for pid in processes_of(process.pid)]
         together, largest = max(together, sum(each)), max(largest, max(each))
         if kill_after is not None and not killed and time.monotonic() - began > kill_after:
@@ -129,7 +152,7 @@ def call(folder: Path, cache: str, cores: int, kill_after: float | None = None) 
     if process.returncode and not killed:
         sys.exit(f"the command ended with {process.returncode}")
     cpu = after.children_user + after.children_system - before.children_user - before.children_system
-    return Measured(time.monotonic() - began, cpu, together, largest, killed)
+    return Measured(time.monotonic() - began, cpu, together, largest, disk, killed)
 
 
 def outcome(folder: Path, cache: str) -> dict[str, object]:
@@ -138,6 +161,50 @@ def outcome(folder: Path, cache: str) -> dict[str, object]:
     found = json.loads(manifest.read_text())
     types = json.loads((manifest.parent / "types" / "types.json").read_text())["fingerprint"]
     return {"sha256": found["sha256"], "types": found["types"], "tokens": found["tokens"], "table": types}
+
+
+def refuse_small_disk(folder: Path, characters: int) -> None:
+    """Ends the program where the disk has no room for texts and one prepared corpus."""
+    needed, free = DISK * characters / 1e9, shutil.disk_usage(folder).free / 1e9
+    print(f"disk: {free:.1f} GB free, {needed:.1f} GB needed", flush=True)
+    if free < needed:
+        sys.exit(f"{folder}: {needed - free:.1f} GB too few; give another --folder, or fewer --characters")
+
+
+def measure(folder: Path, given: argparse.Namespace) -> None:
+    """Prints one line for each number of cores, and one for what kills left."""
+    folder.mkdir(parents=True, exist_ok=True)
+    refuse_small_disk(folder, given.characters)
+    if not (folder / "experiment.yaml").exists():
+        write_corpus(folder / "corpora" / "synthetic", given.characters, given.types, given.distinct)
+        (folder / "experiment.yaml").write_text(EXPERIMENT.format(folder=folder))
+    found: dict[str, object] = {}
+    for cores in given.cores:
+        shutil.rmtree(folder / "cache", ignore_errors=True)
+        measured = call(folder, "cache", cores)
+        before, found = found, outcome(folder, "cache")
+        print(
+            f"{cores} cores: {measured.seconds:.1f} s, {measured.cpu:.1f} s of CPU, {found['tokens']:,} tokens of "
+            f"{found['types']:,} types, {int(str(found['tokens'])) / measured.seconds:,.0f} a second; "
+            f"{measured.together:.2f} GB together, {measured.largest:.2f} GB the largest, "
+            f"{measured.disk:.2f} GB of disk; {found['sha256']}{'' if before in ({}, found) else ', ANOTHER RESULT'}",
+            flush=True,
+        )
+    shutil.rmtree(folder / "cache")
+    if given.kills:
+        moments = random.Random(given.seed)
+        for number in range(given.kills):
+            harmed = call(folder, "cache", given.cores[-1], kill_after=moments.uniform(0.1, 0.9) * measured.seconds)
+            print(f"kill {number + 1}: after {harmed.seconds:.1f} s", flush=True)
+            if not harmed.killed:
+                print("it was done before", flush=True)
+                break
+        call(folder, "cache", given.cores[-1])
+        same = outcome(folder, "cache") == found
+        print(f"after {given.kills} kills: {'the same' if same else 'ANOTHER RESULT'}", flush=True)
+    shutil.rmtree(folder / "cache", ignore_errors=True)
+    if given.remove:
+        shutil.rmtree(folder)
 
 
 def main() -> None:
@@ -149,36 +216,12 @@ def main() -> None:
     parser.add_argument("--cores", type=int, nargs="+", default=[2])
     parser.add_argument("--kills", type=int, default=0)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--full", action="store_true", help="the two large corpora, one after the other")
     parser.add_argument("--remove", action="store_true")
     given = parser.parse_args()
     folder: Path = given.folder.absolute()
-    if not (folder / "experiment.yaml").exists():
-        write_corpus(folder / "corpora" / "synthetic", given.characters, given.types, given.distinct)
-        (folder / "experiment.yaml").write_text(EXPERIMENT.format(folder=folder))
-    for cores in given.cores:
-        shutil.rmtree(folder / f"cache{cores}", ignore_errors=True)
-        measured = call(folder, f"cache{cores}", cores)
-        found = outcome(folder, f"cache{cores}")
-        print(
-            f"{cores} cores: {measured.seconds:.1f} s, {measured.cpu:.1f} s of CPU, {found['tokens']:,} tokens of "
-            f"{found['types']:,} types, {int(str(found['tokens'])) / measured.seconds:,.0f} a second; "
-            f"{measured.together:.2f} GB together, {measured.largest:.2f} GB the largest; {found['sha256']}",
-            flush=True,
-        )
-    if given.kills:
-        whole, moments = measured.seconds, random.Random(given.seed)
-        shutil.rmtree(folder / "killed", ignore_errors=True)
-        for number in range(given.kills):
-            harmed = call(folder, "killed", given.cores[-1], kill_after=moments.uniform(0.1, 0.9) * whole)
-            print(f"kill {number + 1}: after {harmed.seconds:.1f} s", flush=True)
-            if not harmed.killed:
-                print("it was done before", flush=True)
-                break
-        call(folder, "killed", given.cores[-1])
-        same = outcome(folder, "killed") == outcome(folder, f"cache{given.cores[-1]}")
-        print(f"after {given.kills} kills: {'the same' if same else 'ANOTHER RESULT'}", flush=True)
-    if given.remove:
-        shutil.rmtree(folder)
+    for name, chosen in {"words": FULL, "types": MOST_TYPES}.items() if given.full else {"": {}}.items():
+        measure(folder / name, argparse.Namespace(**vars(given) | chosen))
 
 
 if __name__ == "__main__":

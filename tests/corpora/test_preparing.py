@@ -6,7 +6,9 @@ from __future__ import annotations
 import hashlib
 import multiprocessing
 import os
+import random
 import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -147,6 +149,34 @@ def test_a_killed_preparation_goes_on_and_ends_the_same(
     assert digest_of(prepared(data, tmp_path / "killed", kind, progress=lines.append)) == whole
     assert len(anew) == 9 - done
     assert any("9 shards are done already" in line for line in lines) == (done > 0)
+    assert [path.suffix for path in (tmp_path / "killed").iterdir() if path.is_dir()] == [""]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(5))
+def test_a_preparation_killed_at_a_random_moment_ends_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    texts = [f"{text} {' '.join(f'w{(n * k) % 997}' for k in range(2_000))}" for n, text in enumerate(DOCUMENTS * 12)]
+    many = sources(tmp_path / "data", wikipedia=texts, books=texts[:5])
+    cut_small(monkeypatch)
+    monkeypatch.setattr(tokenizing, "CHUNK_CHARACTERS", 2_000)
+    monkeypatch.setattr(tokenizing, "TYPES_OF_A_SPILL", 300)
+    monkeypatch.setattr(spills_module, "ENTRIES_OF_A_RANGE", 3_000)
+    monkeypatch.setenv("HASHBENCH_THREADS", "1")
+    began = time.monotonic()
+    whole = digest_of(prepared(many, tmp_path / "whole"))
+    lasted = time.monotonic() - began
+    moments = random.Random(seed)
+    for _ in range(3):  # one after the other, each further on
+        moment = moments.uniform(0.05, 0.6) * lasted
+        process = multiprocessing.get_context("fork").Process(target=prepared, args=(many, tmp_path / "killed"))
+        process.start()
+        process.join(moment)
+        process.kill()
+        process.join()
+        print(f"seed {seed}: killed after {moment:.2f} s, exit {process.exitcode}")
+    assert digest_of(prepared(many, tmp_path / "killed")) == whole
     assert [path.suffix for path in (tmp_path / "killed").iterdir() if path.is_dir()] == [""]
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 
 from hashbench.errors import InputError
+from hashbench.store.engine import open_store
 from hashbench.store.patience import Patience, StoreAway, is_outage, reason_of
 
 
@@ -122,3 +124,13 @@ def test_an_address_that_cannot_be_opened_is_away_for_its_cause() -> None:
     opening.__cause__ = outage()
     assert is_outage(opening)
     assert reason_of(opening) == "connection refused"
+
+
+def test_a_full_disk_says_where_space_is_missing_and_is_waited_for(tmp_path: Path) -> None:
+    store = open_store(tmp_path / "r.db")
+    with pytest.raises(sa.exc.OperationalError) as raised, store.write() as connection:
+        connection.exec_driver_sql("PRAGMA max_page_count = 1")  # not one page more than there are
+        connection.exec_driver_sql("INSERT INTO setting VALUES ('long', hex(zeroblob(1000000)))")
+    assert is_outage(raised.value)
+    assert reason_of(raised.value).startswith(f"no space left in {tmp_path} (")
+    store.close()

@@ -181,6 +181,41 @@ def test_a_machine_that_takes_all_its_workers_along_ends_no_sweep(tmp_path, monk
     assert ended == goes_on
 
 
+class Endless(Executor):
+    """Workers that never come to an end; counts how often they were asked to stop."""
+
+    stopped = 0
+
+    def start(self):
+        pass
+
+    def event(self, wait_s):
+        return None
+
+    def ended(self):
+        return False
+
+    def replace_crashed(self):
+        return []
+
+    def stop(self, patience_s):
+        Endless.stopped += 1
+
+
+def test_a_sweep_whose_time_is_up_stops_its_workers_and_says_what_is_left(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(runner, "find_executor", lambda name: Endless)
+    monkeypatch.setattr(Endless, "stopped", 0)
+    assignment = make_assignment(tmp_path, 3)
+    planned = Plan(assignment.resolved, tuple(assignment.runs.values()))
+    store = open_store(assignment.db)
+    work = runner.Sweep(store, assignment.experiment_id, planned, assignment, 1, {})
+    assert runner.carry_out(work, fail_fast=False, until=time.monotonic()) == 1
+    assert Endless.stopped == 1
+    said = capsys.readouterr().err
+    assert "--max-hours: the time is up" in said
+    assert "3 of 3 runs are not done; the same command tries them again" in said
+
+
 def test_a_failing_run_is_recorded_with_its_reason_and_the_others_go_on(tmp_path, small_experiment):
     (tmp_path / "bad.py").write_text(BROKEN_EMBEDDING)
     text = small_experiment.replace("hashformer-md-add]", '{name: bad, use: "bad.py:Broken"}]')

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pyarrow as pa
@@ -25,6 +26,14 @@ from hashbench.sweep.executors.registry import find_shard_workers
 from hashbench.text.tokenizers import make_tokenizer
 shards.SHARD_BYTES = 1
 lines = []
+if len(sys.argv) > 5:  # each shard takes a while, and its node says that it is at work
+    from hashbench.sweep.executors import ray_shards
+    def slowly(job, files_of_shard=ray_shards.files_of_shard, said=Path(sys.argv[5])):
+        import ray, time
+        (said / ray.get_runtime_context().get_node_id()).touch()
+        time.sleep(1.0)
+        return files_of_shard(job)
+    ray_shards.files_of_shard = slowly
 if sys.argv[1] == "ray":  # nothing is tokenized here
     tokenizing.ShardJob.carry_out = None
 try:
@@ -38,12 +47,20 @@ except InputError as error:
 """
 
 
-def prepare(cluster, executor: str, data: Path, tokenizer: str, folder: Path):
-    arguments = [sys.executable, "-c", CODE, executor, str(data), tokenizer, str(folder)]
+def begin(cluster, executor: str, data: Path, tokenizer: str, folder: Path, *more: Path) -> subprocess.Popen[str]:
+    arguments = [sys.executable, "-c", CODE, executor, str(data), tokenizer, str(folder), *map(str, more)]
     environment = os.environ | {"RAY_ADDRESS": cluster.address, "HASHBENCH_CACHE": str(folder / "cache")}
-    done = subprocess.run(arguments, capture_output=True, text=True, env=environment, timeout=900)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
+    return subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+
+
+def outcome(process: subprocess.Popen[str]):
+    out, err = process.communicate(timeout=900)
+    assert process.returncode == 0, err
+    return json.loads(out.splitlines()[-1])
+
+
+def prepare(*arguments):
+    return outcome(begin(*arguments))
 
 
 @pytest.fixture
@@ -69,3 +86,17 @@ def test_what_a_node_cannot_read_is_one_line(cluster, tmp_path: Path, data: Path
     assert prepare(cluster, "ray", data, "words", tmp_path / "there") == (
         "folder data/corpora/mine: 3.parquet row 1: int in column 'text', not text"
     )
+
+
+def test_a_node_that_dies_takes_no_shard_along(cluster, tmp_path: Path, data: Path) -> None:
+    here = prepare(cluster, "local", data, "words", tmp_path / "here")
+    (tmp_path / "said").mkdir()
+    doomed = cluster.add_node(num_cpus=2, object_store_memory=80 * 2**20)
+    there = begin(cluster, "ray", data, "words", tmp_path / "there", tmp_path / "said")
+    until = time.monotonic() + 600
+    while not (tmp_path / "said" / doomed.node_id).exists() and there.poll() is None and time.monotonic() < until:
+        time.sleep(0.05)
+    cluster.remove_node(doomed, allow_graceful=False)
+    assert there.poll() is None, "it had ended before the node died"
+    assert outcome(there)[:3] == here[:3]
+    assert {path.name for path in (tmp_path / "said").iterdir()} > {doomed.node_id}
