@@ -21,7 +21,7 @@ from hashbench.text.compiled import compiled, inlined
 MOST = 32  # trigrams of a word
 SPACE = 32
 REMEMBERED = 1 << 16  # trigrams whose rows a device keeps
-CACHED = 1 << 12  # trigrams whose rows are remembered in a call
+CACHED = 1 << 15  # trigrams whose rows are remembered in a call: words of a corpus have some 10,000
 ZERO, UNDERSCORE = 48, 95
 
 
