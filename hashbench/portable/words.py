@@ -1,4 +1,8 @@
-"""Words: runs of word characters or of others, white space apart; or all that is between white space."""
+"""Words: runs of word characters or of others, white space apart; or all that is between white space.
+
+Where marks and letters of scripts without white space are told apart, a mark goes with what stands before it, and such
+a letter is a token.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +16,19 @@ from hashbench.portable.letters import lowering, unpacked, without_lone_surrogat
 def words(values: Mapping[str, Any], read: Callable[[str], str]) -> Callable[[str], list[str]]:
     """A function from a text to its words."""
     lower = lowering(values) if values["lowercase"] else str
-    if "alternatives" in values:
-        expression = re.compile("|".join(f"[{_characters(packed)}]{many}" for packed, many in values["alternatives"]))
-    else:
-        word, space = _characters(values["word"]), _characters(values["space"])
-        expression = re.compile(f"[{word}]+|[^{word}{space}]+" if word else f"[^{space}]+")
+    expression = re.compile(pattern_of(values))
     return lambda text: expression.findall(lower(without_lone_surrogates(text)))
+
+
+def pattern_of(values: Mapping[str, Any]) -> str:
+    """The words as a regular expression in which every class of characters is spelled out."""
+    if "alternatives" in values:
+        return "|".join(f"[{_characters(packed)}]{many}" for packed, many in values["alternatives"])
+    word, space = _characters(values["word"]), _characters(values["space"])
+    if "letter" in values:
+        letter, mark = _characters(values["letter"]), _characters(values["mark"])
+        return f"[{letter}][{mark}]*|[{word}{mark}]+|[^{word}{space}{letter}{mark}][^{word}{space}{letter}]*"
+    return f"[{word}]+|[^{word}{space}]+" if word else f"[^{space}]+"
 
 
 def _characters(packed: str) -> str:

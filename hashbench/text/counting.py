@@ -95,10 +95,10 @@ class _Reader:
 class ScanInterner(Interner):
     """Counts words by a compiled scan. Equal to a `DictInterner` of the same words, but for the provisional ids."""
 
-    def __init__(self, words_apart: bool, lowercase: bool) -> None:
-        """`words_apart`: `\\w+|[^\\w\\s]+`, else `\\S+`."""
+    def __init__(self, words_apart: bool, lowercase: bool, fold: np.ndarray | None = None) -> None:
+        """`words_apart`: `\\w+|[^\\w\\s]+`, else `\\S+`; `fold` (n,): another table, ASCII as in the first."""
         self._words_apart, self._encode = words_apart, lower_utf8 if lowercase else utf8
-        self._fold = fold_table(words_apart, lowercase)
+        self._fold = fold_table(words_apart, lowercase) if fold is None else fold
         self._readers = [_Reader() for _ in range(thread_count())]
         # A single reader's table is the common one
         self._common = self._readers[0].types if len(self._readers) == 1 else _Types()

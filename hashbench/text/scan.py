@@ -74,7 +74,7 @@ def read_token(data: np.ndarray, at: int, end: int, fold: np.ndarray, blob: np.n
     """
     while at < end:  # white space before it
         point, width = code_point(data, at)
-        if fold[point] & 3:
+        if fold[point] & 7:
             break
         at += width
     n, run = 0, 0
@@ -83,20 +83,20 @@ def read_token(data: np.ndarray, at: int, end: int, fold: np.ndarray, blob: np.n
         if first < 0x80:  # most text
             folded = fold[first]
             if n == 0:
-                run = folded & 3
-            elif folded & 3 != run:
+                run = 1 if folded & 7 == 4 else folded & 7
+            elif folded & 7 != 4 and (run == 3 or folded & 7 != run):
                 break
-            blob[tail + n] = np.uint8(folded >> 2)
+            blob[tail + n] = np.uint8(folded >> 3)
             at += 1
             n += 1
         else:
             point, width = code_point(data, at)
             folded = fold[point]
             if n == 0:
-                run = folded & 3
-            elif folded & 3 != run:
+                run = 1 if folded & 7 == 4 else folded & 7
+            elif folded & 7 != 4 and (run == 3 or folded & 7 != run):
                 break
-            n += put(folded >> 2, blob, tail + n)
+            n += put(folded >> 3, blob, tail + n)
             at += width
     return at, n
 
@@ -164,7 +164,7 @@ def next_token(
     """
     tail = offsets[n_types]
     if words_apart:
-        key, n = short_token(words, data, at, (fold[65] >> 2) != 65)  # 65 is A
+        key, n = short_token(words, data, at, (fold[65] >> 3) != 65)  # 65 is A
         if n > 0 and at + n <= end:
             known = find_short(key, short, n_types)
             if known == n_types:

@@ -8,7 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from hashbench.text.unicode import CODE_POINTS, NOT_BY_CHARACTER, SPACE, WORD, fold_table
+from hashbench.text.unicode import (
+    CLASS_BITS,
+    CODE_POINTS,
+    LETTER,
+    MARK,
+    NOT_BY_CHARACTER,
+    SPACE,
+    WORD,
+    fold_table,
+    unicode_table,
+)
 
 SIGMA = "\u03a3"
 SURROGATES = range(0xD800, 0xE000)
@@ -63,7 +73,7 @@ def rules_of(meaning: dict[int, int]) -> list[list[int]]:
 @lru_cache(maxsize=1)
 def case_values() -> dict[str, Any]:
     """How `str.lower` works: rules for single characters, and which characters it looks at around a capital sigma."""
-    lowered = fold_table(True, True) >> 2
+    lowered = fold_table(True, True) >> CLASS_BITS
     odd = [ord(character) for character in NOT_BY_CHARACTER]
     changed = [point for point in np.flatnonzero(lowered != np.arange(CODE_POINTS)).tolist() if point not in odd]
     cased, behind = np.zeros((2, CODE_POINTS), bool)
@@ -105,5 +115,13 @@ def alternatives(pattern: str) -> list[list[str]] | None:
 @lru_cache(maxsize=2)
 def class_values(words_apart: bool) -> dict[str, str]:
     """Which characters are white space, and where words stand apart which are word characters."""
-    classes = fold_table(words_apart, False) & 3
+    classes = fold_table(words_apart, False) & ((1 << CLASS_BITS) - 1)
     return {"word": packed(classes == WORD), "space": packed(classes == SPACE)}
+
+
+@lru_cache(maxsize=1)
+def unicode_values() -> dict[str, str]:
+    """The classes of characters by Unicode's categories."""
+    classes = unicode_table(False) & ((1 << CLASS_BITS) - 1)
+    names = {"word": WORD, "space": SPACE, "letter": LETTER, "mark": MARK}
+    return {name: packed(classes == value) for name, value in names.items()}

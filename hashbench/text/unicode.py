@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 import numpy as np
 
 CODE_POINTS = 0x110000
-# Classes of a code point; a token is a run of one class other than SPACE.
-SPACE, WORD, OTHER = 0, 1, 2
+# Classes of a code point. A token is a run of WORD or of OTHER, or one LETTER, each with the MARKs behind it.
+SPACE, WORD, OTHER, LETTER, MARK = 0, 1, 2, 3, 4
+CLASS_BITS = 3  # scan.py has this number written out
+JOINERS = "\u200c\u200d"
+# Letters of scripts that put no white space between words, as ranges of code points, both ends included: of these
+# blocks those that Unicode calls letters, or numbers that are written with them
+UNSPACED = (
+    # Thai, Lao, Myanmar, Khmer
+    (0x0E00, 0x0EFF), (0x1000, 0x109F), (0xA9E0, 0xA9FF), (0xAA60, 0xAA7F), (0x1780, 0x17FF),
+    # Han, kana, Bopomofo
+    (0x3005, 0x3007), (0x3021, 0x3029), (0x3031, 0x3035), (0x3038, 0x303C), (0x3040, 0x312F), (0x31A0, 0x31BF),
+    (0x31F0, 0x31FF), (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0xFF66, 0xFF9F), (0x1AFF0, 0x1AFFF),
+    (0x1B000, 0x1B16F), (0x20000, 0x3FFFF),
+)  # fmt: skip
+FIGURES = ("Nd", "No", "Pc")  # these make runs in every script
+AM = "\u0e33\u0eb3"  # vowels of Thai and Lao that are letters, and part of the cluster before them (UAX 29)
 # str.lower() works character by character but for these two: U+0130 becomes two characters, and capital sigma
 # becomes a final sigma at the end of a word. A text that holds one of them is lower-cased by Python beforehand.
 NOT_BY_CHARACTER = ("\u0130", "\u03a3")
@@ -107,11 +122,46 @@ def in_chunks(texts: Iterable[str], characters: int) -> Iterator[list[str]]:
 
 @lru_cache(maxsize=4)
 def fold_table(words_apart: bool, lowercase: bool) -> np.ndarray:
-    """Code point -> (its lower case << 2) | class: (n,) int32, n = 0x110000.
+    """Code point -> (its lower case << 3) | class: (n,) int32, n = 0x110000.
 
     `words_apart` tells word characters (`\\w`) from the rest, as `\\w+|[^\\w\\s]+` does; without it a run is all that
     is not white space. The class is that of the lower-cased character, since `re` reads the lower-cased text.
     """
+    classes = np.full(CODE_POINTS, OTHER, dtype=np.int32)
+    everything = _string(np.arange(CODE_POINTS, dtype="<u4"))
+    for pattern, value in ((r"\s+", SPACE), (r"\w+", WORD if words_apart else OTHER)):
+        for match in re.finditer(pattern, everything):
+            # The index in `everything` is the code point.
+            classes[match.start() : match.end()] = value
+    return _folded(classes, lowercase)
+
+
+@lru_cache(maxsize=2)
+def unicode_table(lowercase: bool) -> np.ndarray:
+    """Code point -> (its lower case << 3) | class: (n,) int32, by Unicode's categories.
+
+    Letters, numbers and connectors (`_`) are WORD, those of scripts without white space LETTER; marks and joiners
+    belong to what stands before them.
+    """
+    classes = np.full(CODE_POINTS, OTHER, dtype=np.int32)
+    for point in (*range(0x40000), *range(0xE0000, 0xE01F0)):  # no others are assigned but for private use
+        character = chr(point)
+        category = unicodedata.category(character)
+        if character.isspace():
+            classes[point] = SPACE
+        elif category[0] == "M" or character in JOINERS or character in AM:
+            classes[point] = MARK
+        elif category[0] in "LN" or category == "Pc":
+            classes[point] = WORD
+    for first, last in UNSPACED:
+        for point in range(first, last + 1):
+            if classes[point] == WORD and unicodedata.category(chr(point)) not in FIGURES:
+                classes[point] = LETTER
+    return _folded(classes, lowercase)
+
+
+def _folded(classes: np.ndarray, lowercase: bool) -> np.ndarray:
+    """Classes (n,) of code points beside their lower case: (n,) int32."""
     points = np.arange(CODE_POINTS, dtype="<u4")
     lowered = points.copy()
     if lowercase:
@@ -120,13 +170,7 @@ def fold_table(words_apart: bool, lowercase: bool) -> np.ndarray:
         lowered = np.frombuffer(_string(points).lower().encode("utf-32-le", "surrogatepass"), dtype="<u4")
         if len(lowered) != CODE_POINTS:
             raise RuntimeError("this Python lower-cases a further character into several; extend NOT_BY_CHARACTER")
-    classes = np.full(CODE_POINTS, OTHER, dtype=np.int32)
-    everything = _string(np.arange(CODE_POINTS, dtype="<u4"))
-    for pattern, value in ((r"\s+", SPACE), (r"\w+", WORD if words_apart else OTHER)):
-        for match in re.finditer(pattern, everything):
-            # The index in `everything` is the code point.
-            classes[match.start() : match.end()] = value
-    table = (lowered.astype(np.int32) << 2) | classes[lowered]
+    table = (lowered.astype(np.int32) << CLASS_BITS) | classes[lowered]
     table.setflags(write=False)
     return table
 
