@@ -84,10 +84,15 @@ class Folder:
         )
 
     def find_corpus(self, name: str) -> CorpusSource | None:
-        """The corpus in corpora/NAME. Raises InputError where that holds no files."""
+        """The corpus in corpora/NAME, or the train texts of all languages in multilingual/NAME.
+
+        Raises InputError where the folder of a corpus holds no files.
+        """
         folder = self.path / "corpora" / name
         if not folder.exists():
-            return None
+            parts = tuple(sorted((self.path / "multilingual" / name).glob("*/train.*")))
+            where = f"folder {self.path.name}/multilingual/{name}, train texts"
+            return CorpusSource(name, where, "folder", files=parts) if parts else None
         return CorpusSource(name, f"folder {self.path.name}/corpora/{name}", "folder", files=corpus_files(folder))
 
     def corpora(self) -> list[str]:

@@ -199,7 +199,7 @@ class ModelEntry(Strict):
     )
     tokenizer: str | dict[str, Any] | None = Field(
         default=None,
-        description="words, unicode, bpe, wordpieces, characters, bytes, items, or a mapping: {kind, pattern, lowercase, bpe, vocab}",
+        description="words, unicode, bpe, wordpieces, characters, bytes, items, or a mapping: {kind, pattern, ...}",
     )
     coder: str | dict[str, Any] | None = Field(
         default=None,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hashbench.data.hub import HubTable
-from hashbench.data.sources import open_sources
+from hashbench.data.sources import locate_corpus, open_sources
 from hashbench.errors import InputError
 from hashbench.tasks.catalogue import expand_tasks, find_task
 from hashbench.tasks.locate import load_task, locate_task
@@ -74,3 +74,14 @@ def test_the_hub_has_every_task_by_name(name: str, repository: str, config: str 
 def test_a_copy_of_the_hub_with_other_rows_is_expected_to_have_them() -> None:
     located = locate_task(find_task("wisesight"), open_sources("hub"))
     assert located.task.official_rows == {"train": 21_628, "validation": 2_404, "test": 2_671}
+
+
+def test_the_train_texts_of_all_languages_are_a_corpus(tmp_path: Path) -> None:
+    for code in ("fin_Latn", "deu_Latn"):
+        home = tmp_path / "multilingual" / "sib200" / code
+        home.mkdir(parents=True)
+        for split in ("train", "test"):
+            (home / f"{split}.jsonl").write_text(json.dumps({"text": f"{code} {split}", "category": "travel"}))
+    corpus = locate_corpus("sib200", open_sources(str(tmp_path)))
+    assert list(corpus.documents()) == ["deu_Latn train", "fin_Latn train"]
+    assert open_sources(str(tmp_path))[0].find_corpus("sib201") is None
