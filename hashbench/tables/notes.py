@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from hashbench.papers.paper import Paper
 from hashbench.results.measured import PERCENT, Measured
@@ -27,6 +27,7 @@ from hashbench.tables.wording import plain
 PACKAGES = ("hashbench", "python", "torch", "lightning", "numpy", "scikit-learn")
 SPEED_UPS = {"pre-training": "pt_speedup", "inference": "infer_speedup"}  # by what is timed
 SHORT = 8  # letters of a fingerprint or commit
+Thing = TypeVar("Thing")
 Lines = list[tuple[str, str]]  # (what, value)
 
 
@@ -77,6 +78,11 @@ def provenance(measured: Measured, paper: Paper, table: Table) -> Lines:
 
 def _done(measured: Measured) -> list[RunOrigin]:
     return [run.origin for run in measured.runs if run.state == "done"]
+
+
+def _each_once(values: Iterable[Thing]) -> list[Thing]:
+    """Objects without repetitions: what runs that differ by seed share is one object, and need not be compared."""
+    return list({id(value): value for value in values}.values())
 
 
 def _distinct(values: Iterable[object]) -> str:
@@ -157,7 +163,7 @@ def _finetuning(measured: Measured) -> str:
     runs = [run for run in measured.trainings() if "finetune" in run.spec]
     if not runs:
         return ""
-    recipes = [run.spec["finetune"] for run in runs]
+    recipes = _each_once(run.spec["finetune"] for run in runs)
     seeds = _distinct(sorted({run.seed for run in runs if run.seed is not None}))
     precision = _distinct(run.precision for run in runs)
     return (
@@ -254,17 +260,18 @@ def _noise(measured: Measured) -> str:
 
 
 def _commits(measured: Measured) -> str:
-    return _distinct(origin.code(SHORT) for origin in _done(measured))
+    made = {(origin.git_commit, origin.git_tree, origin.has_diff): origin for origin in _done(measured)}
+    return _distinct(origin.code(SHORT) for origin in made.values())
 
 
 def _sources(measured: Measured) -> list[SourcesOfRun]:
     done = (run for run in measured.runs if run.state == "done")
-    distinct = dict.fromkeys((run.kind, run.task, run.model, run.origin.notes) for run in done)
-    return [sources_of(kind, task, model, dict(notes)) for kind, task, model, notes in distinct]
+    distinct = {(run.kind, run.task, run.model, id(run.origin.notes)): run for run in done}
+    return [sources_of(run.kind, run.task, run.model, dict(run.origin.notes)) for run in distinct.values()]
 
 
 def _software(measured: Measured) -> str:
-    installed = dict.fromkeys(origin.packages for origin in _done(measured))
+    installed = _each_once(origin.packages for origin in _done(measured))
     found = dict.fromkeys(package for packages in installed for package in packages)
     versions = {name: [version for package, version in found if package == name] for name in PACKAGES}
     return ", ".join(f"{name} {' and '.join(some)}" for name, some in versions.items() if some)
