@@ -26,7 +26,10 @@ def missing_texts(cells: Mapping[str, Mapping[str, Cells]], columns: Sequence[st
     ['missing texts: 2 rows of train']
     """
     counts = {
-        split: sum(any(cell is None or not str(cell).strip() for cell in row) for row in zip(*(table[name] for name in columns), strict=True))
+        split: sum(
+            any(cell is None or not str(cell).strip() for cell in row)
+            for row in zip(*(table[name] for name in columns), strict=True)
+        )
         for split, table in cells.items()
     }
     found = [f"{_rows(n)} of {split}" for split, n in counts.items() if n]
