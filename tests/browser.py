@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import fcntl
 import json
 import os
@@ -124,11 +123,6 @@ class Browser:
         """Emulates a medium ("print") and features (prefers_color_scheme="dark")."""
         chosen = [{"name": name.replace("_", "-"), "value": value} for name, value in features.items()]
         self.call("Emulation.setEmulatedMedia", media=media, features=chosen)
-
-    def screenshot(self, path: Path, *, whole: bool = False) -> None:
-        """What is seen, or the whole page, as PNG."""
-        found = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
-        path.write_bytes(base64.b64decode(found["data"]))
 
     def said(self) -> list[str]:
         """Errors and warnings of the console, and exceptions."""

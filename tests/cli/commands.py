@@ -1,19 +1,10 @@
-"""What the tests of commands share: an outcome, and the form of wrong input."""
+"""What the tests of commands share: the form of wrong input."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
-
-@dataclass
-class Outcome:
-    """What a command left behind."""
-
-    code: int
-    out: str
-    err: str
-
+from tests.commands import Outcome
 
 Run = Callable[..., Outcome]
 

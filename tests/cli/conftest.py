@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from hashbench.cli.app import main
-from tests.cli.commands import Outcome, Run
+from tests.cli.commands import Run
 from tests.cli.stores import make_store
+from tests.commands import Outcome
 
 SMALL = """
 name: small

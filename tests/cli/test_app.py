@@ -12,7 +12,8 @@ import typer
 
 import hashbench
 from hashbench.cli.app import app
-from tests.cli.commands import Outcome, Run, fails
+from tests.cli.commands import Run, fails
+from tests.commands import Outcome
 
 ROOT = Path(__file__).parents[2]
 

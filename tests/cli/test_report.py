@@ -9,7 +9,8 @@ import pytest
 from hashbench.cli.app import main
 from hashbench.cli.spelling import in_this_release
 from tests.claims.world import Answers, build
-from tests.cli.commands import Outcome, Run, fails
+from tests.cli.commands import Run, fails
+from tests.commands import Outcome
 
 
 @pytest.fixture

@@ -1,16 +1,15 @@
 """Earlier steps of a pre-training are runs of their own, with the weights that the training had there."""
 
 import json
-import os
 import shutil
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import torch
 from safetensors.torch import load_file
+
+from tests.commands import call, finish
 
 FILE = """
 name: steps
@@ -21,18 +20,12 @@ models:
 baseline: hashformer-md-proj
 tasks: [rte]
 seeds: [0]
-pretrain: {corpora: [builtin], steps: 12, batch_size: 4, sequence_length: 32}
-finetune: {epochs: 1, evaluations_per_epoch: 1}
+pretrain: {corpora: [builtin], steps: 12, batch_size: 4, sequence_length: 32, max_documents: 60}
+finetune: {steps: 2, batch_size: 8, max_length: 16, evaluations_per_epoch: 1}
+threads: 1
 floors: []
 efficiency: false
 """
-
-
-def hashbench(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """The command in a folder, which holds its cache too."""
-    environment = os.environ | {"HASHBENCH_CACHE": str(folder / ".hashbench"), "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", "hashbench", *arguments]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
 
 
 def runs(folder: Path) -> dict[str, tuple[str, dict]]:
@@ -48,7 +41,7 @@ def files(folder: Path) -> dict[str, Path]:
     sql = f"SELECT r.model, a.url FROM {joined} WHERE r.kind = 'pretrain'"
     with sqlite3.connect(folder / "r.db") as connection:
         rows = connection.execute(sql).fetchall()
-    return {model: folder / ".hashbench" / "artifacts" / url for model, url in rows}
+    return {model: folder / "cache" / "artifacts" / url for model, url in rows}
 
 
 def weights(folder: Path) -> dict[str, dict[str, torch.Tensor]]:
@@ -63,7 +56,7 @@ def equal(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
 def swept(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("steps")
     (folder / "e.yaml").write_text(FILE)
-    assert hashbench(folder, "sweep", "e.yaml", "--db", "r.db").returncode == 0
+    assert finish("sweep", "e.yaml", "--db", "r.db", cwd=folder).code == 0
     return folder
 
 
@@ -72,7 +65,7 @@ def test_each_step_is_a_model_with_weights_and_scores_of_its_own(swept):
     kept = weights(swept)
     assert sorted(kept) == labels
     assert not equal(kept[labels[0]], kept[labels[1]]) and not equal(kept[labels[1]], kept[labels[2]])
-    table = hashbench(swept, "report", "--db", "r.db", "--format", "csv").stdout
+    table = call("report", "--db", "r.db", "--format", "csv", cwd=swept).out
     assert all(f"{label}," in table for label in labels)
     (folder,) = {path.parent for path in files(swept).values()}
     assert sorted(folder.glob("*.safetensors")) == sorted(files(swept).values())
@@ -80,7 +73,7 @@ def test_each_step_is_a_model_with_weights_and_scores_of_its_own(swept):
 
 def test_the_training_itself_is_the_same_run_with_or_without_them(swept, tmp_path):
     (tmp_path / "e.yaml").write_text(FILE.replace(", pretrain: {checkpoints: [4, 8]}", ""))
-    assert hashbench(tmp_path, "sweep", "e.yaml", "--db", "r.db").returncode == 0
+    assert finish("sweep", "e.yaml", "--db", "r.db", cwd=tmp_path).code == 0
     label = "hashformer-md-proj"
     assert runs(tmp_path)[label] == runs(swept)[label]
     assert equal(weights(tmp_path)[label], weights(swept)[label])
@@ -94,10 +87,10 @@ def test_steps_that_were_asked_for_later_are_made_again_bit_for_bit(swept, tmp_p
     kept = weights(folder)
     for label in ("hashformer-md-proj@4", "hashformer-md-proj@8"):
         files(folder)[label].unlink()
-    void = hashbench(folder, "db", "void", before["hashformer-md-proj@8"][0], "--db", "r.db", "--reason", "again")
-    assert void.returncode == 0
-    done = hashbench(folder, "sweep", "e.yaml", "--db", "r.db")
-    assert done.returncode == 0 and "hashformer-md-proj pretrain" not in done.stderr
+    void = ("db", "void", before["hashformer-md-proj@8"][0], "--db", "r.db", "--reason", "again")
+    assert call(*void, cwd=folder).code == 0
+    done = finish("sweep", "e.yaml", "--db", "r.db", cwd=folder)
+    assert done.code == 0 and "hashformer-md-proj pretrain" not in done.err
     assert all(equal(kept[label], weights(folder)[label]) for label in before)
 
 
@@ -111,5 +104,5 @@ def test_steps_that_were_asked_for_later_are_made_again_bit_for_bit(swept, tmp_p
 )
 def test_steps_that_cannot_be(tmp_path, steps, message):
     (tmp_path / "e.yaml").write_text(FILE.replace("[4, 8]", steps))
-    done = hashbench(tmp_path, "check", "e.yaml")
-    assert done.returncode == 2 and message.split(": ")[-1] in done.stderr and "e.yaml:" in done.stderr
+    done = call("check", "e.yaml", cwd=tmp_path)
+    assert done.code == 2 and message.split(": ")[-1] in done.err and "e.yaml:" in done.err

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -19,6 +17,7 @@ from hashbench.store.engine import open_store
 from hashbench.store.status import artifacts, counts, experiments, predictions, runs
 from hashbench.tables.report import tables
 from hashbench.tables.request import ReportRequest
+from tests.commands import call, finish, start
 
 SHAPE = "encoder: {layers: 1, heads: 2, dim: 32, feed_forward: 64, dropout: 0, attention_dropout: 0}"
 EXPERIMENT = f"""\
@@ -37,27 +36,13 @@ threads: 1
 """
 
 
-def call(*arguments: object, cwd: Path) -> subprocess.Popen[str]:
-    env = os.environ | {"HASHBENCH_CACHE": str(cwd / "cache"), "OMP_NUM_THREADS": "1"}
-    return subprocess.Popen(
-        [sys.executable, "-m", "hashbench", *map(str, arguments)],
-        cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-    )  # fmt: skip
-
-
-def finish(*arguments: object, cwd: Path) -> tuple[str, str, int]:
-    process = call(*arguments, cwd=cwd)
-    out, err = process.communicate(timeout=600)
-    return out, err, process.returncode
-
-
 @pytest.fixture(scope="module")
 def swept(tmp_path_factory: pytest.TempPathFactory, page_links: Path) -> tuple[Path, str]:
     folder = tmp_path_factory.mktemp("swept")
     (folder / "links.yaml").write_text(EXPERIMENT.replace("DATA", str(page_links)))
-    out, err, code = finish("sweep", "links.yaml", "--db", "r.db", cwd=folder)
-    assert code == 0, err
-    return folder, out
+    done = finish("sweep", "links.yaml", "--db", "r.db", cwd=folder)
+    assert done.code == 0, done.err
+    return folder, done.out
 
 
 def test_every_run_is_done_and_the_table_has_models_and_floors(swept: tuple[Path, str]) -> None:
@@ -110,33 +95,36 @@ def test_neighbours_are_of_the_topic(swept: tuple[Path, str]) -> None:
     hashed = next(run for run in runs(store, experiments(store)[0].id) if run.model == "hashed")
     context = [f"topic 2 item {i}" for i in range(4)]
     ask = ("neighbours", "--db", "r.db", "--run", hashed.run_id[:10])
-    out, err, code = finish(*ask, "--top", 5, "--format", "csv", *context, cwd=folder)
-    assert code == 0, err
-    items = [line.split(",")[1] for line in out.splitlines()[1:]]
+    found = call(*ask, "--top", 5, "--format", "csv", *context, cwd=folder)
+    assert found.code == 0, found.err
+    items = [line.split(",")[1] for line in found.out.splitlines()[1:]]
     assert len(items) == 5 and sum(item.startswith("topic 2") for item in items) >= 3
-    _, err, code = finish(*ask, "topic 2 itm 1", cwd=folder)
-    assert code == 2 and err.startswith("hashbench: item 'topic 2 itm 1': not in the vocabulary; did you mean 'topic")
+    unknown = call(*ask, "topic 2 itm 1", cwd=folder)
+    message = "hashbench: item 'topic 2 itm 1': not in the vocabulary; did you mean 'topic"
+    assert unknown.code == 2 and unknown.err.startswith(message)
     floor = next(run for run in runs(store, experiments(store)[0].id) if run.kind == "floor")
-    _, err, code = finish("neighbours", "--db", "r.db", "--run", floor.run_id[:10], "x", cwd=folder)
-    assert code == 2 and "predicts no hidden items; name a training on a page-link set or on phrases" in err
+    refused = call("neighbours", "--db", "r.db", "--run", floor.run_id[:10], "x", cwd=folder)
+    assert refused.code == 2
+    assert "predicts no hidden items; name a training on a page-link set or on phrases" in refused.err
 
 
 def test_a_second_sweep_does_nothing(swept: tuple[Path, str]) -> None:
     folder, first = swept
-    out, err, code = finish("sweep", "links.yaml", "--db", "r.db", cwd=folder)
-    assert code == 0 and "all 4 runs are done already" in err and out == first
+    done = finish("sweep", "links.yaml", "--db", "r.db", cwd=folder)
+    assert done.code == 0 and "all 4 runs are done already" in done.err and done.out == first
 
 
+@pytest.mark.slow
 def test_a_killed_sweep_goes_on_to_the_same_scores(swept: tuple[Path, str], page_links: Path, tmp_path: Path) -> None:
     (tmp_path / "links.yaml").write_text((swept[0] / "links.yaml").read_text() + "checkpoint_minutes: 0.0001\n")
-    process = call("sweep", "links.yaml", "--db", "r.db", cwd=tmp_path)
+    process = start("sweep", "links.yaml", "--db", "r.db", cwd=tmp_path)
     deadline = time.monotonic() + 300
     while time.monotonic() < deadline and not list((tmp_path / "cache").rglob("resume-*.ckpt")):
         time.sleep(0.2)
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
-    out, err, code = finish("sweep", "links.yaml", "--db", "r.db", cwd=tmp_path)
-    assert code == 0, err
+    done = finish("sweep", "links.yaml", "--db", "r.db", cwd=tmp_path)
+    assert done.code == 0, done.err
     keys = ["model", "seed", "metric", "split", "checkpoint"]
     whole, again = (
         results(open_store(folder / "r.db"), everything=True).sort_values(keys).reset_index(drop=True)

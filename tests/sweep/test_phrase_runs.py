@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +20,7 @@ from hashbench.store.status import counts, experiments, predictions, runs
 from hashbench.sweep.plan import check_data, plan
 from hashbench.tables.report import tables
 from hashbench.tables.request import ReportRequest
+from tests.commands import call, finish
 
 SHAPE = "encoder: {layers: 1, heads: 2, dim: 32, feed_forward: 64, dropout: 0, attention_dropout: 0}"
 EXPERIMENT = f"""\
@@ -63,19 +61,12 @@ def write(folder: Path, corpus: Path, text: str = EXPERIMENT) -> Path:
     return file
 
 
-def finish(*arguments: object, cwd: Path) -> tuple[str, str, int]:
-    env = os.environ | {"HASHBENCH_CACHE": str(cwd / "cache"), "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", "hashbench", *map(str, arguments)]
-    done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=900)
-    return done.stdout, done.stderr, done.returncode
-
-
 @pytest.fixture(scope="module")
 def swept(tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> tuple[Path, str]:
     folder = tmp_path_factory.mktemp("swept")
-    out, err, code = finish("sweep", write(folder, corpus).name, "--db", "r.db", cwd=folder)
-    assert code == 0, err
-    return folder, out
+    done = finish("sweep", write(folder, corpus).name, "--db", "r.db", cwd=folder)
+    assert done.code == 0, done.err
+    return folder, done.out
 
 
 def test_every_run_is_done_and_the_table_says_what_a_case_is(swept: tuple[Path, str]) -> None:
@@ -118,16 +109,16 @@ def test_neighbours_of_a_place(swept: tuple[Path, str]) -> None:
     store = open_store(folder / "r.db")
     hashed = next(run for run in runs(store, experiments(store)[0].id) if run.model == "hashed")
     ask = ("neighbours", "--db", "r.db", "--run", hashed.run_id[:10])
-    out, err, code = finish(*ask, "--top", 5, "--format", "csv", "[MASK]", ".", cwd=folder)
-    assert code == 0 and len(out.splitlines()) == 6, err
-    _, err, code = finish(*ask, ".", ".", cwd=folder)
-    assert code == 2 and "write [MASK] once, in the place of the item to find" in err
+    found = call(*ask, "--top", 5, "--format", "csv", "[MASK]", ".", cwd=folder)
+    assert found.code == 0 and len(found.out.splitlines()) == 6, found.err
+    refused = call(*ask, ".", ".", cwd=folder)
+    assert refused.code == 2 and "write [MASK] once, in the place of the item to find" in refused.err
 
 
 def test_a_second_sweep_does_nothing(swept: tuple[Path, str]) -> None:
     folder, first = swept
-    out, err, code = finish("sweep", "texts.yaml", "--db", "r.db", cwd=folder)
-    assert code == 0 and "all 3 runs are done already" in err and out == first
+    done = finish("sweep", "texts.yaml", "--db", "r.db", cwd=folder)
+    assert done.code == 0 and "all 3 runs are done already" in done.err and done.out == first
 
 
 WRONG = {

@@ -4,7 +4,6 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -18,22 +17,9 @@ from hashbench.sweep import runner
 from hashbench.sweep.executors.base import Crash, Executor
 from hashbench.sweep.plan import Plan
 from hashbench.sweep.progress import SweepProgress
+from tests.commands import start
 
 N_RUNS = 2 + 4 + 4  # pre-trainings, floors, fine-tunings of the small experiment
-
-
-def start(*arguments, cache: Path, cwd: Path) -> subprocess.Popen:
-    """`hashbench` in a process group of its own."""
-    env = os.environ | {"HASHBENCH_CACHE": str(cache), "OMP_NUM_THREADS": "1"}
-    return subprocess.Popen(
-        [sys.executable, "-m", "hashbench", *map(str, arguments)],
-        cwd=cwd,
-        env=env,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
 
 
 def scores(db: Path) -> dict:

@@ -55,6 +55,7 @@ def test_a_compiled_model_pretrains_the_same(prepared, tmp_path, traced, name):
     assert list(done.model.state_dict()) == list(plain.model.state_dict())
 
 
+@pytest.mark.slow
 def test_batches_of_many_shapes_make_few_versions(prepared, tmp_path, traced):
     """Types, rows and tokens are others in each batch: a version of the layers for each would reach torch's limit."""
     made = prepared("hashformer-md-pool")
