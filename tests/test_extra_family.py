@@ -58,8 +58,8 @@ baseline: first-byte
 tasks: [cola]
 seeds: [0]
 floors: [majority]
-pretrain: {corpora: [builtin], steps: 3, batch_size: 4, sequence_length: 16}
-finetune: {epochs: 1, batch_size: 64, max_length: 16, evaluations_per_epoch: 1}
+pretrain: {corpora: [builtin], steps: 3, batch_size: 4, sequence_length: 16, max_documents: 60}
+finetune: {steps: 4, batch_size: 16, max_length: 16, evaluations_per_epoch: 1}
 threads: 1
 """
 PARTS = {

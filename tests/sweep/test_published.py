@@ -26,7 +26,7 @@ baseline: canine-c
 tasks: [cola]
 floors: [majority]
 seeds: [0]
-finetune: {epochs: 1, evaluations_per_epoch: 1, max_length: 64}
+finetune: {steps: 4, batch_size: 16, evaluations_per_epoch: 1, max_length: 64}
 threads: 1
 """
 
