@@ -14,6 +14,7 @@ from hashbench.experiment.hardware import SETTINGS
 from hashbench.experiment.models import ResolvedModel
 from hashbench.experiment.resolved import ResolvedExperiment, weights_setting
 from hashbench.experiment.schema import Finetune
+from hashbench.experiment.word_shapes import words_note
 from hashbench.runs.artifacts import ArtifactFolder, ModelFiles
 from hashbench.runs.base import Run, TrainingKind, Workplace
 from hashbench.runs.keeping import keeps_best, weight_bytes
@@ -101,6 +102,8 @@ class Finetuning(TrainingKind):
         precision = precision_found(model.finetune.precision, machine.device)
         many = unknown_note(tuned.data.unknown)
         unknown = {"unknown_tokens": many} if many else {}
+        if shape := words_note(data, place.materials.texts(model).tokenizer):
+            unknown["words"] = shape
         return Result(
             metrics=[*facts_of(run, tuned, data, place), *stored_points(points)],
             predictions=predictions,

@@ -27,6 +27,7 @@ from hashbench.experiment.models import ResolvedModel, resolve_baseline, resolve
 from hashbench.experiment.resolved import ResolvedExperiment
 from hashbench.experiment.tasks import find_tasks
 from hashbench.experiment.tuning import declared
+from hashbench.experiment.word_shapes import word_shapes
 from hashbench.runs.base import Run
 from hashbench.runs.registry import kinds, names
 from hashbench.tasks.base import LocatedTask, Task
@@ -131,6 +132,8 @@ def check_data(planned: Plan) -> dict[str, tuple[str, ...]]:
         if checked.n_items is not None:
             _check_buckets(planned, checked.n_items)
         said = [] if checked.texts is None else unknown_tokens(planned, checked.texts)
+        if checked.texts is not None:
+            said += word_shapes(checked.texts, planned.resolved.models.values())
         notes[task.task.name] = (*checked.notes, *said)
     return notes
 

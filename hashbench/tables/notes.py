@@ -18,7 +18,7 @@ from hashbench.tables.deviations import (
     finetuning_deviations,
     pretraining_deviations,
 )
-from hashbench.tables.oddities import constant_predictions, unknown_tokens
+from hashbench.tables.oddities import constant_predictions, noted
 from hashbench.tables.table import SCORES, Table
 from hashbench.tables.tuning import tuned_on_reported, tuning_line
 from hashbench.tables.wording import plain
@@ -64,7 +64,8 @@ def provenance(measured: Measured, paper: Paper, table: Table) -> Lines:
         ("fine-tuning", _finetuning(measured) if scores else ""),
         ("tuning", tuning_line(measured) if scores or facts else ""),
         ("constant predictions", constant_predictions(measured) if scores else ""),
-        ("unknown tokens", unknown_tokens(measured) if scores else ""),
+        ("unknown tokens", noted(measured, "unknown_tokens") if scores else ""),
+        ("words", noted(measured, "words") if scores else ""),
         ("checkpoint", _checkpoint(measured, table) if scores and not measured.hides_items() else ""),
         ("deviations", "" if measured.hides_items() else _deviations(measured, paper)),
         ("timing", _timing(measured) if facts else ""),

@@ -20,11 +20,12 @@ def constant_predictions(measured: Measured) -> str:
     return f"{'; '.join(parts)} seeds" if parts else ""
 
 
-def unknown_tokens(measured: Measured) -> str:
-    """Models and tasks with many tokens that are unknown to the model."""
+def noted(measured: Measured, key: str) -> str:
+    """Models and tasks whose trainings left a note under a key: `unknown_tokens`, many of which are unknown; `words`,
+    which fall apart under the tokenizer or run together."""
     found: dict[tuple[str, str], list[str]] = {}
     for run in measured.trainings():
-        note = dict(run.origin.notes).get("unknown_tokens", "")
+        note = dict(run.origin.notes).get(key, "")
         if note and run.model not in found.setdefault((str(run.task), note), []):
             found[str(run.task), note].append(run.model)
     return "; ".join(f"{', '.join(models)} on {task}: {note}" for (task, note), models in found.items())

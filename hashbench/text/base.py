@@ -15,6 +15,7 @@ class Tokenizer(ABC):
     """From texts to tokens. Special tokens never arise from a text, whatever it spells."""
 
     kind: str  # the name that a model gives
+    makes_words = False  # whether its tokens are meant to be words of a text, whatever the language
     unknown: str | None = None  # the token of a word that it cannot spell; None: it spells all
 
     def recipe(self) -> dict[str, object]:

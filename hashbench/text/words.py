@@ -24,6 +24,7 @@ class WordTokenizer(Tokenizer):
     """Words by a regular expression, on the text as `str.lower()` makes it."""
 
     kind = "words"
+    makes_words = True
 
     def __init__(self, pattern: str = "default", lowercase: bool = True) -> None:
         """`pattern`: default, whitespace, or a regular expression whose matches are the tokens."""
