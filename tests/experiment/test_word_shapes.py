@@ -27,7 +27,10 @@ HINDI, CHINESE = "हिन्दी में लिखा है", "我们今�
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [(HINDI, "words fall apart: 93 % of tokens are one character"), (CHINESE, "words run together: 100 % of tokens join letters of a script without")],
+    [
+        (HINDI, "words fall apart: 93 % of tokens are one character"),
+        (CHINESE, "words run together: 100 % of tokens join letters of a script without"),
+    ],
 )
 def test_the_released_pattern_is_noted_and_unicode_is_not(text: str, said: str) -> None:
     models = [model("a", "words"), model("b", "words"), model("c", "unicode"), model("d", "characters")]
@@ -36,7 +39,7 @@ def test_the_released_pattern_is_noted_and_unicode_is_not(text: str, said: str) 
 
 
 def test_nothing_is_said_of_english() -> None:
-    assert word_shapes(data("It's a test of words, isn't it?"), [model("a", "words")]) == []
+    assert word_shapes(data("Most words of a language are longer than that"), [model("a", "words")]) == []
 
 
 def test_shapes_by_hand() -> None:
