@@ -10,12 +10,13 @@ from hashbench.plots.base import Drawn, FigureData, NothingToDraw, Plot
 from hashbench.plots.colours import told_apart
 from hashbench.plots.pareto import count_of
 from hashbench.plots.sheet import baseline_levels, marker_of, plain_axes, sheet, tip, widen
-from hashbench.tables.budgets import family_of
+from hashbench.tables.budgets import family_of, size_of
 from hashbench.tables.fronts import score_column
-from hashbench.tables.table import Cell, Table, comparable
+from hashbench.tables.table import Cell, Row, Table, comparable
 
 HEIGHT = {"single": 3.0, "double": 3.6}  # inches
 LEAST = 4.0  # percent that the vertical axis spans
+ASIDE = 0.16  # powers of ten over which the families of one budget stand side by side
 SEVERAL = 2  # points of at least one family; else there is no line
 FamilyLine = list[tuple[float, Cell]]  # embedding parameters and score, by size
 
@@ -31,17 +32,20 @@ def draw(data: FigureData) -> list[Drawn]:
     with told_apart(lines):  # by family: its sizes look alike
         drawn = sheet(
             data, "budgets", "score and embedding parameters", height=HEIGHT[data.width], models=lines,
-            also=[f"average over {tasks}" if tasks else f"score: {column.name}", "bars: 95 % intervals over examples"],
+            also=[f"average over {tasks}" if tasks else f"score: {column.name}", "bars: 95 % intervals over examples",
+                  "families of one budget side by side"],
         )  # fmt: skip
         axes = drawn.panels[0]
-        for family, line in lines.items():
+        for i, (family, line) in enumerate(lines.items()):
+            aside = 10 ** (ASIDE * ((i + 0.5) / len(lines) - 0.5))
             scores = [cell.value or 0.0 for _, cell in line]
             mark, _, _ = axes.errorbar(
-                [size for size, _ in line], scores, yerr=spreads(line), lw=0.9, elinewidth=0.4, capsize=1.5,
+                [size * aside for size, _ in line], scores, yerr=spreads(line), lw=0.9, elinewidth=0.4, capsize=1.5,
                 **marker_of(family),
             )  # fmt: skip
             tip(mark, *(_told(family, size, cell) for size, cell in line))
     axes.set_xscale("log")
+    axes.set_xticks(sorted({size_of(amount) for amount in map(_amount, table.rows) if amount}))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: count_of(value)))
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_xlabel("embedding parameters")
@@ -71,6 +75,10 @@ def spreads(line: FamilyLine) -> tuple[list[float], list[float]]:
         low, high = cell.interval or (cell.value, cell.value)
         pairs.append(((cell.value or 0.0) - (low or 0.0), (high or 0.0) - (cell.value or 0.0)))
     return [max(0.0, below) for below, _ in pairs], [max(0.0, above) for _, above in pairs]
+
+
+def _amount(row: Row) -> str:
+    return family_of(row.model)[1]
 
 
 def _told(family: str, size: float, cell: Cell) -> str:

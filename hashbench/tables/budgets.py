@@ -10,7 +10,7 @@ from hashbench.papers.column import Column
 from hashbench.results.entries import Entry
 from hashbench.results.measured import Measured
 from hashbench.tables.cells import fact_cell
-from hashbench.tables.experiment import own_table
+from hashbench.tables.experiment import OF_MINUTES, own_table
 from hashbench.tables.request import ReportSource, TableFile
 from hashbench.tables.table import Cell, Row, Table, mark_best
 
@@ -19,15 +19,15 @@ UNITS = {"k": 1e3, "M": 1e6}
 FLOAT_BYTES = 4  # of a parameter in float32
 COSTS = (
     Column("emb_params", "params", "fact", "params", subtitle="embedding"),
-    Column("active_params", "params", "fact", "params", better="low", subtitle="active a token"),
+    Column("active_params", "count", "fact", "params", better="low", subtitle="active a token"),
     Column("total_params", "params", "fact", "params", subtitle="all"),
     Column("bytes_per_token", "bytes", "fact", "bytes", better="low", subtitle="a token", fact="active_params",
            factor=FLOAT_BYTES),
-    Column("multiply_adds", "params", "fact", "multiply-adds", better="low", subtitle="a token"),
+    Column("multiply_adds", "count", "fact", "multiply-adds", better="low", subtitle="a token"),
 )  # fmt: skip
 ONE_SIZE = "of one size"
 OF_COSTS = (
-    "active a token: parameters that the vector of one token is computed from, of the word 'language'; bytes a token: "
+    "Active a token: parameters that the vector of one token is computed from, of the word 'language'; bytes a token: "
     "the same in float32; multiply-adds: of matrix products, sums of rows count none."
 )
 
@@ -53,13 +53,13 @@ def budget_table(source: ReportSource) -> list[Table]:
         if not row.is_baseline
     ]
     rows = []
-    for amount in sorted({row.section for row in models}, key=_size):
+    for amount in sorted({row.section for row in models}, key=size_of):
         rows += mark_best([row for row in models if row.section == amount], columns)
     rows += [replace(row, cells={**row.cells, **_no_costs(row)}) for row in own.rows if row.is_baseline]
     return [
         replace(
             own, number="budgets", title=f"Experiment {own.experiment}: embeddings at equal parameters",
-            columns=columns, rows=tuple(rows), notes=(*own.notes, OF_COSTS),
+            columns=columns, rows=tuple(rows), notes=(*(note for note in own.notes if note != OF_MINUTES), OF_COSTS),
         )
     ]  # fmt: skip
 
@@ -76,8 +76,12 @@ def _no_costs(row: Row) -> dict[str, Cell]:
     return {column.name: Cell(unit=column.unit) for column in COSTS}
 
 
-def _size(section: str) -> float:
-    """Budgets by size, and behind them what has none."""
+def size_of(section: str) -> float:
+    """The parameters of a budget, infinite for what has none.
+
+    >>> size_of("0.23M"), size_of("of one size")
+    (230000.0, inf)
+    """
     found = SIZED.fullmatch(f"x-{section}")
     return float(found["amount"][:-1]) * UNITS[found["unit"]] if found else float("inf")
 

@@ -36,6 +36,7 @@ FORMS = tuple(
     )
 )
 MINUTES = Column("run_minutes", "minutes", "minutes", "training", subtitle="minutes")
+OF_MINUTES = "Training minutes: all finished runs of a model, pre-training and evaluations included."
 
 
 def own_table(
@@ -61,7 +62,7 @@ def own_table(
         sets = ", ".join(further)
         notes.append(f"Further sets, evaluated with the models of other columns and in no average: {sets}.")
     if any(row.cells[MINUTES.name].value is not None for row in rows):
-        notes.append("Training minutes: all finished runs of a model, pre-training and evaluations included.")
+        notes.append(OF_MINUTES)
     scores = [column for column in columns if column.measure == "score"]
     return Table(
         paper="",
