@@ -97,8 +97,8 @@ class HashedRows(RowMatrix):
         """Codes (n, m), NO_ROW where a type has fewer, and perhaps a factor of each (n, m) -> vectors (n, w)."""
         codes = codes.long()
         present = codes != NO_ROW
-        if len(self.patterns):
-            return self._signed(codes, present, weights)
+        if len(self.patterns) or torch.compiler.is_exporting():  # the bag below is a loop in ONNX
+            return self._summed(codes, present, weights)
         lengths = present.sum(1)
         vectors = nn.functional.embedding_bag(
             self.here(codes[present]), self.weight, lengths.cumsum(0) - lengths, mode="sum",
@@ -106,7 +106,7 @@ class HashedRows(RowMatrix):
         )  # fmt: skip
         return self._averaged(vectors, lengths)
 
-    def _signed(self, codes: Tensor, present: Tensor, weights: Tensor | None) -> Tensor:
+    def _summed(self, codes: Tensor, present: Tensor, weights: Tensor | None) -> Tensor:
         factors = present.to(self.weight.dtype) if weights is None else present * weights
         vectors = torch.einsum("nmw,nm->nw", self.signed_rows(codes.clamp(min=0)), factors)
         return self._averaged(vectors, present.sum(1))

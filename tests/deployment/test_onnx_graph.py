@@ -22,7 +22,9 @@ pytest.importorskip("onnxscript", reason="onnxscript is not installed")
 QUICK = ["hashformer-md-proj", "hashformer-md-pool", "hashformer-md-emb-1k"]
 OTHERS = [
     "hashformer-md-add", "hashformer-lsh-proj", "bert-mlm", "bert-tiny", "bert-tiny-random-hash", "eelbert-tiny",
-    "proformer-glue", "proformer-k4", "sgnn", "canine-c-scratch", "hash-emb-k2",
+    "proformer-glue", "proformer-k4", "sgnn", "canine-c-scratch", "hash-emb-k2", "multi-hash", "fasttext-buckets",
+    "floret-buckets-2", "tfree-8k", "byte-ngrams", "dhe-small", "qr-hash-mult", "qr-bpe", "low-rank-bpe",
+    "character-cnn",
 ]  # fmt: skip
 FAMILIES = [*QUICK, *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)]
 TEXTS = [
