@@ -70,7 +70,7 @@ baseline: hashformer-md-emb-1k
 tasks: [tides]
 seeds: [0]
 floors: [majority, bag-of-words]
-pretrain: {corpora: [builtin], steps: 3, batch_size: 4, sequence_length: 16, max_documents: 60}
+pretrain: {corpora: [builtin], steps: 3, batch_size: 4, sequence_length: 16}
 finetune: {epochs: 1, batch_size: 16, max_length: 16, evaluations_per_epoch: 1}
 threads: 1
 """
