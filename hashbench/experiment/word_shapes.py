@@ -9,7 +9,7 @@ from hashbench.errors import InputError
 from hashbench.experiment.models import ResolvedModel
 from hashbench.tasks.text_data import TaskData
 from hashbench.text.base import Tokenizer
-from hashbench.text.shape import shape_note, shape_of
+from hashbench.text.shape import shape_note, token_lengths
 from hashbench.text.tokenizers import make_tokenizer
 
 READ = 1_000  # texts of each column of train that are looked at
@@ -34,7 +34,7 @@ def words_note(data: TaskData, tokenizer: Tokenizer) -> str:
     """What should be said of the words of a task; "" for a tokenizer that makes none."""
     if not tokenizer.makes_words:
         return ""
-    return shape_note(shape_of(token for _, text in _texts(data) for token in tokenizer.tokenize(text)))
+    return shape_note(token_lengths(token for _, text in _texts(data) for token in tokenizer.tokenize(text)))
 
 
 def check_tokens(data: TaskData, tokenizer: Tokenizer, spec: TextSpec) -> None:

@@ -14,7 +14,7 @@ CLASS = (1 << CLASS_BITS) - 1
 REMEDY = "tokenizer: unicode keeps marks with their letters, and letters apart where no white space is written"
 
 
-class Shape(NamedTuple):
+class TokenLengths(NamedTuple):
     """The tokens of some texts that are no mere punctuation."""
 
     tokens: int
@@ -23,25 +23,25 @@ class Shape(NamedTuple):
     joined: float  # share of tokens that join letters of a script without white space between words
 
 
-def shape_of(tokens: Iterable[str]) -> Shape:
-    """The shape of tokens.
+def token_lengths(tokens: Iterable[str]) -> TokenLengths:
+    """How long tokens are, and how many are single characters or run together.
 
-    >>> shape_of(["the", "a", ",", "cat"])
-    Shape(tokens=3, median=3, single=0.3333333333333333, joined=0.0)
+    >>> token_lengths(["the", "a", ",", "cat"])
+    TokenLengths(tokens=3, median=3, single=0.3333333333333333, joined=0.0)
     """
     words = [token for token in tokens if any(unicodedata.category(letter)[0] in "LM" for letter in token)]
     if not words:
-        return Shape(0, 0.0, 0.0, 0.0)
+        return TokenLengths(0, 0.0, 0.0, 0.0)
     classes = unicode_table(False)
     joined = sum(bool(sum(int(classes[ord(letter)]) & CLASS == LETTER for letter in word) > 1) for word in words)
     n = len(words)
-    return Shape(n, median(map(len, words)), sum(len(word) == 1 for word in words) / n, joined / n)
+    return TokenLengths(n, median(map(len, words)), sum(len(word) == 1 for word in words) / n, joined / n)
 
 
-def shape_note(shape: Shape) -> str:
+def shape_note(shape: TokenLengths) -> str:
     """What should be said of a shape; "" where words look like words.
 
-    >>> shape_note(Shape(100, 2, 0.45, 0.0))[:67]
+    >>> shape_note(TokenLengths(100, 2, 0.45, 0.0))[:67]
     'words fall apart: 45 % of tokens are one character, median 2 a token'
     """
     if shape.joined > NOTED:

@@ -9,7 +9,7 @@ import pytest
 
 from hashbench.errors import InputError
 from hashbench.experiment.word_shapes import word_shapes
-from hashbench.text.shape import Shape, shape_note, shape_of
+from hashbench.text.shape import TokenLengths, shape_note, token_lengths
 from hashbench.text.tokenizers import make_tokenizer
 
 
@@ -43,9 +43,9 @@ def test_nothing_is_said_of_english() -> None:
 
 
 def test_shapes_by_hand() -> None:
-    assert shape_of(make_tokenizer("words").tokenize(HINDI))[:2] == (14, 1)
-    assert shape_of(["!", "12"]) == Shape(0, 0.0, 0.0, 0.0)
-    assert shape_note(Shape(10, 4, 0.25, 0.25)) == ""
+    assert token_lengths(make_tokenizer("words").tokenize(HINDI))[:2] == (14, 1)
+    assert token_lengths(["!", "12"]) == TokenLengths(0, 0.0, 0.0, 0.0)
+    assert shape_note(TokenLengths(10, 4, 0.25, 0.25)) == ""
 
 
 def test_a_tokenizer_that_leaves_a_text_empty() -> None:
