@@ -31,6 +31,7 @@ def test_names() -> None:
         "byte-ngrams",
         "word-keys",
         "word-bytes",
+        "byte-rows",
         "md5-rows",
         "md5-bits",
         "lsh-rows",

@@ -27,7 +27,7 @@ SELECT m.value AS value FROM finished f JOIN metric m ON m.attempt_id = f.attemp
 WHERE f.kind = 'robustness' AND f.model = 'bert-mlm' AND f.task = 'sst2' AND m.name = 'accuracy'
   AND m.condition = 'swap=0.2'
 """
-NAMES = ["curves", "deciles", "latency", "pareto", "pretraining", "robustness", "shares", "tasks"]
+NAMES = ["budgets", "curves", "deciles", "latency", "pareto", "pretraining", "robustness", "shares", "tasks"]
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def test_without_names_all_that_have_data_are_written_and_the_others_are_named(s
     stems = {path.stem for path in done.files}
     assert {"tasks", "shares", "latency", "pareto_parameters", "curves_finetuning"} <= stems
     assert all(path.is_file() for path in done.files)
-    assert set(done.left_out) == {"deciles", "pretraining", "robustness"}
+    assert set(done.left_out) == {"budgets", "deciles", "pretraining", "robustness"}
     assert "entities or phrases" in done.left_out["deciles"]
 
 

@@ -13,6 +13,8 @@ PACKAGE = Path(hashbench.__file__).parent
 EXCEPTED = {
     "experiment/schema.py": "keys of the experiment file",
     "tasks/named/proformer.py": "classification: a folder of data",
+    "tasks/named/slots.py": "tagging: a folder of data",
+    "tasks/named/trec.py": "classification: a folder of data",
     "data/dumps/page_links.py": "the folder of page-link sets",
     "tasks/phrases.py": "the files of the kind phrases",
     "artifacts/cache.py": "the folder of these files",
