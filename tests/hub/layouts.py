@@ -17,6 +17,8 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
+from hashbench.tasks.named.sib200 import LANGUAGES, TOPICS
+
 MAIN, CONVERTED = "main", "refs/convert/parquet"
 WIKIPEDIA = "b04c8d1ceb2f5cd4588862100d08de323dccfbaa"
 GLUE = "bcdcba79d07bc864c1c254ccfcedcce55bcc9a8c"
@@ -250,6 +252,48 @@ def yahoo_answers() -> Repository:
     return at(YAHOO_ANSWERS, files)
 
 
+def trec() -> Repository:
+    """Known: a script on main, and these columns. Assumed: default/SPLIT/0000.parquet on the other branch."""
+    labels = {"coarse_label": 6, "fine_label": 50}
+    files = {
+        f"default/{split}/0000.parquet": parquet(f"trec {split}", Rows(rows, ("text",), labels))
+        for split, rows in (("train", 5_452), ("test", 500))
+    }
+    return by_script("CogComp/trec", files)
+
+
+def sib200() -> Repository:
+    """Known: a script on main, a config a language, these columns. Assumed: CONFIG/SPLIT/0000.parquet on the other."""
+    topics = {"category": TOPICS}
+    files = {
+        f"{code}/{split}/0000.parquet": parquet(
+            f"{code} {split}", Rows(rows, ("text",), ids=("index_id",), strings=topics)
+        )
+        for code in LANGUAGES
+        for split, rows in (("train", 701), ("validation", 99), ("test", 204))
+    }
+    return by_script("Davlan/sib200", files)
+
+
+def wisesight() -> Repository:
+    """Known: splits and columns. Assumed: data/SPLIT-00000-of-00001.parquet, and the card."""
+    splits = {"train": 21_628, "validation": 2_404, "test": 2_671}
+    files = {"README.md": card({"default": {split: f"data/{split}-*" for split in splits}})}
+    for split, rows in splits.items():
+        files |= shards(f"data/{split}", Rows(rows, ("texts",), {"category": 4}), 1)
+    return at(commit_of("wisesight"), files)
+
+
+def jglue() -> Repository:
+    """Known: a script on main, and these columns. Assumed: JSTS/SPLIT/0000.parquet on the other branch."""
+    texts, ids = ("sentence1", "sentence2"), {"sentence_pair_id": ("0", "1")}
+    files = {
+        f"JSTS/{split}/0000.parquet": parquet(f"jsts {split}", Rows(rows, texts, {"label": 0}, strings=ids))
+        for split, rows in (("train", 12_451), ("validation", 1_457))
+    }
+    return by_script("shunk031/JGLUE", files)
+
+
 def repositories() -> dict[str, Repository]:
     """All data sets of the stand-in: what hashbench names, and what tests of errors need (test/...)."""
     few = Rows(30, ("text",), {"label": 2})
@@ -262,6 +306,10 @@ def repositories() -> dict[str, Repository]:
         "eusip/silicone": silicone(),
         "fancyzhx/ag_news": ag_news(),
         "community-datasets/yahoo_answers_topics": yahoo_answers(),
+        "CogComp/trec": trec(),
+        "Davlan/sib200": sib200(),
+        "pythainlp/wisesight_sentiment": wisesight(),
+        "shunk031/JGLUE": jglue(),
         "test/script": by_script("test/script", None),
         "test/partial": by_script("test/partial", {"plain_text/partial-train/0000.parquet": parquet("partial", few)}),
         "test/old-name": Repository({}, {}, moved_to="test/new-name"),

@@ -8,6 +8,7 @@ import pytest
 
 from hashbench.data.fingerprints import read_note
 from hashbench.data.hub import hub_corpora
+from hashbench.tasks.catalogue import groups
 from tests.hub.client import StandIn
 from tests.hub.layouts import MAIN, repositories
 from tests.hub.test_entries import TASKS
@@ -26,9 +27,11 @@ def test_every_entry_is_found_with_its_rows(hub: StandIn) -> None:
     assert {line["finding"] for line in lines.values()} == {"ok"}
     assert lines["yahoo_answers"]["rows"] == "train 1,400,000, test 60,000"
     assert lines["openwebtext"]["rows"] == "train 150"
-    assert [name for name, line in lines.items() if line["branch"] == "converted"] == ["mrda"]
+    languages = groups()["sib200"]
+    converted = {name for name, line in lines.items() if line["branch"] == "converted"}
+    assert converted == {"mrda", "trec", "jsts", *languages}
     unpinned = sorted(name for name, line in lines.items() if line["pinned"] == "no")
-    assert unpinned == ["atis", "bookcorpus", "mrda"]
+    assert unpinned == sorted(["atis", "bookcorpus", "wisesight", *converted])
     told = [line.split() for line in done.stderr.splitlines() if line.startswith("not pinned: ")]
     assert sorted(words[2] for words in told) == unpinned and all(len(words[6].strip(",")) == 40 for words in told)
     assert not any("storage" in line and "bytes=" not in line for line in hub.asked())  # no whole file
