@@ -22,7 +22,7 @@ from hashbench.portable.base import PortablePart
 from hashbench.text.compiled import compiled, inlined
 from hashbench.text.scan import code_point, longest_string, put
 from hashbench.text.shipped import case_values, packed
-from hashbench.text.unicode import CODE_POINTS, NOT_BY_CHARACTER, fold_table, join, split
+from hashbench.text.unicode import CLASS_BITS, CODE_POINTS, NOT_BY_CHARACTER, fold_table, join, split
 
 FEATURES = ("norm", "prefix", "suffix", "shape")
 FIRST_SEED = 8  # of the table of norm; the others follow
@@ -111,7 +111,7 @@ def feature_rows(
                 first = max(0, n - SUFFIX_LENGTH) if feature == 2 else 0
                 last = min(n, 1) if feature == 1 else n
                 for i in range(first, last):
-                    end += put(fold[points[i]] >> 2 if feature == 0 else points[i], out, end)
+                    end += put(fold[points[i]] >> CLASS_BITS if feature == 0 else points[i], out, end)
             x = murmur64a(out, 0, end, STRING_SEED)
             h1, h2 = murmur3_of_number(x, FIRST_SEED + feature)
             for i in range(hashes):

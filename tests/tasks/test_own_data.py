@@ -135,7 +135,8 @@ def test_name_of_a_known_task(tmp_path: Path) -> None:
 
 
 def test_unknown_metric(tmp_path: Path) -> None:
-    wrong(r"task 'mine': unknown metric 'acuracy'; did you mean 'accuracy' or 'word_accuracy'\?", tmp_path, metric="acuracy")
+    near = r"task 'mine': unknown metric 'acuracy'; did you mean 'accuracy' or 'word_accuracy'\?"
+    wrong(near, tmp_path, metric="acuracy")
 
 
 def test_one_column_for_text_and_label(tmp_path: Path) -> None:

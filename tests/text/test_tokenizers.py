@@ -9,7 +9,8 @@ from hashbench.text.tokenizers import make_tokenizer, tokenizers
 
 
 def test_every_kind_is_made_by_its_name() -> None:
-    assert sorted(tokenizers()) == ["bpe", "bytes", "characters", "items", "transformers", "unicode", "wordpieces", "words"]
+    kinds = ["bpe", "bytes", "characters", "items", "transformers", "unicode", "wordpieces", "words"]
+    assert sorted(tokenizers()) == kinds
     with pytest.raises(InputError, match="tokenizer transformers: needs name; give it as an argument"):
         make_tokenizer("transformers")
     for kind in set(tokenizers()) - {"transformers"}:
