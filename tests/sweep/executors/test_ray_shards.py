@@ -56,7 +56,8 @@ def begin(cluster, executor: str, data: Path, tokenizer: str, folder: Path, *mor
 def outcome(process: subprocess.Popen[str]):
     out, err = process.communicate(timeout=900)
     assert process.returncode == 0, err
-    return json.loads(out.splitlines()[-1])
+    # Ray may speak of a dead node behind it
+    return json.loads(next(line for line in out.splitlines() if line.startswith(('["', '[{', '"'))))
 
 
 def prepare(*arguments):
