@@ -39,11 +39,41 @@ def different_sources(runs: Iterable[SourcesOfRun]) -> list[str]:
         if own:
             models.setdefault(f"model {run.model}", {}).setdefault(own, []).append(column)
     return [
-        f"{what}: {len(versions)} versions of the code ({_listed(versions)})"
-        for what, versions in (columns | models).items()
-        if len(versions) > 1
+        f"{_joined(names)}: {len(parts)} versions of the code ({'; '.join(parts)})"
+        for parts, names in (_alike(columns) | _alike(models)).items()
     ]
 
 
-def _listed(versions: dict[str, list[str]]) -> str:
-    return "; ".join(f"{version}: {', '.join(dict.fromkeys(names))}" for version, names in versions.items())
+def _alike(found: dict[str, dict[str, list[str]]]) -> dict[tuple[str, ...], list[str]]:
+    """What has several versions of the code, by the part of each: columns whose parts are the same models share a line."""
+    named: dict[tuple[str, ...], list[tuple[str, dict[str, list[str]]]]] = {}
+    for what, versions in found.items():
+        if len(versions) > 1:
+            parts = tuple(", ".join(dict.fromkeys(names)) for names in versions.values())
+            named.setdefault(parts, []).append((what, versions))
+    return {
+        tuple(f"{_once(list(versions)[i] for _, versions in group)}: {part}" for i, part in enumerate(parts)): [
+            what for what, _ in group
+        ]
+        for parts, group in named.items()
+    }
+
+
+def _once(versions: Iterable[str]) -> str:
+    """The fingerprints of one part, each once."""
+    return "/".join(dict.fromkeys(versions))
+
+
+def _joined(names: list[str]) -> str:
+    """Names with what they begin with said once.
+
+    >>> _joined(["finetune on cola", "finetune on sst2", "pretrain"])
+    'finetune on cola, sst2, pretrain'
+    """
+    said: list[str] = []
+    before = ""
+    for name in names:
+        start, on, rest = name.partition(" on ")
+        said.append(rest if on and start == before else name)
+        before = start if on else ""
+    return ", ".join(said)

@@ -20,3 +20,9 @@ def test_a_column_whose_runs_have_different_shared_code() -> None:
 def test_a_model_whose_own_code_changed_between_columns() -> None:
     runs = [run("cola", "a", "11 aa"), run("rte", "a", "11 dd"), run("rte", "b", "11 bb")]
     assert different_sources(runs) == ["model a: 2 versions of the code (aa: finetune on cola; dd: finetune on rte)"]
+
+
+def test_columns_whose_models_fall_apart_alike_share_a_line() -> None:
+    runs = [run(task, *each) for task in ("cola", "rte") for each in (("a", "11 aa"), ("b", "99 bb"), ("c", "11 cc"))]
+    runs += [run("stsb", "a", "22 aa"), run("stsb", "c", "22 cc"), run("stsb", "b", "88 bb")]
+    assert different_sources(runs) == ["finetune on cola, rte, stsb: 2 versions of the code (11/22: a, c; 99/88: b)"]
