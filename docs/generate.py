@@ -2,6 +2,7 @@
 
     python docs/generate.py            # writes them
     python docs/generate.py --check    # exit code 1 if they are not what the code says
+    python docs/generate.py --figures  # draws the figures of results.db.example into images/
 """
 
 from __future__ import annotations
@@ -16,8 +17,16 @@ from pydantic import BaseModel
 
 from hashbench.cli.app import app
 from hashbench.experiment.schema import Experiment
+from hashbench.plots.main import page_figures
+from hashbench.store.engine import open_store
+from hashbench.tables.request import ReportRequest
 
 DOCS = Path(__file__).parent
+# Of images/: the experiment, the figure that draws it, and the picture.
+FIGURES = {
+    "glue_tiny": ("glue_tiny", "pareto", "pareto_parameters"),
+    "pretraining_tiny": ("pretraining_tiny", "pretraining", "pretraining"),
+}
 
 
 def keys_page() -> str:
@@ -171,7 +180,21 @@ def meaning(parameter: Any) -> str:
 PAGES = {"keys.md": keys_page, "commands.md": commands_page}
 
 
+def draw_figures() -> None:
+    """Draws the pictures of the pages from the example database."""
+    store = open_store(str(DOCS.parent / "results.db.example"))
+    for file, (experiment, name, picture) in FIGURES.items():
+        request = ReportRequest(experiment, examples=True)
+        drawn = {each.name: each.svg for each in page_figures(store, request, names=[name], width="double")}
+        # an element of a page, made a file
+        svg = drawn[picture].replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
+        (DOCS / "images" / f"{file}.svg").write_text(f"{svg}\n")
+
+
 def main() -> int:
+    if "--figures" in sys.argv:
+        draw_figures()
+        return 0
     stale = []
     for name, make in PAGES.items():
         path, text = DOCS / name, make()

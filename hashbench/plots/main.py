@@ -65,16 +65,22 @@ def plot(
 
 
 def page_figures(
-    store: Store, request: ReportRequest, tell: Callable[[str], None] = lambda line: None
+    store: Store,
+    request: ReportRequest,
+    tell: Callable[[str], None] = lambda line: None,
+    *,
+    names: Sequence[str] = (),
+    width: Width = "single",
 ) -> Iterator[InlineFigure]:
-    """Every figure that the experiment has data for, those of one panel first. Nothing is drawn before the first.
+    """The named figures, or every one that the experiment has data for, those of one panel first.
 
-    `tell` hears of each before it is drawn.
+    Nothing is drawn before the first is asked for. `tell` hears of each before it is drawn.
     """
-    data = FigureData(store, request, "single", alone=False)
+    data = FigureData(store, request, width, alone=False)
+    chosen = names or list(plots())
     drawn: list[Drawn] = []
-    for number, name in enumerate(plots(), 1):
-        tell(f"figure {number} of {len(plots())}: {name} ...")
+    for number, name in enumerate(chosen, 1):
+        tell(f"figure {number} of {len(chosen)}: {name} ...")
         with suppress(NothingToDraw):
             drawn += _drawn(name, data)
     for picture in sorted(drawn, key=lambda picture: len(picture.panels)):

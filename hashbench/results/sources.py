@@ -45,17 +45,14 @@ def different_sources(runs: Iterable[SourcesOfRun]) -> list[str]:
 
 
 def _alike(found: dict[str, dict[str, list[str]]]) -> dict[tuple[str, ...], list[str]]:
-    """What has several versions of the code, by the part of each: columns whose parts are the same models share a line."""
-    named: dict[tuple[str, ...], list[tuple[str, dict[str, list[str]]]]] = {}
+    """What has several versions of the code, by its parts; columns that fall into the same models share a line."""
+    groups: dict[tuple[str, ...], list[str]] = {}
     for what, versions in found.items():
         if len(versions) > 1:
-            parts = tuple(", ".join(dict.fromkeys(names)) for names in versions.values())
-            named.setdefault(parts, []).append((what, versions))
+            groups.setdefault(tuple(", ".join(dict.fromkeys(names)) for names in versions.values()), []).append(what)
     return {
-        tuple(f"{_once(list(versions)[i] for _, versions in group)}: {part}" for i, part in enumerate(parts)): [
-            what for what, _ in group
-        ]
-        for parts, group in named.items()
+        tuple(f"{_once(list(found[what])[place] for what in group)}: {part}" for place, part in enumerate(parts)): group
+        for parts, group in groups.items()
     }
 
 
