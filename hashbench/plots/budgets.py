@@ -10,9 +10,9 @@ from hashbench.plots.base import Drawn, FigureData, NothingToDraw, Plot
 from hashbench.plots.colours import told_apart
 from hashbench.plots.pareto import count_of
 from hashbench.plots.sheet import baseline_levels, marker_of, plain_axes, sheet, tip, widen
-from hashbench.tables.budgets import family_of, size_of
+from hashbench.tables.budgets import embedding_parameters, family_of, size_of
 from hashbench.tables.fronts import score_column
-from hashbench.tables.table import Cell, Row, Table, comparable
+from hashbench.tables.table import Cell, Row, Table
 
 HEIGHT = {"single": 3.0, "double": 3.6}  # inches
 LEAST = 4.0  # percent that the vertical axis spans
@@ -62,9 +62,9 @@ def lines_of(table: Table) -> Mapping[str, FamilyLine]:
     score = score_column(table)
     lines: dict[str, FamilyLine] = {}
     for row in table.rows:
-        size = comparable(row.cells["emb_params"]) if "emb_params" in row.cells else None
+        size = embedding_parameters(row)
         if row.kind == "model" and size and row.cells[score].value is not None:
-            lines.setdefault(family_of(row.model)[0], []).append((size, row.cells[score]))
+            lines.setdefault(family_of(row.model, size)[0], []).append((size, row.cells[score]))
     return {family: sorted(line, key=lambda point: point[0]) for family, line in lines.items()}
 
 
@@ -78,7 +78,7 @@ def spreads(line: FamilyLine) -> tuple[list[float], list[float]]:
 
 
 def _amount(row: Row) -> str:
-    return family_of(row.model)[1]
+    return family_of(row.model, embedding_parameters(row))[1]
 
 
 def _told(family: str, size: float, cell: Cell) -> str:

@@ -12,10 +12,11 @@ from hashbench.results.measured import Measured
 from hashbench.tables.cells import fact_cell
 from hashbench.tables.experiment import OF_MINUTES, own_table
 from hashbench.tables.request import ReportSource, TableFile
-from hashbench.tables.table import Cell, Row, Table, mark_best
+from hashbench.tables.table import Cell, Row, Table, comparable, mark_best
 
 SIZED = re.compile(r"(?P<family>.+)-(?P<amount>\d+(\.\d+)?(?P<unit>[kM]))")  # a model at one of several budgets
 UNITS = {"k": 1e3, "M": 1e6}
+FAR = 1.5  # times: a budget is met within 2 %, and papers leave parts of an embedding out of their counts
 FLOAT_BYTES = 4  # of a parameter in float32
 COSTS = (
     Column("emb_params", "params", "fact", "params", subtitle="embedding"),
@@ -32,14 +33,24 @@ OF_COSTS = (
 )
 
 
-def family_of(label: str) -> tuple[str, str]:
+def family_of(label: str, parameters: float | None) -> tuple[str, str]:
     """A model's name without its budget, and the budget; '' where it has none.
 
-    >>> family_of("hash-emb-k2-0.23M"), family_of("uno-eelbert")
-    (('hash-emb-k2', '0.23M'), ('uno-eelbert', ''))
+    `parameters`: of its embedding, None where unknown. A number in a name that is far from them counts something else.
+
+    >>> family_of("hash-emb-k2-0.23M", 231_000), family_of("uno-eelbert", 0), family_of("md-emb-50k", 6_433_280)
+    (('hash-emb-k2', '0.23M'), ('uno-eelbert', ''), ('md-emb-50k', ''))
     """
     found = SIZED.fullmatch(label)
-    return (found["family"], found["amount"]) if found else (label, "")
+    if found is None:
+        return label, ""
+    is_far = parameters is not None and not 1 / FAR < parameters / size_of(found["amount"]) < FAR
+    return (label, "") if is_far else (found["family"], found["amount"])
+
+
+def embedding_parameters(row: Row) -> float | None:
+    """Of a row of a table, None where they are not known."""
+    return comparable(row.cells["emb_params"]) if "emb_params" in row.cells else None
 
 
 def budget_table(source: ReportSource) -> list[Table]:
@@ -65,7 +76,7 @@ def budget_table(source: ReportSource) -> list[Table]:
 
 
 def _row(measured: Measured, row: Row, entry: Entry, columns: Sequence[Column]) -> Row:
-    amount = family_of(row.model)[1]
+    amount = family_of(row.model, embedding_parameters(row))[1]
     costs = {column.name: fact_cell(measured, entry, column) for column in COSTS}
     cells = {**row.cells, **costs}
     kept = {column.name: replace(cells[column.name], best=False) for column in columns}

@@ -61,11 +61,14 @@ def robustness_tables(source: ReportSource) -> list[Table]:
     if request.versus:
         versus = results.find_model(request.versus)
     chosen = results.only(tasks=request.tasks, models=request.models, kinds=request.noises, beside=versus)
-    summary = replace(_summary_table(chosen, versus), records=tuple(records(chosen, versus)))
+    by_task = bool(request.full or request.tasks or request.models or request.noises)
+    # Without tables of tasks nothing shows the differences, and nothing is said of them.
+    summary = _summary_table(chosen, versus if by_task else None)
+    summary = replace(summary, records=tuple(records(chosen, versus)))
     tasks = [_task_table(chosen, task, versus) for task in chosen.tasks()]
     if request.full:
         return [summary, *_without_records([*tasks, _data_table(chosen), _coder_table(chosen)])]
-    if request.tasks or request.models or request.noises:
+    if by_task:
         return [summary, *_without_records(tasks)]
     more = f"Each task, rate and score: --full, or --task ({', '.join(chosen.tasks())}), --noise " \
            f"({', '.join(chosen.kinds())}) and --models NAME,NAME."  # fmt: skip
@@ -142,7 +145,8 @@ def _notes(results: RobustnessResults, task: str, versus: str | None) -> list[st
         return ["Unweighted mean over the tasks; intervals draw the tasks' examples independently of each other."]
     lines = [
         "A rate is the share of a text's words that are changed, before any tokenizer and the same for every model.",
-        "Kept: score at the rate / score at rate 0. Area: mean over the rates from 0 to the highest (trapezoids).",
+        "Kept: score at the rate / score at rate 0. The summary and area: mean over the rates from 0 to the highest "
+        "(trapezoids).",
         *results.notes,
     ]
     if max(len(curve.seeds) for curve in results.curves) > 1:

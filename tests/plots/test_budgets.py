@@ -36,6 +36,8 @@ def test_the_line_is_drawn_and_named_once(tmp_path: Path) -> None:
     assert sorted(names) == ["bert-mlm", "hashformer-lsh-proj", "rows"]
 
 
-def test_without_several_budgets_there_is_nothing_to_draw(tmp_path: Path) -> None:
+@pytest.mark.parametrize("models", [("bert-mlm",), ("hashformer-lsh-emb-1k", "hashformer-lsh-emb-50k")])
+def test_without_several_budgets_there_is_nothing_to_draw(models: tuple[str, ...], tmp_path: Path) -> None:
+    """50k of the HashFormers are rows: two tables of one family are no line through budgets."""
     with pytest.raises(NothingToDraw, match="give budget: {embedding_parameters"):
-        draw(FigureData(build(tmp_path / "r.db", World(models=("bert-mlm",), tasks=("cola",), seeds=(0,)))))
+        draw(FigureData(build(tmp_path / "r.db", World(models=models, tasks=("cola",), seeds=(0,)))))

@@ -43,8 +43,12 @@ def test_columns_are_scores_sizes_and_costs_and_no_times(table: Table) -> None:
 
 
 @pytest.mark.parametrize(
-    ("label", "parts"),
-    [("a-b-1.5k", ("a-b", "1.5k")), ("x-0.23M", ("x", "0.23M")), ("1M", ("1M", ""))],
-)
-def test_the_budget_in_a_name(label: str, parts: tuple[str, str]) -> None:
-    assert family_of(label) == parts
+    ("label", "parameters", "parts"),
+    [
+        ("a-b-1.5k", None, ("a-b", "1.5k")), ("x-0.23M", 231_000, ("x", "0.23M")), ("1M", 1e6, ("1M", "")),
+        ("hashformer-md-emb-50k", 6_433_280, ("hashformer-md-emb-50k", "")),  # rows, not parameters
+        ("hashformer-lsh-emb-1k", 132_900, ("hashformer-lsh-emb-1k", "")),
+    ],
+)  # fmt: skip
+def test_the_budget_in_a_name(label: str, parameters: float | None, parts: tuple[str, str]) -> None:
+    assert family_of(label, parameters) == parts

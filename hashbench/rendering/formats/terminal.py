@@ -41,7 +41,9 @@ def render_text(table: Table, *, width: int, color: bool) -> str:
         console.print()
         for grid in _grids(table, block, stacked=stacked, starred=not color):
             console.print(grid)
-    _warn(console, table.warnings if len(table.rows) > 3 else ())  # a short table is seen whole
+    if table.warnings and len(table.rows) > 3:  # a short table is seen whole
+        console.print()
+        _warn(console, table.warnings)
     _under(console, table, starred=not color)
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n"
 
@@ -159,11 +161,12 @@ def _listing(table: Table, width: int, color: bool) -> str:
         after = " " * (indent + further)
         return textwrap.wrap(text, width, initial_indent=" " * indent, subsequent_indent=after, break_on_hyphens=False)
 
-    lines, section = [table.title, *(line for each in table.warnings for line in wrapped(f"!! {each}", 0, 3))], ""
+    lines, section = wrapped(table.title), ""
+    lines += [line for each in table.warnings for line in wrapped(f"!! {each}", 0, 3)]
     for row in table.rows:
         if row.section != section:
             section = row.section
-            lines += ["", section]
+            lines += ["", *wrapped(section, 0, 4)]
         if row.title:
             name = row.title.removeprefix(section.partition(" ")[0])  # what the heading says already is left out
             first, second = (row.cells[column.name] for column in table.columns[:2])

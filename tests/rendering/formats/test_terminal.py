@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from hashbench.claims.table import claim_tables
 from hashbench.rendering.formats.terminal import NARROWEST
 from hashbench.rendering.registry import render
 from hashbench.store.engine import Store
@@ -24,6 +25,13 @@ def test_no_line_is_wider_than_the_terminal_and_no_cell_is_cut(
     text = render(tables(small_store, ReportRequest(table=table)), width=width)
     assert max(len(line) for line in text.splitlines()) <= width
     assert "…" not in text
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_headings_of_claims_are_no_wider_than_the_terminal(small_store: Store, width: int) -> None:
+    claims = claim_tables(small_store)
+    assert any(len(each) > 80 for table in claims for each in (table.title, *(row.section for row in table.rows)))
+    assert max(map(len, render(claims, width=width).splitlines())) <= width
 
 
 def test_the_same_numbers_stand_at_every_width(small_store: Store) -> None:
