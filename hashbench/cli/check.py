@@ -11,7 +11,7 @@ import typer
 
 from hashbench.cli.options import Data, Overrides
 from hashbench.cli.output import print_rows
-from hashbench.errors import InputError
+from hashbench.errors import InputError, located
 from hashbench.rendering.rows import Value
 
 if TYPE_CHECKING:
@@ -93,6 +93,7 @@ def check_experiment(file: Path, overrides: Sequence[str], data: Sequence[str] |
 def check_embedding(reference: str, coder: str | None) -> bool:
     """Runs the contract checks on an embedding and prints one line each; whether all passed."""
     from hashbench.coders.base import Coder
+    from hashbench.coders.registry import make_coder
     from hashbench.embeddings.base import CodeSpec, EmbeddingSpec, ModelSpec
     from hashbench.embeddings.registry import load_own
     from hashbench.experiment.contract import contract, rows_never_reached
@@ -100,7 +101,9 @@ def check_embedding(reference: str, coder: str | None) -> bool:
     from hashbench.listing import own_name
 
     embedding = load_own(reference)
-    name = own_name(coder or OWN_CODER, Path(), Coder, "coder")
+    with located("--coder"):
+        name = own_name(coder or OWN_CODER, Path(), Coder, "coder")
+        make_coder(name)  # a wrong name is wrong input, no promise that the embedding breaks
     spec = ModelSpec(embedding.__name__, EmbeddingSpec(embedding), code=CodeSpec(name))
     print(f"coder {coder or OWN_CODER}" + ("" if coder else ", the one of an embedding that names none (--coder NAME)"))
     passed = _print_findings(contract(spec))

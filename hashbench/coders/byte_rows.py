@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hashbench.coders.base import FIRST_ROW, UNKNOWN_ROW, Coder
+from hashbench.portable.base import PortablePart
 from hashbench.text.unicode import split
 from hashbench.text.utf8 import BYTES
 
@@ -16,6 +17,11 @@ class ByteRows(Coder):
     width = 1
     dtype = np.int64
     reads = "bytes"
+
+    def portable(self) -> PortablePart:
+        """The rows before those of bytes."""
+        values = {"first_row": FIRST_ROW, "unknown_row": UNKNOWN_ROW}
+        return PortablePart("characters", "byte_rows", values, needs=("letters",))
 
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Packed strings -> rows (n, 1) int64."""

@@ -106,5 +106,8 @@ def _number(cell: object, where: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise InputError(f"{where}: {repr(cell)[:SHOWN]} is not a label; a regression needs finite numbers")
+        raise InputError(
+            f"{where}: {repr(cell)[:SHOWN]} is not a label; a regression needs finite numbers; "
+            "correct it, or give the task a metric of classes, such as accuracy"
+        )
     return value

@@ -49,6 +49,8 @@ def plot(
 
     Raises InputError for an unknown name, for a named figure without data, and where nothing at all can be drawn.
     """
+    if folder.exists() and not folder.is_dir():  # told before anything is drawn
+        raise InputError(f"--output {folder}: is a file; name a folder")
     chosen = [find_plot(name).name for name in dict.fromkeys(names)] or list(plots())
     data = FigureData(store, ReportRequest(experiment, examples=True), width)
     files: list[Path] = []

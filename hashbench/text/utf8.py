@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from hashbench.portable.base import PortablePart
 from hashbench.text.base import Tokenizer
 from hashbench.text.types import Distinct, Interner, TokenizedTexts, distinct_of
 from hashbench.text.unicode import offsets_from, well_formed
@@ -25,6 +26,10 @@ class ByteTokenizer(Tokenizer):
     def tokenize(self, text: str) -> list[str]:
         """The bytes of one text."""
         return list(well_formed(text).encode().decode("latin-1"))
+
+    def portable(self) -> PortablePart:
+        """Nothing to know."""
+        return PortablePart("characters", "text_bytes", {}, needs=("letters",))
 
     def interner(self) -> ByteInterner:
         """A counter of bytes."""

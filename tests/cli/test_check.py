@@ -55,6 +55,13 @@ class Mine(Embedding):
 """
 
 
+def test_an_unknown_coder_is_wrong_input_and_no_failed_promise(run: Run) -> None:
+    Path("good.py").write_text(OWN)
+    outcome = run("check", "--embedding", "good.py:Mine", "--coder", "md5-bit")
+    fails(outcome, "--coder: coder: unknown name 'md5-bit'; did you mean 'md5-bits'?")
+    assert outcome.out == ""
+
+
 def test_check_of_an_own_embedding(run: Run) -> None:
     Path("good.py").write_text(OWN.format(unused=False))
     Path("bad.py").write_text(OWN.format(unused=True))

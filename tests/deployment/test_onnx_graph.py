@@ -24,7 +24,8 @@ OTHERS = [
     "hashformer-md-add", "hashformer-lsh-proj", "bert-mlm", "bert-tiny", "bert-tiny-random-hash", "eelbert-tiny",
     "proformer-glue", "proformer-k4", "sgnn", "canine-c-scratch", "hash-emb-k2", "multi-hash", "fasttext-buckets",
     "floret-buckets-2", "tfree-8k", "byte-ngrams", "dhe-small", "qr-hash-mult", "qr-bpe", "low-rank-bpe",
-    "character-cnn",
+    "character-cnn", "bytes", "bigram-hash-emb", "bigram-bpe", "longcat-md-proj", "longcat-bpe", "over-encoding-bpe",
+    "engram-input-md-proj", "engram-input-sum-bpe", "multi-hash-linear", "floret-narrow",
 ]  # fmt: skip
 FAMILIES = [*QUICK, *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)]
 TEXTS = [

@@ -36,6 +36,7 @@ MODELS = [
     "hashformer-md-proj", "hashformer-md-emb-1k", "hashformer-lsh-proj", "hashformer-lsh-emb-1k", "eelbert-tiny",
     "bert-tiny", "canine-c-scratch", "sgnn", "proformer-k4", "hash-emb-k2", "multi-hash", "fasttext-buckets",
     "floret-buckets-2", "tfree-8k", "byte-ngrams", "dhe-small", "qr-hash-mult", "character-cnn",
+    "bytes",
 ]  # fmt: skip
 RIGHT = f"{N_TEXTS} texts, all right"
 IN_NODE = """

@@ -116,6 +116,12 @@ def test_shares_are_those_of_the_embedding(store: Store) -> None:
     assert texts[0] == "31.0 %  of 124.6M"  # 38,603,520 of 124,645,632: bert-mlm at base
 
 
+def test_a_file_is_no_folder_for_figures(store: Store, tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("")
+    with pytest.raises(InputError, match="taken: is a file; name a folder"):
+        plot(store, folder=tmp_path / "taken")
+
+
 def test_a_named_figure_without_data_is_wrong_input(store: Store, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="experiment 'made-up': robustness: no score on perturbed texts"):
         plot(store, ["tasks", "robustness"], folder=tmp_path)
