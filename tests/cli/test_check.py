@@ -56,7 +56,7 @@ class Mine(Embedding):
 
 
 def test_an_unknown_coder_is_wrong_input_and_no_failed_promise(run: Run) -> None:
-    Path("good.py").write_text(OWN)
+    Path("good.py").write_text(OWN.format(unused=False))
     outcome = run("check", "--embedding", "good.py:Mine", "--coder", "md5-bit")
     fails(outcome, "--coder: coder: unknown name 'md5-bit'; did you mean 'md5-bits'?")
     assert outcome.out == ""
