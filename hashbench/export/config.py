@@ -63,6 +63,8 @@ def read_config(folder: Path) -> Config:
         ours = {key: each for key, each in values.items() if key in known}
         config = Config(**{**ours, "labels": tuple(values["labels"])})
     except (OSError, ValueError, TypeError, KeyError):
+        if (folder.parent / CONFIG).is_file():  # its onnx/ is for devices
+            raise InputError(f"{folder}: is a part of an exported model; name {folder.parent}") from None
         raise InputError(f"{folder}: no exported model; make one with hashbench export --run ID {folder}") from None
     if config.format != FORMAT:
         raise InputError(f"{folder}: exported in format {config.format}, this program reads {FORMAT}; export it again")

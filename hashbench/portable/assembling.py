@@ -77,6 +77,8 @@ class TextSide:
 
     def _rows(self, texts: Sequence[Any]) -> tuple[dict[str, int], dict[str, list[list[int]]]]:
         """The place of each distinct token, and all inputs but the codes, filled up to one length."""
+        if isinstance(texts, str):  # else each of its characters were a text
+            raise TypeError(f"{texts[:20]!r}: give a list of texts")
         places: dict[str, int] = {}
         rows = [self._row([text] if isinstance(text, str) else list(text), places) for text in texts]
         multiple, pad = self.values["multiple"], self.values["pad"]

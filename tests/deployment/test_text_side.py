@@ -27,6 +27,7 @@ from hashbench.deployment.text_side import (
 from hashbench.deployment.vectors import N_TEXTS, texts_to_prove
 from hashbench.errors import InputError
 from hashbench.export.loading import Predictor
+from hashbench.portable.assembling import TextSide
 from hashbench.portable.words import words as words_of
 from hashbench.text.words import WordTokenizer
 from tests.exported import exported_folder
@@ -111,6 +112,13 @@ def test_a_wrong_code_is_found(made, tmp_path: Path) -> None:
     with pytest.raises(subprocess.CalledProcessError) as failed:
         python(folder, "--check", str(wrong))
     assert "wrong.jsonl:6: 'play plays playing'" in failed.value.stderr
+
+
+def test_one_text_in_place_of_a_list_is_no_list_of_characters() -> None:
+    side = TextSide(str.split, lambda token: [0], {})
+    for made_of in (side.inputs, side.buffers):
+        with pytest.raises(TypeError, match="'a film': give a list of texts"):
+            made_of("a film")
 
 
 def test_vectors_hold_what_a_port_must_meet() -> None:

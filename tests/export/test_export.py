@@ -189,6 +189,7 @@ def test_wrong_input_is_one_line_and_exit_code_2(here, tmp_path, capsys) -> None
         ("export", "--run", floor[:10], str(tmp_path / "b")): "floor runs have no model to export; name a pre-",
         ("export", "--run", "zzzz", str(tmp_path / "b")): "no run 'zzzz'",
         ("predict", str(tmp_path / "no"), "x"): "no exported model; make one with hashbench export",
+        ("predict", str(folder / "onnx"), "x"): f"onnx: is a part of an exported model; name {folder}",
         ("predict", str(folder), "--stream", "a\tb"): "reads lines of stdin; leave the texts out",
         ("predict", str(folder), "no tab"): "'no tab': no pair; write two texts with a tab between",
     }
