@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import importlib
 import importlib.util
@@ -17,6 +18,7 @@ from hashbench.errors import InputError, first_line, near_match
 
 T = TypeVar("T")
 OWN_MODULE = "hashbench_own_"  # begins the name of a module that is a user's own file
+_own_modules: dict[str, ModuleType] = {}  # by name: asked for too often to look through all of sys.modules
 
 
 def modules_in(package: str, variable: str = "", what: str = "") -> list[ModuleType]:
@@ -24,18 +26,23 @@ def modules_in(package: str, variable: str = "", what: str = "") -> list[ModuleT
 
     Raises InputError where that is no folder; `what` says in its message what the files would hold.
     """
-    folder = Path(str(importlib.import_module(package).__file__)).parent
-    modules = [
-        importlib.import_module(f"{package}.{file.stem}")
-        for file in sorted(folder.glob("*.py"))
-        if file.stem not in ("__init__", "registry")
-    ]
+    modules = [*_modules_of(package)]
     extra = os.environ.get(variable) if variable else None
     if extra:
         if not Path(extra).is_dir():
             raise InputError(f"{variable}: {extra!r} is no folder; name the one with your {what}")
         modules += [import_file(file) for file in sorted(Path(extra).glob("*.py"))]
     return modules
+
+
+@functools.cache
+def _modules_of(package: str) -> tuple[ModuleType, ...]:
+    folder = Path(str(importlib.import_module(package).__file__)).parent
+    return tuple(
+        importlib.import_module(f"{package}.{file.stem}")
+        for file in sorted(folder.glob("*.py"))
+        if file.stem not in ("__init__", "registry")
+    )
 
 
 def by_name(
@@ -112,13 +119,17 @@ def own_classes(base: type) -> dict[str, type]:
 
     A worker imports the same files before it asks.
     """
-    modules = [module for name, module in sys.modules.items() if name.startswith(OWN_MODULE)]
     return {
         f"{each.__name__}@{module.__name__.rpartition('_')[2]}": each
-        for module in modules
+        for module in own_modules()
         for each in vars(module).values()
         if isinstance(each, type) and issubclass(each, base) and each.__module__ == module.__name__
     }
+
+
+def own_modules() -> list[ModuleType]:
+    """The files of the user's own that this process has imported."""
+    return list(_own_modules.values())
 
 
 def own_name(reference: str, folder: Path, base: type, what: str) -> str:
@@ -147,16 +158,16 @@ def import_file(path: Path) -> ModuleType:
     # the file on another machine is the same module.
     digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
     name = f"{OWN_MODULE}{path.stem}_{digest}"
-    if name in sys.modules:
-        return sys.modules[name]
+    if name in _own_modules:
+        return _own_modules[name]
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # before the file runs: dataclasses and pickle look it up
+    sys.modules[name] = _own_modules[name] = module  # before the file runs: dataclasses and pickle look it up
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
-        del sys.modules[name]
+        del sys.modules[name], _own_modules[name]
         reason = f"{type(error).__name__}: {first_line(error)}"
         raise InputError(f"{path}: cannot be imported: {reason}; correct the file") from error
     return module

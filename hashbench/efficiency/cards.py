@@ -11,16 +11,10 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import torch
-
-from hashbench.efficiency.parameters import count
-from hashbench.embeddings.registry import build_embedding
-from hashbench.encoders.registry import make_encoder
+from hashbench.efficiency.outlines import outline_of
 from hashbench.errors import InputError, near_match
 from hashbench.experiment.models import ResolvedModel
 from hashbench.experiment.schema import Finetune, Pretrain
-from hashbench.text.pieces import PieceTokenizer
-from hashbench.text.tokenizers import make_tokenizer
 from hashbench.training.memory import SHARE
 from hashbench.training.trial import sizes
 
@@ -171,24 +165,16 @@ def step_of(
     keeps_scores: bool = False,
 ) -> TrainingStep:
     """A step of a model under a recipe. `scored`: share of the tokens that are multiplied with the output matrix."""
-    spec = model.spec
-    tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
-    learned = isinstance(tokenizer, PieceTokenizer) and tokenizer.needs_training
-    rows = model.pretrain.vocabulary_size if learned else None
-    with torch.device("meta"):
-        encoder = make_encoder(spec.encoder.kind, size, **spec.encoder.args)
-        embedding = build_embedding(spec, encoder.config.dim, vocabulary_rows=rows)
-    matrix = embedding.output_matrix()
-    outputs = embedding.untied_rows or (0 if matrix is None else len(matrix))
+    outline = outline_of(model, size)
     return TrainingStep(
         rows=recipe.batch_size,
         length=length,
         typical_length=typical_length or length,
-        layers=encoder.layer_passes,
-        dim=encoder.config.dim,
-        feed_forward=encoder.config.feed_forward,
-        weights=count(spec, size, vocabulary_rows=rows, deployed=True).total,
-        output_rows=outputs if scored else 0,
+        layers=outline.layers,
+        dim=outline.dim,
+        feed_forward=outline.feed_forward,
+        weights=outline.weights,
+        output_rows=outline.output_rows if scored else 0,
         scored=scored,
         keeps_scores=keeps_scores,
         precision=recipe.precision,

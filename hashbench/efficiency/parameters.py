@@ -7,7 +7,7 @@ from torch import nn
 
 from hashbench.embeddings.base import Counts, Frame, ModelSpec, Parts
 from hashbench.embeddings.registry import build_embedding
-from hashbench.encoders.registry import make_encoder
+from hashbench.encoders.registry import encoder_outline
 from hashbench.objectives.classification import ClassificationHead
 
 
@@ -34,8 +34,8 @@ def count(
     >>> count(find_model("hashformer-md-proj"))
     Counts(total=86146562, embedding=99072)
     """
+    encoder = encoder_outline(spec.encoder.kind, size, **spec.encoder.args)
     with torch.device("meta"):
-        encoder = make_encoder(spec.encoder.kind, size, **spec.encoder.args)
         embedding = build_embedding(spec, encoder.config.dim, vocabulary_rows=vocabulary_rows)
         outputs = spec.origin.classes if n_classes is None else n_classes
         config = encoder.config

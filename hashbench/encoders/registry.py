@@ -6,11 +6,14 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
 
+import torch
+
 from hashbench.encoders.base import Architecture, Encoder
 from hashbench.errors import InputError, near_match
 from hashbench.listing import by_name, modules_in
 
 EXTRA_FOLDER = "HASHBENCH_ENCODERS"
+_outlines: dict[tuple[object, str], Encoder] = {}  # by what builds them, and their config
 
 
 def architectures() -> Mapping[str, Architecture]:
@@ -46,3 +49,18 @@ def encoder_config(name: str, size: str, **overrides: Any) -> Any:
 def make_encoder(name: str, size: str, **overrides: Any) -> Encoder:
     """A freshly drawn encoder: its architecture by `name`, its shape by `size`, single values by `overrides`."""
     return find_architecture(name).build(encoder_config(name, size, **overrides))
+
+
+def encoder_outline(name: str, size: str, **overrides: Any) -> Encoder:
+    """The same on the meta device, where weights cost nothing, to be asked and counted. All who ask share one of a
+    shape: drawing even its weightless parts takes longer than planning a run.
+
+    >>> encoder_outline("bert", "tiny").layer_passes
+    2.0
+    """
+    build, config = find_architecture(name).build, encoder_config(name, size, **overrides)
+    key = (build, repr(config))
+    if key not in _outlines:
+        with torch.device("meta"):
+            _outlines[key] = build(config)
+    return _outlines[key]

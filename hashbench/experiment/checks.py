@@ -13,7 +13,7 @@ from hashbench.data.weights import RANDOM, locate_weights
 from hashbench.embeddings.base import Embedding, ModelSpec
 from hashbench.embeddings.registry import build_embedding, with_dim
 from hashbench.encoders.base import Encoder
-from hashbench.encoders.registry import encoder_config, make_encoder
+from hashbench.encoders.registry import encoder_config, encoder_outline
 from hashbench.errors import InputError, first_line, located
 from hashbench.experiment.corpus_needs import needs_corpus, pass_before
 from hashbench.experiment.load import Loaded
@@ -240,8 +240,7 @@ def _check_encoder_values(spec: ModelSpec, size: str) -> None:
 
 def _encoder(loaded: Loaded, spec: ModelSpec) -> Encoder:
     """The model's encoder without memory for its weights."""
-    with torch.device("meta"):
-        return make_encoder(spec.encoder.kind, loaded.experiment.encoder, **spec.encoder.args)
+    return encoder_outline(spec.encoder.kind, loaded.experiment.encoder, **spec.encoder.args)
 
 
 def _of_model(loaded: Loaded, model: ResolvedModel, key: str) -> AbstractContextManager[None]:

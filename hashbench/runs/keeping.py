@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from hashbench.efficiency.parameters import count
+from hashbench.efficiency.outlines import outline_of
 from hashbench.experiment.models import ResolvedModel
 from hashbench.experiment.schema import LARGEST_KEPT, Experiment
-from hashbench.text.pieces import PieceTokenizer
-from hashbench.text.tokenizers import make_tokenizer
 
 BYTES = 4  # of a weight in float32
 
 
 def weight_bytes(model: ResolvedModel, size: str) -> int:
     """Bytes of embedding, encoder and a head of two classes. A vocabulary that is learned has all rows it may have."""
-    tokenizer = make_tokenizer(model.spec.text.tokenizer, **model.spec.text.args)
-    learns = isinstance(tokenizer, PieceTokenizer) and tokenizer.needs_training
-    rows = model.pretrain.vocabulary_size if learns else None
-    return BYTES * count(model.spec, size, n_classes=2, vocabulary_rows=rows, deployed=True).total
+    return BYTES * outline_of(model, size, n_classes=2).weights
 
 
 def keeps_best(experiment: Experiment, model: ResolvedModel) -> bool:

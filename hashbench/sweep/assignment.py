@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import pickle
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ from pathlib import Path
 from hashbench.atomic import atomic_write
 from hashbench.errors import InputError
 from hashbench.experiment.resolved import ResolvedExperiment
-from hashbench.listing import OWN_MODULE, import_file
+from hashbench.listing import import_file, own_modules
 from hashbench.runs.artifacts import ArtifactFolder
 from hashbench.runs.base import Run, Workplace
 from hashbench.runs.materials import Materials
@@ -90,7 +89,7 @@ class Parcel:
     @classmethod
     def of(cls, assignment: Assignment) -> Parcel:
         """The assignment, with the files of all embeddings, tasks and runs of the user's own."""
-        paths = [Path(str(module.__file__)) for name, module in sys.modules.items() if name.startswith(OWN_MODULE)]
+        paths = [Path(str(module.__file__)) for module in own_modules()]
         # A file that is gone belongs to another sweep of this process: a plan reads those that it needs.
         return cls(tuple(OwnFile.of(path) for path in paths if path.is_file()), pickle.dumps(assignment))
 

@@ -35,8 +35,10 @@ def print_plan(
         estimate = CardEstimate(store, planned.runs, card, planned.resolved)
     again = [] if artifacts else gone_files(planned.runs, estimate.done, ArtifactFolder(cache_folder()))
     estimate.done -= {run.id for run in again}
-    turns = {run_id: turn for turn, run_id in enumerate(cheap_first(planned.runs, estimate.seconds))}
-    runs = sorted(planned.runs, key=lambda run: turns[run.id]) if nice else planned.runs
+    runs = planned.runs
+    if nice:
+        turns = {run_id: turn for turn, run_id in enumerate(cheap_first(runs, estimate.seconds))}
+        runs = tuple(sorted(runs, key=lambda run: turns[run.id]))
     for number, run in enumerate(runs, 1):
         state = "done" if run.id in estimate.done else f"about {duration_text(estimate.seconds(run))}"
         state = f"done, but its weights are gone: made again, {state}" if run in again else state
