@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from hashbench.errors import InputError, first_line, near_match
 
@@ -112,6 +112,19 @@ def classes_in(module: ModuleType, base: type, key: str) -> Iterator[tuple[str, 
         if isinstance(each, type) and issubclass(each, base) and each.__module__ == module.__name__:
             if hasattr(each, key):
                 yield getattr(each, key), each
+
+
+def listed_classes(package: str, variable: str, what: str, base: type, key: str) -> Mapping[str, type[Any]]:
+    """The classes of a package's modules, and of the folder that `variable` names, by their attribute `key`.
+
+    Raises InputError where two have one name.
+    """
+    return _listed(tuple(modules_in(package, variable, f"{what}s")), what, base, key)
+
+
+@functools.cache
+def _listed(modules: tuple[ModuleType, ...], what: str, base: type, key: str) -> Mapping[str, type[Any]]:
+    return by_name(modules, what, lambda module: classes_in(module, base, key))
 
 
 def own_classes(base: type) -> dict[str, type]:

@@ -77,3 +77,12 @@ def duration_text(seconds: float) -> str:
         return f"{hours} h {minutes} min"
     days, hours = divmod(round(seconds / 3600), 24)
     return f"{days} d {hours} h"
+
+
+def amount(parameters: int) -> str:
+    """A number of parameters in short.
+
+    >>> amount(230_000), amount(6_400_000), amount(1_500)
+    ('0.23M', '6.4M', '1.5k')
+    """
+    return f"{parameters / 1e6:g}M" if parameters >= 100_000 else f"{parameters / 1e3:g}k"

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from hashbench.coders.base import Coder
-from hashbench.listing import by_name, classes_in, make_known, modules_in, own_classes
+from hashbench.listing import listed_classes, make_known, own_classes
 
 EXTRA_FOLDER = "HASHBENCH_CODERS"
 
 
-def coders() -> dict[str, type[Coder]]:
+def coders() -> Mapping[str, type[Coder]]:
     """All coders by name. Raises InputError where two have one name."""
-    modules = modules_in("hashbench.coders", EXTRA_FOLDER, "coders")
-    return by_name(modules, "coder", lambda module: classes_in(module, Coder, "name"))
+    return listed_classes("hashbench.coders", EXTRA_FOLDER, "coder", Coder, "name")
 
 
 def find_coder(name: str) -> type[Coder] | None:
@@ -23,7 +24,7 @@ def make_coder(name: str, **arguments: object) -> Coder:
     """A coder by name, or by that of an imported file of the user's own (`listing.own_name`).
 
     >>> coder = make_coder("md5-bits")
-    >>> coder.describe(coder.encode(["play"])[0])
+    >>> coder.encode(["play"])[0].tobytes().hex()
     '95ea122b0b72902c5a95d7ba740ff838'
 
     Raises:

@@ -14,8 +14,9 @@ from hashbench.embeddings.base import ModelSpec
 from hashbench.embeddings.registry import build_embedding, models, named_models, with_dim
 from hashbench.encoders.registry import encoder_config
 from hashbench.errors import InputError
-from hashbench.experiment.sizing import amount, embedding_size, with_budget
+from hashbench.experiment.sizing import embedding_size, with_budget
 from hashbench.objectives.registry import reads_items
+from hashbench.showing import amount
 
 BUDGET_COLUMNS = [
     "model", "budget", "free_size", "emb_params", "active_params", "total_params", "bytes_per_token", "multiply_adds",

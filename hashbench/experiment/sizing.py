@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -14,9 +15,11 @@ from hashbench.encoders.registry import encoder_config
 from hashbench.errors import InputError, located
 from hashbench.experiment.load import KeyPath, Loaded
 from hashbench.experiment.schema import ModelEntry
+from hashbench.showing import amount
 
 TOLERANCE = 0.02  # of the budget, by which an embedding may miss it
 LARGEST = 2**40  # of a free size
+STRIDE = 8  # times a size, at most, that the next one looked at is
 
 
 @dataclass(frozen=True)
@@ -83,15 +86,6 @@ def encoder_width(loaded: Loaded, spec: ModelSpec, place: KeyPath) -> int:
         return int(encoder_config(spec.encoder.kind, loaded.experiment.encoder).dim)
 
 
-def amount(parameters: int) -> str:
-    """A number of parameters in short.
-
-    >>> amount(230_000), amount(6_400_000), amount(1_500)
-    ('0.23M', '6.4M', '1.5k')
-    """
-    return f"{parameters / 1e6:g}M" if parameters >= 100_000 else f"{parameters / 1e3:g}k"
-
-
 def parameters_of(text: str) -> int:
     """The number that `amount` writes, or plain digits. Raises InputError.
 
@@ -143,8 +137,20 @@ class _Sizes:
         return self._known[size]
 
     def first_at_least(self, budget: int) -> int:
-        """The smallest free size with so many parameters."""
-        high = self._least
+        """The smallest free size with so many parameters, looked for along straight lines: most grow evenly."""
+        low, high = self._least, 2 * self._least
+        if self(low) >= budget:
+            return low
         while self(high) < budget and high < LARGEST:
-            high *= 2
-        return bisect_left(range(high + 1), budget, lo=self._least, key=self)
+            low, high = high, min(max(2 * high, self._on_line(low, high, budget)), STRIDE * high)
+        while high - low > STRIDE:  # `low` has fewer, `high` enough
+            middle = min(max(self._on_line(low, high, budget), low + 1), high - 1)
+            for size in (middle - 1, middle, (low + high) // 2):
+                if low < size < high:
+                    low, high = (size, high) if self(size) < budget else (low, size)
+        return bisect_left(range(high + 1), budget, lo=low, key=self)
+
+    def _on_line(self, low: int, high: int, budget: int) -> int:
+        """The size with so many parameters if they grew as between two others."""
+        slope = (self(high) - self(low)) / (high - low)
+        return low + math.ceil((budget - self(low)) / slope) if slope else high

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from hashbench.listing import by_name, classes_in, make_known, modules_in, own_classes
+from collections.abc import Mapping
+
+from hashbench.listing import listed_classes, make_known, own_classes
 from hashbench.text.base import Tokenizer
 
 EXTRA_FOLDER = "HASHBENCH_TOKENIZERS"
 
 
-def tokenizers() -> dict[str, type[Tokenizer]]:
+def tokenizers() -> Mapping[str, type[Tokenizer]]:
     """All tokenizers by kind. Raises InputError where two have one kind."""
-    modules = modules_in("hashbench.text", EXTRA_FOLDER, "tokenizers")
-    return by_name(modules, "tokenizer", lambda module: classes_in(module, Tokenizer, "kind"))
+    return listed_classes("hashbench.text", EXTRA_FOLDER, "tokenizer", Tokenizer, "kind")
 
 
 def find_tokenizer(kind: str) -> type[Tokenizer] | None:
