@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from matplotlib.ticker import FuncFormatter, NullFormatter
-
 from hashbench.plots.base import Drawn, FigureData, NothingToDraw, Plot
 from hashbench.plots.colours import told_apart
-from hashbench.plots.pareto import count_of
-from hashbench.plots.sheet import baseline_levels, marker_of, plain_axes, sheet, tip, widen
-from hashbench.tables.budgets import embedding_parameters, family_of, size_of
+from hashbench.plots.sheet import count_of, log_scores, marker_of, sheet, tip
+from hashbench.results.budgets import RecordedBudgets, recorded_budgets
 from hashbench.tables.fronts import score_column
-from hashbench.tables.table import Cell, Row, Table
+from hashbench.tables.table import Cell, Table, comparable
 
 HEIGHT = {"single": 3.0, "double": 3.6}  # inches
 LEAST = 4.0  # percent that the vertical axis spans
@@ -24,7 +21,8 @@ FamilyLine = list[tuple[float, Cell]]  # embedding parameters and score, by size
 def draw(data: FigureData) -> list[Drawn]:
     """One picture of all families; those of one size are single points."""
     table = data.table
-    lines = lines_of(table)
+    budgets = recorded_budgets(data.measured.experiment.config)
+    lines = lines_of(table, budgets)
     if max(map(len, lines.values()), default=0) < SEVERAL:
         raise NothingToDraw("no model was measured at two budgets; give budget: {embedding_parameters: [SIZE, SIZE]}")
     column = next(column for column in table.columns if column.name == score_column(table))
@@ -44,27 +42,20 @@ def draw(data: FigureData) -> list[Drawn]:
                 **marker_of(family),
             )  # fmt: skip
             tip(mark, *(_told(family, size, cell) for size, cell in line))
-    axes.set_xscale("log")
-    axes.set_xticks(sorted({size_of(amount) for amount in map(_amount, table.rows) if amount}))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: count_of(value)))
-    axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.set_xlabel("embedding parameters")
-    axes.set_ylabel("average score, percent" if tasks else f"{column.name}, percent")
     axes.margins(x=0.05, y=0.08)
-    widen(axes, LEAST)
-    plain_axes(axes)
-    baseline_levels(axes, table, column.name)
+    places = (size for row in table.rows if (size := budgets.of(row.model)[1]))
+    log_scores(axes, table, column, places, along="embedding parameters", least=LEAST)
     return [drawn]
 
 
-def lines_of(table: Table) -> Mapping[str, FamilyLine]:
+def lines_of(table: Table, budgets: RecordedBudgets) -> Mapping[str, FamilyLine]:
     """Sizes and scores of each family of the experiment's own table, by size."""
     score = score_column(table)
     lines: dict[str, FamilyLine] = {}
     for row in table.rows:
-        size = embedding_parameters(row)
+        size = comparable(row.cells["emb_params"]) if "emb_params" in row.cells else None
         if row.kind == "model" and size and row.cells[score].value is not None:
-            lines.setdefault(family_of(row.model, size)[0], []).append((size, row.cells[score]))
+            lines.setdefault(budgets.of(row.model)[0], []).append((size, row.cells[score]))
     return {family: sorted(line, key=lambda point: point[0]) for family, line in lines.items()}
 
 
@@ -75,10 +66,6 @@ def spreads(line: FamilyLine) -> tuple[list[float], list[float]]:
         low, high = cell.interval or (cell.value, cell.value)
         pairs.append(((cell.value or 0.0) - (low or 0.0), (high or 0.0) - (cell.value or 0.0)))
     return [max(0.0, below) for below, _ in pairs], [max(0.0, above) for _, above in pairs]
-
-
-def _amount(row: Row) -> str:
-    return family_of(row.model, embedding_parameters(row))[1]
 
 
 def _told(family: str, size: float, cell: Cell) -> str:

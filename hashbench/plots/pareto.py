@@ -13,9 +13,19 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from matplotlib.transforms import Bbox
 
 from hashbench.plots.base import Drawn, FigureData, NothingToDraw, Plot
-from hashbench.plots.sheet import FRONT, QUIET, SMALL, baseline_levels, marker_of, plain_axes, sheet, tip, widen
+from hashbench.plots.sheet import (
+    FRONT,
+    QUIET,
+    SMALL,
+    baseline_levels,
+    count_of,
+    marker_of,
+    plain_axes,
+    sheet,
+    tip,
+    widen,
+)
 from hashbench.tables.fronts import COSTS, Cost, CostPoint, front, points_of, score_column
-from hashbench.tables.table import scaled
 
 LEAST = 4.0  # percent that the vertical axis spans
 HEIGHT = {"single": 2.3, "double": 3.3}  # inches
@@ -86,16 +96,6 @@ def _scale(axes: Axes, cost: Cost, costs: Sequence[float]) -> None:
         axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if max(costs) < 100 * min(costs) else (1.0,)))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: count_of(value)))
     axes.xaxis.set_minor_formatter(NullFormatter())
-
-
-def count_of(value: float) -> str:
-    """A count as it is said.
-
-    >>> count_of(20_000), count_of(1e7), count_of(0)
-    ('20K', '10M', '0')
-    """
-    count, unit = scaled(value)
-    return f"{count:.3g}{unit}" if value else "0"
 
 
 def _points(axes: Axes, points: Sequence[CostPoint], *, score: str, cost: str) -> None:

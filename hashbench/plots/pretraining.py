@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import json
 
-from matplotlib.ticker import FuncFormatter, NullFormatter
-
 from hashbench.plots.base import Drawn, FigureData, NothingToDraw, Plot
-from hashbench.plots.pareto import count_of
-from hashbench.plots.sheet import baseline_levels, marker_of, plain_axes, sheet, tip, widen
+from hashbench.plots.sheet import count_of, log_scores, marker_of, sheet, tip
 from hashbench.results.measured import Measured
 from hashbench.tables.fronts import score_column
 from hashbench.tables.table import Cell, Table
@@ -45,16 +42,9 @@ def draw(data: FigureData) -> list[Drawn]:
             for n, score, spread in zip(tokens, scores, spreads, strict=True)
         ]
         tip(mark, *texts)
-    axes.set_xscale("log")
-    axes.set_xticks(sorted({count for line in lines.values() for count in line}))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: count_of(value)))
-    axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.set_xlabel("tokens of pre-training")
-    axes.set_ylabel("average score, percent" if tasks else f"{column.name}, percent")
     axes.margins(y=0.12)
-    widen(axes, LEAST)
-    plain_axes(axes)
-    baseline_levels(axes, table, column.name)
+    places = (count for line in lines.values() for count in line)
+    log_scores(axes, table, column, places, along="tokens of pre-training", least=LEAST)
     return [drawn]
 
 

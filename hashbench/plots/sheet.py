@@ -21,12 +21,14 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from hashbench.errors import InputError
+from hashbench.papers.column import Column
 from hashbench.plots.base import Drawn, FigureData, ImageFormat
 from hashbench.plots.colours import COLOURS, MARKERS, look_of
 from hashbench.tables.legend import without_details
-from hashbench.tables.table import Table
+from hashbench.tables.table import Table, scaled
 
 # Inches: a column and the text of ACL's style (7.7 and 16 cm).
 WIDTHS = {"single": 3.03, "double": 6.30}
@@ -175,6 +177,29 @@ def baseline_levels(axes: Axes, table: Table, score: str) -> None:
 def plain_axes(axes: Axes, *, grid: str = "both") -> None:
     """Light grid lines behind what is drawn. `grid`: both, x, y."""
     axes.grid(True, axis=grid, color=GRID, linewidth=0.5)  # type: ignore[arg-type]
+
+
+def count_of(value: float) -> str:
+    """A count as it is said.
+
+    >>> count_of(20_000), count_of(1e7), count_of(0)
+    ('20K', '10M', '0')
+    """
+    count, unit = scaled(value)
+    return f"{count:.3g}{unit}" if value else "0"
+
+
+def log_scores(axes: Axes, table: Table, column: Column, places: Iterable[float], *, along: str, least: float) -> None:
+    """Scores over something counted in powers of ten, with ticks at `places`; `least`: percent on the vertical axis."""
+    axes.set_xscale("log")
+    axes.set_xticks(sorted(set(places)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: count_of(value)))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.set_xlabel(along)
+    axes.set_ylabel("average score, percent" if column.tasks else f"{column.name}, percent")
+    widen(axes, least)
+    plain_axes(axes)
+    baseline_levels(axes, table, column.name)
 
 
 def name_rows(axes: Axes, names: Sequence[str]) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from hashbench.plots.base import FigureData, NothingToDraw
 from hashbench.plots.budgets import draw, lines_of, spreads
+from hashbench.results.budgets import recorded_budgets
 from hashbench.tables.table import Cell
 from tests.databases.budgets import two_budgets
 from tests.databases.made_up import World, build
@@ -15,7 +16,7 @@ from tests.databases.made_up import World, build
 
 def test_a_family_has_a_line_through_its_sizes(tmp_path: Path) -> None:
     data = FigureData(two_budgets(tmp_path / "r.db"))
-    lines = lines_of(data.table)
+    lines = lines_of(data.table, recorded_budgets(data.measured.experiment.config))
     assert {family: len(line) for family, line in lines.items()} == {"rows": 2, "bert-mlm": 1, "hashformer-lsh-proj": 1}
     assert [size for size, _ in lines["rows"]] == pytest.approx([797_184, 38_603_520], rel=1e-3)
     scores = {row.model: row.cells["average"].value for row in data.table.rows}

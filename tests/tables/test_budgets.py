@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hashbench.tables.budgets import ONE_SIZE, family_of
+from hashbench.tables.budgets import ONE_SIZE
 from hashbench.tables.report import tables
 from hashbench.tables.request import ReportRequest
 from hashbench.tables.table import Table
@@ -42,13 +42,9 @@ def test_columns_are_scores_sizes_and_costs_and_no_times(table: Table) -> None:
     assert all(set(row.cells) >= set(names) for row in table.rows)
 
 
-@pytest.mark.parametrize(
-    ("label", "parameters", "parts"),
-    [
-        ("a-b-1.5k", None, ("a-b", "1.5k")), ("x-0.23M", 231_000, ("x", "0.23M")), ("1M", 1e6, ("1M", "")),
-        ("hashformer-md-emb-50k", 6_433_280, ("hashformer-md-emb-50k", "")),  # rows, not parameters
-        ("hashformer-lsh-emb-1k", 132_900, ("hashformer-lsh-emb-1k", "")),
-    ],
-)  # fmt: skip
-def test_the_budget_in_a_name(label: str, parameters: float | None, parts: tuple[str, str]) -> None:
-    assert family_of(label, parameters) == parts
+def test_a_name_that_only_looks_like_a_budget_is_of_one_size(tmp_path: Path) -> None:
+    store = two_budgets(tmp_path / "r.db", lsh="x-2M")
+    rows = tables(store, ReportRequest(table="budgets"))[0].rows
+    assert {row.model: row.section for row in rows if row.kind == "model"} == {
+        "rows-0.8M": "0.8M", "rows-38.6M": "38.6M", "bert-mlm": ONE_SIZE, "x-2M": ONE_SIZE,
+    }  # fmt: skip
