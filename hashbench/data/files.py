@@ -207,10 +207,8 @@ def _rows(path: Path, columns: Sequence[str], rows: Any, remedy: str) -> Iterato
         header: list[str] = next(rows, [])
         if any("\0" in name for name in header):  # it may stand in a text, never in a header
             raise InputError(f"{path}: is a binary file (its first line holds NUL); save it as UTF-8 or as parquet")
-        other = next((each for each in ";\t|" if each in header[0]), "") if len(header) == 1 else ""
-        if other and header[0] not in columns:
-            shown = "a tab" if other == "\t" else repr(other)
-            raise MissingColumn(f"{path}: one column, {header[0]!r}; are cells separated by {shown}? set delimiter")
+        if len(header) == 1 and header[0] not in columns:
+            _check_delimiter(path, header[0])
         _check_columns(path, columns, header)
         places = [header.index(name) for name in columns]
         for row in rows:
@@ -223,6 +221,18 @@ def _rows(path: Path, columns: Sequence[str], rows: Any, remedy: str) -> Iterato
             yield tuple(row[place] for place in places)
     except csv.Error as error:
         raise InputError(f"{path}:{rows.line_num}: is not CSV ({one_line(error)}); mend or quote this line") from error
+
+
+def _check_delimiter(path: Path, header: str) -> None:
+    """Raises MissingColumn where the one column of a table looks like several that another character separates."""
+    tabs = format_of(path) == ".tsv"
+    other = next((each for each in (",;|" if tabs else ";\t|") if each in header), "")
+    remedies = {"\t": "call the file .tsv", ",": "call the file .csv"}
+    general = "write tabs" if tabs else f"write commas, or for a task of your own delimiter: {other!r}"
+    if other:
+        shown = "a tab" if other == "\t" else repr(other)
+        remedy = remedies.get(other, general)
+        raise MissingColumn(f"{path}: one column, {header!r}; are cells separated by {shown}? {remedy}")
 
 
 def _jsonl_rows(path: Path, columns: Sequence[str]) -> Iterator[RowCells]:

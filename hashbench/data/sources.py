@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from hashbench.data import builtin
-from hashbench.data.documents import CorpusSource, corpus_files, is_own_corpus, own_corpus
+from hashbench.data.documents import CORPUS_FORMATS, CorpusSource, corpus_files, is_own_corpus, own_corpus
 from hashbench.data.files import DataTable, find_table
 from hashbench.data.hub import HubPlace, HubTable, hub_corpora
+from hashbench.data.opening import format_of
 from hashbench.errors import InputError, near_match
 
 SourceKind = Literal["folder", "hub", "builtin", "own"]
@@ -84,10 +85,12 @@ class Folder:
         )
 
     def find_corpus(self, name: str) -> CorpusSource | None:
-        """The corpus in corpora/NAME, or the train texts of all languages in multilingual/NAME.
+        """The corpus in corpora/NAME, or the train texts of all languages in multilingual/NAME; the folder itself.
 
         Raises InputError where the folder of a corpus holds no files.
         """
+        if name == self.name:
+            return own_corpus(name)
         folder = self.path / "corpora" / name
         if not folder.exists():
             parts = tuple(sorted((self.path / "multilingual" / name).glob("*/train.*")))
@@ -96,9 +99,13 @@ class Folder:
         return CorpusSource(name, f"folder {self.path.name}/corpora/{name}", "folder", files=corpus_files(folder))
 
     def corpora(self) -> list[str]:
-        """Names of the folders in corpora/."""
+        """Names of the folders in corpora/; of a folder that holds texts and no folders its own path."""
         folder = self.path / "corpora"
-        return sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
+        if folder.is_dir():
+            return sorted(path.name for path in folder.iterdir() if path.is_dir())
+        inside = list(self.path.iterdir())
+        texts = any(format_of(path) in CORPUS_FORMATS for path in inside)
+        return [self.name] if texts and not any(path.is_dir() for path in inside) else []
 
 
 @dataclass(frozen=True)

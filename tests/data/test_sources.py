@@ -161,6 +161,31 @@ def test_list_of_what_there_is(tmp_path: Path) -> None:
     assert {name for kind, name in lines if kind == "corpus"} == {"wikipedia", "books"}
 
 
+def test_a_folder_of_texts_is_listed_as_a_corpus_of_its_path(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one text")
+    (tmp_path / "b.jsonl").write_text('{"text": "two"}\n{"text": "three"}\n')
+    (line,) = available(open_sources([str(tmp_path)]))
+    assert (line.kind, line.name, line.rows) == ("corpus", str(tmp_path), {"documents": 3})
+    assert list(locate_corpus(line.name, ()).documents()) == ["one text", "two", "three"]
+    (tmp_path / "b.jsonl").write_text("no JSON\n")
+    assert "b.jsonl:1: is not JSON" in available(open_sources([str(tmp_path)]))[0].note
+
+
+@pytest.mark.parametrize(
+    ("name", "header", "said"),
+    [
+        ("a.csv", "text;x", r"cells separated by ';'\? write commas, or for a task of your own delimiter: ';'$"),
+        ("a.csv", "text\tx", r"cells separated by a tab\? call the file .tsv$"),
+        ("a.tsv", "text,x", r"cells separated by ','\? call the file .csv$"),
+        ("a.tsv", "text|x", r"cells separated by '\|'\? write tabs$"),
+    ],
+)
+def test_what_to_do_about_other_delimiters_in_a_corpus(tmp_path: Path, name: str, header: str, said: str) -> None:
+    (tmp_path / name).write_text(f"{header}\nabc;1\n")
+    with pytest.raises(InputError, match=said):
+        list(locate_corpus(str(tmp_path / name), ()).documents())
+
+
 def test_sources_and_tables_are_documented() -> None:
     for each in (sources.Folder, sources.Hub, sources.Builtin, FileTable, HubTable, BuiltinTable):
         for name, member in vars(each).items():
