@@ -21,7 +21,7 @@ from hashbench.deployment.onnx_graph import (
     write_graph,
     write_int8,
 )
-from hashbench.deployment.page import write_page
+from hashbench.deployment.page import check_page, write_page
 from hashbench.deployment.text_side import VECTORS, size_of, write_text_side, write_vectors
 from hashbench.deployment.torch_program import PROGRAM, write_program
 from hashbench.deployment.vectors import texts_to_prove
@@ -68,6 +68,8 @@ def deploy(
     """
     predictor = load(folder, trust_code=trust_code)
     lines: list[str] = []
+    if wishes.page:
+        check_page(predictor)  # before minutes of tracing and evaluating
     if wishes.onnx:
         device = folder / DEVICE
         device.mkdir()

@@ -144,7 +144,11 @@ def numbering(model: Any) -> list[Any]:
     """The nodes of a graph whose results become whole numbers: rows of a table that bits spell must stay exact."""
     onnx = required("onnx")
     whole = (onnx.TensorProto.INT64, onnx.TensorProto.INT32)
-    casts = [node for node in model.graph.node if node.op_type == "Cast" and node.attribute[0].i in whole]
+    casts = [
+        node
+        for node in model.graph.node
+        if node.op_type == "Cast" and any(each.name == "to" and each.i in whole for each in node.attribute)
+    ]
     made_whole = {name for node in casts for name in node.input}
     return [node for node in model.graph.node if made_whole & set(node.output)]
 

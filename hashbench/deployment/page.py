@@ -10,6 +10,7 @@ from importlib import resources
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from hashbench.atomic import atomic_write
 from hashbench.data.fingerprints import usable_cache_folder
 from hashbench.errors import InputError
 from hashbench.export.loading import Predictor
@@ -20,13 +21,18 @@ RUNTIME_FILES = ("ort.wasm.min.mjs", "ort-wasm-simd-threaded.mjs", "ort-wasm-sim
 PAGE = "index.html"
 
 
+def check_page(predictor: Predictor) -> None:
+    """Raises InputError for a model that the page cannot show."""
+    if predictor.config.is_pair or predictor.head is None:
+        raise InputError(f"{predictor.config.name}: the page asks for one text and shows classes; leave --page out")
+
+
 def write_page(predictor: Predictor, device: Path) -> str:
     """Writes the page and the runtime into the folder that is shipped; a line on how to open it.
 
-    Raises InputError where npm is missing or gives no runtime.
+    Raises InputError where npm is missing or gives no runtime, and as `check_page`.
     """
-    if predictor.config.is_pair or predictor.head is None:
-        raise InputError(f"{predictor.config.name}: the page asks for one text and shows classes; leave --page out")
+    check_page(predictor)
     model = next(path.name for path in device.iterdir() if path.suffix == ".onnx")
     for file in runtime_files(usable_cache_folder() / "npm"):
         shutil.copy(file, device / file.name)
@@ -55,5 +61,6 @@ def runtime_files(cache: Path) -> list[Path]:
                 for name in RUNTIME_FILES:
                     content = package.extractfile(f"package/dist/{name}")
                     assert content is not None  # a plain file
-                    (folder / name).write_bytes(content.read())
+                    with atomic_write(folder / name) as part:  # a torn one would be taken for the runtime for ever
+                        part.write_bytes(content.read())
     return [folder / name for name in RUNTIME_FILES]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 
 from safetensors.torch import save
+from torch import Tensor, nn
 
 from hashbench.data.fingerprints import file_fingerprint
 from hashbench.errors import InputError
@@ -21,8 +23,8 @@ def exported_model(folder: str | Path, *, trust_code: bool = False) -> ExportedM
     if head is None or config.task is None or config.n_outputs is None:
         raise InputError(f"{config.name}: a pre-trained model has no head; export the run of a fine-tuning")
     parts = {
-        kind: hashlib.sha256(save(part_of(tensors, prefix))).hexdigest()
-        for kind, prefix in (("weights", MODEL_PREFIX), ("head", HEAD_PREFIX))
+        "weights": _stored_as(model, part_of(tensors, MODEL_PREFIX)),
+        "head": _stored_as(head, part_of(tensors, HEAD_PREFIX)),
     }
     return ExportedModel(
         place,
@@ -37,3 +39,9 @@ def exported_model(folder: str | Path, *, trust_code: bool = False) -> ExportedM
         parts,
         FinetunedModel(spec, tokenizer_in(spec, place), coder_in(spec, place), model, head, config.max_length),
     )
+
+
+def _stored_as(module: nn.Module, tensors: Mapping[str, Tensor]) -> str:
+    """SHA-256 of a module's tensors as a fine-tuning stores them, without buffers that other libraries need."""
+    kept = module.state_dict()
+    return hashlib.sha256(save({name: tensor for name, tensor in tensors.items() if name in kept})).hexdigest()

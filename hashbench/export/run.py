@@ -73,7 +73,8 @@ def export_run(db: str, prefix: str, folder: Path, data: Sequence[str] | None) -
 
 def _config(run_id: str, size: str, model: ResolvedModel, reader: Reader, task: TaskData | None) -> Config:
     spec = reader.model.spec
-    config = Config(model.label, run_id, size, spec_values(spec, size, _rows(reader.coder)), model.finetune.max_length)
+    recipe = model.finetune if task is None else model.recipe(task.task.name)
+    config = Config(model.label, run_id, size, spec_values(spec, size, _rows(reader.coder)), recipe.max_length)
     if task is None:
         return config
     name, is_pair = task.task.name, task.task.is_pair

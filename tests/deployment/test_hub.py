@@ -86,3 +86,12 @@ def test_a_refusal_is_one_line(hub, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     ) as refused:
         push(tmp_path, "me/model")
     assert "\n" not in str(refused.value) and hub.files == {}
+
+
+def test_a_hub_out_of_reach_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_TOKEN", "right")
+    for place in ("constants", "hf_api"):
+        monkeypatch.setattr(f"huggingface_hub.{place}.ENDPOINT", "http://127.0.0.1:9", raising=False)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    with pytest.raises(InputError, match="--push-to-hub me/model: not uploaded .*and check the name and the network$"):
+        push(tmp_path, "me/model")

@@ -26,7 +26,7 @@ tasks: [rte, stsb]
 seeds: [0]
 floors: [majority]
 pretrain: {corpora: [builtin], steps: 2, batch_size: 4, sequence_length: 16, max_documents: 20, vocabulary_size: 400}
-finetune: {epochs: 1, batch_size: 64, max_length: 32, evaluations_per_epoch: 1}
+finetune: {epochs: 1, batch_size: 64, max_length: 32, evaluations_per_epoch: 1, per_task: {rte: {max_length: 12}}}
 tuned: {finetune.epochs: {tried: [1, 2], on: validation}, pretrain.steps: {tried: [2], on: test, by: nobody}}
 threads: 1
 keep_weights: best

@@ -211,6 +211,8 @@ def test_an_exported_folder_is_its_fine_tuning_where_the_database_has_it(here: P
     run_id = tunings()[0]
     assert command("export", "--run", run_id, "model") == 0
     assert command("evaluate", "model", "--on", "same.parquet") == 0
+    assert command("export", "--run", run_id, "extended", "--transformers") == 0  # with tensors for other libraries
+    assert command("evaluate", "extended", "--on", "same.parquet") == 0
     assert command("evaluate", run_id, "--on", "same.parquet") == 0
     assert query("SELECT COUNT(*) AS n FROM run WHERE kind = 'evaluation'")[0]["n"] == 1
     capsys.readouterr()
