@@ -76,12 +76,6 @@ class Coder(ABC):
         """How a device makes the same codes without hashbench; None where it cannot."""
         return None
 
-    def describe(self, code: np.ndarray) -> list[int] | list[float] | str:
-        """One code (c,) for people: the numbers, or hexadecimal where the code is bits."""
-        if self.bits is not None:
-            return code.tobytes().hex()
-        return code.tolist()
-
 
 def checked_count(coder: str, argument: str, value: int, least: int = 1, most: int = 2**31 - 1) -> int:
     """The number, if it is a whole one in [least, most]."""

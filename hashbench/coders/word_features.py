@@ -33,7 +33,7 @@ LONG_SHAPE, LONG_TEXT = 100, np.frombuffer(b"LONG", dtype=np.uint8)
 LONGEST_RUN = 4
 SUFFIX_LENGTH = 3
 HASHES = 4
-ALPHA_UPPER, ALPHA, DIGIT, ITSELF = 1, 2, 3, 0
+ALPHA_UPPER, ALPHA, DIGIT = 1, 2, 3  # 0: a character that a shape writes as itself
 
 
 def table_rows(num_buckets: int, features: Sequence[str]) -> list[int]:

@@ -9,7 +9,7 @@ from hashbench.errors import InputError
 from hashbench.experiment.models import ResolvedModel
 from hashbench.tasks.text_data import TaskData
 from hashbench.text.base import Tokenizer
-from hashbench.text.shape import shape_note, token_lengths
+from hashbench.text.token_lengths import shape_note, token_lengths
 from hashbench.text.tokenizers import make_tokenizer
 
 READ = 1_000  # texts of each column of train that are looked at

@@ -92,17 +92,6 @@ def test_another_argument_gives_another_fingerprint() -> None:
     assert len(fingerprints) == 2
 
 
-@pytest.mark.parametrize("name", coders())
-def test_codes_are_described_in_plain_values(name: str) -> None:
-    coder = fitted(name)
-    shown = coder.describe(coder.encode(["play"])[0])
-    if coder.bits:
-        assert isinstance(shown, str) and len(shown) == coder.bits // 4
-    else:
-        plain = int if np.issubdtype(coder.dtype, np.integer) else float
-        assert isinstance(shown, list) and all(type(number) is plain for number in shown)
-
-
 def test_unknown_names_get_near_matches() -> None:
     with pytest.raises(InputError, match="coder: unknown name 'md5-bit'; did you mean 'md5-bits'"):
         make_coder("md5-bit")

@@ -9,8 +9,6 @@ import pytest
 
 from hashbench.errors import InputError
 from hashbench.experiment.word_shapes import word_shapes
-from hashbench.text.shape import TokenLengths, shape_note, token_lengths
-from hashbench.text.tokenizers import make_tokenizer
 
 
 def data(*texts: str) -> Any:
@@ -40,12 +38,6 @@ def test_the_released_pattern_is_noted_and_unicode_is_not(text: str, said: str) 
 
 def test_nothing_is_said_of_english() -> None:
     assert word_shapes(data("Most words of a language are longer than that"), [model("a", "words")]) == []
-
-
-def test_shapes_by_hand() -> None:
-    assert token_lengths(make_tokenizer("words").tokenize(HINDI))[:2] == (14, 1)
-    assert token_lengths(["!", "12"]) == TokenLengths(0, 0.0, 0.0, 0.0)
-    assert shape_note(TokenLengths(10, 4, 0.25, 0.25)) == ""
 
 
 def test_a_tokenizer_that_leaves_a_text_empty() -> None:

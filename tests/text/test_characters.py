@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hashbench.text.characters import CharacterInterner, CharacterTokenizer
-from hashbench.text.types import DictInterner
+from tests.text.interning import assert_interns_as_a_dictionary
 
 TEXTS = [
     "",
@@ -27,17 +27,7 @@ def test_nothing_is_changed_or_left_out() -> None:
 
 @pytest.mark.parametrize("cuts", [[7], [1, 3, 7], [0, 5, 6, 7]])
 def test_the_interner_equals_one_that_looks_every_character_up(cuts: list[int]) -> None:
-    tokenizer = CharacterTokenizer()
-    fast, plain = tokenizer.interner(), DictInterner(tokenizer.tokenize)
-    parts, start = [], 0
-    for stop in cuts:
-        parts.append((fast.add(TEXTS[start:stop]), plain.add(TEXTS[start:stop])))
-        start = stop
-    (types, remap), (expected, other) = fast.finish(), plain.finish()
-    assert types.strings() == expected.strings() and types.counts.tolist() == expected.counts.tolist()
-    for found, wanted in parts:
-        assert found.offsets.tolist() == wanted.offsets.tolist()
-        assert found.remapped(remap).ids.tolist() == wanted.remapped(other).ids.tolist()
+    assert_interns_as_a_dictionary(CharacterTokenizer(), TEXTS, cuts)
 
 
 def test_provisional_ids_are_code_points() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hashbench.text.types import DictInterner
 from hashbench.text.utf8 import ByteTokenizer
+from tests.text.interning import assert_interns_as_a_dictionary
 
 TEXTS = ["", "Don't  STOP!\n", "naïve é", "日本語 😀", "a\0b <s>", "end\ud800", "x" * 1_000]
 
@@ -21,14 +21,4 @@ def test_a_lone_surrogate_is_replaced() -> None:
 
 @pytest.mark.parametrize("cuts", [[7], [1, 3, 7]])
 def test_the_interner_equals_one_that_looks_every_byte_up(cuts: list[int]) -> None:
-    tokenizer = ByteTokenizer()
-    fast, plain = tokenizer.interner(), DictInterner(tokenizer.tokenize)
-    parts, start = [], 0
-    for stop in cuts:
-        parts.append((fast.add(TEXTS[start:stop]), plain.add(TEXTS[start:stop])))
-        start = stop
-    (types, remap), (expected, other) = fast.finish(), plain.finish()
-    assert types.strings() == expected.strings() and types.counts.tolist() == expected.counts.tolist()
-    for found, wanted in parts:
-        assert found.offsets.tolist() == wanted.offsets.tolist()
-        assert found.remapped(remap).ids.tolist() == wanted.remapped(other).ids.tolist()
+    assert_interns_as_a_dictionary(ByteTokenizer(), TEXTS, cuts)
