@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -118,6 +119,17 @@ def ours(name: str, task: TaskData, size: str, folder: Path, device: str) -> Con
     return run
 
 
+def peer_rows(task: TaskData, tokenizer: SubwordTokenizer) -> list[dict[str, Any]]:
+    """The training rows as `Trainer` reads them: pieces between <s> and </s>, behind the five special rows."""
+    start, end = 0, 2
+    train = task.splits["train"]
+    encoded = [piece_ids[: MAX_LENGTH - 2] for piece_ids in tokenizer.piece_ids(train.texts[0])]
+    return [
+        {"input_ids": [start, *(int(i) + 5 for i in ids), end], "labels": label}
+        for ids, label in zip(encoded, train.labels.tolist(), strict=True)
+    ]
+
+
 def peer(task: TaskData, size: str, folder: Path, device: str) -> Contestant:
     """`BertForSequenceClassification` under `Trainer`, texts tokenized before the clock starts."""
     from datasets import Dataset
@@ -132,11 +144,7 @@ def peer(task: TaskData, size: str, folder: Path, device: str) -> Contestant:
 
     tokenizer = trained_bpe(task)
     fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer.library_tokenizer(), pad_token="<pad>")
-    encoded = [piece_ids[: MAX_LENGTH - 2] for piece_ids in tokenizer.piece_ids(task.splits["train"].texts[0])]
-    start, end = 0, 2
-    rows = [{"input_ids": [start, *(int(i) + 5 for i in ids), end]} for ids in encoded]
-    labels = task.splits["train"].labels.tolist()
-    dataset = Dataset.from_list([row | {"labels": label} for row, label in zip(rows, labels, strict=True)])
+    dataset = Dataset.from_list(peer_rows(task, tokenizer))
     shape = SIZES[size]
     config = BertConfig(
         vocab_size=VOCABULARY + 1,

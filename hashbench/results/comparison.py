@@ -95,18 +95,7 @@ def compare(
 
     Raises InputError where nothing can be compared, with the reason.
     """
-    known: dict[tuple[str, int], Evidence] = {}  # both sides share what was read
-
-    def read(store: Store, name: str | None) -> Evidence:
-        evidence = Evidence(store, measure(store, name, checkpoint=checkpoint), draws=draws)
-        return known.setdefault((str(store.url), evidence.measured.experiment.id), evidence)
-
-    ours = _find(first, experiment, partial(read, stores[0]))
-    theirs = _find(second, experiment, partial(read, stores[-1]))
-    if (ours.model is None) != (theirs.model is None):
-        raise InputError(f"compare: {first!r} and {second!r} are a model and an experiment; name two of one kind")
-    if ours.evidence is theirs.evidence and ours.model == theirs.model:
-        raise InputError(f"compare: {first!r} on both sides; name two, or the second database with another --db")
+    ours, theirs = _sides(stores, first, second, experiment, checkpoint, draws)
     lines: list[PairedDifference] = []
     skipped: list[str] = []
     encoders = []
@@ -125,6 +114,25 @@ def compare(
         more = f" (and {len(skipped) - 1} more like it)" if len(skipped) > 1 else ""
         raise InputError(f"compare: {skipped[0]}{more}")
     return Comparison(ours, theirs, ", ".join(dict.fromkeys(encoders)), tuple(lines), tuple(skipped))
+
+
+def _sides(
+    stores: Sequence[Store], first: str, second: str, experiment: str | None, checkpoint: Checkpoint, draws: int
+) -> tuple[Side, Side]:
+    """Both sides of a comparison. Raises InputError where they are not of one kind, or the same."""
+    known: dict[tuple[str, int], Evidence] = {}  # both sides share what was read
+
+    def read(store: Store, name: str | None) -> Evidence:
+        evidence = Evidence(store, measure(store, name, checkpoint=checkpoint), draws=draws)
+        return known.setdefault((str(store.url), evidence.measured.experiment.id), evidence)
+
+    ours = _find(first, experiment, partial(read, stores[0]))
+    theirs = _find(second, experiment, partial(read, stores[-1]))
+    if (ours.model is None) != (theirs.model is None):
+        raise InputError(f"compare: {first!r} and {second!r} are a model and an experiment; name two of one kind")
+    if ours.evidence is theirs.evidence and ours.model == theirs.model:
+        raise InputError(f"compare: {first!r} on both sides; name two, or the second database with another --db")
+    return ours, theirs
 
 
 def _find(name: str, experiment: str | None, read: Callable[[str | None], Evidence]) -> Side:

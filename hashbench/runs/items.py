@@ -21,7 +21,7 @@ from hashbench.runs.artifacts import ArtifactFolder
 from hashbench.runs.base import Run, TrainingKind, Workplace
 from hashbench.runs.finetuning import rows_shown
 from hashbench.runs.results import notes_on, scored_metrics, stored_points, stored_predictions
-from hashbench.store.result import Artifact, MetricRow, Result
+from hashbench.store.result import Artifact, MetricRow, Predictions, Result
 from hashbench.tasks.base import SplitOutputs
 from hashbench.tasks.catalogue import item_kind_of
 from hashbench.tasks.item_batches import ItemData
@@ -91,16 +91,10 @@ class ItemTraining(TrainingKind):
             MetricRow("emb_params", counts.embedding),
             *stored_points(trained.points),
         ]
-        validation = data.cases["validation"].targets
-        predictions = [
-            stored_predictions("test", "best", outputs, targets),
-            stored_predictions("validation", "best", trained.best.outputs["validation"], validation),
-            stored_predictions("validation", "last", trained.last.outputs["validation"], validation),
-        ]
         keeps = place.resolved.experiment.keep_weights != "none"
         return Result(
             metrics=metrics,
-            predictions=predictions,
+            predictions=predictions_of(trained, data, outputs),
             artifacts=saved(trained, coder, run, place.artifacts) if keeps else [],
             notes={
                 **notes_on(links),
@@ -185,6 +179,16 @@ def facts_of(trained: Trained, coder: Bloom, targets: np.ndarray, train_pages: i
         MetricRow("rec@1_ceiling", float(1 - hidden[targets].mean())),
         MetricRow("inseparable_items", float(hidden.mean())),
         MetricRow("coherence_violations", coder.violations),
+    ]
+
+
+def predictions_of(trained: Trained, data: ItemData, outputs: np.ndarray) -> list[Predictions]:
+    """Those of the test cases, `outputs` (n, ...), and of the validation cases at the best and the last evaluation."""
+    targets = data.cases["validation"].targets
+    return [
+        stored_predictions("test", "best", outputs, data.cases["test"].targets),
+        stored_predictions("validation", "best", trained.best.outputs["validation"], targets),
+        stored_predictions("validation", "last", trained.last.outputs["validation"], targets),
     ]
 
 

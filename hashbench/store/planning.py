@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -18,6 +19,7 @@ from hashbench.store.queue import members
 from hashbench.store.ready import chunks, refresh
 from hashbench.store.schema import dependency, experiment, experiment_run, run
 
+ToWrite = TypeVar("ToWrite")
 AT_ONCE = 200  # runs a transaction: workers of other sweeps wait for a few milliseconds and not for the whole plan
 
 
@@ -68,25 +70,27 @@ def add_experiment(
         known = _members(connection, this)
         missing = [(position, row) for position, row in placed if (row.id, row.model) not in known]
         _check_needs(connection, [row for _, row in missing])
-    for part in chunks(missing, AT_ONCE):
-        with store.write() as connection:
-            add_runs(store, connection, [row for _, row in part])
-    for part in chunks(missing, AT_ONCE):
-        with store.write() as connection:
-            add_needs(store, connection, [row for _, row in part])
+    rows = [row for _, row in missing]
+    _in_parts(store, rows, partial(add_runs, store))
+    _in_parts(store, rows, partial(add_needs, store))
     with store.write() as connection:
         new = values | {"name": name, "fingerprint": fingerprint, "created_at": store.now, "called_at": 0.0}
         connection.execute(store.insert_new(experiment).values(new))
         experiment_id = connection.execute(sa.select(experiment.c.id).where(this)).scalar_one()
-    for part in chunks(missing, AT_ONCE):
-        with store.write() as connection:
-            add_members(store, connection, experiment_id, part)
+    _in_parts(store, missing, lambda connection, part: add_members(store, connection, experiment_id, part))
     _plan_void_ones_again(store, experiment_id)
     with store.write() as connection:
         stored = json.loads(connection.execute(sa.select(experiment.c.config).where(this)).scalar_one())
         values["config"] = as_json(stored | dict(config))
         connection.execute(sa.update(experiment).where(this).values(**values, called_at=store.now))
     return experiment_id
+
+
+def _in_parts(store: Store, rows: Sequence[ToWrite], write: Callable[[Connection, Sequence[ToWrite]], None]) -> None:
+    """Writes rows some at a time, each part in a transaction of its own."""
+    for part in chunks(rows, AT_ONCE):
+        with store.write() as connection:
+            write(connection, part)
 
 
 def planned_runs(store: Store, experiment_id: int) -> dict[tuple[str, str], str]:

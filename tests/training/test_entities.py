@@ -24,6 +24,7 @@ from hashbench.training.entities import losses_of, predicted_states, ranks_in, t
 from hashbench.training.machine import Machine
 from hashbench.training.model import build_model
 from hashbench.training.recipe import inverse_sqrt, schedule_of, training_length
+from tests.training.stopping import StopAfter
 
 test_entities.__test__ = False  # a function of the suite, not a test
 torch.set_num_threads(1)
@@ -31,17 +32,6 @@ SHAPE = {"layers": 1, "heads": 2, "dim": 32, "feed_forward": 64, "dropout": 0.0,
 RECIPE = Finetune(
     steps=23, batch_size=16, learning_rate=5e-3, schedule="inverse_sqrt", evaluation_steps=10, select_metric="mrr"
 )
-
-
-class StopAfter:
-    """An event that is set once it was asked `n` times."""
-
-    def __init__(self, n):
-        self.left = n
-
-    def is_set(self):
-        self.left -= 1
-        return self.left < 0
 
 
 def trained(page_links, folder, recipe=RECIPE, stops=(), alpha=4, maps=2, **choices):

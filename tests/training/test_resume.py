@@ -15,20 +15,10 @@ from hashbench.training.machine import Machine
 from hashbench.training.model import build_model
 from hashbench.training.pretraining import pretrain
 from tests.damage import DAMAGES
+from tests.training.stopping import StopAfter
 
 STEPS = 17  # not a multiple of an epoch's batches
 torch.set_num_threads(1)
-
-
-class StopAfter:
-    """An event that is set once it was asked `n` times: the run stops behind step n."""
-
-    def __init__(self, n):
-        self.left = n
-
-    def is_set(self):
-        self.left -= 1
-        return self.left < 0
 
 
 def pretrained(prepared, name, folder, stops=(), to_its_end=True, shared=None):
