@@ -377,7 +377,8 @@ def ray_nodes(folder: Path, workers: int) -> Iterator[RayNodes]:
     from ray.cluster_utils import Cluster
 
     (folder / "ray").mkdir()
-    os.environ |= {"RAY_TMPDIR": str(folder), **QUIET}
+    # a node's own cache counts more than the sweep's: without artifacts both sweeps must share one
+    os.environ |= {"RAY_TMPDIR": str(folder), "HASHBENCH_CACHE": str(folder / "cache"), **QUIET}
     cpus = max(1, workers // 2)
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": cpus, "include_dashboard": False, **NODE})
     try:

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import tempfile
 import time
 from collections.abc import Mapping
@@ -24,6 +25,8 @@ from hashbench.sweep.events import RunEnded
 from hashbench.sweep.executors.base import OwnControl
 from hashbench.sweep.plan import plan
 
+# Ray's workers wait for a busy machine at its own low priority, and are ended where others fill its memory.
+QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_memory_monitor_refresh_ms": "0", "RAY_worker_niceness": "0"}
 MODEL = "{name: raw, like: hashformer-md-proj, objective: none}"
 EXPERIMENT = f"name: nothing\ndata: builtin\nencoder: tiny\nmodels: [{MODEL}]\nbaseline: raw\ntasks: [cola]\n"
 
@@ -75,6 +78,7 @@ def on_ray(assignment: Assignment) -> list[tuple[float, float]]:
             self._worker = worker_module.Worker(self._parcel.open(), 0, self._control)
             return "idle"
 
+    os.environ |= QUIET | {"RAY_ADDRESS": "local"}  # a cluster of its own, whoever else has one here
     RayExecutor.slot = IdleSlot
     executor = RayExecutor(assignment, 1)
     executor.start()
@@ -82,6 +86,8 @@ def on_ray(assignment: Assignment) -> list[tuple[float, float]]:
     while not executor.ended():
         if isinstance(executor.event(wait_s=1.0), RunEnded):
             ended.append((time.perf_counter(), time.process_time()))
+        for crash in executor.replace_crashed():  # no other actor will do better, and nothing would end this loop
+            raise SystemExit(crash.how)
     executor.stop(1.0)
     return ended
 

@@ -112,6 +112,8 @@ def _root(
 
 def main(arguments: list[str] | None = None) -> None:
     """Runs one command and leaves with its exit code."""
+    # pydantic would look for plugins in the metadata of all installed packages
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     before = signal.signal(signal.SIGTERM, _terminate)
     try:
         code = typer.main.get_command(app).main(args=arguments, prog_name="hashbench", standalone_mode=False)

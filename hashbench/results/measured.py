@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -183,20 +184,17 @@ def measure(store: Store, name: str | None = None, *, checkpoint: str = "best") 
     """What the experiment of that name (None: the last that was swept) measured so far."""
     experiment = find_experiment(store, name)
     key = {"experiment": experiment.id}
-    environments = {row[0]: environment_of(row) for row in store.tuples(queries.ENVIRONMENTS)}
-    origins = {row[0]: origin_of(row, environments) for row in store.tuples(queries.ORIGINS, **key)}
-    specs = Specs()
-    runs = tuple(run_of(row, origins.get(row[1]), specs) for row in store.tuples(queries.RUNS, **key))
-    del origins
+    runs = _runs(store, experiment.id)
     by_key = {run.key: run for run in runs}
     scores, perturbed = Scores(), Scores()
-    for label, run_id, metric, split, own, value, reason in store.tuples(queries.SCORES, **key, checkpoint=checkpoint):
+    for row in store.tuples(queries.SCORES, **key, checkpoint=checkpoint):
+        label, run_id, metric, split, condition, own, value, reason = row
         run = by_key[label, run_id]
-        scores.setdefault(run.key, []).append(SeedScore(run, metric, split, bool(own), value, reason or ""))
-    for label, run_id, metric, split, condition, value, reason in store.tuples(queries.PERTURBED, **key):
-        run = by_key[label, run_id]
-        score = SeedScore(run, f"{metric} {condition}", split, False, value, reason or "")
-        perturbed.setdefault(run.key, []).append(score)
+        if condition:
+            score = SeedScore(run, f"{metric} {condition}", split, False, value, reason or "")
+            perturbed.setdefault(run.key, []).append(score)
+        else:
+            scores.setdefault(run.key, []).append(SeedScore(run, metric, split, bool(own), value, reason or ""))
     facts = {
         (row["model"], row["encoder"], row["column_name"]): _fact(row)
         # What the views form of facts, which comes last, stands for a fact of its name
@@ -216,6 +214,17 @@ def measure(store: Store, name: str | None = None, *, checkpoint: str = "best") 
         },
         query=store.query,
     )
+
+
+def _runs(store: Store, experiment_id: int) -> tuple[MeasuredRun, ...]:
+    """All runs of an experiment, in its order."""
+    key = {"experiment": experiment_id}
+    environments = {row[0]: environment_of(row) for row in store.tuples(queries.ENVIRONMENTS)}
+    origins = {row[0]: origin_of(row, environments) for row in store.tuples(queries.ORIGINS, **key)}
+    reasons = {run_id: reason for run_id, reason in store.tuples(queries.REASONS, **key)}
+    rows = sorted(store.tuples(queries.RUNS, **key), key=itemgetter(-1, 0))  # position, label
+    specs = Specs()
+    return tuple(run_of(row, reasons.get(row[1], ""), origins.get(row[1]), specs) for row in rows)
 
 
 def _fact(row: Any) -> ModelFact:

@@ -12,13 +12,17 @@ from hashbench.store import views
 # Or what is read like a training
 TRAINED = f"f.kind NOT IN ('{BASELINE}', '{ROBUSTNESS}', '{EVALUATION}', '{FURTHER_BASELINE}')"
 
-# a run under one label, finished or not
+# a run under one label, finished or not; unsorted, since its spec would be sorted with it
 RUNS = """
-SELECT er.model, r.id, r.kind, r.task, r.seed, r.encoder, r.spec, r.state, r.data_fingerprint, er.metric,
-       (SELECT a.reason FROM attempt a
-        WHERE a.run_id = r.id AND a.reason IS NOT NULL ORDER BY a.id DESC LIMIT 1) AS reason
+SELECT er.model, r.id, r.kind, r.task, r.seed, r.encoder, r.spec, r.state, r.data_fingerprint, er.metric, er.position
 FROM experiment_run er JOIN run r ON r.id = er.run_id
-WHERE er.experiment_id = :experiment ORDER BY er.position, er.model
+WHERE er.experiment_id = :experiment
+"""
+# why an attempt gave no result; of a run the last counts
+REASONS = """
+SELECT a.run_id, a.reason FROM attempt a
+WHERE a.reason IS NOT NULL AND a.run_id IN (SELECT run_id FROM experiment_run WHERE experiment_id = :experiment)
+ORDER BY a.id
 """
 # what the runs of each experiment are of
 MEMBERS_OF_ALL = """
@@ -46,10 +50,12 @@ JOIN experiment e ON e.id = other.experiment_id
 WHERE mine.experiment_id = :experiment ORDER BY mine.run_id, e.name
 """
 
-# a score of a run at its best or last evaluation
-SCORES = """
-SELECT model, run_id, metric, split, own, value, reason FROM scores
-WHERE experiment_id = :experiment AND checkpoint = :checkpoint ORDER BY position, seed
+# a score of a run at its best or last evaluation; of the reported model too under another way of evaluating
+SCORES = f"""
+SELECT model, run_id, metric, split, condition, own, value, reason FROM ({views.EVALUATED}) AS evaluated
+WHERE experiment_id = :experiment AND (:checkpoint = 'last' OR checkpoint = 'best')
+  AND checkpoint = CASE WHEN condition = '' THEN :checkpoint ELSE 'best' END
+ORDER BY position, seed
 """
 # what `hashbench.results` has: a score at the best or last evaluation; :own = 1: only those that reports show
 SCORE_COLUMNS = (
@@ -61,11 +67,6 @@ SELECT {", ".join(SCORE_COLUMNS)} FROM scores WHERE (:own = 0 OR (own = 1 AND ch
 ORDER BY experiment_id, position, model, task, seed, metric, split, checkpoint
 """
 SCORES_OF_EXPERIMENT = SCORES_OF_ALL.replace("ORDER BY", "AND experiment_id = :experiment ORDER BY")
-# a score of the reported model under another way of evaluating
-PERTURBED = """
-SELECT model, run_id, metric, split, condition, value, reason FROM scores_by_condition
-WHERE experiment_id = :experiment ORDER BY position, seed
-"""
 # the reported score of a training whose weights and head were kept
 BEST_KEPT = """
 SELECT s.task, s.model, s.run_id, s.value FROM scores s
@@ -98,16 +99,28 @@ ORDER BY m.step, m.split, m.name, m.condition
 
 # PRR of a model on a task, or of its average
 RATIOS = f"""
-WITH read AS MATERIALIZED (  -- once: the view reads all scores eight times
-    SELECT * FROM paper_scores WHERE experiment_id = :experiment AND paper = :paper AND checkpoint = :checkpoint
-)
+WITH by_model AS MATERIALIZED (  -- once: the views read all scores eight times
+    SELECT * FROM scores_by_model WHERE experiment_id = :experiment AND checkpoint = :checkpoint
+),
+read AS MATERIALIZED (SELECT * FROM ({views.paper_scores("by_model")}) AS papers WHERE paper = :paper)
 SELECT model, encoder, task, value, n_tasks FROM ({views.prr("read")}) AS ratios
 """
 # the metric and split that a paper reads for a task
 READINGS = "SELECT task, metric, split FROM reading WHERE paper = :paper"
+FACT = "experiment_id, experiment, baseline, encoder, model, position, kind, run_id, name, task, source"
 # a fact of a model, over its runs and tasks; then, formed = 1, a size, time or ratio of a model as the views form it
 MODEL_FACTS = f"""
-WITH known AS MATERIALIZED (SELECT * FROM facts WHERE experiment_id = :experiment),  -- once, as in RATIOS
+WITH noted AS MATERIALIZED (  -- by thousands of trainings: their ends are all that counts, and few rows
+    SELECT MIN(experiment_id) AS experiment_id, MIN(experiment) AS experiment, MIN(baseline) AS baseline, encoder,
+           model, MIN(position) AS position, MIN(kind) AS kind, MIN(run_id) AS run_id, name, '' AS task,
+           MIN(value) AS low, MAX(value) AS high, 3 AS source
+    FROM facts WHERE experiment_id = :experiment AND source = 3 GROUP BY model, encoder, name
+),
+known AS MATERIALIZED (
+    SELECT {FACT}, value FROM facts WHERE experiment_id = :experiment AND source < 3
+    UNION ALL SELECT {FACT}, low FROM noted
+    UNION ALL SELECT {FACT}, high FROM noted WHERE high > low
+),
 sizes AS MATERIALIZED ({views.efficiency("known")}),
 shares AS MATERIALIZED ({views.pcr("sizes")}),
 parts AS MATERIALIZED ({views.poep("sizes")}),

@@ -154,11 +154,11 @@ def _pairs(text: str) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(json.loads(text).items()))
 
 
-def run_of(row: Sequence[Any], origin: RunOrigin | None, specs: Specs) -> MeasuredRun:
+def run_of(row: Sequence[Any], reason: str, origin: RunOrigin | None, specs: Specs) -> MeasuredRun:
     """A row of queries.RUNS with the origin of the same run (None: not finished)."""
-    model, run_id, kind, task, seed, encoder, spec, state, fingerprint, metric, reason = row
+    model, run_id, kind, task, seed, encoder, spec, state, fingerprint, metric, _ = row
     return MeasuredRun(
-        run_id, kind, model, task, seed, encoder, specs.parsed(spec), state, reason or "", fingerprint or "",
+        run_id, kind, model, task, seed, encoder, specs.parsed(spec), state, reason, fingerprint or "",
         metric or "", origin or UNFINISHED,
     )  # fmt: skip
 

@@ -33,27 +33,33 @@ JOIN run r ON r.id = er.run_id
 WHERE r.state = 'done'
 """
 
-VIEWS["scores"] = """
--- a score at the best and at the last evaluation of a run on a task that names these steps, as trainings and trivial
--- baselines do; value: natural range; own: 1 where the experiment's own table reads this metric and split
+# a score at the best and at the last evaluation of a run on a task, plain or under a condition
+EVALUATED = """
 SELECT f.experiment_id, f.experiment, f.baseline, f.encoder, f.model, f.position, f.kind, f.task, f.seed,
-       s.name AS metric, s.split, CASE c.name WHEN 'best_step' THEN 'best' ELSE 'last' END AS checkpoint,
+       s.name AS metric, s.split, s.condition, CASE c.name WHEN 'best_step' THEN 'best' ELSE 'last' END AS checkpoint,
        s.step, s.value, s.reason, f.data_fingerprint, f.run_id, f.attempt_id,
        CASE WHEN s.name = f.own_metric AND s.split = f.own_split THEN 1 ELSE 0 END AS own
 FROM finished f
 JOIN metric c ON c.attempt_id = f.attempt_id AND c.split = '' AND c.name IN ('best_step', 'last_step') AND c.step = 0
 JOIN metric s ON s.attempt_id = f.attempt_id AND s.step = CAST(c.value AS INTEGER)
-WHERE f.task IS NOT NULL AND s.split NOT IN ('', 'train') AND s.condition = ''
+WHERE f.task IS NOT NULL AND (s.condition <> '' OR s.split NOT IN ('', 'train'))
 """
 
-VIEWS["scores_by_condition"] = """
+VIEWS["scores"] = f"""
+-- a score at the best and at the last evaluation of a run on a task that names these steps, as trainings and trivial
+-- baselines do; value: natural range; own: 1 where the experiment's own table reads this metric and split
+SELECT experiment_id, experiment, baseline, encoder, model, position, kind, task, seed, metric, split, checkpoint,
+       step, value, reason, data_fingerprint, run_id, attempt_id, own
+FROM ({EVALUATED}) AS evaluated
+WHERE condition = ''
+"""
+
+VIEWS["scores_by_condition"] = f"""
 -- a score of the reported model under another way of evaluating (condition: a beam width, a decile of the cases ...)
-SELECT f.experiment_id, f.experiment, f.encoder, f.model, f.position, f.kind, f.task, f.seed,
-       s.name AS metric, s.split, s.condition, s.value, s.reason, f.data_fingerprint, f.run_id
-FROM finished f
-JOIN metric c ON c.attempt_id = f.attempt_id AND c.split = '' AND c.name = 'best_step' AND c.step = 0
-JOIN metric s ON s.attempt_id = f.attempt_id AND s.step = CAST(c.value AS INTEGER)
-WHERE f.task IS NOT NULL AND s.condition <> ''
+SELECT experiment_id, experiment, encoder, model, position, kind, task, seed, metric, split, condition, value, reason,
+       data_fingerprint, run_id
+FROM ({EVALUATED}) AS evaluated
+WHERE condition <> '' AND checkpoint = 'best'
 """
 
 VIEWS["robustness"] = """
@@ -87,19 +93,25 @@ GROUP BY experiment_id, experiment, baseline, encoder, model, kind, task, metric
          own
 """
 
-VIEWS["paper_scores"] = """
+
+def paper_scores(scores_by_model: str) -> str:
+    """View paper_scores over scores_by_model, or rows of it under another name."""
+    return f"""
 -- the one number of a model and task that a paper reads (table reading; task '*' is any that has the metric), a mean
 -- over seeds also where the paper prints medians; paper 'own': that the experiment itself reads
 SELECT s.experiment_id, s.experiment, s.baseline, s.encoder, s.model, s.position, p.paper, s.task, s.checkpoint,
        s.metric, s.split, s.data_fingerprint, s.value, s.n, s.n_missing, s.kind
-FROM scores_by_model s
+FROM {scores_by_model} s
 JOIN reading p ON p.task IN (s.task, '*') AND p.metric = s.metric AND p.split = s.split
 UNION ALL
 SELECT experiment_id, experiment, baseline, encoder, model, position, 'own', task, checkpoint,
        metric, split, data_fingerprint, value, n, n_missing, kind
-FROM scores_by_model
+FROM {scores_by_model} s
 WHERE own = 1
 """
+
+
+VIEWS["paper_scores"] = paper_scores("scores_by_model")
 
 VIEWS["paper_averages"] = """
 -- unweighted mean of the tasks' means without further sets; n_tasks: with a value, compare only where it is equal
@@ -178,7 +190,7 @@ SELECT experiment_id, experiment, baseline, encoder, model, MIN(position) AS pos
        {_timed("MIN", "infer_text_ms")} AS infer_text_ms_low,
        {_timed("MAX", "infer_text_ms")} AS infer_text_ms_high
 FROM {facts}
-GROUP BY experiment_id, experiment, baseline, encoder, model
+GROUP BY model, encoder, experiment_id, experiment, baseline
 """
 
 

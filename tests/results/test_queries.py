@@ -28,6 +28,18 @@ def test_facts_and_costs_are_those_of_the_views(paper_store: Store) -> None:
     assert [row["formed"] for row in found] == sorted(row["formed"] for row in found)
 
 
+@pytest.mark.parametrize("checkpoint", ["best", "last"])
+def test_scores_and_those_under_conditions_are_those_of_the_views(paper_store: Store, checkpoint: str) -> None:
+    found = paper_store.query(queries.SCORES, experiment=1, checkpoint=checkpoint)
+    columns = "SELECT model, run_id, metric, split, {}, value, reason FROM"
+    plain = columns.format("'', own") + " scores WHERE experiment_id = 1 AND checkpoint = :checkpoint"
+    rows = [row for row in found if not row["condition"]]
+    assert _rows(rows) == _rows(paper_store.query(plain, checkpoint=checkpoint)) != []
+    sql = columns.format("condition") + " scores_by_condition WHERE experiment_id = 1"
+    under = [{name: row[name] for name in row if name != "own"} for row in found if row["condition"]]
+    assert _rows(under) == _rows(paper_store.query(sql))
+
+
 def _rows(rows) -> list[list]:
     """Sorted, with the last digits cut, which depend on the order in which SQL adds."""
     cut = [[round(value, 12) if isinstance(value, float) else value for value in row.values()] for row in rows]

@@ -8,6 +8,7 @@ cluster's address need stands in one place.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import queue
 import signal
@@ -35,6 +36,7 @@ from hashbench.training.machine import Machine
 WAIT_S = 5.0  # that a slot waits for an event before it answers that there is none
 CACHE_VARIABLE = "HASHBENCH_CACHE"  # the variable of a node that has its cache elsewhere
 REACH_SECONDS = 10.0  # for a cluster's address to answer
+LATE_S = 60.0  # after which a sweep says that workers have not started yet
 STORE_BYTES = 128 * 2**20  # of a cluster of our own: nothing large goes through its object store
 
 
@@ -143,8 +145,10 @@ class RayExecutor(Executor):
         self._slots: list[PlacedSlot] = []
         self._events: deque[Event] = deque()
         self._stopping = False
+        self._late_at = math.inf
 
     def start(self) -> None:
+        self._late_at = time.monotonic() + LATE_S
         self._slots = [self._placed(index) for index in range(self.n_workers)]
         room = ray.cluster_resources()
         processes = self.n_workers * self.assignment.resolved.experiment.all_devices
@@ -154,6 +158,7 @@ class RayExecutor(Executor):
                 print(f"Ray has {there} {kind}s, {processes * number} are asked for; some runs wait", file=sys.stderr)
 
     def event(self, wait_s: float) -> Event | None:
+        self._say_if_late()
         waiting = {slot.answer: slot for slot in self._slots if not slot.ended and not slot.crash}
         if not self._events and waiting:
             with signals_as_raised():
@@ -189,6 +194,20 @@ class RayExecutor(Executor):
                 ray.wait(working, num_returns=len(working), timeout=patience_s)
         for slot in self._slots:
             ray.kill(slot.actor)
+
+    def _say_if_late(self) -> None:
+        """One line about workers that have no room, or no time on a busy machine: Ray itself says nothing."""
+        if time.monotonic() < self._late_at:
+            return
+        self._late_at = math.inf
+        waiting = [slot for slot in self._slots if not slot.name and not slot.crash]
+        if waiting:
+            free, room = (of.get("CPU", 0.0) for of in (ray.available_resources(), ray.cluster_resources()))
+            print(
+                f"{len(waiting)} of {self.n_workers} workers have not started on Ray after {LATE_S:g} s; {free:g} "
+                f"of its {room:g} CPUs are free (others may hold them; on a busy machine set RAY_worker_niceness=0)",
+                file=sys.stderr,
+            )
 
     def _placed(self, index: int) -> PlacedSlot:
         actor: Any = ray.remote(self.slot).options(

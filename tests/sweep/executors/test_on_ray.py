@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from hashbench.store.engine import Store, open_store
+from hashbench.sweep.executors import on_ray
 from tests.sweep.test_runner import scores
 
 pytestmark = pytest.mark.services
@@ -116,3 +117,17 @@ def test_no_cluster_at_the_address_is_one_line(tmp_path):
     assert err.splitlines()[-1] == (
         "hashbench: --ray-address 127.0.0.1:9: no Ray cluster there; start one with: ray start --head"
     )
+
+
+def test_workers_that_do_not_start_are_named_once(monkeypatch, capsys):
+    """Whoever holds the CPUs, a sweep that waits for them says so."""
+    monkeypatch.setattr(on_ray.ray, "available_resources", lambda: {})
+    monkeypatch.setattr(on_ray.ray, "cluster_resources", lambda: {"CPU": 2.0})
+    executor = on_ray.RayExecutor.__new__(on_ray.RayExecutor)
+    executor.n_workers, executor._late_at = 2, 0.0
+    executor._slots = [on_ray.PlacedSlot(0, None, None, name="w"), on_ray.PlacedSlot(1, None, None)]
+    executor._say_if_late()
+    executor._say_if_late()
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 1
+    assert said[0].startswith("1 of 2 workers have not started on Ray after 60 s; 0 of its 2 CPUs are free")
