@@ -187,7 +187,8 @@ def run_phase(
     """
     experiment = work.plan.resolved.experiment
     assignment = replace(work.assignment, kinds=kinds, threads=threads_for(experiment, n_workers))
-    if not work.patience(pending, work.store, work.experiment_id, assignment.max_attempts, kinds=kinds):
+    left = partial(pending, work.store, work.experiment_id, assignment.max_attempts, kinds=kinds)
+    if not work.patience(left):
         return True
     # Timings name the machine that planned them, so it measures them itself.
     place = LocalExecutor if kinds == names(measures_time=True) else find_executor(experiment.executor)
@@ -206,6 +207,8 @@ def run_phase(
             if time.monotonic() - looked_at > LOOK_EVERY_S:
                 looked_at = time.monotonic()
                 work.patience.once(look_after, work.store, work.experiment_id, assignment.artifact_folder())
+                if executor.waits() and not work.patience(left):
+                    return True
             for crash in executor.replace_crashed():
                 progress.tell(f"{crash.how}; its run is given to another")
                 gone = partial(release_dead, gone=crash.worker, counts_as_try=crash.is_try)

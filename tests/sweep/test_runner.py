@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from benchmarks.runner_overhead import make_assignment
 from hashbench.results.scores import results
@@ -186,6 +187,31 @@ class Endless(Executor):
 
     def stop(self, patience_s):
         Endless.stopped += 1
+
+
+class Waiting(Endless):
+    """Workers for which there is no place, while another machine does all runs."""
+
+    def event(self, wait_s):
+        store = open_store(self.assignment.db)
+        with store.write() as connection:
+            connection.execute(sa.text("UPDATE run SET state = 'void', void_reason = 'done elsewhere'"))
+        store.close()
+        return None
+
+    def waits(self):
+        return True
+
+
+def test_a_sweep_without_a_place_for_its_workers_ends_when_others_have_done_all_runs(tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "find_executor", lambda name: Waiting)
+    monkeypatch.setattr(runner, "LOOK_EVERY_S", 0.0)
+    assignment = make_assignment(tmp_path, 2)
+    planned = Plan(assignment.resolved, tuple(assignment.runs.values()))
+    work = runner.Sweep(open_store(assignment.db), assignment.experiment_id, planned, assignment, 1, {})
+    progress = SweepProgress(2, 0, lambda: None)
+    soon = time.monotonic() + 60
+    assert runner.run_phase(work, assignment.kinds, 1, progress, fail_fast=False, until=soon)
 
 
 def test_a_sweep_whose_time_is_up_stops_its_workers_and_says_what_is_left(tmp_path, monkeypatch, capsys):

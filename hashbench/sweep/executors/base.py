@@ -47,6 +47,10 @@ class Executor(ABC):
     def ended(self) -> bool:
         """Whether all workers have ended and all events were taken."""
 
+    def waits(self) -> bool:
+        """Whether no worker is at work yet, for want of a place: where nothing is left to do, none needs one."""
+        return False
+
     @abstractmethod
     def replace_crashed(self) -> list[Crash]:
         """Starts a worker for each that ended badly, and says how each of these ended."""

@@ -175,6 +175,9 @@ class RayExecutor(Executor):
             return False
         return any(slot.ended for slot in self._slots) and all(slot.ended or not slot.name for slot in self._slots)
 
+    def waits(self) -> bool:
+        return not self._events and not any(slot.name and not slot.crash for slot in self._slots)
+
     def replace_crashed(self) -> list[Crash]:
         if self._stopping:
             return []
