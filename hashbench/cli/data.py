@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from hashbench.cli.options import Data, File, Overrides, RayAddress, TableFormat
+from hashbench.cli.options import Data, File, Overrides, RayAddress, TableFormat, name_cluster
 
 app = typer.Typer(help="What data there are; prepare corpora ahead of a sweep.", no_args_is_help=True)
 FOUND_WRONG = 1  # exit code
@@ -108,9 +107,8 @@ def prepare(
     from hashbench.sweep.executors.registry import find_shard_workers
     from hashbench.sweep.plan import plan
 
-    if ray_address is not None:
-        os.environ["RAY_ADDRESS"] = ray_address
     loaded = load_experiment(file, [*(overrides or []), *([f"executor={executor}"] if executor else [])])
+    name_cluster(ray_address, loaded.experiment.executor)
     planned = plan(loaded, data=data or None)
     workers = find_shard_workers(loaded.experiment.executor)
     materials = Materials(planned.resolved.sources, cache_folder(), workers=workers, progress=note)

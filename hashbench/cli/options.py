@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
+
+from hashbench.errors import InputError
 
 DEFAULT_DB = "results.db"
 
@@ -65,3 +68,16 @@ SizeOption = Literal["tiny", "mini", "small", "medium", "base"]  # of the encode
 # How rows are printed
 Format = Literal["text", "md", "csv", "json"]
 TableFormat = Annotated[Format, typer.Option("--format", help="How to print it.", case_sensitive=False)]
+
+
+def name_cluster(address: str | None, executor: str) -> None:
+    """Tells Ray the cluster that --ray-address names.
+
+    Raises InputError where the executor would not use it; one that only stands in the environment is left alone.
+    """
+    if address is None:
+        return
+    if executor != "ray" and address != os.environ.get("RAY_ADDRESS"):
+        why = f"the executor is {executor}, which uses no cluster"
+        raise InputError(f"--ray-address {address}: {why}; --executor ray does")
+    os.environ["RAY_ADDRESS"] = address

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from hashbench.cli.options import DEFAULT_DB, Artifacts, Data, Database, File, Overrides, RayAddress
+from hashbench.cli.options import DEFAULT_DB, Artifacts, Data, Database, File, Overrides, RayAddress, name_cluster
 from hashbench.showing import without_passwords
 
 if TYPE_CHECKING:
@@ -64,8 +63,7 @@ def sweep(
         raise InputError("--on: an estimate for another machine needs --dry-run; add it, or leave --on out")
     changes = [*(overrides or []), *([f"executor={executor}"] if executor else [])]
     loaded = load_experiment(file, changes)
-    if ray_address is not None:
-        os.environ["RAY_ADDRESS"] = ray_address
+    name_cluster(ray_address, loaded.experiment.executor)
     if export_wandb is not None:
         _export_wandb(loaded, export_wandb, db=db, data=data or [])
         return

@@ -21,8 +21,9 @@ WHERE er.experiment_id = :experiment
 # why an attempt gave no result; of a run the last counts
 REASONS = """
 SELECT a.run_id, a.reason FROM attempt a
-WHERE a.reason IS NOT NULL AND a.run_id IN (SELECT run_id FROM experiment_run WHERE experiment_id = :experiment)
-ORDER BY a.id
+WHERE a.reason IS NOT NULL AND EXISTS (
+    SELECT 1 FROM experiment_run er WHERE er.run_id = a.run_id AND er.experiment_id = :experiment
+) ORDER BY a.id
 """
 # what the runs of each experiment are of
 MEMBERS_OF_ALL = """

@@ -94,8 +94,9 @@ def _experiment(measured: Measured) -> str:
     ids = {run.run_id for run in measured.runs}
     done = {run.run_id for run in measured.runs if run.state == "done"}
     finished = [origin.finished_at for origin in _done(measured) if origin.finished_at]
-    dates = sorted({datetime.fromtimestamp(moment, UTC).date().isoformat() for moment in finished})
-    when = f", {' to '.join(dict.fromkeys((dates[0], dates[-1])))} (UTC)" if dates else ""
+    ends = (min(finished), max(finished)) if finished else ()
+    dates = dict.fromkeys(datetime.fromtimestamp(moment, UTC).date().isoformat() for moment in ends)
+    when = f", {' to '.join(dates)} (UTC)" if dates else ""
     return f"{measured.experiment.name}: {len(done)} of {len(ids)} runs finished{when}"
 
 

@@ -21,6 +21,20 @@ def test_sweep_names_the_executor(run: Run) -> None:
     fails(run("sweep", "small.yaml", "--executor", "slurm"), "see: hashbench sweep --help")
 
 
+@pytest.mark.parametrize("command", [["sweep"], ["data", "prepare"]])
+def test_a_cluster_that_would_not_be_used_is_wrong_input(
+    run: Run, command: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    outcome = run(*command, "small.yaml", "--ray-address", "127.0.0.1:6379")
+    fails(outcome, "--ray-address 127.0.0.1:6379: the executor is local, which uses no cluster; --executor ray does")
+
+
+def test_a_cluster_in_the_environment_alone_hinders_no_local_sweep(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:6379")
+    assert run("sweep", "small.yaml", "--dry-run").code == 0
+
+
 def test_the_exit_code_of_a_sweep_is_the_programs(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """1 where some runs failed; the table is printed all the same."""
     import hashbench.sweep.runner
