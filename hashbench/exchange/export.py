@@ -16,13 +16,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from hashbench.atomic import atomic_write
 from hashbench.errors import InputError
 from hashbench.exchange.merge import copy_attempt
+from hashbench.metrics.base import Metric
+from hashbench.metrics.registry import metrics
 from hashbench.store.engine import Store, insert_rows, open_results, open_store
 from hashbench.store.environment import LEFT_OUT, Environment, as_json
 from hashbench.store.packing import pack
@@ -142,16 +143,23 @@ class _Copy:
         new_id = copy_attempt(
             self.source, self.target, counted, environment_id=place, change=self._clean, tables=(metric,)
         )
-        insert_rows(self.target, sa.insert(predictions), self._predictions(counted["id"], new_id))
+        insert_rows(self.target, sa.insert(predictions), self._predictions(counted["id"], new_id, self._metric(run_id)))
         self.target.execute(sa.update(run).where(run.c.id == run_id).values(finished_attempt=new_id))
 
-    def _predictions(self, attempt_id: int, new_id: int) -> Iterator[dict[str, Any]]:
+    def _metric(self, run_id: str) -> Metric | None:
+        """What a run is read by; None where that is not known here."""
+        of_run = sa.select(experiment_run.c.metric).where(experiment_run.c.run_id == run_id)
+        names = self.source.execute(of_run.where(experiment_run.c.metric.is_not(None))).scalars().all()
+        return metrics().get(names[0]) if names else None
+
+    def _predictions(self, attempt_id: int, new_id: int, read_by: Metric | None) -> Iterator[dict[str, Any]]:
         """Those of the best checkpoint on the split that is reported: the test set where there is one, else all."""
         best = sa.select(predictions).where(predictions.c.attempt_id == attempt_id, predictions.c.checkpoint == "best")
         rows = self.source.execute(best).mappings().all()
         for row in [row for row in rows if row["split"] == "test"] or rows:
             stored = Predictions.of_row(row)
-            kept = dataclasses.replace(stored, outputs=classes(stored.outputs, stored.targets)).in_order_of_targets()
+            outputs = read_by.compact(stored.outputs) if read_by else stored.outputs
+            kept = dataclasses.replace(stored, outputs=outputs).in_order_of_targets()
             small = {"outputs": pack(kept.outputs), "targets": pack(kept.targets)}
             yield {**row, **small, "index_fingerprint": kept.index_fingerprint, "attempt_id": new_id}
 
@@ -172,21 +180,6 @@ class _Copy:
         clean = replace(place, host="", hardware={}, hardware_name=scrub_text(place.hardware_name, self.hosts)).row()
         self.target.execute(self.example.insert_new(environment), clean)
         return clean["id"]
-
-
-def classes(outputs: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """Class ids (n,) in the smallest integers, from logits (n, c) or class ids (n,) of targets (n,) that are classes.
-
-    Other outputs stay as they are: values of a regression, and ranked items (n, k), which are integers.
-
-    >>> classes(np.array([[0.1, 0.9], [0.8, 0.2]]), np.array([1, 0]))
-    array([1, 0], dtype=uint8)
-    """
-    of_classes = np.issubdtype(targets.dtype, np.integer) and len(targets)
-    if not of_classes or (outputs.ndim == 2 and np.issubdtype(outputs.dtype, np.integer)):
-        return outputs
-    ids = outputs.argmax(axis=1) if outputs.ndim == 2 else outputs
-    return ids.astype(np.min_scalar_type(int(ids.max())))
 
 
 def _seal(file: Path) -> None:

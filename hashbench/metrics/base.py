@@ -60,6 +60,15 @@ class Metric(ABC):
         Targets (n,), and outputs of each run (n,), (n, C) or (n, 3 + m).
         """
 
+    def is_constant(self, outputs: np.ndarray) -> bool:
+        """Whether outputs (n,) or (n, 1), or the classes with the highest of outputs (n, C), are all one."""
+        answers = outputs.argmax(axis=1) if outputs.ndim == 2 and outputs.shape[1] > 1 else outputs.ravel()
+        return bool((answers == answers[:1]).all())
+
+    def compact(self, outputs: np.ndarray) -> np.ndarray:
+        """Outputs in fewer bytes, of the same score: class ids (n,) of logits (n, C), small integers of counts."""
+        return as_integers(predicted_classes(outputs) if self.outputs == "classes" else outputs)
+
     def refuses(self, n_classes: int) -> str:
         """Why it cannot score a task with so many classes; empty where it can."""
         return ""
@@ -112,6 +121,18 @@ class SummedMetric(Metric):
 def predicted_classes(outputs: np.ndarray) -> np.ndarray:
     """Class ids (n,) from logits (n, C), the first maximum, or from class ids (n,)."""
     return outputs.argmax(axis=1) if outputs.ndim == 2 else outputs
+
+
+def as_integers(values: np.ndarray) -> np.ndarray:
+    """Whole numbers of at least 0 in the smallest integers; others, and integers (n, k), as they are.
+
+    >>> as_integers(np.array([1.0, 0.0])), as_integers(np.array([0.5]))
+    (array([1, 0], dtype=uint8), array([0.5]))
+    """
+    kept = not values.size or (values.ndim > 1 and np.issubdtype(values.dtype, np.integer))
+    if kept or not (np.isfinite(values).all() and (values >= 0).all() and (values == np.rint(values)).all()):
+        return values
+    return values.astype(np.min_scalar_type(int(values.max())))
 
 
 def _by_unit(table: np.ndarray, units: np.ndarray) -> np.ndarray:

@@ -39,6 +39,10 @@ class RankingMetric(SummedMetric):
         """The mean over the cases that count: targets (n,), outputs (n, 3 + m)."""
         return float(self.of_cases(outputs)[self._counted(targets)].mean())
 
+    def is_constant(self, outputs: np.ndarray) -> bool:
+        """False: outputs (n, 3 + m) hold ranks of the right items, and not what was predicted."""
+        return False
+
     def columns(self, targets: np.ndarray, outputs: np.ndarray) -> np.ndarray:
         """The values of the cases that count, and whether they do: (n,), (n, 3 + m) -> (n, 2)."""
         counted = self._counted(targets)

@@ -31,6 +31,10 @@ class SpanShare(SummedMetric):
             raise UndefinedScore(self.undefined)
         return float(above / below)
 
+    def is_constant(self, outputs: np.ndarray) -> bool:
+        """Whether outputs (n, 4) have no span at all: every word has the tag of no span."""
+        return not outputs[:, PREDICTED].any()
+
     def columns(self, targets: np.ndarray, outputs: np.ndarray) -> np.ndarray:
         """Targets (n,) and outputs (n, 4) side by side, (n, 5)."""
         return np.column_stack([targets, outputs])

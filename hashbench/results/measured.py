@@ -11,9 +11,8 @@ from functools import cached_property
 from operator import itemgetter
 from typing import Any
 
-import numpy as np
-
 from hashbench.allocator import collecting_nothing
+from hashbench.metrics.registry import metrics
 from hashbench.results import queries
 from hashbench.results.entries import Entry, entries
 from hashbench.results.runs import MeasuredRun, SeedScore, Specs, environment_of, origin_of, run_of
@@ -108,17 +107,18 @@ class Measured:
     @cached_property
     def constant_runs(self) -> frozenset[str]:
         """The ids of trainings whose stored predictions are the same for every example of every split."""
-        labelled = {run.run_id for run in self.trainings() if run.metric and not run.metric.startswith(RECALL)}
+        known = metrics()
+        scored = {run.run_id: known[run.metric] for run in self.trainings() if run.metric in known}
         found: dict[str, bool] = {}
         for row in self.query(queries.OUTPUTS, experiment=self.experiment.id, checkpoint=self.checkpoint):
-            if row["run_id"] in labelled:
-                found[row["run_id"]] = found.get(row["run_id"], True) and is_constant(unpack(row["outputs"]))
+            if metric := scored.get(row["run_id"]):
+                found[row["run_id"]] = found.get(row["run_id"], True) and metric.is_constant(unpack(row["outputs"]))
         return frozenset(run_id for run_id, constant in found.items() if constant)
 
     def hides_items(self) -> bool:
         """Whether the experiment is one on hidden items: all of its tasks are read by the recall of rankings."""
-        metrics = {run.metric for run in self.runs if run.metric}
-        return bool(metrics) and all(metric.startswith(RECALL) for metric in metrics)
+        read = {run.metric for run in self.runs if run.metric}
+        return bool(read) and all(metric.startswith(RECALL) for metric in read)
 
     @cached_property
     def grids(self) -> dict[str, list[float]]:
@@ -167,16 +167,6 @@ class Measured:
     @cached_property
     def _labels(self) -> frozenset[str]:
         return frozenset(run.model for run in self.runs if not run.is_baseline)
-
-
-def is_constant(outputs: np.ndarray) -> bool:
-    """Whether outputs (n,) or (n, 1), or the classes with the highest of outputs (n, C), are all one.
-
-    >>> is_constant(np.array([[0.1, 0.9], [0.4, 0.6]])), is_constant(np.array([[0.5], [0.6]]))
-    (True, False)
-    """
-    answers = outputs.argmax(axis=1) if outputs.ndim == 2 and outputs.shape[1] > 1 else outputs.ravel()
-    return bool((answers == answers[:1]).all())
 
 
 @collecting_nothing()

@@ -53,3 +53,15 @@ def test_a_draw_is_the_score_of_the_rows_drawn(name: str) -> None:
     for drawn, score in zip(counts, scores, strict=True):
         rows = np.repeat(np.arange(50), drawn)
         assert score == pytest.approx(find_metric(name).score(targets[rows], outputs[rows]))
+
+
+def test_what_is_given_away_has_the_same_score_in_fewer_bytes() -> None:
+    metric = find_metric("span_f1")
+    small = metric.compact(OUTPUTS)
+    assert small.dtype == np.uint8 and metric.score(TARGETS, small) == metric.score(TARGETS, OUTPUTS)
+
+
+def test_only_no_span_at_all_is_constant() -> None:
+    metric = find_metric("span_f1")
+    assert not metric.is_constant(np.repeat(OUTPUTS[:1], 3, axis=0))  # one span found in each row
+    assert metric.is_constant(OUTPUTS[1:2])
