@@ -22,7 +22,7 @@ from hashbench.training.machine import Machine
 HERE = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ["HASHBENCH_TEST_DATA"] if "HASHBENCH_TEST_DATA" in os.environ else HERE.parent / "shared/data")
 # The times of the other experiments are still those of an older way to measure them.
-NAMES = ["pretraining_tiny", "robustness_tiny", "superbloom_entities_tiny", "superbloom_text_tiny"]
+NAMES = ["pretraining_tiny", "robustness_tiny", "superbloom_entities_tiny", "superbloom_text_tiny", "tagging_tiny"]
 # Experiment, model, kind and task of a run that needs no other: one of each way to learn.
 REPEATED = [
     ("superbloom_entities_tiny", "a5-l2", "entities", "entities"),
