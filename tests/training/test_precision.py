@@ -2,6 +2,7 @@
 
 import contextlib
 
+import pytest
 import torch
 
 from hashbench.encoders.registry import make_encoder
@@ -22,6 +23,13 @@ def trained(prepared, folder, precision, **changes):
     return pretrain(model, head, made.pretraining(), recipe, total_steps=2, machine=Machine(folder, device="cpu"))
 
 
+@pytest.fixture
+def bf16(monkeypatch):
+    """A processor that computes in bf16, or one that is told that it does: torch then emulates it."""
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bf16": True})
+
+
+@pytest.mark.usefixtures("bf16")
 def test_bf16_trains_with_weights_in_full_precision(prepared, tmp_path):
     half, full = trained(prepared, tmp_path / "a", "bf16"), trained(prepared, tmp_path / "b", "32")
     assert half.steps == full.steps == 2
@@ -31,6 +39,7 @@ def test_bf16_trains_with_weights_in_full_precision(prepared, tmp_path):
     assert abs(half.points[0].value - full.points[0].value) < 0.05
 
 
+@pytest.mark.usefixtures("bf16")
 def test_bf16_fine_tunes(prepared, tmp_path):
     made = prepared("hashformer-md-proj")
     recipe = Finetune(epochs=1, batch_size=8, learning_rate=1e-3, precision="bf16")
@@ -44,7 +53,23 @@ def test_a_gpu_without_bf16_trains_in_full_precision(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: False)
     assert precision_found("bf16", "auto") == "32"
-    assert precision_found("bf16", "cpu") == "bf16"
+
+
+@pytest.mark.parametrize(
+    ("has", "found"),
+    [
+        ({"avx2": True}, "32"),
+        ({"avx512_f": True, "avx512_bf16": False}, "32"),
+        ({"avx512_bf16": True}, "bf16"),
+        ({"amx_bf16": True}, "bf16"),
+        ({"architecture": "arm64", "neon": True}, "32"),
+        ({"architecture": "arm64", "neon": True, "bf16": True}, "bf16"),
+    ],
+)
+def test_a_processor_that_would_emulate_bf16_trains_in_full_precision(monkeypatch, has, found):
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: has)
+    assert precision_found("bf16", "cpu") == found
+    assert precision_found("32", "cpu") == "32"
 
 
 def test_products_have_the_precision_that_was_asked_for_while_training(prepared, tmp_path, monkeypatch):
