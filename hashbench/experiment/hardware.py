@@ -18,7 +18,7 @@ SETTINGS = {"micro_batch_size", "activation_checkpointing", "compile"}
 class OnHardware(Strict):
     """How a training is computed; a recipe of `experiment/schema.py` adds what is computed."""
 
-    precision: Precision = Field(default="32", description="bf16: autocast where the hardware computes in it, else float32 (noted)")
+    precision: Precision = Field(default="32", description="bf16: autocast where the hardware computes in it, else 32")
     matmul_precision: MatmulPrecision = Field(
         default="highest",
         description="of float32 products; high: TF32 on GPUs that have it, medium: bf16 products",

@@ -124,9 +124,8 @@ def _from_entry(loaded: Loaded, entry: ModelEntry, place: KeyPath) -> ModelSpec:
 
 def _check_variation(loaded: Loaded, entry: ModelEntry, place: KeyPath) -> None:
     """A name of the suite means one thing: what is changed gets a name of its own, or tables would mislead."""
-    changed = [
-        key for key in ("tokenizer", "coder", "embedding", "encoder", "objective") if getattr(entry, key) is not None
-    ]
+    parts = ("tokenizer", "coder", "embedding", "encoder", "pooling", "objective")
+    changed = [key for key in parts if getattr(entry, key) is not None]
     if entry.weights == RANDOM:  # a folder or hub name only says where the model's own weights are
         changed.append("weights")
     if entry.like is None and changed and entry.name in models():
@@ -173,6 +172,7 @@ def _override(loaded: Loaded, spec: ModelSpec, entry: ModelEntry, place: KeyPath
         text=replace(spec.text, tokenizer=tokenizer, args=tokenizer_args),
         code=CodeSpec(coder, coder_args, spec.code.small if coder == spec.code.coder else {}),
         encoder=EncoderSpec(encoder or spec.encoder.kind, encoder_args),
+        head=replace(spec.head, pooling=entry.pooling or spec.head.pooling),
         training=replace(
             spec.training,
             objective=None if objective == "none" else objective,

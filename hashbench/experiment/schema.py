@@ -47,14 +47,12 @@ class Pretrain(OnHardware):
     )
     steps: int = Field(default=500_000, gt=0, description="optimizer steps")
     max_epochs: int = Field(
-        default=10, gt=0,
-        description="passes over the corpus after which training ends even if steps remain",
+        default=10, gt=0, description="passes over the corpus after which training ends even if steps remain"
     )
     batch_size: int = Field(default=128, gt=0, description="sequences a step, over all devices")
     sequence_length: int = Field(default=512, ge=8, description="tokens a sequence, special tokens included")
     max_documents: int | None = Field(
-        default=None, gt=0,
-        description="read only the first documents of each corpus; null: all",
+        default=None, gt=0, description="read only the first documents of each corpus; null: all"
     )
     first_chunk_only: bool = Field(
         default=False,
@@ -76,8 +74,7 @@ class Pretrain(OnHardware):
         ),
     )
     learning_rate: float | None = Field(
-        default=None, gt=0,
-        description="peak; null: by objective and encoder size (base: 1e-4 MLM, 5e-5 S+R)",
+        default=None, gt=0, description="peak; null: by objective and encoder size (base: 1e-4 MLM, 5e-5 S+R)"
     )
     warmup_steps: int | None = Field(default=None, ge=0, description="null: 10,000, at most 6 % of the steps")
     betas: tuple[Beta, Beta] = Field(default=(0.9, 0.9999), description="of AdamW")
@@ -85,13 +82,11 @@ class Pretrain(OnHardware):
     weight_decay: float = Field(default=0.01, ge=0, description="not on biases and LayerNorm weights")
     clip: float = Field(default=1.0, gt=0, description="largest gradient norm")
     logits: Literal["labels", "all"] = Field(
-        default="labels",
-        description="where MLM computes logits; all: at every position, as the paper's timing did",
+        default="labels", description="where MLM computes logits; all: at every position, as the paper's timing did"
     )
     seed: int = Field(default=0, ge=0, description="of weights, order and corruption")
     checkpoints: tuple[Step, ...] = Field(
-        default=(),
-        description="steps before the last whose weights are fine-tuned too, as models NAME@STEP",
+        default=(), description="steps before the last whose weights are fine-tuned too, as models NAME@STEP"
     )
 
     @model_validator(mode="after")
@@ -115,8 +110,7 @@ class Finetune(OnHardware):
         description="peak; a list: a grid chosen on a seeded tenth of train; null: by encoder size (base: 3e-5)",
     )
     schedule: Literal["cosine_restarts", "linear", "constant", "inverse_sqrt"] = Field(
-        default="cosine_restarts",
-        description="of the learning rate, after the warm-up",
+        default="cosine_restarts", description="of the learning rate, after the warm-up"
     )
     restart_cycles: int = Field(default=5, gt=0, description="hard restarts of the cosine")
     warmup_fraction: float = Field(default=0.06, ge=0, le=1, description="share of the steps, floored")
@@ -125,8 +119,7 @@ class Finetune(OnHardware):
         description="optimizer steps, the same for every task, in place of epochs; null: epochs decide",
     )
     warmup_steps: int | None = Field(
-        default=None, ge=0,
-        description="in place of warmup_fraction; null: the fraction decides",
+        default=None, ge=0, description="in place of warmup_fraction; null: the fraction decides"
     )
     evaluations: int | None = Field(
         default=None, gt=0,
@@ -143,8 +136,7 @@ class Finetune(OnHardware):
         description="null: the paper's rule, five an epoch and a third of that for rte, mrpc, cola, stsb",
     )
     evaluation_steps: int | None = Field(
-        default=None, gt=0,
-        description="optimizer steps between two evaluations, in place of evaluations_per_epoch",
+        default=None, gt=0, description="optimizer steps between two evaluations, in place of evaluations_per_epoch"
     )
     select_metric: str | None = Field(
         default=None,
@@ -154,12 +146,10 @@ class Finetune(OnHardware):
         ),
     )
     patience: int | None = Field(
-        default=None, gt=0,
-        description="evaluations without improvement after which training stops; null: never",
+        default=None, gt=0, description="evaluations without improvement after which training stops; null: never"
     )
     per_task: dict[str, dict[str, Any]] = Field(
-        default={},
-        description="values of this block that differ on a task: {atis: {epochs: 12}}",
+        default={}, description="values of this block that differ on a task: {atis: {epochs: 12}}"
     )
 
 
@@ -167,8 +157,7 @@ class Tracking(Strict):
     """Watching runs. The database is the record; this never stops a run."""
 
     wandb: Literal["off", "offline", "online"] = Field(
-        default="off",
-        description="Weights & Biases: off, files in the cache folder (.hashbench/wandb), or its server",
+        default="off", description="Weights & Biases: off, files in the cache folder (.hashbench/wandb), or its server"
     )
     project: str = Field(default="hashbench", description="of Weights & Biases")
 
@@ -202,8 +191,7 @@ class ModelEntry(Strict):
         description="words, unicode, bpe, wordpieces, characters, bytes, items, or a mapping: {kind, pattern, ...}",
     )
     coder: str | dict[str, Any] | None = Field(
-        default=None,
-        description="a coder's name, or a mapping of its arguments: {kind, num_buckets, bits, ...}",
+        default=None, description="a coder's name, or a mapping of its arguments: {kind, num_buckets, bits, ...}"
     )
     embedding: dict[str, Any] | None = Field(default=None, description="arguments of the embedding")
     encoder: dict[str, Any] | None = Field(
@@ -212,6 +200,9 @@ class ModelEntry(Strict):
             "encoder values that differ from the size's: {layers, dropout, ...}; kind: another encoder (bert, canine,"
             " proformer)"
         ),
+    )
+    pooling: Literal["first", "max", "mean"] | None = Field(
+        default=None, description="what a fine-tuned head reads: the first token, or the maximum or mean of all"
     )
     objective: str | dict[str, Any] | None = Field(
         default=None,
@@ -259,15 +250,13 @@ the papers' claims (claims.md)."""
     )
     bound: float = Field(default=0.0, description="the claimed threshold in the unit")
     expected: float | None = Field(
-        default=None,
-        description="the number that is claimed (count), or that was once measured",
+        default=None, description="the number that is claimed (count), or that was once measured"
     )
     unit: str = Field(default="percent", description="percent, x, ms/sample, params, K, M, Mi, B, KB, MB")
     statement: str = Field(default="", description="the claim in words")
     needs: str = Field(default="", description="as in claims.md: seeds=3; corpus=one for both")
     paper: str = Field(
-        default="",
-        description="whose names of models and columns are meant; empty: the experiment's own",
+        default="", description="whose names of models and columns are meant; empty: the experiment's own"
     )
     section: str = Field(default="", description="where it is claimed")
     note: str = Field(default="", description="tags and words to print beside the verdict")
@@ -308,12 +297,10 @@ class Experiment(Strict):
         ),
     )
     tasks: str | tuple[str | TaskEntry, ...] = Field(
-        default="glue",
-        description="glue, entities, phrases, or a list of task names and own data sets",
+        default="glue", description="glue, entities, phrases, or a list of task names and own data sets"
     )
     seeds: tuple[Seed, ...] = Field(
-        default=(0, 1, 2), min_length=1,
-        description="of fine-tuning: weights of the head, dropout, order",
+        default=(0, 1, 2), min_length=1, description="of fine-tuning: weights of the head, dropout, order"
     )
     pretrain: Pretrain = Field(default=Pretrain(), description="for all models; an entry of models may differ")
     finetune: Finetune = Field(default=Finetune(), description="for all models; an entry of models may differ")

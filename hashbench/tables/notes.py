@@ -171,8 +171,20 @@ def _finetuning(measured: Measured) -> str:
     return (
         f"{_length(recipes)}, batch {_distinct(recipe['batch_size'] for recipe in recipes)}, "
         f"{_distinct(recipe['max_length'] for recipe in recipes)} tokens at most, {_rates(measured, recipes)}, "
-        f"seeds {seeds}, precision {precision}"
+        f"seeds {seeds}, precision {precision}{_pooling(runs)}"
     )
+
+
+def _pooling(runs: Sequence[MeasuredRun]) -> str:
+    """What the heads read, by model, where any reads more than the first token."""
+    models: dict[str, list[str]] = {}
+    for run in runs:
+        models.setdefault(run.spec["model"].get("pooling", "first"), []).append(run.model)
+    if set(models) <= {"first"}:
+        return ""
+    if len(models) == 1:
+        return f", pooling {next(iter(models))}"
+    return "; pooling " + "; ".join(f"{how}: {', '.join(dict.fromkeys(names))}" for how, names in models.items())
 
 
 def _length(recipes: Sequence[dict[str, Any]]) -> str:
