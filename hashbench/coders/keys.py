@@ -9,26 +9,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.coders.md5_kernel import START, finish_message
+from hashbench.coders.md5_kernel import START, finish_messages
 from hashbench.splitmix import GAMMA, mix
-from hashbench.text.compiled import compiled, inlined
+from hashbench.text.compiled import inlined
 
 STEP = np.uint64(GAMMA)
 mix_one = inlined(mix)  # in a kernel, where numba takes a number for the array
-
-
-@compiled
-def _md5_heads(blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Packed strings -> the first two words (n, 2) uint32 of their MD5."""
-    n = len(offsets) - 1
-    heads = np.empty((n, 2), dtype=np.uint32)
-    words = np.zeros(16, dtype=np.uint32)
-    state = np.zeros(4, dtype=np.uint32)
-    for i in range(n):
-        state[:] = START
-        finish_message(blob, offsets[i], offsets[i + 1], 0, state, words)
-        heads[i] = state[:2]
-    return heads
 
 
 def string_keys(blob: np.ndarray, offsets: np.ndarray) -> NDArray[np.uint64]:
@@ -37,8 +23,9 @@ def string_keys(blob: np.ndarray, offsets: np.ndarray) -> NDArray[np.uint64]:
     >>> string_keys(np.frombuffer(b"cat", np.uint8), np.array([0, 3])).tolist()
     [1056086271164839888]
     """
-    heads = _md5_heads(blob, np.asarray(offsets, dtype=np.int64)).astype(np.uint64)
-    return heads[:, 0] | (heads[:, 1] << np.uint64(32))
+    digests = finish_messages(blob, np.asarray(offsets, dtype=np.int64), START, 0)  # (n, 4)
+    heads: NDArray[np.uint64] = digests[:, :2].astype("<u4").view("<u8")[:, 0]
+    return heads
 
 
 def hashes(keys: NDArray[np.uint64], n_hashes: int, first: int = 0) -> NDArray[np.uint64]:

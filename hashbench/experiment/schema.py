@@ -188,7 +188,7 @@ class ModelEntry(Strict):
     )
     tokenizer: str | dict[str, Any] | None = Field(
         default=None,
-        description="words, unicode, bpe, wordpieces, characters, bytes, items, or a mapping: {kind, pattern, ...}",
+        description="words, unicode, icu, bpe, wordpieces, characters, bytes, items, or a mapping: {kind, ...}",
     )
     coder: str | dict[str, Any] | None = Field(
         default=None, description="a coder's name, or a mapping of its arguments: {kind, num_buckets, bits, ...}"
