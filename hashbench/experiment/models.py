@@ -75,9 +75,12 @@ def resolve_baseline(loaded: Loaded, resolved: Mapping[str, ResolvedModel]) -> R
     name, place = loaded.experiment.baseline, ("baseline",)
     if name in resolved:
         return resolved[name]
-    if name in loaded.entries:
-        entry = validate(ModelEntry, loaded.entries[name], loaded, *place)
-        return _complete(loaded, _from_entry(loaded, entry, place), entry, place)
+    for own, written in loaded.entries.items():
+        if name == own or name.startswith(f"{own}-"):  # at one of its budgets
+            entry = validate(ModelEntry, written, loaded, *place)
+            for spec, _ in at_budgets(loaded, [(_from_entry(loaded, entry, place), entry)], place):
+                if spec.name == name:
+                    return _complete(loaded, spec, entry, place)
     return _complete(loaded, _named(loaded, name, place, list(resolved)), None, place)
 
 

@@ -59,8 +59,8 @@ def test_another_kind_of_coder_starts_anew(experiment) -> None:
 
 
 def test_a_variation_pools_as_it_says(experiment) -> None:
-    loaded = experiment("models: [{name: mean-k2, like: hash-emb-k2, pooling: mean}, {name: as-it-is, like: hash-emb-k2}]")
-    resolved = resolve_models(loaded)
+    lines = "models: [{name: mean-k2, like: hash-emb-k2, pooling: mean}, {name: as-it-is, like: hash-emb-k2}]"
+    resolved = resolve_models(experiment(lines))
     assert resolved["mean-k2"].spec.head.pooling == "mean" and resolved["as-it-is"].spec.head.pooling == "first"
     assert [_model_block(resolved[name], "tiny").get("pooling") for name in resolved] == ["mean", "first"]
 
@@ -101,6 +101,18 @@ def test_the_baseline_need_not_be_among_the_models(experiment) -> None:
     loaded = experiment("models: [hashformer-md-proj]")
     assert resolve_baseline(loaded, resolve_models(loaded)).label == "bert-mlm"
     assert model_of(loaded, "bert-mlm").spec == find_model("bert-mlm")
+
+
+def test_a_baseline_that_an_override_left_out_has_its_budget(experiment) -> None:
+    lines = """
+models: [{name: k2, like: hash-emb-k2-sum, objective: none}, {name: k1, like: hash-emb-k1-sum, objective: none}]
+baseline: k2-0.3M
+budget: {embedding_parameters: [200_000, 300_000]}
+"""
+    whole, cut = experiment(lines), experiment(lines, "models=[k1]")
+    models = resolve_models(cut)
+    assert "k2-0.3M" not in models
+    assert resolve_baseline(cut, models).spec == resolve_models(whole)["k2-0.3M"].spec
 
 
 FAULTS = {
