@@ -53,7 +53,7 @@ def own_table(
     shared = shared_tasks(measured, trained)
     columns = _columns(measured, paper, tasks, shared, all_metrics)
     rows = [
-        entry_row(entry, {column.name: _cell(measured, entry, column, evidence) for column in columns})
+        entry_row(entry, {column.name: own_cell(measured, entry, column, evidence) for column in columns})
         for entry in measured.entries
     ]
     rows = mark_under(mark_best(rows, columns), [row for row in rows if row.kind == BASELINE], columns)
@@ -135,7 +135,8 @@ def _other_column(first: Column, metric: str, split: str) -> Column:
     )
 
 
-def _cell(measured: Measured, entry: Entry, column: Column, evidence: Evidence | None) -> Cell:
+def own_cell(measured: Measured, entry: Entry, column: Column, evidence: Evidence | None) -> Cell:
+    """A score, an average, minutes or a fact, with the signs that tell how far it can be trusted."""
     def read(one: Entry, task: str) -> list[SeedScore]:
         return measured.read(one, task, column.metric, column.split)
 
