@@ -176,15 +176,14 @@ def _finetuning(measured: Measured) -> str:
 
 
 def _pooling(runs: Sequence[MeasuredRun]) -> str:
-    """What the heads read, by model, where any reads more than the first token."""
+    """What the heads read, of the models whose head reads more than the first token."""
     models: dict[str, list[str]] = {}
     for run in runs:
         models.setdefault(run.spec["model"].get("pooling", "first"), []).append(run.model)
-    if set(models) <= {"first"}:
-        return ""
+    others = {how: list(dict.fromkeys(names)) for how, names in models.items() if how != "first"}
     if len(models) == 1:
-        return f", pooling {next(iter(models))}"
-    return "; pooling " + "; ".join(f"{how}: {', '.join(dict.fromkeys(names))}" for how, names in models.items())
+        return "".join(f", pooling {how}" for how in others)
+    return "".join(f", pooling {how} for {', '.join(names)}" for how, names in others.items())
 
 
 def _length(recipes: Sequence[dict[str, Any]]) -> str:

@@ -15,7 +15,7 @@ from hashbench.tables.deviations import _lines
 from hashbench.tables.report import tables
 from hashbench.tables.request import ReportRequest
 from hashbench.tables.table import Table
-from tests.databases.made_up import World, build
+from tests.databases.made_up import World, build, model_block
 
 
 def _facts(table: Table) -> dict[str, str]:
@@ -45,6 +45,22 @@ def test_everything_that_a_table_stands_on_is_named(small_store: Store) -> None:
     assert facts["metrics"] == "matthews on validation: cola; accuracy on validation: sst2"
     assert "sst2 (sample: train 1,000 of 67,349 rows, 872 examples, data data-sst)" in facts["data"]
     assert "38 of 39 runs finished" in facts["experiment"]
+
+
+@pytest.mark.parametrize(
+    ("poolings", "told"),
+    [
+        ({}, ""),
+        ({"bert-mlm": "mean"}, ", pooling mean for bert-mlm"),
+        (dict.fromkeys(World.models, "max"), ", pooling max"),
+    ],
+)
+def test_models_whose_head_reads_more_than_the_first_token_are_named(tmp_path, monkeypatch, poolings, told) -> None:
+    def block(model: str, encoder: str) -> dict[str, object]:
+        return {**model_block(model, encoder), "pooling": poolings.get(model, "first")}
+
+    monkeypatch.setattr("tests.databases.made_up.model_block", block)
+    assert _facts(_table(tmp_path, World(tasks=("cola",))))["fine-tuning"].endswith(f"precision 32{told}")
 
 
 def test_deviations_name_ours_and_the_papers(small_store: Store) -> None:
