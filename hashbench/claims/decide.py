@@ -20,7 +20,7 @@ from hashbench.statistics.estimates import combine
 
 ONE_SEED = "one seed: examples only"
 SEEDS_ONLY = "seeds only: no predictions to draw from"
-ONE_RUN = "one timed run: repeated ones decide"
+ONE_RUN = "one timed run: efficiency: {repeats: 3} decides"
 NO_SPREAD = "one seed and no predictions to draw from"
 EITHER_UNIT = "decimal-or-binary"  # tag of a claim on a size
 BINARY = {"KB": "KiB", "MB": "MiB"}

@@ -26,6 +26,10 @@ class Efficiency(Strict):
     limit_s: float = Field(
         default=10.0, ge=0, description="seconds after which one ratio is measured no further, whatever its interval"
     )
+    repeats: int = Field(
+        default=1, gt=0,
+        description="measurements of each model, in processes of their own: a claim on times needs two, better three",
+    )
     pretrain_batch_size: int | None = Field(
         default=None, gt=0,
         description="sequences of a timed pre-training step; null: 8 on a CPU, on a GPU as many as fill it",

@@ -39,13 +39,14 @@ class EfficiencyMeasurement(RunKind):
             "baseline": resolved.model_block(baseline),
             "baseline_corpus": resolved.corpus_block(baseline),
             "tasks": [{**task_block(task), "data": task.fingerprint} for task in resolved.tasks],
-            "efficiency": chosen.model_dump(),
+            "efficiency": chosen.model_dump(exclude={"repeats"}),
             "device": device_block(experiment.device),
             "threads": experiment.threads,
             "settings": {"baseline": baseline.label},
         }
         return [
-            self.make(resolved, model.label, {**common, **_of_model(resolved, model)})
+            self.make(resolved, model.label, {**common, **_of_model(resolved, model), **again})
+            for again in ({}, *({"repeat": number} for number in range(1, chosen.repeats)))
             for model in resolved.models.values()
             if model.checkpoint is None  # an earlier step of a training takes as long as its end
         ]

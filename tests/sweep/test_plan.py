@@ -47,6 +47,15 @@ def test_kinds_and_order(experiment) -> None:
     assert len({run.id for run in runs}) == 14
 
 
+def test_a_measurement_is_repeated_as_a_run_of_its_own(experiment) -> None:
+    once = ids(plan(experiment(MODELS + "efficiency: true")).runs, "efficiency")
+    again = plan(experiment(MODELS + "efficiency: {repeats: 3}")).runs
+    repeated = ids(again, "efficiency")
+    assert repeated[:2] == once, "what was measured before counts as the first"
+    assert len(set(repeated)) == 6
+    assert [run.model for run in again if run.kind == "efficiency"] == 3 * ["bert-mlm", "hashformer-md-proj"]
+
+
 def test_a_finetuning_waits_for_its_models_pretraining(experiment) -> None:
     runs = plan(experiment(MODELS)).runs
     pretrain = {run.model: run.id for run in runs if run.kind == "pretrain"}
