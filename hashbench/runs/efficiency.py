@@ -16,6 +16,7 @@ from hashbench.runs.base import Run, RunKind, Workplace
 from hashbench.runs.materials import Materials
 from hashbench.store.result import Result
 from hashbench.training.machine import Machine
+from hashbench.training.recipe import precision_found
 
 # What of the recipes a measurement depends on.
 OF_PRETRAINING = {"logits", "precision", "matmul_precision"}
@@ -60,8 +61,9 @@ class EfficiencyMeasurement(RunKind):
         options = Efficiency.model_validate(run.spec["efficiency"])
         setting = Setting(run.encoder, options, device_of(machine.device), cache)
         cache.mkdir(parents=True, exist_ok=True)
+        notes = {"precision_found": precision_found(model.pretrain.precision, machine.device)}
         with FileLock(cache / "measuring.lock"):  # two measurements at once would time each other
-            return Result(metrics=measure(model, baseline, tasks, setting))
+            return Result(metrics=measure(model, baseline, tasks, setting), notes=notes)
 
     def seconds(self, run: Run, rows: int) -> float:
         return TYPICAL_S

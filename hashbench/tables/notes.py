@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from hashbench.papers.paper import Paper
-from hashbench.results.measured import PERCENT, Measured
+from hashbench.results.measured import Measured
 from hashbench.results.origins import TaskOrigin, data_warnings, scratch_warning, starts, task_origins
 from hashbench.results.runs import MeasuredRun, RunOrigin
 from hashbench.results.sources import SourcesOfRun, different_sources, sources_of
@@ -20,12 +20,12 @@ from hashbench.tables.deviations import (
 )
 from hashbench.tables.oddities import constant_predictions, noted
 from hashbench.tables.table import SCORES, Table
+from hashbench.tables.timings import timing_line
 from hashbench.tables.tuning import tuned_on_reported, tuning_line
-from hashbench.tables.wording import plain
+from hashbench.tables.wording import distinct, plain
 
 # That move numbers
 PACKAGES = ("hashbench", "python", "torch", "lightning", "numpy", "scikit-learn")
-SPEED_UPS = {"pre-training": "pt_speedup", "inference": "infer_speedup"}  # by what is timed
 SHORT = 8  # letters of a fingerprint or commit
 Thing = TypeVar("Thing")
 Lines = list[tuple[str, str]]  # (what, value)
@@ -59,7 +59,7 @@ def provenance(measured: Measured, paper: Paper, table: Table) -> Lines:
         ("experiment", _experiment(measured)),
         ("data", _data(task_origins(measured, paper))),
         ("metrics", _metrics(measured, table) if scores else ""),
-        ("encoder", _distinct(run.encoder for run in measured.runs if not run.is_baseline)),
+        ("encoder", distinct(run.encoder for run in measured.runs if not run.is_baseline)),
         ("pre-training", _pretraining(measured)),
         ("fine-tuning", _finetuning(measured) if scores else ""),
         ("tuning", tuning_line(measured) if scores or facts else ""),
@@ -68,7 +68,7 @@ def provenance(measured: Measured, paper: Paper, table: Table) -> Lines:
         ("words", noted(measured, "words") if scores else ""),
         ("checkpoint", _checkpoint(measured, table) if scores and not measured.hides_items() else ""),
         ("deviations", "" if measured.hides_items() else _deviations(measured, paper)),
-        ("timing", _timing(measured) if facts else ""),
+        ("timing", timing_line(measured) if facts else ""),
         ("commits", _commits(measured)),
         ("different code", "; ".join(different_sources(_sources(measured)))),
         ("software", _software(measured)),
@@ -84,10 +84,6 @@ def _done(measured: Measured) -> list[RunOrigin]:
 def _each_once(values: Iterable[Thing]) -> list[Thing]:
     """Objects without repetitions: what runs that differ by seed share is one object, and need not be compared."""
     return list({id(value): value for value in values}.values())
-
-
-def _distinct(values: Iterable[object]) -> str:
-    return ", ".join(plain(value) for value in dict.fromkeys(values))
 
 
 def _experiment(measured: Measured) -> str:
@@ -166,11 +162,11 @@ def _finetuning(measured: Measured) -> str:
     if not runs:
         return ""
     recipes = _each_once(run.spec["finetune"] for run in runs)
-    seeds = _distinct(sorted({run.seed for run in runs if run.seed is not None}))
-    precision = _distinct(run.precision for run in runs)
+    seeds = distinct(sorted({run.seed for run in runs if run.seed is not None}))
+    precision = distinct(run.precision for run in runs)
     return (
-        f"{_length(recipes)}, batch {_distinct(recipe['batch_size'] for recipe in recipes)}, "
-        f"{_distinct(recipe['max_length'] for recipe in recipes)} tokens at most, {_rates(measured, recipes)}, "
+        f"{_length(recipes)}, batch {distinct(recipe['batch_size'] for recipe in recipes)}, "
+        f"{distinct(recipe['max_length'] for recipe in recipes)} tokens at most, {_rates(measured, recipes)}, "
         f"seeds {seeds}, precision {precision}{_pooling(runs)}"
     )
 
@@ -190,15 +186,15 @@ def _length(recipes: Sequence[dict[str, Any]]) -> str:
     """Epochs, or steps where these were asked for; runs stored before there was such a key have epochs."""
     steps = [recipe["steps"] for recipe in recipes if recipe.get("steps") is not None]
     if len(steps) == len(recipes):
-        return f"steps {_distinct(steps)} at most"
-    return f"epochs {_distinct(recipe['epochs'] for recipe in recipes)}"
+        return f"steps {distinct(steps)} at most"
+    return f"epochs {distinct(recipe['epochs'] for recipe in recipes)}"
 
 
 def _rates(measured: Measured, recipes: Sequence[dict[str, Any]]) -> str:
     """The learning rates, and whether the sweep searched them in a grid; what else is known stands under tuning."""
     grids = [tuple(recipe["learning_rate"]) for recipe in recipes if isinstance(recipe["learning_rate"], list)]
     if not grids:
-        return f"learning rate {_distinct(recipe['learning_rate'] for recipe in recipes)}"
+        return f"learning rate {distinct(recipe['learning_rate'] for recipe in recipes)}"
     chosen = Counter(measured.chosen_rates())
     counts = ", ".join(f"{plain(rate)} in {n}" for rate, n in sorted(chosen.items()))
     grid = "; ".join(plain(list(grid)) for grid in dict.fromkeys(grids))
@@ -228,53 +224,9 @@ def _deviations(measured: Measured, paper: Paper) -> str:
     return "; ".join(lines) or f"none from the recipe of {paper.name}"
 
 
-def _timing(measured: Measured) -> str:
-    runs = [run for run in measured.runs if run.measures_time and run.state == "done"]
-    if not runs:
-        return ""
-    devices = [run.spec["device"] for run in runs]
-    names = _distinct(device["name"] + (f" ({device['cores']} cores)" if device["cores"] else "") for device in devices)
-    how_long = _distinct(_rule(run.spec["efficiency"]) for run in runs if "efficiency" in run.spec)
-    threads = _distinct(run.spec["threads"] or "as many as cores" for run in runs)
-    how = "model and baseline in turn in one process, medians"
-    parts = [f"on {names}, threads {threads}", how, _batches(measured, runs), how_long, _noise(measured)]
-    return "; ".join(part for part in parts if part)
-
-
-def _batches(measured: Measured, runs: Sequence[MeasuredRun]) -> str:
-    """The timed batches, as they were found where the experiment leaves them open."""
-    chosen = [run.spec["efficiency"] for run in runs if "efficiency" in run.spec]
-    lengths = _distinct(how["pretrain_length"] for how in chosen)
-    texts = []
-    titles = {"pretrain_batch": f"pre-training batches of {{}} x {lengths}", "infer_batch": "inference batches of {}"}
-    for name, title in titles.items():
-        facts = (measured.fact(entry, name) for entry in measured.entries)
-        sizes = sorted({size for fact in facts if fact for size in (fact.value, fact.value_high) if size})
-        asked = {how[f"{name}_size"] for how in chosen} - {None}
-        texts += [title.format(_distinct(map(int, sizes or sorted(asked))))] if sizes or asked else []
-    return ", ".join(texts)
-
-
-def _rule(how: Mapping[str, Any]) -> str:
-    """How long was measured; runs that were stored before there was a width measured a number of pairs."""
-    if "width" not in how:
-        return f"{how['pairs']} pairs, the model always first"
-    until = f"until the interval is narrower than {PERCENT * how['width']:g} % or {how['limit_s']:g} s have passed"
-    return f"{how['pairs']} pairs in rounds A B B A, then on {until}"
-
-
-def _noise(measured: Measured) -> str:
-    """What the baseline against itself gives: the ratio that means no difference."""
-    entry = measured.find_entry(measured.experiment.baseline)
-    facts = {name: measured.fact(entry, column) for name, column in SPEED_UPS.items()} if entry else {}
-    known = {name: fact.interval for name, fact in facts.items() if fact and fact.interval}
-    ends = [f"{name} {low:.2f} to {high:.2f}" for name, (low, high) in known.items()]
-    return f"noise, the baseline against itself: {', '.join(ends)}" if ends else "noise not measured"
-
-
 def _commits(measured: Measured) -> str:
     made = {(origin.git_commit, origin.git_tree, origin.has_diff): origin for origin in _done(measured)}
-    return _distinct(origin.code(SHORT) for origin in made.values())
+    return distinct(origin.code(SHORT) for origin in made.values())
 
 
 def _sources(measured: Measured) -> list[SourcesOfRun]:

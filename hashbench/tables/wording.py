@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import product
 
 NAMES_SHOWN = 3  # models or tasks that are named before they are only counted
@@ -55,3 +55,12 @@ def where_it_holds(places: Collection[ModelTask], everywhere: Collection[ModelTa
 
 def _named(names: Sequence[str | None], n_all: int, what: str) -> str:
     return ", ".join(map(str, names)) if len(names) <= NAMES_SHOWN else f"{len(names)} of {n_all} {what}"
+
+
+def distinct(values: Iterable[object]) -> str:
+    """Each value once, in order.
+
+    >>> distinct([8, 1, 8])
+    '8, 1'
+    """
+    return ", ".join(plain(value) for value in dict.fromkeys(values))

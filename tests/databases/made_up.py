@@ -60,7 +60,7 @@ class World:
     efficiency: bool = True
     floors: bool = True
     learning_rate: float | list[float] = 3e-5
-    notes: dict[str, dict[str, str]] = field(default_factory=dict)  # by task, of its fine-tunings
+    notes: dict[str, dict[str, str]] = field(default_factory=dict)  # by task, of its fine-tunings; of efficiency
     undefined: set[tuple[str, str]] = field(default_factory=set)  # (model, task) whose score is undefined
     failed: set[tuple[str, str, int]] = field(default_factory=set)  # (model, task, seed)
     data: dict[tuple[str, str, int], str] = field(default_factory=dict)  # another fingerprint for (model, task, seed)
@@ -171,7 +171,7 @@ def _result(held: Any, world: World) -> Result:
         curve = [MetricRow("loss", 3 / (1 + step / 100), split="train", step=step) for step in (0, 250, 500, 750, 1000)]
         return Result([*curve], seconds=600.0)
     if held.kind == "efficiency":
-        return Result(_efficiency(held.model), seconds=30.0)
+        return Result(_efficiency(held.model), seconds=30.0, notes=world.notes.get("efficiency", {}))
     metric, split = READINGS.get(str(held.task), OTHER)
     notes = world.notes[held.task] if held.task in world.notes else {}
     if held.kind == "floor":

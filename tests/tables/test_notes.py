@@ -83,6 +83,11 @@ def test_a_table_of_times_says_how_they_were_measured_and_nothing_of_fine_tuning
     assert "fine-tuning" not in facts and "checkpoint" not in facts
 
 
+def test_times_name_the_precision_that_was_found(tmp_path: Path) -> None:
+    world = World(tasks=("cola",), notes={"efficiency": {"precision_found": "32"}})
+    assert "threads 1, precision 32; model and baseline" in _facts(_table(tmp_path, world, "3"))["timing"]
+
+
 @pytest.mark.parametrize(
     "world",
     [
