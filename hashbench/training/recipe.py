@@ -156,11 +156,17 @@ def precision_found(precision: Precision, device: str) -> Precision:
         case "cuda":
             has_it = torch.cuda.is_bf16_supported(including_emulation=False)
         case "cpu":
-            has = torch.cpu.get_capabilities()
-            has_it = any(has.get(unit) for unit in ("avx512_bf16", "amx_bf16", "avx10_2", "bf16", "sve_bf16"))
+            has_it = _processor_has_bf16()
         case _:
             has_it = True
     return "bf16" if has_it else "32"
+
+
+def _processor_has_bf16() -> bool:
+    if not hasattr(torch.cpu, "get_capabilities"):  # an older torch: true of every processor with AVX-512
+        return torch.backends.mkldnn.is_available() and bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
+    has = torch.cpu.get_capabilities()
+    return any(has.get(unit) for unit in ("avx512_bf16", "amx_bf16", "avx10_2", "bf16", "sve_bf16"))
 
 
 @contextmanager

@@ -72,6 +72,13 @@ def test_a_processor_that_would_emulate_bf16_trains_in_full_precision(monkeypatc
     assert precision_found("32", "cpu") == "32"
 
 
+@pytest.mark.parametrize("found", [False, True])
+def test_an_older_torch_is_asked_in_its_own_way(monkeypatch, found):
+    monkeypatch.delattr(torch.cpu, "get_capabilities")
+    monkeypatch.setattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", lambda: found)
+    assert precision_found("bf16", "cpu") == ("bf16" if found else "32")
+
+
 def test_products_have_the_precision_that_was_asked_for_while_training(prepared, tmp_path, monkeypatch):
     """And the one before when it ends, well or badly."""
     seen = []
