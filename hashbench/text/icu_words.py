@@ -22,7 +22,8 @@ class IcuTokenizer(Tokenizer):
     """Words between ICU's word borders, on the text as `str.lower()` makes it; white space is left out."""
 
     kind = "icu"
-    makes_words = True
+    # Its words join letters of scripts without white space, which is a fault of other tokenizers alone.
+    makes_words = False
 
     def __init__(self, lowercase: bool = True) -> None:
         if not isinstance(lowercase, bool):

@@ -24,6 +24,10 @@ def test_words_of_scripts_without_white_space_are_whole(icu):
     assert "蘋果" in icu.tokenize("我喜歡吃蘋果。") or "苹果" in icu.tokenize("我喜欢吃苹果。")
 
 
+def test_no_warning_says_that_its_words_run_together(icu):
+    assert not icu.makes_words
+
+
 def test_words_beyond_16_bits_keep_their_characters(icu):
     assert icu.tokenize("😀 And 𝒳, don't 3.14!") == ["😀", "and", "𝒳", ",", "don't", "3.14", "!"]
     assert icu.tokenize("👩\u200d👩\u200d👧❤\ufe0f x") == ["👩\u200d👩\u200d👧", "❤\ufe0f", "x"]
