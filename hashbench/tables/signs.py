@@ -46,12 +46,11 @@ def mark_under(rows: Sequence[Row], baselines: Sequence[Row], columns: Sequence[
 
 def _not_beaten(cell: Cell, column: Column, baselines: Sequence[Row]) -> str:
     """The best baseline of a column, where the cell is not above it; ''."""
-    beside = {row.title: row.cells[column.name] for row in baselines}
-    values = {
-        title: other.value
-        for title, other in beside.items()
-        if other.value is not None and _data(other.group) == _data(cell.group)
-    }
+    values: dict[str, float] = {}
+    for row in baselines:  # one baseline has a row for each encoder that an experiment was planned with
+        other = row.cells[column.name]
+        if other.value is not None and _data(other.group) == _data(cell.group):
+            values[row.title] = max(other.value, values.get(row.title, other.value))
     if cell.value is None or not values:
         return ""
     best = max(values, key=lambda title: values[title])

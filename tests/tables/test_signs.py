@@ -132,3 +132,12 @@ def test_other_data_are_not_compared() -> None:
     assert [each.cells["sst2"].under for each in marked] == ["", "majority"]
     smaller_is_better = replace(SCORE, better="low")
     assert mark_under(models, [row("majority", 60.0, "tiny  f1")], [smaller_is_better]) == models
+
+
+def test_a_baseline_that_stands_in_two_rows_counts_with_each() -> None:
+    """An experiment that shares a baseline's run with one of another encoder has a row of it for both."""
+    model = Row("bert-mlm", "bert-mlm", {"sst2": Cell(50.0, group="tiny 32 f0")}, "model")
+    here = Row("majority", "majority", {"sst2": Cell(60.0, group="tiny  f0")}, "floor")
+    elsewhere = Row("majority", "majority", {"sst2": Cell(None, group="base  f1")}, "floor")
+    for baselines in ([here, elsewhere], [elsewhere, here]):
+        assert mark_under([model], baselines, [SCORE])[0].cells["sst2"].under == "majority"
