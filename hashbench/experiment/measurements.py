@@ -28,7 +28,7 @@ class Efficiency(Strict):
     )
     repeats: int = Field(
         default=1, gt=0,
-        description="measurements of each model, in processes of their own: a claim on times needs two, better three",
+        description="measurements of each model, each a run of its own: a claim on times needs two, better three",
     )
     pretrain_batch_size: int | None = Field(
         default=None, gt=0,
