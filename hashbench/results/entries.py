@@ -71,20 +71,24 @@ def grouped(runs: Sequence[MeasuredRun], key: Callable[[MeasuredRun], Key]) -> d
 
 
 def _entries_of(name: str, runs: Sequence[MeasuredRun]) -> list[Entry]:
-    """The entries of one model: its runs by (encoder, precision), then by the data of each task."""
+    """The entries of one model: its runs by (encoder, precision), then by the data of each task.
+
+    A trivial baseline has no encoder: its run may have been made for an experiment of another size.
+    """
     parts: dict[tuple[str, str, int], list[MeasuredRun]] = {}
     seen: dict[tuple[str, str, str | None], list[str]] = {}  # data of a task, in the order met
     done = [run for run in runs if run.state == "done"]
     for run in done or runs:
-        known = seen.setdefault((run.encoder, run.precision, run.task), [])
+        encoder = "" if run.is_baseline else run.encoder
+        known = seen.setdefault((encoder, run.precision, run.task), [])
         if run.fingerprint not in known:
             known.append(run.fingerprint)
-        parts.setdefault((run.encoder, run.precision, known.index(run.fingerprint)), []).append(run)
+        parts.setdefault((encoder, run.precision, known.index(run.fingerprint)), []).append(run)
     # How an open run will be made is not known yet: the first part misses it
     if done and len(done) < len(runs):
         next(iter(parts.values())).extend(run for run in runs if run.state != "done")
     return [
-        Entry(name, members[0].is_baseline, key[0], _settings(key, parts), tuple(members))
+        Entry(name, members[0].is_baseline, members[0].encoder, _settings(key, parts), tuple(members))
         for key, members in parts.items()
     ]
 

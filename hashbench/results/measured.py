@@ -68,6 +68,14 @@ class Measured:
         """The tasks of the experiment, in its order."""
         return list(dict.fromkeys(run.task for run in self.runs if run.task is not None))
 
+    def traits(self) -> dict[str, dict[str, str]]:
+        """What each task says that it may be grouped by, as its language and script; {} of most."""
+        found: dict[str, dict[str, str]] = {}
+        for run in self.runs:
+            if run.task is not None:  # a run that was stored without them may be of the same task
+                found[run.task] = found.get(run.task) or run.traits
+        return found
+
     def pretrainings(self) -> list[MeasuredRun]:
         """The pre-trainings, finished or not."""
         return [run for run in self.runs if run.is_pretraining]

@@ -100,6 +100,12 @@ class MeasuredRun:
         return dict(self.origin.notes).get("precision_found", requested)
 
     @property
+    def traits(self) -> dict[str, str]:
+        """What its task may be grouped by, as its language and script."""
+        traits: dict[str, str] = self.spec.get("settings", {}).get("traits", {})
+        return traits
+
+    @property
     def weights(self) -> Any:
         """{"sha256": ...} of published weights, "random" for none in their place, None: its model has none."""
         return self.spec.get("model", {}).get("weights")

@@ -152,6 +152,8 @@ class RunKind(ABC):
         about: dict[str, str] = {}
         if task is not None:
             whole |= {"task": task_block(task), "data": task.fingerprint}
+            if task.task.traits:  # for tables, which know tasks by what their runs say
+                whole["settings"] = {**whole.get("settings", {}), "traits": dict(task.task.traits)}
             about = {
                 "task": task.task.name,
                 "data_fingerprint": task.fingerprint,

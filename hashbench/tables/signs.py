@@ -47,7 +47,7 @@ def mark_under(rows: Sequence[Row], baselines: Sequence[Row], columns: Sequence[
 def _not_beaten(cell: Cell, column: Column, baselines: Sequence[Row]) -> str:
     """The best baseline of a column, where the cell is not above it; ''."""
     values: dict[str, float] = {}
-    for row in baselines:  # one baseline has a row for each encoder that an experiment was planned with
+    for row in baselines:  # a baseline has a row for each version of the data
         other = row.cells[column.name]
         if other.value is not None and _data(other.group) == _data(cell.group):
             values[row.title] = max(other.value, values.get(row.title, other.value))

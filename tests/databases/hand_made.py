@@ -31,6 +31,7 @@ class HandRun:
     kind: str = "finetune"
     spec: Mapping[str, Any] = field(default_factory=dict)  # of the model
     own: tuple[str, str] = ("accuracy", "test")
+    encoder: str = "base"
 
     def row(self) -> RunRow:
         """The run as it is planned."""
@@ -43,7 +44,7 @@ class HandRun:
         }  # fmt: skip
         return RunRow(
             id=hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest(), kind=self.kind,
-            model=self.model, encoder="base", spec=spec, task=self.task, seed=None if floor else self.seed,
+            model=self.model, encoder=self.encoder, spec=spec, task=self.task, seed=None if floor else self.seed,
             data_fingerprint=f"data-{self.task}" if self.task else None,
             metric=self.own[0] if self.task else None, split=self.own[1] if self.task else None,
         )  # fmt: skip

@@ -66,6 +66,7 @@ class World:
     data: dict[tuple[str, str, int], str] = field(default_factory=dict)  # another fingerprint for (model, task, seed)
     examples: dict[str, int] = field(default_factory=dict)  # stored predictions a task
     config: dict[str, Any] = field(default_factory=dict)
+    traits: dict[str, dict[str, str]] = field(default_factory=dict)  # by task
 
     def score(self, model: str, task: str) -> float:
         """The score of the middle seed, natural range."""
@@ -145,6 +146,8 @@ def _row(
     needs: tuple[str, ...] = (),
 ) -> RunRow:
     metric, split = READINGS.get(task, OTHER) if task else (None, None)
+    if task in world.traits:
+        spec = {**spec, "settings": {"traits": world.traits[task]}}
     return RunRow(
         id=hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest(), kind=spec["kind"], model=model,
         encoder=world.encoder, spec=spec, task=task, seed=seed, needs=needs,

@@ -48,6 +48,19 @@ def test_the_baselines_of_a_task_are_those_with_a_run_on_it(measured: Measured) 
     assert baselines(measured, ["sst2"]) == []
 
 
+def test_a_baseline_is_one_row_whatever_encoder_its_runs_were_planned_with(tmp_path: Path) -> None:
+    """Experiments of other sizes share its runs; those of a model are rows of their own."""
+    runs = [
+        HandRun(model, task, None if kind == "floor" else 0, {("accuracy", SPLIT, ""): 0.5}, kind=kind, encoder=encoder)
+        for model, kind in (("majority", "floor"), ("eager", "finetune"))
+        for task, encoder in (("rte", "base"), ("sst2", "tiny"))
+    ]
+    entries = measure(build(tmp_path / "r.db", runs)).entries
+    assert [entry.model for entry in entries if not entry.is_baseline] == ["eager", "eager"]
+    (majority,) = (entry for entry in entries if entry.is_baseline)
+    assert {run.task for run in majority.runs} == {"rte", "sst2"}
+
+
 def test_an_f1_counts_for_little_where_accuracy_is_below_the_majority_class(measured: Measured) -> None:
     eager, sober = (measured.find_entry(model) for model in ("eager", "sober"))
     assert eager is not None and sober is not None

@@ -10,11 +10,13 @@ import pytest
 import torch
 
 from hashbench.errors import InputError
+from hashbench.experiment.identity import run_id
 from hashbench.experiment.schema import LARGEST_KEPT
 from hashbench.runs.base import Run
 from hashbench.runs.keeping import keeps_best, weight_bytes
 from hashbench.sweep.dry_run import weights_line
 from hashbench.sweep.plan import check_data, plan, refuse_other_runs
+from hashbench.tasks.named.sib200 import TOPICS
 from hashbench.tasks.text import LocatedTexts
 
 MODELS = "models: [bert-mlm, hashformer-md-proj]\n"
@@ -249,6 +251,20 @@ def test_other_data_are_other_runs(experiment, tmp_path: Path) -> None:
         found.append(plan(experiment(MODELS, task)).runs)
     assert ids(found[0], "pretrain") == ids(found[1], "pretrain")
     assert not set(ids(found[0], "finetune")) & set(ids(found[1], "finetune"))
+
+
+def test_a_run_says_what_its_task_is_grouped_by(experiment, tmp_path: Path) -> None:
+    """Tables know tasks by this; it is no part of the identity."""
+    for split in ("train", "validation", "test"):
+        file = tmp_path / "data" / "multilingual" / "sib200" / "hin_Deva" / f"{split}.jsonl"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("\n".join(json.dumps({"text": f"{topic} {split}", "category": topic}) for topic in TOPICS))
+    overrides = (f"data={tmp_path / 'data'}", "tasks=[sib200:hin_Deva]")
+    runs = plan(experiment(f"models: [{RAW}]\nfloors: [majority]", *overrides)).runs
+    assert {run.kind for run in runs} == {"floor", "finetune"}
+    for run in runs:
+        assert run.spec["settings"]["traits"] == {"language": "Hindi", "script": "Devanagari"}
+        assert run_id({**run.spec, "settings": {}}) == run.id
 
 
 def test_planning_reads_no_data_set(experiment, monkeypatch: pytest.MonkeyPatch) -> None:

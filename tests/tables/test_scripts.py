@@ -13,7 +13,12 @@ from hashbench.tables.request import ReportRequest
 from hashbench.tables.table import Table
 from tests.databases.made_up import World, build
 
-SCORES = {"sib200:eng_Latn": 0.8, "sib200:hin_Deva": 0.6, "sib200:fin_Latn": 0.5, "sst2": 0.9}
+SCORES = {"english": 0.8, "hindi": 0.6, "finnish": 0.5, "sst2": 0.9}
+TRAITS = {
+    "english": {"language": "English", "script": "Latin"},
+    "hindi": {"language": "Hindi", "script": "Devanagari"},
+    "finnish": {"language": "Finnish", "script": "Latin"},
+}
 
 
 class Languages(World):
@@ -26,20 +31,20 @@ class Languages(World):
 @pytest.fixture
 def table(tmp_path: Path) -> Table:
     """That of a made-up experiment."""
-    world = Languages(models=("bert-mlm", "hashformer-lsh-proj"), tasks=tuple(SCORES))
+    world = Languages(models=("bert-mlm", "hashformer-lsh-proj"), tasks=tuple(SCORES), traits=TRAITS)
     return tables(build(tmp_path / "r.db", world), ReportRequest(table="scripts"))[0]
 
 
 def test_a_column_is_the_mean_of_the_languages_of_a_script(table: Table) -> None:
     scripts = [(column.name, column.title, column.subtitle) for column in table.columns[:3]]
     assert scripts == [
-        ("script_Latn", "Latin", "2 languages"),
-        ("script_Deva", "Devanagari", "hin"),
+        ("script_Latin", "Latin", "2 languages"),
+        ("script_Devanagari", "Devanagari", "Hindi"),
         ("average", "Average", "3 languages"),
     ]
     mean = {
-        "script_Latn": [0.8, 0.5],
-        "script_Deva": [0.6],
+        "script_Latin": [0.8, 0.5],
+        "script_Devanagari": [0.6],
         "average": [0.8, 0.6, 0.5],
     }
     for row, less in ((table.rows[0], 0), (table.rows[1], 10)):
@@ -50,9 +55,9 @@ def test_a_column_is_the_mean_of_the_languages_of_a_script(table: Table) -> None
 
 def test_the_best_model_is_marked_and_so_is_one_under_a_trivial_baseline(table: Table) -> None:
     by_model = {row.model: row.cells for row in table.rows}
-    assert by_model["bert-mlm"]["script_Latn"].best and not by_model["hashformer-lsh-proj"]["script_Latn"].best
+    assert by_model["bert-mlm"]["script_Latin"].best and not by_model["hashformer-lsh-proj"]["script_Latin"].best
     assert by_model["hashformer-lsh-proj"]["average"].under == "bag-of-words"  # 53.3, where it has 71
-    assert by_model["bag-of-words"]["script_Deva"].value == pytest.approx(71)
+    assert by_model["bag-of-words"]["script_Devanagari"].value == pytest.approx(71)
 
 
 def test_an_experiment_without_languages_is_one_line(tmp_path: Path) -> None:

@@ -135,7 +135,7 @@ def test_other_data_are_not_compared() -> None:
 
 
 def test_a_baseline_that_stands_in_two_rows_counts_with_each() -> None:
-    """An experiment that shares a baseline's run with one of another encoder has a row of it for both."""
+    """It has one for each version of the data."""
     model = Row("bert-mlm", "bert-mlm", {"sst2": Cell(50.0, group="tiny 32 f0")}, "model")
     here = Row("majority", "majority", {"sst2": Cell(60.0, group="tiny  f0")}, "floor")
     elsewhere = Row("majority", "majority", {"sst2": Cell(None, group="base  f1")}, "floor")
