@@ -42,8 +42,19 @@ class Entry:
 
     def group(self, tasks: Sequence[str]) -> str:
         """Equal for cells that may be compared: same encoder, precision and data."""
-        runs = [run for run in self.runs if run.task in tasks and (run.is_scored or run.is_baseline)]
-        return "|".join(sorted({f"{run.encoder} {run.precision} {run.fingerprint}" for run in runs}))
+        return "|".join(sorted(set().union(*(self._groups.get(task, ()) for task in tasks))))
+
+    @cached_property
+    def _groups(self) -> dict[str | None, set[str]]:
+        """What may be compared, by task: one text, or more where its runs differ."""
+        return {
+            task: {
+                f"{run.encoder} {run.precision} {run.fingerprint}"
+                for run in runs
+                if run.is_scored or run.is_baseline
+            }
+            for task, runs in self._by_task.items()
+        }
 
 
 def entries(runs: Sequence[MeasuredRun]) -> list[Entry]:

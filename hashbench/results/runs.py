@@ -128,30 +128,48 @@ class SeedScore:
     reason: str
 
 
-SEED, NUMBER = '"seed":', re.compile(r"\d+")
+SEED = re.compile(r'"seed":(\d+)')
 
 
 class Specs:
     """Specs from their JSON. Those of runs that differ in their seed alone share all else: 20,000 then fit memory."""
 
     def __init__(self) -> None:
-        self._shared: dict[str, dict[str, Any]] = {}
+        self._own: dict[tuple[str, ...], int | None] = {}  # which seed of a text is the run's, by what is around seeds
+        self._shared: dict[tuple[str, ...], dict[str, Any]] = {}
 
     def parsed(self, text: str) -> dict[str, Any]:
         """The spec, which nobody changes.
 
-        >>> Specs().parsed('{"kind":"finetune","seed":3}')
-        {'kind': 'finetune', 'seed': 3}
+        >>> Specs().parsed('{"kind":"finetune","model":{"coder":{"seed":42}},"seed":3}')
+        {'kind': 'finetune', 'model': {'coder': {'seed': 42}}, 'seed': 3}
         """
-        before, _, rest = text.partition(SEED)
-        seed = NUMBER.match(rest)
-        if seed is None or SEED in rest:
+        parts = SEED.split(text)  # a seed stands between two others
+        around = tuple(parts[::2])
+        if around not in self._own:
+            self._own[around] = _place_of_own_seed(text)
+        place = self._own[around]
+        if place is None:
             return json.loads(text)
-        key = f"{before}{rest[seed.end() :]}"
+        seeds = parts[1::2]
+        own = int(seeds.pop(place))
+        key = (*around, *seeds)
         if key not in self._shared:
             self._shared[key] = json.loads(text)
-        shared = self._shared[key]
-        return shared | {"seed": int(seed[0])} if "seed" in shared else json.loads(text)
+        return self._shared[key] | {"seed": own}
+
+
+def _place_of_own_seed(text: str) -> int | None:
+    """Which of the seeds in a spec's JSON is the run's own and not one of its coder, counted from 0.
+
+    >>> _place_of_own_seed('{"coder":{"seed":3},"seed":3}'), _place_of_own_seed('{"coder":{"seed":3}}')
+    (1, None)
+    """
+    for place, found in enumerate(SEED.finditer(text)):
+        changed = f'{text[: found.start()]}"seed":null{text[found.end() :]}'
+        if json.loads(changed).get("seed", 0) is None:
+            return place
+    return None
 
 
 @cache
