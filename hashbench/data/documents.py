@@ -75,7 +75,7 @@ class CorpusSource:
         if not self.files:
             return len(builtin.corpus())
         parts = list(file_parts(self.files))
-        unknown = [part.path for part in parts if isinstance(part, FilePart) and part.rows is None]
+        unknown = dict.fromkeys(part.path for part in parts if isinstance(part, FilePart) and part.rows is None)
         if sum(path.stat().st_size for path in unknown) > COUNTED_BYTES:
             return None
         known = sum(part.rows or 0 for part in parts)

@@ -24,6 +24,7 @@ TAGGED = ".conll"  # words with tags, a format of tasks alone
 FORMATS = (".parquet", ".csv", ".tsv", ".jsonl")
 FORMATS_TEXT = ".parquet, .csv, .tsv or .jsonl"
 ROWS_AT_ONCE = 4_096
+BLOCK = 1 << 20  # bytes read at once to count lines
 Cells = list[object]
 RowCells = tuple[object, ...]  # of the columns asked for
 
@@ -132,9 +133,16 @@ def iterate_rows(path: Path, columns: Sequence[str], delimiter: str | None = Non
     }  # fmt: skip
     if format_of(path) not in readers:
         raise InputError(f"{path}: a table is a {FORMATS_TEXT} file; convert it")
+    yield from _read_safely(path, readers[format_of(path)], columns)
+
+
+def _read_safely(
+    path: Path, read: Callable[[Path, Sequence[str]], Iterator[RowCells]], columns: Sequence[str]
+) -> Iterator[RowCells]:
+    """The rows that a reader finds. Raises InputError for a file that cannot be read."""
     check_file(path)
     try:
-        yield from readers[format_of(path)](path, columns)
+        yield from read(path, columns)
     except UnicodeDecodeError:
         raise not_utf_8(path, first_wrong_byte(path)) from None
     except (pa.ArrowException, OSError, EOFError) as error:
@@ -142,19 +150,24 @@ def iterate_rows(path: Path, columns: Sequence[str], delimiter: str | None = Non
 
 
 def iterate_column(
-    path: Path, column: str, groups: tuple[int, int] | None = None, skip: int = 0
+    path: Path, column: str, within: tuple[int, int] | None = None, skip: int = 0
 ) -> Iterator[object]:
     """The cells of one column but the first `skip`, piece by piece: never the whole file in memory.
 
-    `groups`: of a parquet file the first row group to read, and the one behind the last.
+    `within`: of a parquet file the first row group to read, and the one behind the last; of a plain JSONL file bytes
+    (`line_spans`); None for the whole file.
     """
+    if path.suffix == ".jsonl" and within:
+        for (cell,) in islice(_read_safely(path, partial(_jsonl_rows, span=within), [column]), skip, None):
+            yield cell
+        return
     if path.suffix != ".parquet":
         for (cell,) in islice(iterate_rows(path, [column]), skip, None):
             yield cell
         return
     file = open_parquet(path)
     _check_columns(path, [column], file.schema_arrow.names)
-    wanted = list(range(*(groups or (0, file.num_row_groups))))
+    wanted = list(range(*(within or (0, file.num_row_groups))))
     while wanted and skip >= (rows := file.metadata.row_group(wanted[0]).num_rows):
         skip -= rows
         wanted.pop(0)
@@ -235,8 +248,10 @@ def _check_delimiter(path: Path, header: str) -> None:
         raise MissingColumn(f"{path}: one column, {header!r}; are cells separated by {shown}? {remedy}")
 
 
-def _jsonl_rows(path: Path, columns: Sequence[str]) -> Iterator[RowCells]:
-    with opened(path, newline="\n") as lines:
+def _jsonl_rows(path: Path, columns: Sequence[str], span: tuple[int, int] | None = None) -> Iterator[RowCells]:
+    """The objects of a file, or of the lines between two of its bytes."""
+    begin = span[0] if span else 0
+    with opened(path, newline="\n", span=span) as lines:
         for number, line in enumerate(lines, start=1):
             if not line.strip():
                 continue
@@ -244,12 +259,20 @@ def _jsonl_rows(path: Path, columns: Sequence[str]) -> Iterator[RowCells]:
                 row = json.loads(line)
             except ValueError as error:
                 what = f"is not JSON ({one_line(error)}); each line is one object"
-                raise InputError(f"{path}:{number}: {what}") from error
+                raise InputError(f"{_line(path, begin, number)}: {what}") from error
             if not isinstance(row, dict):
                 what = f"is {type(row).__name__}, not an object; each line is one JSON object"
-                raise InputError(f"{path}:{number}: {what}")
-            _check_columns(f"{path}:{number}", columns, row)
+                raise InputError(f"{_line(path, begin, number)}: {what}")
+            if missing := [name for name in columns if name not in row]:
+                _check_columns(_line(path, begin, number), missing, row)
             yield tuple(row[name] for name in columns)
+
+
+def _line(path: Path, begin: int, number: int) -> str:
+    """'FILE:7': a line that is the n-th from a byte on."""
+    with path.open("rb") as file:
+        before = sum(file.read(min(BLOCK, begin - at)).count(b"\n") for at in range(0, begin, BLOCK))
+    return f"{path}:{before + number}"
 
 
 def _conll_rows(path: Path, columns: Sequence[str]) -> Iterator[RowCells]:

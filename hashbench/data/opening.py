@@ -23,9 +23,34 @@ def format_of(path: Path) -> str:
     return Path(path.stem).suffix if path.suffix in COMPRESSED else path.suffix
 
 
-def opened(path: Path, newline: str = "") -> TextIO:
-    """A UTF-8 file to be read line by line. Unpaired surrogates pass: the tokenizers replace them."""
-    return io.TextIOWrapper(_bytes_of(path), encoding="utf-8-sig", errors="surrogatepass", newline=newline)
+def opened(path: Path, newline: str = "", span: tuple[int, int] | None = None) -> TextIO:
+    """A UTF-8 file to be read line by line, or the bytes of a plain one from the first on to before the second.
+
+    Unpaired surrogates pass: the tokenizers replace them.
+    """
+    content = io.BufferedReader(Span(path, *span)) if span else _bytes_of(path)
+    return io.TextIOWrapper(content, encoding="utf-8-sig", errors="surrogatepass", newline=newline)
+
+
+class Span(io.RawIOBase):
+    """Some bytes of a file that follow each other."""
+
+    def __init__(self, path: Path, begin: int, end: int) -> None:
+        self._file = path.open("rb", buffering=0)
+        self._file.seek(begin)
+        self._left = end - begin
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        read = self._file.readinto(memoryview(buffer)[: self._left]) or 0
+        self._left -= read
+        return read
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
 
 
 def _bytes_of(path: Path) -> Any:
@@ -33,6 +58,22 @@ def _bytes_of(path: Path) -> Any:
     if path.suffix not in COMPRESSED:
         return path.open("rb")
     return io.BufferedReader(pa.input_stream(str(path), compression=COMPRESSED[path.suffix]))
+
+
+def line_spans(path: Path, size: int) -> list[tuple[int, int]]:
+    """Bytes (first, behind the last) of a plain file in pieces of at least so many, each of whole lines."""
+    total = path.stat().st_size
+    ends = []
+    with path.open("rb") as file:
+        at = size
+        while at < total:
+            file.seek(at)
+            file.readline()
+            ends.append(file.tell())
+            at = ends[-1] + size
+    if not ends or ends[-1] < total:
+        ends.append(total)
+    return list(zip([0, *ends], ends, strict=False))
 
 
 def read_text(path: Path) -> str:

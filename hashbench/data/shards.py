@@ -1,7 +1,7 @@
 """Shards: documents of a corpus that follow each other and are read by themselves, on any machine that has the files.
 
-A parquet file is cut at its row groups, a data set of the hub at its files; other files are one shard each. Small files
-and row groups are put together until a shard has about `SHARD_BYTES`.
+A parquet file is cut at its row groups, a plain JSONL file at ends of lines, a data set of the hub at its files; other
+files are one shard each. Small files and row groups are put together until a shard has about `SHARD_BYTES`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from hashbench.data import builtin
 from hashbench.data.files import iterate_column, open_parquet
 from hashbench.data.hub import HubTable
-from hashbench.data.opening import format_of, read_text
+from hashbench.data.opening import format_of, line_spans, read_text
 from hashbench.errors import InputError
 
 TEXT_COLUMN = "text"
@@ -25,10 +25,11 @@ ARTICLE_END = ("See also", "References", "Category")
 
 @dataclass(frozen=True)
 class FilePart:
-    """A file, or some row groups of a parquet file."""
+    """A file, or a piece of it."""
 
     path: Path
-    groups: tuple[int, int] | None = None  # the first, and the one behind the last
+    # Of a parquet file row groups, of a JSONL file bytes: the first, and the one behind the last; None: the whole file
+    within: tuple[int, int] | None = None
     rows: int | None = None  # None: only reading would tell
     first_row: int = 0  # rows of the file before it
     bytes: int = 0
@@ -37,7 +38,7 @@ class FilePart:
         """Its cells but the first `skip`."""
         if format_of(self.path) == ".txt":
             return iter([read_text(self.path)][skip:])  # a text file is one document
-        return iterate_column(self.path, TEXT_COLUMN, self.groups, skip)
+        return iterate_column(self.path, TEXT_COLUMN, self.within, skip)
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ class CorpusShard:
         parts = []
         for part in self.parts:
             if isinstance(part, FilePart):
-                parts.append(f"{part.path.name} {part.groups}")
+                parts.append(f"{part.path.name} {part.within}")
             elif isinstance(part, HubPart):
                 parts.append(f"{part.table.where} {part.number} of {part.of}")
         return f"{self.origin}: {', '.join(parts)}; limit {self.limit}, articles {self.articles}, {SHARD_BYTES}"
@@ -153,6 +154,10 @@ def cut(origin: str, parts: Iterable[Part], *, limit: int | None, articles: bool
 def file_parts(files: Sequence[Path]) -> Iterator[Part]:
     """Files as parts, of parquet files each row group. Raises InputError for a parquet file that is none."""
     for path in files:
+        if path.suffix == ".jsonl" and path.stat().st_size > SHARD_BYTES:
+            for span in line_spans(path, SHARD_BYTES):
+                yield FilePart(path, span, bytes=span[1] - span[0])
+            continue
         if path.suffix != ".parquet":
             yield FilePart(path, rows=1 if format_of(path) == ".txt" else None, bytes=path.stat().st_size)
             continue
@@ -169,15 +174,15 @@ def file_parts(files: Sequence[Path]) -> Iterator[Part]:
 
 
 def _joined(parts: Sequence[Part]) -> tuple[Part, ...]:
-    """The same with row groups that follow each other in one file as one part."""
+    """The same with pieces that follow each other in one file as one part."""
     joined: list[Part] = []
     for part in parts:
         last = joined[-1] if joined else None
         if isinstance(part, FilePart) and isinstance(last, FilePart) and last.path == part.path:
-            assert last.groups is not None and part.groups is not None  # only parquet files have several parts
-            assert last.rows is not None and part.rows is not None
-            both = (last.groups[0], part.groups[1])
-            joined[-1] = replace(last, groups=both, rows=last.rows + part.rows, bytes=last.bytes + part.bytes)
+            assert last.within is not None and part.within is not None  # a whole file is one part
+            rows = None if last.rows is None or part.rows is None else last.rows + part.rows
+            within = (last.within[0], part.within[1])
+            joined[-1] = replace(last, within=within, rows=rows, bytes=last.bytes + part.bytes)
         else:
             joined.append(part)
     return tuple(joined)

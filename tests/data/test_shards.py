@@ -9,6 +9,8 @@ import pytest
 
 from hashbench.data import shards as module
 from hashbench.data.documents import CorpusSource, corpus_files
+from hashbench.data.files import iterate_column
+from hashbench.data.opening import line_spans
 from hashbench.data.sources import locate_corpus, open_sources
 from hashbench.errors import InputError
 
@@ -39,6 +41,8 @@ def test_shards_together_are_the_documents(
     assert len({shard.name for shard in shards}) == len(shards)
     if limit is None:
         assert (len(shards) > 5) == (size < 10**9)
+        lines = [shard for shard in shards if any("7.jsonl" in part.path.name for part in shard.parts)]
+        assert (len(lines) > 1) == (size < 10**9)
 
 
 @pytest.mark.parametrize("size", [1, 300, 10**9])
@@ -85,3 +89,30 @@ def test_the_generated_corpus_is_one_shard() -> None:
     source = locate_corpus("builtin", open_sources("builtin"))
     (shard,) = source.shards(5)
     assert list(shard.texts()) == list(source.documents(5))
+
+
+def test_a_line_that_is_wrong_is_named_by_its_place_in_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "SHARD_BYTES", 100)
+    file = tmp_path / "mine" / "0.jsonl"
+    file.parent.mkdir()
+    lines = [json.dumps({"text": text}) for text in TEXTS]
+    for wrong, words in (("{", "is not JSON"), ("[1]", "is list"), ('{"t": 1}', "no column 'text'")):
+        file.write_text("\n".join([*lines[:70], wrong, *lines[71:]]))
+        shards = CorpusSource("mine", "folder mine", "folder", (file,)).shards()
+        with pytest.raises(InputError, match=rf"0\.jsonl:71: {words}"):
+            [text for shard in shards for text in shard.texts()]
+
+
+def test_a_file_is_cut_between_lines_whatever_their_characters_are(tmp_path: Path) -> None:
+    file = tmp_path / "0.jsonl"
+    texts = ["", "\ufeffé", "語" * 40, "a\u2028b\r", "🙂", "x" * 500, "end"]
+    content = "\n".join(json.dumps({"text": text}, ensure_ascii=False) for text in texts)
+    for whole in (content, f"\ufeff{content}\n\n"):
+        file.write_text(whole, newline="")
+        for size in range(1, 200, 7):
+            spans = line_spans(file, size)
+            found = [cell for span in spans for cell in iterate_column(file, "text", span)]
+            assert found == texts == list(iterate_column(file, "text"))
+            assert all(end - begin >= size for begin, end in spans[:-1])
