@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from hashbench.results.queries import MEMBERS_OF_ALL
@@ -31,13 +32,17 @@ def listed_experiments(store: Store) -> list[ListedExperiment]:
     for experiment in experiments(store):
         rows = [row for row in members if row["experiment_id"] == experiment.id]
         states = counts(store, experiment.id)
-        models = (row["model"] for row in rows if row["kind"] not in (BASELINE, FURTHER_BASELINE))
-        tasks = (row["task"] for row in rows if row["task"] is not None)
+        # Trivial baselines have no encoder: an experiment of another size may have planned theirs
+        of_models = [row for row in rows if row["kind"] not in (BASELINE, FURTHER_BASELINE)]
         found.append(
             ListedExperiment(
                 experiment.name, sum(states.values()), states["done"], states["failed"],
-                tuple(dict.fromkeys(row["encoder"] for row in rows)), tuple(dict.fromkeys(models)),
-                tuple(dict.fromkeys(tasks)), experiment.called_at,
+                _each_once(row["encoder"] for row in of_models), _each_once(row["model"] for row in of_models),
+                _each_once(row["task"] for row in rows if row["task"] is not None), experiment.called_at,
             )
         )  # fmt: skip
     return found
+
+
+def _each_once(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 TOPIC = "sources"  # under which a run's notes hold its fingerprints
+MOST_NAMES = 3  # of many models or fingerprints so many are named
 
 
 class SourcesOfRun(NamedTuple):
@@ -37,32 +38,46 @@ def different_sources(runs: Iterable[SourcesOfRun]) -> list[str]:
         if shared:
             columns.setdefault(column, {}).setdefault(shared, []).append(run.model)
         if own:
-            models.setdefault(f"model {run.model}", {}).setdefault(own, []).append(column)
-    return [
-        f"{_joined(names)}: {len(parts)} versions of the code ({'; '.join(parts)})"
-        for parts, names in (_alike(columns) | _alike(models)).items()
-    ]
+            models.setdefault(run.model, {}).setdefault(own, []).append(column)
+    found = [(_joined(names), _versions(columns, names, _some)) for names in _alike(columns)]
+    for names in _alike(models):
+        found.append((f"{'models' if len(names) > 1 else 'model'} {_some(names)}", _versions(models, names, _joined)))
+    return [f"{what}: {len(parts)} versions of the code ({'; '.join(parts)})" for what, parts in found]
 
 
-def _alike(found: dict[str, dict[str, list[str]]]) -> dict[tuple[str, ...], list[str]]:
-    """What has several versions of the code, by its parts; columns that fall into the same models share a line."""
-    groups: dict[tuple[str, ...], list[str]] = {}
+def _alike(found: Mapping[str, Mapping[str, Sequence[str]]]) -> list[list[str]]:
+    """What has several versions of the code, together where the versions are of the same columns or models."""
+    groups: dict[tuple[tuple[str, ...], ...], list[str]] = {}
     for what, versions in found.items():
         if len(versions) > 1:
-            groups.setdefault(tuple(", ".join(dict.fromkeys(names)) for names in versions.values()), []).append(what)
-    return {
-        tuple(f"{_once(list(found[what])[place] for what in group)}: {part}" for place, part in enumerate(parts)): group
-        for parts, group in groups.items()
-    }
+            groups.setdefault(tuple(tuple(dict.fromkeys(names)) for names in versions.values()), []).append(what)
+    return list(groups.values())
 
 
-def _once(versions: Iterable[str]) -> str:
-    """The fingerprints of one part, each once."""
-    return "/".join(dict.fromkeys(versions))
+def _versions(
+    found: Mapping[str, Mapping[str, Sequence[str]]], group: Sequence[str], said: Callable[[Sequence[str]], str]
+) -> list[str]:
+    """Each version that a group shares: its fingerprints, and what was computed by it."""
+    of_all = [list(found[what]) for what in group]
+    parts = []
+    for place, names in enumerate(found[group[0]].values()):
+        fingerprints = _some(list(dict.fromkeys(versions[place] for versions in of_all)), "/")
+        parts.append(f"{fingerprints}: {said(list(dict.fromkeys(names)))}")
+    return parts
 
 
-def _joined(names: list[str]) -> str:
-    """Names with what they begin with said once.
+def _some(names: Sequence[str], between: str = ", ") -> str:
+    """Names, of many the first.
+
+    >>> _some(["a", "b", "c", "d"]), _some(["a", "b", "c", "d", "e"])
+    ('a, b, c, d', 'a, b, c and 2 more')
+    """
+    shown = names if len(names) <= MOST_NAMES + 1 else names[:MOST_NAMES]
+    return between.join(shown) + (f" and {len(names) - len(shown)} more" if len(shown) < len(names) else "")
+
+
+def _joined(names: Sequence[str]) -> str:
+    """Columns with what they begin with said once.
 
     >>> _joined(["finetune on cola", "finetune on sst2", "pretrain"])
     'finetune on cola, sst2, pretrain'

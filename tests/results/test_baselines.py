@@ -8,6 +8,7 @@ import pytest
 
 from hashbench.claims.report import claim_sections
 from hashbench.results.baselines import baseline_value, baselines, f1_without_accuracy
+from hashbench.results.listing import listed_experiments
 from hashbench.results.measured import Measured, measure
 from hashbench.store.engine import Store
 from hashbench.tables.request import ReportRequest
@@ -59,6 +60,15 @@ def test_a_baseline_is_one_row_whatever_encoder_its_runs_were_planned_with(tmp_p
     assert [entry.model for entry in entries if not entry.is_baseline] == ["eager", "eager"]
     (majority,) = (entry for entry in entries if entry.is_baseline)
     assert {run.task for run in majority.runs} == {"rte", "sst2"}
+
+
+def test_an_experiment_is_listed_with_the_encoders_of_its_models(tmp_path: Path) -> None:
+    runs = [
+        HandRun("majority", "rte", scores={("accuracy", SPLIT, ""): 0.5}, kind="floor", encoder="base"),
+        HandRun("eager", "rte", scores={("accuracy", SPLIT, ""): 0.6}, encoder="tiny"),
+    ]
+    (listed,) = listed_experiments(build(tmp_path / "r.db", runs))
+    assert (listed.encoders, listed.models, listed.tasks) == (("tiny",), ("eager",), ("rte",))
 
 
 def test_an_f1_counts_for_little_where_accuracy_is_below_the_majority_class(measured: Measured) -> None:
