@@ -192,19 +192,24 @@ def measure(folder: Path, given: argparse.Namespace) -> None:
         )
     shutil.rmtree(folder / "cache")
     if given.kills:
-        moments = random.Random(given.seed)
-        for number in range(given.kills):
-            harmed = call(folder, "cache", given.cores[-1], kill_after=moments.uniform(0.1, 0.9) * measured.seconds)
-            print(f"kill {number + 1}: after {harmed.seconds:.1f} s", flush=True)
-            if not harmed.killed:
-                print("it was done before", flush=True)
-                break
-        call(folder, "cache", given.cores[-1])
-        same = outcome(folder, "cache") == found
-        print(f"after {given.kills} kills: {'the same' if same else 'ANOTHER RESULT'}", flush=True)
+        measure_kills(folder, given, measured.seconds, found)
     shutil.rmtree(folder / "cache", ignore_errors=True)
     if given.remove:
         shutil.rmtree(folder)
+
+
+def measure_kills(folder: Path, given: argparse.Namespace, whole_s: float, expected: dict[str, object]) -> None:
+    """Kills the command at random moments of its whole time, goes on each time, and compares what comes out."""
+    generator = random.Random(given.seed)
+    moments = sorted(generator.uniform(0.05, 0.95) * whole_s for _ in range(given.kills))
+    killed = 0
+    for before, moment in zip([0.0, *moments], moments, strict=False):  # finished shards are not made again
+        harmed = call(folder, "cache", given.cores[-1], kill_after=moment - before)
+        killed += harmed.killed
+        print(f"kill {killed}: after {harmed.seconds:.1f} s" if harmed.killed else "done before its kill", flush=True)
+    call(folder, "cache", given.cores[-1])
+    same = outcome(folder, "cache") == expected
+    print(f"after {killed} kills: {'the same' if same else 'ANOTHER RESULT'}", flush=True)
 
 
 def main() -> None:
