@@ -56,7 +56,7 @@ class ResolvedExperiment:
         Its name is not part of it, so that two labels of one thing share their runs.
         """
         if model.label not in self._blocks:
-            self._blocks[model.label] = _model_block(model, self.experiment.encoder)
+            self._blocks[model.label] = model_block(model, self.experiment.encoder)
         return self._blocks[model.label]
 
     def corpus_block(self, model: ResolvedModel) -> dict[str, Any] | None:
@@ -94,7 +94,8 @@ def weights_setting(spec: ModelSpec) -> dict[str, Any]:
     return {"settings": {"weights": locate_weights(spec.training.weights).shown}}
 
 
-def _model_block(model: ResolvedModel, size: str) -> dict[str, Any]:
+def model_block(model: ResolvedModel, size: str) -> dict[str, Any]:
+    """A model at a size of its encoder as plain values: what of it is part of a run's identity."""
     spec, objective = model.spec, model.spec.training.objective
     tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
     if isinstance(tokenizer, PieceTokenizer) and tokenizer.needs_training:

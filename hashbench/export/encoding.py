@@ -19,7 +19,7 @@ from hashbench.experiment.corpus_needs import needs_corpus, read_without_corpus
 from hashbench.experiment.load import Loaded
 from hashbench.experiment.models import ResolvedModel, model_of
 from hashbench.experiment.schema import Experiment, Pretrain
-from hashbench.experiment.stored import experiment_of
+from hashbench.experiment.stored import model_of_run
 from hashbench.objectives.registry import reads_items
 from hashbench.store.engine import open_results
 from hashbench.store.status import find_run, run_spec
@@ -79,11 +79,11 @@ def reader_of_run(db: str, prefix: str, label: str | None, data: Sequence[str] |
         raise InputError(
             f"--run {prefix}: a run of kind {spec['kind']} has no codes; name a pre-training or a fine-tuning"
         )
-    loaded, own_label, had = experiment_of(store, run_id)
-    model = model_of(loaded, own_label)
-    if label not in (None, own_label):
-        raise InputError(f"--run {prefix}: is a run of '{own_label}', not of '{label}'; leave --model out")
-    return fitted_reader(loaded, replace(model, spec=model.spec.without_training()), loaded.sources(data or had))
+    stored = model_of_run(store, run_id)
+    model, sources = stored.model, stored.loaded.sources(data or stored.had)
+    if label not in (None, model.label):
+        raise InputError(f"--run {prefix}: is a run of '{model.label}', not of '{label}'; leave --model out")
+    return fitted_reader(stored.loaded, replace(model, spec=model.spec.without_training()), sources)
 
 
 def fitted_reader(loaded: Loaded, model: ResolvedModel, sources: Sequence[str]) -> Reader:

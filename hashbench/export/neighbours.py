@@ -13,8 +13,7 @@ from hashbench.coders.registry import make_coder
 from hashbench.data.fingerprints import cache_folder
 from hashbench.embeddings.base import Batch, Template
 from hashbench.errors import InputError, near_match
-from hashbench.experiment.models import model_of
-from hashbench.experiment.stored import experiment_of
+from hashbench.experiment.stored import model_of_run
 from hashbench.objectives.base import MASK_ID, NO_LABEL
 from hashbench.objectives.entities import EntityHead
 from hashbench.objectives.item_search import ItemSearch
@@ -78,8 +77,8 @@ def _files(store: Store, run_id: str, run: str) -> ModelFiles:
 
 def _loaded(store: Store, run_id: str, files: ModelFiles, *, next_sentence: bool) -> tuple[Bloom, Model, EntityHead]:
     """Coder, model and head of a finished run."""
-    loaded, label, _ = experiment_of(store, run_id)
-    resolved = model_of(loaded, label)
+    stored = model_of_run(store, run_id)
+    loaded, resolved = stored.loaded, stored.model
     coder = make_coder(resolved.spec.code.coder, **resolved.spec.code.args)
     assert isinstance(coder, Bloom)  # the plan has checked
     with np.load(files.coder) as state_arrays:

@@ -13,8 +13,8 @@ from hashbench.data.sources import open_sources
 from hashbench.efficiency.parameters import count
 from hashbench.errors import InputError
 from hashbench.experiment.load import Loaded
-from hashbench.experiment.models import ResolvedModel, model_of
-from hashbench.experiment.stored import experiment_of
+from hashbench.experiment.models import ResolvedModel
+from hashbench.experiment.stored import model_of_run
 from hashbench.experiment.tasks import task_of
 from hashbench.experiment.tuning import tuning_of
 from hashbench.export.card import CardFacts, model_card
@@ -53,8 +53,8 @@ def export_run(db: str, prefix: str, folder: Path, data: Sequence[str] | None) -
     files = kept_files(
         store, run_id, ArtifactFolder.of_environment(usable_cache_folder()), with_head=spec["kind"] == FINETUNING.name
     )
-    loaded, label, had = experiment_of(store, run_id)
-    model, sources = model_of(loaded, label), loaded.sources(data or had)
+    stored = model_of_run(store, run_id)
+    loaded, model, sources = stored.loaded, stored.model, stored.loaded.sources(data or stored.had)
     reader = fitted_reader(loaded, replace(model, spec=model.spec.without_training()), sources)
     task = None
     if spec["kind"] == FINETUNING.name:

@@ -10,10 +10,9 @@ from pathlib import Path
 from hashbench.data.fingerprints import usable_cache_folder
 from hashbench.data.sources import open_sources
 from hashbench.errors import InputError
-from hashbench.experiment.models import model_of
 from hashbench.experiment.resolved import ResolvedExperiment
 from hashbench.experiment.schema import Experiment
-from hashbench.experiment.stored import experiment_of
+from hashbench.experiment.stored import model_of_run
 from hashbench.experiment.tasks import task_of
 from hashbench.runs.artifacts import ArtifactFolder, kept_files
 from hashbench.runs.base import Run, Workplace
@@ -75,8 +74,9 @@ def subject_of_run(store: Store, run_id: str, data: Sequence[str] | None, export
         raise InputError(f"run {short}: is of kind {spec['kind']}; name a fine-tuning (list: hashbench status)")
     if not done_ids(store, [run_id]):
         raise InputError(f"run {short}: is not finished; go on with its sweep first (see hashbench status)")
-    loaded, label, had = experiment_of(store, run_id)
-    model, sources = model_of(loaded, label), loaded.sources(data or had)
+    stored = model_of_run(store, run_id)
+    loaded, model, label = stored.loaded, stored.model, stored.model.label
+    sources = loaded.sources(data or stored.had)
     task, cache = task_of(loaded, spec["task"]["name"]), usable_cache_folder()
     size = loaded.experiment.encoder
     tuned = Run(run_id, FINETUNING.name, label, size, spec, task=task.name, seed=spec["seed"])
