@@ -8,6 +8,14 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+UMASK = os.umask(0)  # asking sets it
+os.umask(UMASK)
+
+
+def with_usual_rights(path: Path) -> None:
+    """Gives a file the rights that a new one has: safetensors writes files that only their owner can read."""
+    path.chmod(0o666 & ~UMASK)
+
 
 @contextlib.contextmanager
 def atomic_write(path: Path) -> Iterator[Path]:

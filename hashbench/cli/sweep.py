@@ -122,4 +122,5 @@ def _tell_of_the_best(db: str, loaded: Loaded) -> None:
         if run.task not in exported:
             continue
         place = "" if db == DEFAULT_DB else f" --db {without_passwords(db)}"
-        note(f"best on {run.task}: {run.model}; to use it: hashbench export --run {run.run_id[:8]}{place} {run.model}")
+        use = f"to use it: hashbench export --run {run.run_id[:8]}{place} {run.model}"
+        note(f"best on {run.split} of {run.task}: {run.model}; {use}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -28,14 +29,24 @@ def usable_cache_folder() -> Path:
         InputError: a file stands there, or the folder in which it would be made cannot be written.
     """
     folder = cache_folder()
-    nearest = next(path for path in (folder, *folder.parents) if os.path.lexists(path))
+    above = [folder, *folder.parents]
+    nearest = next(path for path in above if os.path.lexists(path))
     if not nearest.is_dir():
         what = f"{nearest} is no folder"
-    elif not os.access(nearest, os.W_OK | os.X_OK):
+    elif not os.access(nearest, os.W_OK | os.X_OK) or not (nearest == folder or _takes_a_folder(nearest)):
         what = f"{nearest} cannot be written"
     else:
         return folder
     raise InputError(f"cache folder {folder}: {what}; set HASHBENCH_CACHE to a folder that can be written")
+
+
+def _takes_a_folder(folder: Path) -> bool:
+    """Whether a folder can be made in another, tried: the rights of some systems say yes where they refuse."""
+    try:
+        Path(tempfile.mkdtemp(dir=folder)).rmdir()
+    except OSError:
+        return False
+    return True
 
 
 def digest(*parts: str) -> str:

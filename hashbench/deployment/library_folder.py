@@ -16,6 +16,7 @@ from typing import Any
 from safetensors.torch import load_file, save_file
 
 import hashbench
+from hashbench.atomic import with_usual_rights
 from hashbench.deployment.bundle import bundled
 from hashbench.deployment.text_side import VALUES, joined_parts, parts_of, side_values
 from hashbench.embeddings.base import Batch
@@ -111,6 +112,7 @@ def _add_buffers(predictor: Predictor, folder: Path) -> None:
     for name, buffer in predictor.model.named_buffers():
         tensors.setdefault(f"{MODEL_PREFIX}{name}", buffer.detach().clone().contiguous())
     save_file(tensors, folder / WEIGHTS, metadata={"format": "pt"})
+    with_usual_rights(folder / WEIGHTS)
 
 
 def _pooling(predictor: Predictor) -> dict[str, Any]:

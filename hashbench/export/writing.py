@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from safetensors.torch import load_file, save_file
 
-from hashbench.atomic import atomic_write
+from hashbench.atomic import atomic_write, with_usual_rights
 from hashbench.coders.base import Coder
 from hashbench.embeddings.base import Counts, ModelSpec
 from hashbench.errors import InputError
@@ -53,6 +53,7 @@ def write(trained: TrainedModel, folder: Path) -> int:
         with atomic_write(folder) as part:
             part.mkdir()
             save_file(tensors, part / WEIGHTS, metadata={"format": "pt"})
+            with_usual_rights(part / WEIGHTS)
             trained.tokenizer.save(part / TOKENIZER)
             if trained.coder.state():
                 # mypy mistakes the arrays for allow_pickle.

@@ -40,7 +40,7 @@ def report(
     *,
     db: str | Path = "results.db",
     paper: str | None = None,
-    table: str | None = None,
+    table: str | int | None = None,
     examples: bool = False,
     checkpoint: Checkpoint = "best",
 ) -> Report:
@@ -50,7 +50,8 @@ def report(
     """
     store = open_results(db)
     try:
-        request = ReportRequest(experiment, paper, table, examples=examples, checkpoint=checkpoint)
+        wanted = None if table is None else str(table)
+        request = ReportRequest(experiment, paper, wanted, examples=examples, checkpoint=checkpoint)
         return Report(tuple(tables(store, request)))
     finally:
         store.close()

@@ -17,7 +17,8 @@ class KeptRun:
     task: str
     model: str
     run_id: str
-    value: float  # of the score that reports show, in its natural range
+    split: str  # on which it was chosen: validation or held-out rows where the task has them
+    value: float  # of the score there, in its natural range
 
 
 def best_kept(db: str | Path, experiment: str) -> list[KeptRun]:

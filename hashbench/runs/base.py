@@ -109,7 +109,7 @@ class RunKind(ABC):
         for metric in result.metrics:
             is_score = metric.split not in ("", "train") and not metric.name.startswith("learning_rate=")
             if metric.step == best and is_score and metric.value is not None:
-                return f"{metric.name} {100 * metric.value:.1f}"
+                return f"{metric.name} {100 * metric.value:.1f} on {metric.split}"
         return ""
 
     def kept_bytes(self, run: Run, resolved: ResolvedExperiment) -> int:

@@ -10,6 +10,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from hashbench.artifacts.checksums import sealed_write
+from hashbench.atomic import with_usual_rights
 from hashbench.embeddings.base import Batch, Embedding, ModelSpec, Published
 from hashbench.embeddings.registry import build_embedding
 from hashbench.encoders.base import Encoder, EncoderConfig
@@ -95,6 +96,7 @@ def save_tensors(tensors: Mapping[str, Tensor], path: Path) -> None:
     """Writes named tensors of any shape as safetensors, whole or not at all, with their checksums."""
     with sealed_write(path) as part:
         save_file({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, part)
+        with_usual_rights(part)
 
 
 def load_weights(module: nn.Module, path: Path) -> None:

@@ -115,6 +115,13 @@ def test_a_folder_that_cannot_be_written(cache: Path, monkeypatch: pytest.Monkey
     assert asked == [cache.parent]  # where the folder would be made
 
 
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="no /proc here, where nobody can make a folder")
+def test_a_folder_in_which_none_can_be_made_whatever_its_rights_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HASHBENCH_CACHE", "/proc/cache")
+    with pytest.raises(InputError, match="/proc cannot be written; set HASHBENCH_CACHE to a folder that can"):
+        usable_cache_folder()
+
+
 def test_no_note_is_none(tmp_path: Path) -> None:
     assert read_note(tmp_path / "nothing.json") is None
     (tmp_path / "file").write_text("")

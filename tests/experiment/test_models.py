@@ -10,7 +10,7 @@ from hashbench.embeddings.registry import find_model, groups
 from hashbench.errors import InputError
 from hashbench.experiment.models import model_of, resolve_baseline, resolve_models
 from hashbench.experiment.recipes import FINETUNE_LEARNING_RATE
-from hashbench.experiment.resolved import _model_block
+from hashbench.experiment.resolved import model_block
 
 OWN = """
 import torch
@@ -62,7 +62,7 @@ def test_a_variation_pools_as_it_says(experiment) -> None:
     lines = "models: [{name: mean-k2, like: hash-emb-k2, pooling: mean}, {name: as-it-is, like: hash-emb-k2}]"
     resolved = resolve_models(experiment(lines))
     assert resolved["mean-k2"].spec.head.pooling == "mean" and resolved["as-it-is"].spec.head.pooling == "first"
-    assert [_model_block(resolved[name], "tiny").get("pooling") for name in resolved] == ["mean", "first"]
+    assert [model_block(resolved[name], "tiny").get("pooling") for name in resolved] == ["mean", "first"]
 
 
 def test_recipes_own_entry_wins_over_the_block_and_the_block_over_the_default(experiment) -> None:

@@ -95,6 +95,8 @@ def rows_of(task: str) -> tuple[list[str], list[str]]:
 def test_an_exported_model_predicts_what_was_stored(here, tmp_path, capsys, monkeypatch, model, task) -> None:
     run_id = run_of("finetune", model, task)
     exported(capsys, run_id, tmp_path / "out")
+    rights = {path.stat().st_mode & 0o777 for path in (tmp_path / "out").iterdir() if path.is_file()}
+    assert len(rights) == 1, "who can read one file of the folder can read all"
     store = open_store("results.db", create=False, read_only=True)
     stored = predictions(store, run_id, "validation", "best")
     monkeypatch.setenv("HASHBENCH_CACHE", str(tmp_path / "empty"))  # neither store nor cache from here on

@@ -33,6 +33,7 @@ def test_a_table_has_the_numbers_of_the_text_and_runs_nothing_of_the_data(place:
 
 def test_a_papers_table_stands_beside_its_numbers(place: Path) -> None:
     text = hashbench.report("made-up", db=place, paper="hashformers", table="1")._repr_html_()
+    assert hashbench.report("made-up", db=place, paper="hashformers", table=1)._repr_html_() == text
     assert "hashformers table 1" in text and "[79.1±0.3]" in text
 
 
