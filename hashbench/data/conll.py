@@ -2,7 +2,7 @@
 
 The columns that a task may ask for are `tokens`, the first of the line, and `tags`, its last. Columns are parted by
 tabs, or by spaces where there is no tab. Lines that begin a sentence with `# key = value` or `# id` are comments, and
-`-DOCSTART-` is no sentence.
+a line of `-DOCSTART-` is no word, whatever follows it. `#id` without a blank is a word.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from hashbench.errors import InputError
 
 COLUMNS = ("tokens", "tags")
-COMMENT = re.compile(r"#\s*(id\b|newdoc\b|newpar\b|[^=\s]+\s*=)")
+COMMENT = re.compile(r"#\s+(id\b|newdoc\b|newpar\b|[^=\s]+\s*=)")
 DOCUMENT = "-DOCSTART-"
 
 
@@ -32,7 +32,7 @@ def sentences(path: Path, lines: Iterable[str], columns: Sequence[str]) -> Itera
         line = line.rstrip("\r\n")
         if not words and COMMENT.match(line):
             continue
-        if line.strip():
+        if line.strip() and line.split()[0] != DOCUMENT:
             parts = line.split("\t") if "\t" in line else line.split()
             if len(parts) < 2:
                 raise InputError(f"{path}:{number}: {line[:60]!r} has no tag; a line is a word, then its tag")
@@ -46,6 +46,5 @@ def sentences(path: Path, lines: Iterable[str], columns: Sequence[str]) -> Itera
 
 
 def _row(words: list[str], tags: list[str], columns: Sequence[str]) -> Iterator[tuple[object, ...]]:
-    if words[0] != DOCUMENT:
-        cells = dict(zip(COLUMNS, (words, tags), strict=True))
-        yield tuple(cells[name] for name in columns)
+    cells = dict(zip(COLUMNS, (words, tags), strict=True))
+    yield tuple(cells[name] for name in columns)

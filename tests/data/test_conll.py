@@ -38,3 +38,8 @@ def test_a_line_without_a_tag() -> None:
 def test_another_column() -> None:
     with pytest.raises(InputError, match=r"^train\.conll: no column 'text'; a CoNLL file has tokens"):
         read("a O\n", ("text",))
+
+
+def test_no_sentence_is_lost_behind_a_document_or_a_hashtag() -> None:
+    assert read("-DOCSTART- -X- O O\nEU NNP B-ORG\n\n-DOCSTART-\n\na O\n") == [(["EU"], ["B-ORG"]), (["a"], ["O"])]
+    assert read("#id O\n#newpar B-x\n\n#a=b O\n") == [(["#id", "#newpar"], ["O", "B-x"]), (["#a=b"], ["O"])]
