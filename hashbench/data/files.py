@@ -122,27 +122,24 @@ def read_columns(path: Path, columns: Sequence[str], delimiter: str | None = Non
     return cells
 
 
-def iterate_rows(path: Path, columns: Sequence[str], delimiter: str | None = None) -> Iterator[RowCells]:
+def iterate_rows(
+    path: Path, columns: Sequence[str], delimiter: str | None = None, *, span: tuple[int, int] | None = None
+) -> Iterator[RowCells]:
     """The rows of a CSV, TSV or JSONL file, as their cells of these columns; read line by line, never the whole file.
+
+    `span`: bytes of a plain JSONL file (`line_spans`); None for the whole file.
 
     Raises InputError for a file that is none of these, and at the first line that is wrong.
     """
     readers: dict[str, Callable[[Path, Sequence[str]], Iterator[RowCells]]] = {
-        ".csv": partial(_csv_rows, delimiter=delimiter or ","), ".tsv": _tsv_rows, ".jsonl": _jsonl_rows,
-        TAGGED: _conll_rows,
+        ".csv": partial(_csv_rows, delimiter=delimiter or ","), ".tsv": _tsv_rows,
+        ".jsonl": partial(_jsonl_rows, span=span), TAGGED: _conll_rows,
     }  # fmt: skip
     if format_of(path) not in readers:
         raise InputError(f"{path}: a table is a {FORMATS_TEXT} file; convert it")
-    yield from _read_safely(path, readers[format_of(path)], columns)
-
-
-def _read_safely(
-    path: Path, read: Callable[[Path, Sequence[str]], Iterator[RowCells]], columns: Sequence[str]
-) -> Iterator[RowCells]:
-    """The rows that a reader finds. Raises InputError for a file that cannot be read."""
     check_file(path)
     try:
-        yield from read(path, columns)
+        yield from readers[format_of(path)](path, columns)
     except UnicodeDecodeError:
         raise not_utf_8(path, first_wrong_byte(path)) from None
     except (pa.ArrowException, OSError, EOFError) as error:
@@ -157,12 +154,8 @@ def iterate_column(
     `within`: of a parquet file the first row group to read, and the one behind the last; of a plain JSONL file bytes
     (`line_spans`); None for the whole file.
     """
-    if path.suffix == ".jsonl" and within:
-        for (cell,) in islice(_read_safely(path, partial(_jsonl_rows, span=within), [column]), skip, None):
-            yield cell
-        return
     if path.suffix != ".parquet":
-        for (cell,) in islice(iterate_rows(path, [column]), skip, None):
+        for (cell,) in islice(iterate_rows(path, [column], span=within), skip, None):
             yield cell
         return
     file = open_parquet(path)
@@ -248,7 +241,7 @@ def _check_delimiter(path: Path, header: str) -> None:
         raise MissingColumn(f"{path}: one column, {header!r}; are cells separated by {shown}? {remedy}")
 
 
-def _jsonl_rows(path: Path, columns: Sequence[str], span: tuple[int, int] | None = None) -> Iterator[RowCells]:
+def _jsonl_rows(path: Path, columns: Sequence[str], *, span: tuple[int, int] | None) -> Iterator[RowCells]:
     """The objects of a file, or of the lines between two of its bytes."""
     begin = span[0] if span else 0
     with opened(path, newline="\n", span=span) as lines:

@@ -13,16 +13,16 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
 import hashbench
-from hashbench.atomic import with_usual_rights
 from hashbench.deployment.bundle import bundled
 from hashbench.deployment.text_side import VALUES, joined_parts, parts_of, side_values
 from hashbench.embeddings.base import Batch
 from hashbench.encoders.registry import encoder_config
 from hashbench.export.config import CONFIG, MODEL_PREFIX, WEIGHTS
 from hashbench.export.loading import Predictor
+from hashbench.export.writing import write_weights
 from hashbench.objectives.classification import ClassificationHead
 from hashbench.training.model import Model
 
@@ -111,8 +111,7 @@ def _add_buffers(predictor: Predictor, folder: Path) -> None:
     tensors = load_file(folder / WEIGHTS)
     for name, buffer in predictor.model.named_buffers():
         tensors.setdefault(f"{MODEL_PREFIX}{name}", buffer.detach().clone().contiguous())
-    save_file(tensors, folder / WEIGHTS, metadata={"format": "pt"})
-    with_usual_rights(folder / WEIGHTS)
+    write_weights(tensors, folder)
 
 
 def _pooling(predictor: Predictor) -> dict[str, Any]:

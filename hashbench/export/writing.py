@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 from safetensors.torch import load_file, save_file
+from torch import Tensor
 
 from hashbench.atomic import atomic_write, with_usual_rights
 from hashbench.coders.base import Coder
@@ -52,8 +53,7 @@ def write(trained: TrainedModel, folder: Path) -> int:
     try:
         with atomic_write(folder) as part:
             part.mkdir()
-            save_file(tensors, part / WEIGHTS, metadata={"format": "pt"})
-            with_usual_rights(part / WEIGHTS)
+            write_weights(tensors, part)
             trained.tokenizer.save(part / TOKENIZER)
             if trained.coder.state():
                 # mypy mistakes the arrays for allow_pickle.
@@ -63,6 +63,12 @@ def write(trained: TrainedModel, folder: Path) -> int:
     except OSError as error:
         raise InputError(f"{folder}: cannot be made ({error.strerror}); name another folder") from error
     return (folder / WEIGHTS).stat().st_size
+
+
+def write_weights(tensors: dict[str, Tensor], folder: Path) -> None:
+    """Writes the weights of a folder, readable by all who can read its other files."""
+    save_file(tensors, folder / WEIGHTS, metadata={"format": "pt"})
+    with_usual_rights(folder / WEIGHTS)
 
 
 def write_card(folder: Path, card: str) -> None:
