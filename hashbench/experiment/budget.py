@@ -14,7 +14,7 @@ Parameters = Annotated[int, Field(gt=0)]
 class Budget(Strict):
     """Equal sizes: the free size of each embedding is set to come within 2 % of a number of parameters."""
 
-    embedding_parameters: Parameters | tuple[Parameters, ...] = Field(
+    embedding_parameters: Parameters | Annotated[tuple[Parameters, ...], Field(min_length=1)] = Field(
         description="parameters of the embedding, all counted; a list: each model once for each, as NAME-0.23M"
     )
 

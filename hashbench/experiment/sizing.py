@@ -109,6 +109,16 @@ def vocabulary_rows(spec: ModelSpec) -> int | None:
     return free.value if free is not None and free.part == "vocabulary" else None
 
 
+def check_learned_rows(spec: ModelSpec, found: int) -> None:
+    """Raises InputError where texts gave a vocabulary too small for the model's budget."""
+    wanted = vocabulary_rows(spec)
+    if wanted is not None and found < (1 - TOLERANCE) * wanted:
+        raise InputError(
+            f"model {spec.name}: its budget asks for a vocabulary of {wanted:,} rows, but its corpora give {found:,}; "
+            "read more documents (pretrain.corpora, pretrain.max_documents), or give a smaller budget"
+        )
+
+
 def with_size(spec: ModelSpec, size: int) -> ModelSpec:
     """The model with another value of its free argument."""
     assert spec.free_size is not None  # asked before

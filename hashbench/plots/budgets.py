@@ -43,7 +43,7 @@ def draw(data: FigureData) -> list[Drawn]:
             )  # fmt: skip
             tip(mark, *(_told(family, size, cell) for size, cell in line))
     axes.margins(x=0.05, y=0.08)
-    places = (size for row in table.rows if (size := budgets.of(row.model)[1]))
+    places = budgets.sizes
     log_scores(axes, table, column, places, along="embedding parameters", least=LEAST)
     return [drawn]
 

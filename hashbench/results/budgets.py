@@ -11,6 +11,8 @@ from typing import Any
 
 from hashbench.showing import amount
 
+TOLERANCE = 0.02  # of a budget, by which a model at it may miss it: what sweeps allow
+
 
 @dataclass(frozen=True)
 class RecordedBudgets:
@@ -18,14 +20,21 @@ class RecordedBudgets:
 
     sizes: tuple[int, ...]  # of the experiment or of one of its models
     named: Mapping[str, int | None]  # entry -> its budget where it has a single one of its own
+    only: int | None = None  # the experiment's, where it has a single one: no name shows it
 
-    def of(self, label: str) -> tuple[str, int | None]:
-        """A model's name without its budget, and the budget; None where it was made for none."""
-        if label in self.named:
+    def of(self, label: str, parameters: float | None = None) -> tuple[str, int | None]:
+        """A model's name without its budget, and the budget; None where it was made for none.
+
+        Under a single budget of the experiment, models of one size stay as they are: those of which `parameters`, of
+        the embedding, are the budget within 2 % are at it.
+        """
+        if self.named.get(label):
             return label, self.named[label]
-        for size in self.sizes:
+        for size in self.sizes if label not in self.named else ():
             if label.endswith(end := f"-{amount(size)}"):
                 return label.removesuffix(end), size
+        if self.only and parameters and abs(parameters - self.only) <= TOLERANCE * self.only:
+            return label, self.only
         return label, None
 
 
@@ -40,9 +49,12 @@ def recorded_budgets(config: Mapping[str, Any]) -> RecordedBudgets:
         {"name": entry} if isinstance(entry, str) else entry for entry in config.get("models", ())
     ]
     own = {str(entry["name"]): _sizes(entry.get("budget")) for entry in entries}
-    sizes = {size for each in (_sizes(config.get("budget")), *own.values()) for size in each}
+    general = _sizes(config.get("budget"))
+    sizes = {size for each in (general, *own.values()) for size in each}
     return RecordedBudgets(
-        tuple(sorted(sizes)), {name: given[0] if len(given) == 1 else None for name, given in own.items()}
+        tuple(sorted(sizes)),
+        {name: given[0] if len(given) == 1 else None for name, given in own.items()},
+        general[0] if len(general) == 1 else None,
     )
 
 

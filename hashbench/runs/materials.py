@@ -26,6 +26,7 @@ from hashbench.data.sources import locate_corpus, open_sources
 from hashbench.embeddings.base import Template
 from hashbench.experiment.corpus_needs import needs_corpus, read_without_corpus
 from hashbench.experiment.models import ResolvedModel
+from hashbench.experiment.sizing import check_learned_rows
 from hashbench.tasks.base import LocatedTask
 from hashbench.tasks.items import LinkSet, item_kind
 from hashbench.tasks.perturbed import PerturbedTask, perturb_task
@@ -179,6 +180,8 @@ class Materials:
             elif each is not None and each.needs_fit:
                 identity = [each.recipe(), corpus.types.fingerprint]
                 fit_once(each, identity, partial(each.fit, corpus.types), self.cache / "coders", self._shared)
+        if isinstance(coder, Vocabulary):
+            check_learned_rows(spec, coder.num_rows)
         return Texts(corpus.tokenizer, coder, corpus, outputs)
 
 

@@ -9,7 +9,7 @@ import pytest
 from hashbench.embeddings.registry import find_model, models
 from hashbench.errors import InputError
 from hashbench.experiment.models import resolve_models
-from hashbench.experiment.sizing import TOLERANCE, embedding_size, parameters_of, with_budget
+from hashbench.experiment.sizing import TOLERANCE, check_learned_rows, embedding_size, parameters_of, with_budget
 
 TINY, BASE = (230_000, 800_000, 1_600_000, 6_400_000), (1_400_000, 4_800_000, 9_600_000, 38_600_000)
 FREE = [name for name, spec in models().items() if spec.free_size is not None]
@@ -72,3 +72,16 @@ def test_a_budget_that_a_model_cannot_meet_names_the_line(experiment) -> None:
 def test_no_number_of_parameters(text: str) -> None:
     with pytest.raises(InputError, match="write 230_000, 230k or 0.23M"):
         parameters_of(text)
+
+
+def test_a_corpus_too_small_for_a_budgets_vocabulary_is_one_line() -> None:
+    spec = with_budget(find_model("bert-sr"), 128, 230_000).spec  # 1,797 rows
+    check_learned_rows(spec, 1_790)
+    with pytest.raises(InputError, match=r"bert-sr: its budget asks for .* 1,797 rows, but its corpora give 900; read"):
+        check_learned_rows(spec, 900)
+    check_learned_rows(find_model("bert-sr"), 900)  # without a budget, as many as there are
+
+
+def test_a_list_of_budgets_is_not_empty(experiment) -> None:
+    with pytest.raises(InputError, match="budget.embedding_parameters"):
+        experiment("budget: {embedding_parameters: []}\nmodels: [hash-emb-k2]")

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from hashbench.results.budgets import recorded_budgets
+from hashbench.experiment import sizing
+from hashbench.results.budgets import TOLERANCE, recorded_budgets
 
 SEVERAL = {"embedding_parameters": [1_500, 230_000, 2_000_000]}
 
@@ -32,3 +33,16 @@ def test_the_budget_of_a_label(label: str, parts: tuple[str, int | None]) -> Non
 @pytest.mark.parametrize("config", [{}, {"models": []}, {"budget": None, "models": ["x-2M"]}])
 def test_without_budgets_every_model_has_one_size(config: dict[str, Any]) -> None:
     assert recorded_budgets(config).of("x-2M") == ("x-2M", None)
+
+
+def test_under_a_single_budget_a_model_is_at_it_by_its_parameters() -> None:
+    own = {"name": "own", "budget": {"embedding_parameters": 2_000_000}}
+    budgets = recorded_budgets({"budget": {"embedding_parameters": 800_000}, "models": ["x", "bytes", own]})
+    assert budgets.of("x", 815_999) == ("x", 800_000)
+    assert budgets.of("family-member", 784_001) == ("family-member", 800_000)
+    assert budgets.of("bytes", 33_152) == budgets.of("bytes") == ("bytes", None)
+    assert budgets.of("own", 2_000_100) == ("own", 2_000_000)
+
+
+def test_a_sweep_allows_what_a_report_does() -> None:
+    assert TOLERANCE == sizing.TOLERANCE

@@ -6,17 +6,23 @@ from pathlib import Path
 
 import pytest
 
+from hashbench.store.engine import Store
 from hashbench.tables.budgets import ONE_SIZE
 from hashbench.tables.report import tables
 from hashbench.tables.request import ReportRequest
-from hashbench.tables.table import Table
+from hashbench.tables.table import Table, comparable
 from tests.databases.budgets import two_budgets
 
 
 @pytest.fixture
 def table(tmp_path: Path) -> Table:
     """That of two budgets."""
-    return tables(two_budgets(tmp_path / "r.db"), ReportRequest(table="budgets"))[0]
+    return table_of(two_budgets(tmp_path / "r.db"))
+
+
+def table_of(store: Store) -> Table:
+    """The table of a database."""
+    return tables(store, ReportRequest(table="budgets"))[0]
 
 
 def test_sections_are_budgets_from_small_to_large_and_then_what_has_one_size(table: Table) -> None:
@@ -48,3 +54,11 @@ def test_a_name_that_only_looks_like_a_budget_is_of_one_size(tmp_path: Path) -> 
     assert {row.model: row.section for row in rows if row.kind == "model"} == {
         "rows-0.8M": "0.8M", "rows-38.6M": "38.6M", "bert-mlm": ONE_SIZE, "x-2M": ONE_SIZE,
     }  # fmt: skip
+
+
+def test_under_a_single_budget_the_models_of_that_size_are_at_it(tmp_path: Path) -> None:
+    free = table_of(two_budgets(tmp_path / "free.db"))
+    sizes = {row.model: comparable(row.cells["emb_params"]) for row in free.rows if not row.is_baseline}
+    budget = {"embedding_parameters": int(sizes["bert-mlm"] or 0)}
+    sections = {row.model: row.section for row in table_of(two_budgets(tmp_path / "one.db", budget=budget)).rows}
+    assert sections["bert-mlm"] != ONE_SIZE == sections["hashformer-lsh-proj"]
