@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -183,7 +183,19 @@ def check_column(measured: Measured, column: ColumnName, where: str) -> None:
     """
     if meaning(measured, None, column) is None:
         shown = [*measured.tasks(), AVERAGE, *TIMES, *FACT_UNITS]
-        layouts = [layout for name in papers() for layout in load_paper(name).tables.values()]
-        known = [*shown, LATENCY_RATIO, *dict.fromkeys(each.name for layout in layouts for each in layout.columns)]
-        raise InputError(f"{where}: unknown column {column.name!r}{near_match(column.name, known)}; there are: "
-                         f"{', '.join(shown)}, and the columns of the papers' tables")  # fmt: skip
+        raise InputError(f"{where}: unknown column {column.name!r}{near_match(column.name, nameable(shown))}; there "
+                         f"are: {', '.join(shown)}, and the columns of the papers' tables")  # fmt: skip
+
+
+def nameable(tasks: Iterable[str]) -> list[str]:
+    """The columns that an own claim of an experiment with these tasks may name, but for metrics and other forms."""
+    layouts = [layout for name in papers() for layout in load_paper(name).tables.values()]
+    printed = (each.name for layout in layouts for each in layout.columns)
+    return list(dict.fromkeys([*tasks, AVERAGE, *TIMES, *FACT_UNITS, LATENCY_RATIO, *COSTS, *printed]))
+
+
+def is_nameable(name: str, tasks: Mapping[str, Iterable[str]]) -> bool:
+    """Whether an own claim of an experiment with these tasks, and their metrics, may name a column."""
+    plain = name.removeprefix(PRR)
+    scores = {f"{task}_{metric}" for task, metrics in tasks.items() for metric in metrics}
+    return plain in scores or plain in ALIASES or plain in nameable(tasks) or _counted(plain) is not None

@@ -53,9 +53,9 @@ def claim_sections(
     user_claims = read_file(request.claims_file) if request.claims_file is not None else []
     source = load_paper(request.paper) if request.paper is not None else None
     measured = measure(store, request.experiment, checkpoint=request.checkpoint)
-    if source is None:
-        user_claims = [*own_claims(measured.experiment.config, measured.experiment.name), *user_claims]
     _check_own(user_claims, measured)
+    if source is None:  # what these name, and the experiment lacks, is not measured: the sweep has said so
+        user_claims = [*own_claims(measured.experiment.config, measured.experiment.name), *user_claims]
     evidence, times = Evidence(store, measured, draws=draws), TimedRuns(measured)
     groups = [(source, claims_of(source.name))] if source else _about(measured)
     results: list[tuple[Paper | None, Results, list[Claim]]] = [

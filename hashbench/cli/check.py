@@ -81,6 +81,8 @@ def check_experiment(file: Path, overrides: Sequence[str], data: Sequence[str] |
     if tasks:  # pre-training alone has none
         print()
         print_rows(list(tasks[0]), tasks, "text")
+    for remark in planned.notes:
+        print(f"\n{remark}")
     for name, said in notes.items():
         for line in said:
             print(f"\n{name}: {line}")

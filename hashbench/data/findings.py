@@ -10,6 +10,9 @@ import numpy as np
 from hashbench.data.files import Cells
 
 
+SHOWN = 5  # names of labels in a note
+
+
 class LabelledTexts(Protocol):
     """Texts with labels."""
 
@@ -49,6 +52,18 @@ def repeated_rows(splits: Mapping[str, LabelledTexts]) -> list[str]:
     known = [f"{_rows(n)} of {name}" for name, n in seen.items() if n]
     notes = [f"repeated: {', '.join(again)}"] if again else []
     return notes + ([f"texts also in train: {', '.join(known)}"] if known else [])
+
+
+def unseen_note(unit: str, label: str, split: str, ids: Sequence[int] | np.ndarray, names: Sequence[str]) -> str:
+    """A note on labels of a split that train never has (one id for each place), with their names.
+
+    >>> unseen_note("row", "label", "test", [2, 2], ["no", "yes", "maybe"])
+    "2 rows of test have a label that train never has: 'maybe'"
+    """
+    shown = [repr(names[number]) for number in sorted(set(map(int, ids)))]
+    listed = ", ".join(shown[:SHOWN]) + (f" and {len(shown) - SHOWN} more" if len(shown) > SHOWN else "")
+    have = f"{unit} of {split} has" if len(ids) == 1 else f"{unit}s of {split} have"
+    return f"{len(ids):,} {have} a {label} that train never has: {listed}"
 
 
 def _rows(n: int) -> str:

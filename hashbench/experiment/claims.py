@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from hashbench.claims.grammar import Claim, csv_rows, read_rows
+from hashbench.errors import near_match
 from hashbench.experiment.schema import ClaimEntry
 
 
@@ -17,6 +19,32 @@ def checked_claims(claims: str | tuple[ClaimEntry, ...], folder: Path, where: li
         rows, where = csv_rows(folder / Path(claims).expanduser())
         return tuple(_entry(claim) for claim in read_rows(rows, where))
     return tuple(_entry(claim) for claim in read_rows([entry.model_dump() for entry in claims], where))
+
+
+def absent_from(
+    claims: Sequence[ClaimEntry], models: Sequence[str], tasks: Mapping[str, Iterable[str]]
+) -> list[str]:
+    """A note on every claim that names a model or a column which an experiment of these does not have.
+
+    `tasks`: the metrics of each. Such a claim may be meant for another selection of models, so it is no error.
+    """
+    if not claims:
+        return []
+    from hashbench.claims.columns import is_nameable, nameable
+
+    rows = [entry.model_dump() for entry in claims]
+    found = []
+    for claim in read_rows(rows, [""] * len(rows)):
+        names = [
+            f"no model {slug!r} in this experiment{near_match(slug, list(models))}"
+            for slug in claim.slugs if slug not in models
+        ]  # fmt: skip
+        columns = dict.fromkeys(column.name for part in claim.parts for _, column in part.leaves)
+        names += [
+            f"no column {name!r}{near_match(name, nameable(tasks))}" for name in columns if not is_nameable(name, tasks)
+        ]
+        found += [f"claim {claim.id} will not be decided: {'; '.join(names)}"] if names else []
+    return found
 
 
 def _entry(claim: Claim) -> ClaimEntry:

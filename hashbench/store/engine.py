@@ -19,6 +19,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, Operati
 from hashbench.errors import InputError, first_line
 from hashbench.showing import without_passwords
 from hashbench.store import views
+from hashbench.store.damage import damage_told
 from hashbench.store.drivers import BUSY_S, NOW, postgresql_engine, sqlite_engine
 from hashbench.store.moved import OpenFile, save_copy
 from hashbench.store.places import check_file, warn_if_on_network
@@ -63,14 +64,14 @@ class Store:
         Raises DatabaseMoved where the path no longer leads to the file that was opened; so does `read`.
         """
         self._check_file()
-        with self._writer.begin() as connection:
+        with damage_told(self.name), self._writer.begin() as connection:
             yield connection
 
     @contextlib.contextmanager
     def read(self) -> Iterator[Connection]:
         """One transaction that only reads, from one state of the database."""
         self._check_file()
-        with self._reader.begin() as connection:
+        with damage_told(self.name), self._reader.begin() as connection:
             yield connection
 
     def check_current(self) -> None:

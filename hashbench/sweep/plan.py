@@ -20,6 +20,7 @@ from hashbench.experiment.checks import (
     check_streaming,
     check_weights,
 )
+from hashbench.experiment.claims import absent_from
 from hashbench.experiment.corpus_needs import needs_corpus
 from hashbench.experiment.devices import check_devices
 from hashbench.experiment.load import KeyPath, Loaded
@@ -50,6 +51,7 @@ class Plan:
     runs: tuple[Run, ...]  # two labels of one thing give the same id twice
     # label -> file and line of the model's coder
     places: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()  # what a user should know of the file before the first run
 
 
 def plan(loaded: Loaded, *, data: Sequence[str] | None = None) -> Plan:
@@ -75,7 +77,14 @@ def plan(loaded: Loaded, *, data: Sequence[str] | None = None) -> Plan:
     resolved = ResolvedExperiment(loaded.experiment, models, baseline, located_tasks, corpora, names, tuned)
     runs = tuple(run for kind in kinds().values() for run in kind.planned(resolved))
     places = {label: loaded.where(*model.place, "coder") for label, model in models.items()}
-    return Plan(resolved, runs, places)
+    return Plan(resolved, runs, places, _claim_notes(resolved))
+
+
+def _claim_notes(resolved: ResolvedExperiment) -> tuple[str, ...]:
+    claims = resolved.experiment.claims
+    assert not isinstance(claims, str)  # the rows of a file stand in its place
+    labels = [*resolved.models, resolved.baseline.label]
+    return tuple(absent_from(claims, labels, {entry.task.name: entry.task.metrics for entry in resolved.tasks}))
 
 
 def refuse_other_runs(resolved: ResolvedExperiment, runs: Mapping[str, Run], where: str) -> None:

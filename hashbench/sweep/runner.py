@@ -94,6 +94,8 @@ def sweep(
     find_executor(loaded.experiment.executor)
     planned = plan(loaded, data=data)
     n_workers = workers or loaded.experiment.workers
+    for remark in planned.notes:
+        print(remark, file=sys.stderr)
     if dry_run:
         print_plan(planned, db, n_workers, other, nice=nice, artifacts=artifacts)
         return DONE

@@ -42,7 +42,7 @@ def budget_table(source: ReportSource) -> list[Table]:
     for row, entry in zip(own.rows, source.measured.entries, strict=True):
         if not row.is_baseline:
             fact = source.measured.fact(entry, COSTS[0].name)
-            _, size = budgets.of(row.model, fact and fact.value)
+            _, size = budgets.of(row.model, None if fact is None else fact.value)
             section = ONE_SIZE if size is None else amount(size)
             by_size.setdefault(size or math.inf, []).append(_row(source.measured, row, entry, columns, section))
     rows = [row for _, models in sorted(by_size.items()) for row in mark_best(models, columns)]

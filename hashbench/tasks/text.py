@@ -80,7 +80,7 @@ class LocatedTexts:
             splits[split] = Split(texts, labels[split])
             kind.check_rows(splits[split], where[split])
         splits, sampled = sample_rows(splits, self.task.max_rows)
-        notes = (*sampled, *self._notes(splits))
+        notes = (*sampled, *self._notes(splits, task.label_names))
         if self.kind != "builtin":  # generated texts repeat each other
             notes = (*notes, *missing_texts(columns, task.text), *repeated_rows(splits))
         if HOLDOUT in task.evaluation_splits:
@@ -92,14 +92,14 @@ class LocatedTexts:
         table = next(iter(self.tables.values()))
         return f"{self.origin}@{table.copy().revision[:SHORT_COMMIT]}" if isinstance(table, HubTable) else self.origin
 
-    def _notes(self, splits: Mapping[str, Split]) -> tuple[str, ...]:
+    def _notes(self, splits: Mapping[str, Split], names: Sequence[str]) -> tuple[str, ...]:
         notes = [NOTE] if self.kind == "builtin" else []
         note = sample_note(self.task, {name: len(split) for name, split in splits.items()})
         notes += [note] if note and self.kind != "builtin" else []
         if HOLDOUT in self.task.evaluation_splits:
             n_held = max(1, len(splits["train"]) // HOLDOUT_SHARE)
             notes.append(f"no validation split: selected on a seeded tenth of train ({n_held:,} rows)")
-        return (*notes, *text_kind(self.task).label_notes(splits))
+        return (*notes, *text_kind(self.task).label_notes(splits, names))
 
 
 def cells_as_texts(cells: Cells, where: str) -> list[str]:
@@ -146,8 +146,8 @@ class TextKind(TaskKind):
         return split.labels
 
     @abstractmethod
-    def label_notes(self, splits: Mapping[str, Split]) -> list[str]:
-        """What should be said of the labels."""
+    def label_notes(self, splits: Mapping[str, Split], names: Sequence[str]) -> list[str]:
+        """What should be said of the labels. `names`: of the classes in the order of their ids."""
 
     def constant(self, labels: np.ndarray) -> np.generic:
         """The one answer that fits labels (n,) best."""

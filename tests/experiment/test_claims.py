@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from hashbench.errors import InputError
+from hashbench.experiment.claims import absent_from
 from hashbench.experiment.load import load_experiment
 from tests.experiment.conftest import Load
 
@@ -57,3 +58,17 @@ def test_the_small_superbloom_has_its_papers_claims_in_small() -> None:
     claims = load_experiment(file).experiment.claims
     assert not isinstance(claims, str)
     assert {one.id for one in claims} >= {"size-1a", "depth-3a", "density-5"}
+
+
+def test_what_a_claim_names_and_the_experiment_lacks_is_noted_before_the_sweep(experiment: Load) -> None:
+    rows = (
+        '  - {id: fine, kind: greater, left: a, right: ab-c, column: "mean(rte,cola_accuracy,average,emb_params)"}\n'
+        "  - {id: model, kind: greater, left: a, right: ab-d, column: prr_rte}\n"
+        "  - {id: column, kind: greater, left: a, right: ab-c, column: rtee}\n"
+    )
+    claims = experiment(MODELS + "claims:\n" + rows).experiment.claims
+    assert not isinstance(claims, str)
+    assert absent_from(claims, ["a", "ab-c"], {"rte": ("accuracy",), "cola": ("matthews", "accuracy")}) == [
+        "claim model will not be decided: no model 'ab-d' in this experiment; did you mean 'ab-c'?",
+        "claim column will not be decided: no column 'rtee'; did you mean 'rte'?",
+    ]

@@ -46,7 +46,7 @@ class Degrees(TextKind):
         numbers = {split: [DEGREES[cell] for cell in column] for split, column in cells.items()}
         return {split: np.array(column, np.float32) for split, column in numbers.items()}, task
 
-    def label_notes(self, splits):
+    def label_notes(self, splits, names):
         return []
 
     def constant(self, labels):

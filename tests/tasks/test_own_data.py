@@ -88,7 +88,7 @@ def test_label_names_file_says_the_classes(tmp_path: Path) -> None:
     data = load(tmp_path)
     assert data.label_names == ("x", "y", "z", "never")
     assert data.n_outputs == 4
-    assert data.notes == ("1 rows of validation have a label that train never has",)
+    assert data.notes == ("1 row of validation has a label that train never has: 'y'",)
 
 
 def test_a_missing_text_is_an_empty_text(tmp_path: Path) -> None:

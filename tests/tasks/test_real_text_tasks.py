@@ -29,8 +29,9 @@ def test_atis_is_complete_and_has_labels_that_training_never_saw() -> None:
     data = data_of("atis")
     assert {split: len(part) for split, part in data.splits.items()} == data.task.official_rows
     assert data.notes == (
-        "1 rows of validation have a label that train never has",
-        "5 rows of test have a label that train never has",
+        "1 row of validation has a label that train never has: 'atis_airfare#atis_flight_time'",
+        "5 rows of test have a label that train never has: 'atis_airfare#atis_flight', 'atis_day_name', "
+        "'atis_flight#atis_airline', 'atis_flight_no#atis_airline'",
         "repeated: 289 rows of train, 7 rows of validation, 43 rows of test",
         "texts also in train: 52 rows of validation, 13 rows of test",
     )

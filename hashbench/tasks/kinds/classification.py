@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from hashbench.data.files import Cells
+from hashbench.data.findings import unseen_note
 from hashbench.data.labels import names_of, read_classes
 from hashbench.errors import InputError
 from hashbench.metrics.registry import find_metric
@@ -58,11 +59,11 @@ class Classification(TextKind):
             )
         return list(found)
 
-    def label_notes(self, splits: Mapping[str, Split]) -> list[str]:
+    def label_notes(self, splits: Mapping[str, Split], names: Sequence[str]) -> list[str]:
         """A note on labels that training never saw; their rows count as errors."""
         known = np.unique(splits["train"].labels)
-        unseen = {split: int((~np.isin(part.labels, known)).sum()) for split, part in splits.items()}
-        return [f"{n} rows of {split} have a label that train never has" for split, n in unseen.items() if n]
+        unseen = {split: part.labels[~np.isin(part.labels, known)] for split, part in splits.items()}
+        return [unseen_note("row", "label", split, ids, names) for split, ids in unseen.items() if len(ids)]
 
     def constant(self, labels: np.ndarray) -> np.generic:
         """The most frequent class of labels (n,), the smallest of several."""

@@ -34,7 +34,7 @@ class Regression(TextKind):
         """Values (n,) float32 of each split, and the task as it is."""
         return read_values(cells, where), task
 
-    def label_notes(self, splits: Mapping[str, Split]) -> list[str]:
+    def label_notes(self, splits: Mapping[str, Split], names: Sequence[str]) -> list[str]:
         """Nothing: every number may be predicted."""
         return []
 

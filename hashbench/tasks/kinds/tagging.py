@@ -16,6 +16,7 @@ import numpy as np
 from torch import Tensor, nn
 
 from hashbench.data.files import Cells
+from hashbench.data.findings import unseen_note
 from hashbench.embeddings.base import Batch, HeadSpec
 from hashbench.encoders.base import Encoder
 from hashbench.errors import InputError, near_match
@@ -99,13 +100,13 @@ class Tagging(TextKind):
             if (words := len(words_of(text))) != len(tags):
                 raise InputError(f"{where}: row {row}: {len(tags)} tags for {words} words; give each word one")
 
-    def label_notes(self, splits: Mapping[str, Split]) -> list[str]:
+    def label_notes(self, splits: Mapping[str, Split], names: Sequence[str]) -> list[str]:
         """A note on tags that training never saw; their words count as errors."""
         known = {tag for tags in splits["train"].labels for tag in tags}
         unseen = {
-            split: sum(tag not in known for tags in part.labels for tag in tags) for split, part in splits.items()
+            split: [tag for tags in part.labels for tag in tags if tag not in known] for split, part in splits.items()
         }
-        return [f"{n} words of {split} have a tag that train never has" for split, n in unseen.items() if n]
+        return [unseen_note("word", "tag", split, ids, names) for split, ids in unseen.items() if ids]
 
     def targets(self, task: Task, split: Split) -> np.ndarray:
         """Spans (n,) of each row."""
