@@ -63,12 +63,14 @@ class LocalLayer(TransformerLayer):
         parts = []
         for start, stop, size in ((0, whole, self.block), (whole, length, length - whole)):
             if start < stop:
-                blocks = qkv[:, start:stop].reshape(-1, size, qkv.shape[2])  # (B blocks, size, 3 d)
-                allowed = None if mask is None else mask[:, start:stop].reshape(-1, size)  # (B blocks, size)
+                # By way of (B part, 3 d): from (B, part, 3 d) at once, a graph would ask for more than one block.
+                blocks = qkv[:, start:stop].flatten(0, 1).unflatten(0, (-1, size))  # (B blocks, size, 3 d)
+                allowed = None if mask is None else mask[:, start:stop].flatten().view(-1, size)  # (B blocks, size)
                 # A block of padding attends to itself, lest there be nothing to average.
                 if allowed is not None:
                     allowed = allowed | ~allowed.any(1, keepdim=True)
-                parts.append(super().mix(blocks, allowed).reshape(qkv.shape[0], stop - start, -1))  # (B, part, d)
+                mixed = super().mix(blocks, allowed).flatten(0, 1)
+                parts.append(mixed.unflatten(0, (qkv.shape[0], stop - start)))  # (B, part, d)
         return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
 
 
