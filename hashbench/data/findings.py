@@ -9,7 +9,6 @@ import numpy as np
 
 from hashbench.data.files import Cells
 
-
 SHOWN = 5  # names of labels in a note
 
 
