@@ -36,6 +36,9 @@ TextColumns = Annotated[
     list[str] | None, typer.Option(help="Its column of texts; twice for a pair; the task's if not given.")
 ]
 LabelColumn = Annotated[str | None, typer.Option(help="Its column of labels; the task's if not given.")]
+Delimiter = Annotated[
+    str | None, typer.Option(help="What separates the cells of its .csv file; the task's if not given, else a comma.")
+]
 AllOfExperiment = Annotated[
     str | None, typer.Option("--experiment", help="In place of MODEL: all its finished fine-tunings on --task.")
 ]
@@ -49,6 +52,7 @@ def evaluate(
     split: SplitOfFolder = None,
     text: TextColumns = None,
     label: LabelColumn = None,
+    delimiter: Delimiter = None,
     experiment: AllOfExperiment = None,
     task: TrainedTask = None,
     data: Data = None,
@@ -71,7 +75,7 @@ def evaluate(
         raise InputError("evaluate: name runs or folders, or --experiment with --task; see hashbench evaluate --help")
     store = open_store(db, create=bool(listed) and all(Path(each).is_dir() for each in listed))
     wanted = listed if experiment is None else _finetunings(store, experiment, str(task))
-    request = FurtherRequest(on, name, split, tuple(text or ()), label)
+    request = FurtherRequest(on, name, split, tuple(text or ()), label, delimiter)
     done = []
     for each in wanted:
         done.append(_evaluated(store, each, request, data or None, trust_code=trust_code))

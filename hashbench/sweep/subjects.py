@@ -46,10 +46,14 @@ class FurtherRequest:
     split: str | None = None
     text: tuple[str, ...] = ()
     label: str | None = None
+    delimiter: str | None = None  # of a .csv file; None: that of the task
 
     def found(self, trained_on: Task) -> FurtherSet:
         """The set under a task. Raises InputError where it is not there."""
-        return further_set(trained_on, self.on, name=self.name, split=self.split, text=self.text, label=self.label)
+        return further_set(
+            trained_on, self.on, name=self.name, split=self.split, text=self.text, label=self.label,
+            delimiter=self.delimiter,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -79,17 +79,21 @@ def further_set(
     split: str | None = None,
     text: Sequence[str] = (),
     label: str | None = None,
+    delimiter: str | None = None,
 ) -> FurtherSet:
     """The further set at a path, read as `trained_on` reads its own where nothing else is said; nothing is read yet.
 
     `trained_on`: with the names of its classes. `name`: of the set in tables (None: the file's, of a folder the
-    folder's). `text`, `label`: its columns.
+    folder's). `text`, `label`: its columns. `delimiter`: of a .csv file.
 
     Raises:
         InputError: no such file, several that could be it, another number of text columns.
     """
     path = path.expanduser().absolute()
-    table = find_set(path, split)
+    if delimiter is not None and len(delimiter) != 1:
+        raise InputError(f"--delimiter {delimiter!r}: is not one character; give one, as ';'")
+    delimiter = delimiter or trained_on.delimiter
+    table = find_set(path, split, delimiter)
     columns = tuple(text) or trained_on.text
     if len(columns) != len(trained_on.text):
         wanted = f"{len(trained_on.text)} text column{'s' if trained_on.is_pair else ''}"
@@ -107,6 +111,7 @@ def further_set(
         folder=path,
         hub=None,
         builtin=False,
+        delimiter=delimiter,
     )
     return FurtherSet(task, table, trained_on.name)
 
@@ -124,7 +129,7 @@ def behind_train(rows: TaskData, trained: TaskData) -> TaskData:
     return replace(rows, splits={"train": learned.splits["train"], **rows.splits})
 
 
-def find_set(path: Path, split: str | None) -> FileTable:
+def find_set(path: Path, split: str | None, delimiter: str | None = None) -> FileTable:
     """The table of a file, or the one of a folder: the split that is asked for, else test, else validation, else the
     only file."""
     if not path.exists():
@@ -134,15 +139,15 @@ def find_set(path: Path, split: str | None) -> FileTable:
             raise InputError(f"--split {split}: --on names a file; leave --split out")
         if path.suffix not in FORMATS:
             raise InputError(f"--on {path}: a table is a {FORMATS_TEXT} file; convert it")
-        return FileTable((path,))
+        return FileTable((path,), delimiter)
     names = SPLIT_FILES.get(split, (split,)) if split is not None else ()
     wanted = [names] if names else [SPLIT_FILES[each] for each in IN_ORDER]
     for each in wanted:
-        if (table := find_table(path, each)) is not None:
+        if (table := find_table(path, each, delimiter)) is not None:
             return table
     files = sorted(file for file in path.iterdir() if file.suffix in FORMATS)
     if split is None and len(files) == 1:
-        return FileTable((files[0],))
+        return FileTable((files[0],), delimiter)
     there = ", ".join(file.name for file in files[:8]) or "no table"
     asked = f"no {split} file" if split is not None else "no test or validation file"
     raise InputError(f"--on {path}: {asked} ({FORMATS_TEXT}) in the folder, which has {there}; name one")

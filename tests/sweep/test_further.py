@@ -243,15 +243,16 @@ def test_columns_formats_and_folders(here: Path) -> None:
     Path("folder").mkdir()
     Path("folder/test.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     Path("tabbed.tsv").write_text("gold\ttext\n" + "".join(f"{row['gold']}\t{row['text']}\n" for row in rows))
-    with Path("commas.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, ["text", "gold"])
-        writer.writeheader()
-        writer.writerows(rows)
-    for place in ("folder", "tabbed.tsv", "commas.csv"):
-        assert command("evaluate", run_id, "--on", place, "--text", "text", "--label", "gold") == 0
+    for name, delimiter in (("commas", ","), ("semicolons", ";")):
+        with Path(f"{name}.csv").open("w", newline="") as file:
+            writer = csv.DictWriter(file, ["text", "gold"], delimiter=delimiter)
+            writer.writeheader()
+            writer.writerows(rows)
+    for place in (["folder"], ["tabbed.tsv"], ["commas.csv"], ["semicolons.csv", "--delimiter", ";"]):
+        assert command("evaluate", run_id, "--on", *place, "--text", "text", "--label", "gold") == 0
     assert command("evaluate", run_id, "--on", "same.parquet") == 0
     sql = "SELECT task, value FROM scores WHERE metric = 'accuracy' AND kind = 'evaluation'"
-    assert {row["task"] for row in query(sql)} == {"folder", "tabbed", "commas", "same"}
+    assert {row["task"] for row in query(sql)} == {"folder", "tabbed", "commas", "semicolons", "same"}
     assert len({row["value"] for row in query(sql)}) == 1
 
 
@@ -269,6 +270,7 @@ def test_wrong_input_is_one_line_and_leaves_nothing(here: Path, capsys) -> None:
     text = refused(capsys, run_id, "--on", written("named.csv", "sentnce,label\na,1\n"))
     assert "no column 'sentence'; did you mean 'sentnce'?" in text and "--text and --label name the columns" in text
     assert "is an empty file" in refused(capsys, run_id, "--on", written("empty.csv", ""))
+    assert "--delimiter ';;': is not one character" in refused(capsys, run_id, "--on", odd, "--delimiter", ";;")
     assert "has no rows" in refused(capsys, run_id, "--on", written("none.csv", "sentence,label\n"))
     assert "a table is a .parquet" in refused(capsys, run_id, "--on", written("some.txt", "a"))
     assert "not a parquet file" in refused(capsys, run_id, "--on", written("bad.parquet", "PAR"))
