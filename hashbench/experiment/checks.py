@@ -18,6 +18,7 @@ from hashbench.errors import InputError, first_line, located
 from hashbench.experiment.corpus_needs import needs_corpus, pass_before
 from hashbench.experiment.load import Loaded
 from hashbench.experiment.models import ResolvedModel
+from hashbench.experiment.schema import Finetune, Pretrain
 from hashbench.objectives.registry import objective_of, reads_items
 from hashbench.tasks.base import Task
 from hashbench.tasks.items import item_kind
@@ -147,6 +148,21 @@ def check_weights(loaded: Loaded, model: ResolvedModel) -> None:
             raise InputError(
                 f"weights {spec.training.weights}: their vocabulary is cased ({piece!r}) and texts are lower-cased; "
                 "write tokenizer: {lowercase: false}, or take other weights"
+            )
+
+
+def check_warmup(loaded: Loaded, model: ResolvedModel) -> None:
+    """Raises InputError where a warm-up is longer than its training: the rate would never be reached."""
+    finetunes = [("finetune", recipe) for recipe in (model.finetune, *model.per_task.values())]
+    recipes: list[tuple[str, Finetune | Pretrain]] = [*finetunes]
+    if model.spec.pretrains:
+        recipes.append(("pretrain", model.pretrain))
+    for block, recipe in recipes:
+        if recipe.steps is not None and recipe.warmup_steps is not None and recipe.warmup_steps > recipe.steps:
+            where = loaded.where(*loaded.place_of(model.place, block, "warmup_steps"))
+            raise InputError(
+                f"{where}: {block}.warmup_steps: {recipe.warmup_steps:,} steps of warm-up in a training of "
+                f"{recipe.steps:,} ('{model.label}'); take fewer, or leave them out"
             )
 
 

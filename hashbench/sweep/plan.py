@@ -18,6 +18,7 @@ from hashbench.experiment.checks import (
     check_pairing,
     check_robustness,
     check_streaming,
+    check_warmup,
     check_weights,
 )
 from hashbench.experiment.claims import absent_from
@@ -118,6 +119,7 @@ def _checked(loaded: Loaded, models: Mapping[str, ResolvedModel], baseline: Reso
     for model in {**models, baseline.label: baseline}.values():
         check_model(loaded, model)
         check_lengths(loaded, model)
+        check_warmup(loaded, model)
     check_devices(loaded, models.values())
     usable_cache_folder()
     tasks = find_tasks(loaded)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hashbench.errors import InputError
-from hashbench.experiment.checks import check_lengths, check_model
+from hashbench.experiment.checks import check_lengths, check_model, check_warmup
 from hashbench.experiment.models import resolve_models
 
 PROJ = "like: hashformer-md-proj"
@@ -116,3 +116,15 @@ def test_a_timed_sequence_longer_than_the_positions(experiment) -> None:
     by_default = experiment(short + "efficiency: true\n")  # 512 tokens
     with pytest.raises(InputError, match=r"^a\.yaml:10: efficiency\.pretrain_length: 512 tokens"):
         check_lengths(by_default, resolve_models(by_default)["m"])
+
+
+@pytest.mark.parametrize("block", ["pretrain", "finetune"])
+def test_a_warm_up_longer_than_its_training_is_one_line(experiment, block: str) -> None:
+    for steps in (20, 21):
+        loaded = experiment(f"models:\n- {{name: bert-mlm, {block}: {{steps: 20, warmup_steps: {steps}}}}}")
+        model = resolve_models(loaded)["bert-mlm"]
+        if steps == 20:
+            check_warmup(loaded, model)
+            continue
+        with pytest.raises(InputError, match=rf"{block}.warmup_steps: 21 steps of warm-up .* 20 \('bert-mlm'\); take"):
+            check_warmup(loaded, model)
