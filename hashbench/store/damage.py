@@ -9,7 +9,7 @@ from sqlalchemy.exc import DBAPIError
 
 from hashbench.errors import InputError, first_line
 
-DAMAGED = {11, 26}  # primary codes of SQLite: a malformed page, a file that is no database
+MALFORMED = 11  # the primary code of SQLite; a file that is no database at all is told when it is opened
 
 
 @contextlib.contextmanager
@@ -18,7 +18,7 @@ def damage_told(name: str) -> Iterator[None]:
     try:
         yield
     except DBAPIError as error:
-        if getattr(error.orig, "sqlite_errorcode", 0) & 0xFF not in DAMAGED:
+        if getattr(error.orig, "sqlite_errorcode", 0) & 0xFF != MALFORMED:
             raise
         raise InputError(
             f"{name}: the file is damaged ({first_line(error.orig or error)}); take a copy of it that is whole, "
