@@ -27,12 +27,15 @@ class TimeIsUp(Exception):
 
 @contextlib.contextmanager
 def stop_signals() -> Iterator[None]:
-    """Turns SIGNALS into `Stopped`; a second one ends the program at once."""
+    """Turns SIGNALS into `Stopped`; a second one ends the program at once.
+
+    A second SIGHUP does not: both the kernel and a shell send one when a terminal is closed.
+    """
     heard = [number for number in SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
 
     def stop(number: int, frame: FrameType | None) -> None:
         for each in heard:
-            signal.signal(each, signal.SIG_DFL)
+            signal.signal(each, signal.SIG_IGN if each == number == signal.SIGHUP else signal.SIG_DFL)
         leave_closed_terminal()
         raise Stopped(number)
 
@@ -41,7 +44,8 @@ def stop_signals() -> Iterator[None]:
         yield
     finally:
         for number, handler in before.items():
-            signal.signal(number, handler)
+            if signal.getsignal(number) != signal.SIG_IGN:  # what is left to do is done in peace
+                signal.signal(number, handler)
 
 
 def leave_closed_terminal() -> None:
