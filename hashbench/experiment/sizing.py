@@ -15,9 +15,9 @@ from hashbench.encoders.registry import encoder_config
 from hashbench.errors import InputError, located
 from hashbench.experiment.load import KeyPath, Loaded
 from hashbench.experiment.schema import ModelEntry
+from hashbench.results.budgets import TOLERANCE
 from hashbench.showing import amount
 
-TOLERANCE = 0.02  # of the budget, by which an embedding may miss it
 LARGEST = 2**40  # of a free size
 STRIDE = 8  # times a size, at most, that the next one looked at is
 

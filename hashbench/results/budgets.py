@@ -11,7 +11,7 @@ from typing import Any
 
 from hashbench.showing import amount
 
-TOLERANCE = 0.02  # of a budget, by which a model at it may miss it: what sweeps allow
+TOLERANCE = 0.02  # of a budget, by which the embedding of a model at it may miss it
 
 
 @dataclass(frozen=True)

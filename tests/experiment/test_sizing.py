@@ -9,7 +9,8 @@ import pytest
 from hashbench.embeddings.registry import find_model, models
 from hashbench.errors import InputError
 from hashbench.experiment.models import resolve_models
-from hashbench.experiment.sizing import TOLERANCE, check_learned_rows, embedding_size, parameters_of, with_budget
+from hashbench.experiment.sizing import check_learned_rows, embedding_size, parameters_of, with_budget
+from hashbench.results.budgets import TOLERANCE
 
 TINY, BASE = (230_000, 800_000, 1_600_000, 6_400_000), (1_400_000, 4_800_000, 9_600_000, 38_600_000)
 FREE = [name for name, spec in models().items() if spec.free_size is not None]

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from hashbench.experiment import sizing
-from hashbench.results.budgets import TOLERANCE, recorded_budgets
+from hashbench.results.budgets import recorded_budgets
 
 SEVERAL = {"embedding_parameters": [1_500, 230_000, 2_000_000]}
 
@@ -42,7 +41,3 @@ def test_under_a_single_budget_a_model_is_at_it_by_its_parameters() -> None:
     assert budgets.of("family-member", 784_001) == ("family-member", 800_000)
     assert budgets.of("bytes", 33_152) == budgets.of("bytes") == ("bytes", None)
     assert budgets.of("own", 2_000_100) == ("own", 2_000_000)
-
-
-def test_a_sweep_allows_what_a_report_does() -> None:
-    assert TOLERANCE == sizing.TOLERANCE

@@ -7,7 +7,10 @@ import pytest
 
 from hashbench.coders.lsh import LshBits
 from hashbench.coders.vocabulary import Vocabulary
-from hashbench.runs.materials import fit_once
+from hashbench.errors import InputError
+from hashbench.experiment.load import load_experiment
+from hashbench.experiment.models import resolve_models
+from hashbench.runs.materials import Materials, fit_once
 from hashbench.text.types import TypeTable
 from tests.damage import DAMAGES
 
@@ -37,3 +40,19 @@ def test_a_damaged_state_of_a_coder_is_fitted_again(
     DAMAGES[damage](path)
     assert np.array_equal(fitted(), codes) and len(fits) == 2
     assert str(path) in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("budget", "rows"), [(50_000, 391), (800_000, 6_250)])
+def test_a_vocabulary_too_small_for_its_budget_is_one_line(tmp_path: Path, budget: int, rows: int) -> None:
+    (tmp_path / "a.yaml").write_text(
+        f"name: a\ndata: builtin\nencoder: tiny\nbudget: {{embedding_parameters: {budget}}}\n"
+        "models: [{name: bpe, like: bert-mlm, objective: none}]\ntasks: [sst2]\n"
+        "pretrain: {corpora: [builtin], max_documents: 20}\n"
+    )
+    model = resolve_models(load_experiment(tmp_path / "a.yaml", []))["bpe"]
+    materials = Materials(["builtin"], tmp_path / "cache")
+    if budget == 50_000:
+        assert materials.texts(model).vocabulary_rows == rows
+        return
+    with pytest.raises(InputError, match=rf"^model bpe: its budget asks for a vocabulary of {rows:,} rows, but its "):
+        materials.texts(model)
