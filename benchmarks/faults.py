@@ -81,7 +81,7 @@ AT_THE_END = {
     "a finished run without a metric": (
         "SELECT r.id FROM run r WHERE NOT EXISTS (SELECT 1 FROM metric m WHERE m.attempt_id = r.finished_attempt)"
     ),
-    "a failed attempt": "SELECT id FROM attempt WHERE state = 'failed'",
+    "a failed attempt": "SELECT id, worker, reason, ended_at - started_at FROM attempt WHERE state = 'failed'",
 }
 VALUES = "SELECT r.spec, m.value FROM run r JOIN metric m ON m.attempt_id = r.finished_attempt"
 STATES = "SELECT state, COUNT(*) AS n FROM attempt GROUP BY state"
@@ -207,8 +207,9 @@ def carry_out(campaign: Campaign, running: Server | None) -> int:
     for log in logs:
         log.close()
     campaign.say(f"ended; faults: {dict(campaign.done)}")
-    for log in logs if any(each.returncode for each in sweeps) else ():
-        print(f"--- {Path(log.name).name}\n{Path(log.name).read_text()[-3000:]}")
+    for log in logs:
+        print(f"--- {Path(log.name).name}, but for its lines of progress")
+        print(*[line for line in Path(log.name).read_text().splitlines() if not line.startswith("[")][:200], sep="\n")
     return report(campaign, [each.returncode for each in sweeps], changed)
 
 

@@ -117,13 +117,15 @@ def _sentence(keys: Sequence[str | int], faults: Sequence[Mapping[str, Any]], bl
     name = ".".join(str(part) for part in keys)
     fault = next((each for each in faults if each["type"] == "value_error"), faults[0])
     kind, context = fault["type"], fault.get("ctx", {})
+    if kind == "missing" and isinstance(keys[-1], int):
+        return f"{'.'.join(str(part) for part in keys[:-1])}: has too few values; add the one at place {keys[-1] + 1}"
     if kind == "extra_forbidden":
         return unknown_key(keys[:-1], str(keys[-1]), list(block.model_fields))
     if kind == "missing":
         return f"key '{name}' is missing; add it (keys: hashbench schema)"
     if kind == "value_error":
         return f"{name}: {context['error']}"
-    if "too_short" in kind:
+    if "too_short" in kind and len(faults) == 1:
         return f"{name}: must not be empty; give at least {context['min_length']}"
     wanted = " or ".join(dict.fromkeys(_wanted(each) for each in faults))
     return f"{name}: must be {wanted}, not {_shown(fault['input'])}; correct the value"
@@ -135,6 +137,10 @@ def _wanted(fault: Mapping[str, Any]) -> str:
         return f"{BOUNDS[kind]} {next(value for key, value in context.items() if key in ('gt', 'ge', 'lt', 'le'))}"
     if kind == "literal_error":
         return str(context["expected"])
+    if kind == "string_too_long":
+        return f"text of at most {context['max_length']} character{'s' * (context['max_length'] > 1)}"
+    if kind == "too_short":
+        return f"a list of at least {context['min_length']}"
     if kind == "too_long":
         return f"a list of at most {context['max_length']}"
     if kind == "string_pattern_mismatch":

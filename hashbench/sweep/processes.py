@@ -13,12 +13,17 @@ BOOT_ID = "/proc/sys/kernel/random/boot_id"
 
 
 def own_name() -> str:
-    """The name under which this process claims runs: host, place, process id, start time.
+    """The name under which this process claims runs."""
+    return name_of(os.getpid())
+
+
+def name_of(process_id: int) -> str:
+    """The name under which a process of this machine, not waited for yet, claims runs: host, place, id, start time.
 
     The place is a digest of machine, boot and process namespace: machines may share a host name, and containers a
     machine. Where the system does not tell its boot or a process's start (not Linux) a "-" stands.
     """
-    return f"{socket.gethostname()}:{_place()}:{os.getpid()}:{_start_of(os.getpid()) or '-'}"
+    return f"{socket.gethostname()}:{_place()}:{process_id}:{_start_of(process_id) or '-'}"
 
 
 def is_dead(name: str) -> bool:

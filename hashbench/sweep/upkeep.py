@@ -38,10 +38,14 @@ def look_after(store: Store, experiment_id: int, artifacts: ArtifactFolder) -> N
 
 def release_dead(store: Store, experiment_id: int, *, gone: str = "", counts_as_try: bool = False) -> None:
     """Frees runs held by processes of this machine that are gone, and by the worker of the name `gone`, without waiting
-    for their leases to end."""
+    for their leases to end.
+
+    `counts_as_try`: of `gone` alone. Why others ended, perhaps workers of another sweep, is not known here.
+    """
     for held in running(store, experiment_id):
         if held.worker == gone or is_dead(held.worker):
-            abandon(store, held.attempt_id, "the worker process is gone", counts=counts_as_try)
+            counts = counts_as_try and held.worker == gone
+            abandon(store, held.attempt_id, "the worker process is gone", counts=counts)
 
 
 def saved_copy(store: Store) -> str:

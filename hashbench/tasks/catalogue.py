@@ -68,7 +68,7 @@ def find_task(name: str) -> Task:
     if name not in tasks:
         _check_part(name, tasks)
         alike = [f"{task.name.removesuffix(task.part)}..." if task.part else task.name for task in tasks.values()]
-        hint = near_match(name, list(tasks)) or f"; known are {', '.join(dict.fromkeys(alike))}"
+        hint = near_match(name, [*tasks, *dict.fromkeys(alike)]) or f"; known are {', '.join(dict.fromkeys(alike))}"
         raise InputError(f"unknown task {name!r}{hint} (list: hashbench data list)")
     return tasks[name]
 
@@ -84,7 +84,8 @@ def _check_part(name: str, tasks: Mapping[str, Task]) -> None:
         return
     part_of = {word.lower(): task.part for task in alike for word in task.traits.values()}
     part_of |= {task.part.lower(): task.part for task in alike}
-    near = difflib.get_close_matches(part.lower(), list(part_of), n=2)
+    # Codes of one script share half their letters, so that only a slip of the pen is near.
+    near = difflib.get_close_matches(part.lower(), list(part_of), n=2, cutoff=0.8)
     found = " or ".join(repr(f"{collection}:{found}") for found in dict.fromkeys(part_of[word] for word in near))
     hint = f"did you mean {found}?" if found else f"there are {', '.join(task.part for task in alike)}"
     raise InputError(f"unknown task {name!r}: {collection} has no {part!r}; {hint} (list: hashbench data list)")

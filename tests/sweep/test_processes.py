@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 from hashbench.sweep import processes
-from hashbench.sweep.processes import is_dead, own_name
+from hashbench.sweep.processes import is_dead, name_of, own_name
 
 
 def test_a_process_is_dead_from_its_end_on_and_not_before():
@@ -15,6 +15,7 @@ def test_a_process_is_dead_from_its_end_on_and_not_before():
     assert child.stdin is not None and child.stdout is not None
     name = child.stdout.readline().strip()
     assert name.split(":")[2] == str(child.pid) and name != own_name()
+    assert name_of(child.pid) == name  # whoever started it knows it by the same name
     assert not is_dead(name)
     child.stdin.close()
     child.wait()

@@ -21,8 +21,7 @@ class Crash:
     """A worker that ended without having been asked to."""
 
     how: str  # in words for the screen
-    # The name under which it claimed runs; "" where only the names in the store tell which process it was.
-    worker: str = ""
+    worker: str  # the name under which it claimed runs
     is_try: bool = True  # whether its run may be the reason; not where the machine is gone
 
 

@@ -19,6 +19,7 @@ from multiprocessing.process import BaseProcess
 from hashbench.sweep.assignment import Assignment, Parcel
 from hashbench.sweep.events import Event
 from hashbench.sweep.executors.base import Control, Crash, Executor
+from hashbench.sweep.processes import name_of
 
 # Exit codes of a process that another one ended: preempted, out of the machine's memory, its terminal closed
 FROM_OUTSIDE = {-number for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)}
@@ -30,6 +31,7 @@ class LocalWorker:
 
     process: BaseProcess
     pipe: Connection | None
+    name: str  # under which it claims runs
 
     def has_more(self) -> bool:
         """Whether something that it told was not taken yet."""
@@ -71,7 +73,7 @@ class LocalExecutor(Executor):
             code = worker.process.exitcode
             if code not in (None, 0) and not worker.has_more() and not self._stopping:
                 how = f"worker {worker.process.pid or 0} ended with code {code}"
-                crashes.append(Crash(how, is_try=code not in FROM_OUTSIDE))
+                crashes.append(Crash(how, worker.name, is_try=code not in FROM_OUTSIDE))
                 self._workers[index] = self._started(index)
         return crashes
 
@@ -100,7 +102,7 @@ class LocalExecutor(Executor):
         process = self._context.Process(target=work, args=(self._parcel, index, theirs), name=f"worker-{index}")
         process.start()
         theirs.close()  # else the end of the worker would not end the pipe
-        return LocalWorker(process, ours)
+        return LocalWorker(process, ours, name_of(process.pid or 0))
 
 
 class ProcessControl(Control):

@@ -89,19 +89,19 @@ class Stub:
 def executor_with(*workers):
     made = LocalExecutor.__new__(LocalExecutor)
     made._stopping, made._workers = False, list(workers)
-    made._started = lambda index: LocalWorker(Stub(), None)
+    made._started = lambda index: LocalWorker(Stub(), None, "w:7")
     return made
 
 
 @pytest.mark.parametrize(("code", "is_try"), [(-9, False), (-15, False), (-1, False), (-11, True), (1, True)])
 def test_a_worker_killed_from_outside_is_no_try_of_its_run(code, is_try):
-    (crash,) = executor_with(LocalWorker(Stub(code), None)).replace_crashed()
-    assert crash.is_try is is_try and crash.how == f"worker 7 ended with code {code}"
+    (crash,) = executor_with(LocalWorker(Stub(code), None, "w:7")).replace_crashed()
+    assert crash.is_try is is_try and crash.how == f"worker 7 ended with code {code}" and crash.worker == "w:7"
 
 
 def test_what_a_killed_worker_had_told_arrives_and_the_others_go_on():
     first, second = (get_context("spawn").Pipe() for _ in range(2))
-    made = executor_with(LocalWorker(Stub(-9), first[0]), LocalWorker(Stub(), second[0]))
+    made = executor_with(LocalWorker(Stub(-9), first[0], "w:7"), LocalWorker(Stub(), second[0], "w:7"))
     ProcessControl(first[1]).tell(RunStarted(0, "r", "a run"))
     os.write(first[1].fileno(), b"\x00\x00\x01\x00half")  # killed in the middle of a word
     first[1].close()
@@ -115,7 +115,7 @@ def test_what_a_killed_worker_had_told_arrives_and_the_others_go_on():
 
 
 def test_a_sweep_whose_only_worker_was_killed_has_not_ended():
-    made = executor_with(LocalWorker(Stub(-9), None))  # its pipe has ended, and nobody has looked at its exit yet
+    made = executor_with(LocalWorker(Stub(-9), None, "w:7"))  # its pipe has ended, and nobody has looked at its exit yet
     assert not made.ended()
     assert len(made.replace_crashed()) == 1
     made._workers[0].process.exitcode = 0
@@ -123,6 +123,6 @@ def test_a_sweep_whose_only_worker_was_killed_has_not_ended():
 
 
 def test_nobody_is_waited_for_once_the_sweep_is_asked_to_end():
-    made = executor_with(LocalWorker(Stub(-9), None), LocalWorker(Stub(0), None))
+    made = executor_with(LocalWorker(Stub(-9), None, "w:7"), LocalWorker(Stub(0), None, "w:7"))
     made._stopping = True
     assert made.ended()
