@@ -38,16 +38,32 @@ def predict(
     if stream and texts:
         raise InputError("predict --stream: reads lines of stdin; leave the texts out, or --stream")
     model = load(folder, trust_code=trust_code)
-    lines = (line.rstrip("\n") for line in sys.stdin) if not texts else iter(texts)
-    for part in ([line] for line in lines) if stream else [list(lines)]:
+    asked = enumerate(texts, 1) if texts else enumerate(sys.stdin.buffer, 1)
+    read = (_text(line, f"line {number} of stdin", model) for number, line in asked)
+    for part in ([one] for one in read) if stream else [list(read)]:
         for answer in _answers(model, part, style):
             print(answer)
         sys.stdout.flush()
 
 
+def _text(line: str | bytes, where: str, model: Predictor) -> str:
+    """A line as the model takes it. Raises InputError where it is not UTF-8, or no pair where a pair is asked for."""
+    if isinstance(line, str):
+        where, text = repr(line[:60]), line
+    else:
+        try:
+            text = line.decode().rstrip("\r\n")
+        except UnicodeDecodeError as error:
+            byte = f"byte {error.start + 1} is 0x{line[error.start]:02x}"
+            raise InputError(f"{where}: is not UTF-8 ({byte}); convert the text, as with iconv -t utf-8") from None
+    if model.config.is_pair and "\t" not in text:
+        raise InputError(f"{where}: no pair; write two texts with a tab between")
+    return text
+
+
 def _answers(model: Predictor, lines: Sequence[str], style: Literal["text", "json"]) -> Iterator[str]:
     """A line of output for each line of input."""
-    asked = list(_pairs(lines)) if model.config.is_pair else list(lines)
+    asked = [_pair(line) for line in lines] if model.config.is_pair else list(lines)
     if style == "text":
         yield from map(str, model.predict(asked))  # type: ignore[arg-type]  # of a list it is a list
         return
@@ -65,10 +81,6 @@ def _with_shares(model: Predictor, asked: list[str] | list[tuple[str, str]]) -> 
     return [max(row, key=row.__getitem__) for row in shares], shares
 
 
-def _pairs(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Both texts of each line. Raises InputError for a line without a tab."""
-    for line in lines:
-        first, tab, second = line.partition("\t")
-        if not tab:
-            raise InputError(f"{line[:60]!r}: no pair; write two texts with a tab between")
-        yield first, second
+def _pair(line: str) -> tuple[str, str]:
+    first, _, second = line.partition("\t")
+    return first, second

@@ -60,10 +60,11 @@ class TimeEstimate:
         return [self._finished(run, row.seconds) for run, row in zip(runs, known, strict=True)]
 
     def _finished(self, run: Run, seconds: float) -> FinishedRun:
-        rows = self._rows[str(run.task)] if run.task in self._rows else ROWS_OF_A_TASK
-        return FinishedRun(
-            run.kind, run.encoder, run.task, run.model, guess=kind_of(run).seconds(run, rows), seconds=seconds
-        )
+        guess = kind_of(run).seconds(run, self._rows_of(run))
+        return FinishedRun(run.kind, run.encoder, run.task, run.model, guess=guess, seconds=seconds)
+
+    def _rows_of(self, run: Run) -> int:
+        return self._rows.get(str(run.task), ROWS_OF_A_TASK)
 
     def total(self) -> float:
         """Seconds until all is done with these workers."""
@@ -91,10 +92,13 @@ class TimeEstimate:
 class CardEstimate(TimeEstimate):
     """Estimates for a named card, which all workers share; what runs of this machine took says nothing of it."""
 
-    def __init__(self, store: Store | None, runs: Sequence[Run], card: Card, resolved: ResolvedExperiment) -> None:
+    def __init__(
+        self, store: Store | None, runs: Sequence[Run], card: Card, resolved: ResolvedExperiment,
+        rows: Mapping[str, int] | None = None,
+    ) -> None:  # fmt: skip
         self._card, self._resolved = card, resolved
-        super().__init__(store, runs, n_workers=1)
+        super().__init__(store, runs, n_workers=1, rows=rows)
 
     def seconds(self, run: Run) -> float:
         """Seconds of one run on the card."""
-        return kind_of(run).seconds_on(self._card, run, ROWS_OF_A_TASK, self._resolved)
+        return kind_of(run).seconds_on(self._card, run, self._rows_of(run), self._resolved)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -175,11 +176,18 @@ def test_a_stream_is_answered_line_by_line(here, tmp_path, capsys, monkeypatch) 
         """Each line comes after the answer to the one before it."""
         for i in range(3):
             answered.append(len(capsys.readouterr().out.splitlines()))
-            yield f"text {i}\tother\n"
+            yield f"text {i}\tother\n".encode()
 
-    monkeypatch.setattr("sys.stdin", lines())
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=lines()))
     code, out, _ = command(capsys, "predict", str(tmp_path / "out"), "--stream")
     assert (code, answered, len(out.splitlines())) == (0, [0, 1, 1], 1)
+    for wrong, message in {
+        b"no tab\n": "line 2 of stdin: no pair; write two texts with a tab between",
+        "caf\xe9\tb\n".encode("latin-1"): "line 2 of stdin: is not UTF-8 (byte 4 is 0xe9); convert the text",
+    }.items():
+        monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=iter([b"a\tb\r\n", wrong, b"c\td\n"])))
+        code, out, err = command(capsys, "predict", str(tmp_path / "out"), "--stream")
+        assert code == 2 and len(out.splitlines()) == 1 and message in err and err.count("\n") == 1
 
 
 def test_wrong_input_is_one_line_and_exit_code_2(here, tmp_path, capsys) -> None:

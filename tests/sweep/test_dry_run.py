@@ -14,7 +14,7 @@ from hashbench.store.engine import open_store
 from hashbench.store.finishing import finish
 from hashbench.store.queue import claim
 from hashbench.store.result import Result
-from hashbench.sweep.dry_run import memory_of, print_plan
+from hashbench.sweep.dry_run import likely_rows, memory_of, print_plan
 from hashbench.sweep.plan import plan
 from hashbench.sweep.runner import write_down
 
@@ -45,6 +45,16 @@ def test_each_model_and_training_has_a_line_of_memory(experiment, capsys) -> Non
         [kind, model] for kind in ("pretrain", "finetune") for model in ("bert-mlm", "hashformer-md-proj")
     ]
     assert all(" GB" in line for line in lines[start + 1 : -2])
+
+
+def test_the_rows_of_an_own_file_are_counted(experiment, capsys, tmp_path) -> None:
+    table = "text,label\n" + "".join(f"a text,{'no' if i % 2 else 'yes'}\n" for i in range(60))
+    (tmp_path / "own").mkdir()
+    for split in ("train", "validation"):
+        (tmp_path / "own" / f"{split}.csv").write_text(table)
+    entry = f"{{name: own, path: {tmp_path / 'own'}, text: text, label: label"
+    rows = [likely_rows(plan(experiment(MODELS, f"tasks=[rte, {entry}{more}}}]"))) for more in ("", ", max_rows: 9")]
+    assert [each["own"] for each in rows] == [61, 9] and rows[0]["rte"] == rows[1]["rte"] > 9
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,8 @@ def test_what_a_killed_worker_had_told_arrives_and_the_others_go_on():
 
 
 def test_a_sweep_whose_only_worker_was_killed_has_not_ended():
-    made = executor_with(LocalWorker(Stub(-9), None, "w:7"))  # its pipe has ended, and nobody has looked at its exit yet
+    # its pipe has ended, and nobody has looked at its exit yet
+    made = executor_with(LocalWorker(Stub(-9), None, "w:7"))
     assert not made.ended()
     assert len(made.replace_crashed()) == 1
     made._workers[0].process.exitcode = 0
