@@ -160,12 +160,13 @@ def csv_rows(path: Path) -> tuple[list[dict[str, str]], list[str]]:
 
     Raises InputError where the file cannot be read or holds no row.
     """
+    remedy = f"name a CSV file with columns {', '.join(NEEDED)}"
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise InputError(f"claims {path}: {error.strerror}; name a CSV file with columns {', '.join(NEEDED)}") from None
+        raise InputError(f"claims in {path}: {error.strerror}; {remedy}") from None
     except UnicodeDecodeError:
-        raise InputError(f"claims {path}: is no text file; name a CSV file with columns {', '.join(NEEDED)}") from None
+        raise InputError(f"claims in {path}: is no text file; {remedy}") from None
     return _rows(text, str(path))
 
 

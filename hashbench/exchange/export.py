@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -71,6 +72,10 @@ def export_example(store: Store, file: Path, experiments: Sequence[str] = (), *,
 def _check_place(file: Path, replace: bool) -> None:
     if not file.parent.is_dir():
         raise InputError(f"{file}: no folder '{file.parent}'; make it, or write to another one")
+    try:
+        tempfile.TemporaryFile(dir=file.parent).close()
+    except OSError as error:
+        raise InputError(f"{file}: no file can be made in '{file.parent}' ({error.strerror}); name another") from None
     if file.exists():
         if not replace:
             raise InputError(f"{file}: is there already; name a new file, or add --replace")

@@ -6,17 +6,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from hashbench.claims.grammar import Claim, csv_rows, read_rows
-from hashbench.errors import near_match
+from hashbench.errors import located, near_match
 from hashbench.experiment.schema import ClaimEntry
 
 
-def checked_claims(claims: str | tuple[ClaimEntry, ...], folder: Path, where: list[str]) -> tuple[ClaimEntry, ...]:
+def checked_claims(
+    claims: str | tuple[ClaimEntry, ...], folder: Path, key: str, where: list[str]
+) -> tuple[ClaimEntry, ...]:
     """The claims as entries, their grammar checked; a CSV's rows stand in its place, so that they are stored.
 
-    `folder`: to which a path is relative. `where`: file and line of each entry. Raises InputError.
+    `folder`: to which a path is relative. `key`, `where`: file and line of the key and of each entry. Raises
+    InputError.
     """
     if isinstance(claims, str):
-        rows, where = csv_rows(folder / Path(claims).expanduser())
+        with located(key):
+            rows, where = csv_rows(folder / Path(claims).expanduser())
         return tuple(_entry(claim) for claim in read_rows(rows, where))
     return tuple(_entry(claim) for claim in read_rows([entry.model_dump() for entry in claims], where))
 

@@ -91,7 +91,8 @@ def load_experiment(path: str | Path, overrides: Sequence[str] = ()) -> Loaded:
     draft = Loaded(Experiment.model_construct(), Path(path).resolve(), shown, values, lines, overridden)
     experiment = validate(Experiment, values, draft)
     listed = [] if isinstance(experiment.claims, str) else range(len(experiment.claims))
-    claims = checked_claims(experiment.claims, draft.folder, [draft.where("claims", i) for i in listed])
+    places = [draft.where("claims", i) for i in listed]
+    claims = checked_claims(experiment.claims, draft.folder, draft.where("claims"), places)
     experiment = experiment.model_copy(update={"claims": claims})
     loaded = Loaded(experiment, draft.path, shown, values, lines, overridden, entries)
     _check_names(loaded)

@@ -51,6 +51,7 @@ def test_a_fault_is_one_line_with_its_place(experiment: Load, lines: str, said: 
     with pytest.raises(InputError) as error:
         experiment(MODELS + lines)
     assert said in str(error.value) and "\n" not in str(error.value)
+    assert str(error.value).startswith("a.yaml:")
 
 
 def test_the_small_superbloom_has_its_papers_claims_in_small() -> None:
