@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hashbench.claims.columns import check_column
@@ -83,18 +83,18 @@ def own_claims(config: Mapping[str, Any], name: str) -> list[Claim]:
 
 def _about(measured: Measured) -> list[tuple[Paper, list[Claim]]]:
     """Of every paper the claims that name a model of the experiment."""
-    groups = []
-    for paper in map(load_paper, papers()):
-        families = [section.families for layout in paper.tables.values() for section in layout.sections]
-        members = {name: models for family in families for name, models in family.items()}
-        claims = [
-            claim
-            for claim in claims_of(paper.name)
-            if any(set(members.get(slug, (slug,))) & measured.labels() for slug in claim.slugs)
-        ]
-        if claims:
-            groups.append((paper, claims))
-    return groups
+    named = [
+        (paper, [claim for claim in claims_of(paper.name) if _names_model(claim, paper, measured)])
+        for paper in map(load_paper, papers())
+    ]
+    return [(paper, claims) for paper, claims in named if claims]
+
+
+def _names_model(claim: Claim, paper: Paper, measured: Measured) -> bool:
+    """Whether a claim of the paper names a model of the experiment, itself or as one of a family."""
+    families = [section.families for layout in paper.tables.values() for section in layout.sections]
+    members = {name: models for family in families for name, models in family.items()}
+    return any(set(members.get(slug, (slug,))) & measured.labels() for slug in claim.slugs)
 
 
 def _check_own(claims: Sequence[Claim], measured: Measured) -> None:
@@ -132,6 +132,8 @@ def _section(paper: Paper | None, results: Results, claims: Sequence[Claim]) -> 
     measured = results.measured
     shown = paper or results.paper or paper_of(measured)
     decided = [decide(claim, results.for_claim(claim, of_paper=paper is not None)) for claim in claims]
+    if paper is not None:
+        decided = [replace(each, of_other_models=not _names_model(each.claim, paper, measured)) for each in decided]
     source = paper.name if paper else ""
     basis = Table(
         source, "claims", "", measured.experiment.name, COLUMNS, (), published=paper is not None,

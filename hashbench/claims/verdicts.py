@@ -47,6 +47,8 @@ class Decided:
 
     claim: Claim
     parts: tuple[Decision, ...]
+    # Whether it names models, none of which the experiment has: shown where a whole paper is asked for, not counted
+    of_other_models: bool = False
 
     @property
     def outcome(self) -> Outcome:
@@ -92,7 +94,10 @@ class Decided:
 
     @property
     def names_absent_model(self) -> bool:
-        """Whether it is not measured since it names a model that the experiment does not have: no verdict of its."""
+        """Whether it speaks only of models that the experiment does not have, or is not measured since it names one:
+        no verdict of its."""
+        if self.of_other_models:
+            return True
         whys = (why for part in self.parts if part.outcome == self.outcome for why in part.missing)
         return self.outcome == "not measured" and any(map(is_absent_model, whys))
 

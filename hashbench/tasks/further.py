@@ -62,7 +62,8 @@ class FurtherSet:
         try:
             columns = self.table.read((*task.text, task.label))
         except MissingColumn as error:
-            raise InputError(f"{error}; --text and --label name the columns") from error
+            asked = "the task reads pairs: --text, twice," if task.is_pair else "--text"
+            raise InputError(f"{error}; {asked} and --label name the columns") from error
         cells = kind.as_trained(task, columns[task.label], where, seen=self.seen)
         labels, task = kind.read_labels(task, {FURTHER: cells}, {FURTHER: where}, task.label_names)
         texts = tuple(kind.read_texts(columns[name], f"{where}: column {name!r}") for name in task.text)

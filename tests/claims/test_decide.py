@@ -13,6 +13,7 @@ from hashbench.claims.learned import AT_BASELINE
 from hashbench.claims.report import claim_sections
 from hashbench.claims.results import Results, TimedRuns
 from hashbench.claims.verdicts import Decided
+from hashbench.claims.words import tally
 from hashbench.errors import InputError
 from hashbench.papers.paper import load_paper
 from hashbench.results.measured import measure
@@ -235,3 +236,15 @@ def test_the_experiments_own_claims_are_decided_without_a_paper(tmp_path: Path) 
     store = build(tmp_path / "results.db", RUNS[:6], claims=[own])
     sections = claim_sections(store, draws=DRAWS)
     assert [(section.paper, [one.claim.id for one in section.decided]) for section in sections] == [("", ["mine-1"])]
+
+
+def test_a_whole_paper_has_the_same_tally_as_the_claims_about_the_experiment(tmp_path: Path) -> None:
+    """What counts decide of models that the experiment does not have is shown, and counted in neither."""
+    runs = [Answers(model, 0.6 + 0.01 * seed, seed) for seed in SEEDS for model in ("bert-mlm", "hashformer-md-proj")]
+    store = build(tmp_path / "results.db", [*runs, Answers("majority", 0.5, None)])
+    chosen = [section for section in claim_sections(store, draws=DRAWS) if section.paper == "hashformers"]
+    whole = claim_sections(store, ReportRequest(paper="hashformers"), draws=DRAWS)
+    assert len(whole[0].decided) > len(chosen[0].decided)
+    assert tally(whole[0].decided) == tally(chosen[0].decided)
+    others = [one for one in whole[0].decided if one.of_other_models]
+    assert {one.outcome for one in others} > {"not measured"} and all(one.names_absent_model for one in others)
