@@ -8,6 +8,7 @@ import typer
 
 from hashbench.cli.options import SizeOption, TableFormat
 from hashbench.cli.output import note, print_rows
+from hashbench.errors import InputError
 
 ModelNames = Annotated[
     list[str] | None,
@@ -55,8 +56,9 @@ def params(
 
     if budget is not None:
         sized, missed = budget_rows(names or [], encoder, [parameters_of(each) for each in budget.split(",")])
-        if sized:
-            print_rows(BUDGET_COLUMNS, sized, style)
+        if not sized:
+            raise InputError(missed[0] + (f" (and {len(missed) - 1} more like it)" if len(missed) > 1 else ""))
+        print_rows(BUDGET_COLUMNS, sized, style)
         for line in missed:
             note(line)
         return

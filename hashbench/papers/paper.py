@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
@@ -129,14 +130,15 @@ def load_paper(name: str) -> Paper:
     return Paper(**{**dict(file), "tables": tables}, numbers=printed_numbers(name))
 
 
-def find_layout(paper: Paper, number: str) -> Layout:
-    """A table of a paper.
+def find_layout(paper: Paper, number: str, others: Sequence[str] = ()) -> Layout:
+    """A table of a paper; `others`: names of tables that are no paper's, for the message.
 
     Raises InputError where the paper has no such table.
     """
     if number not in paper.tables:
-        there = ", ".join(paper.tables)
-        raise InputError(f"--table: {paper.name} has no table {number!r} here; there are: {there}")
+        near = near_match(number, list(others))
+        there = f"there are: {', '.join(paper.tables)}" + (f"; without a paper: {', '.join(others)}" if others else "")
+        raise InputError(f"--table: {paper.name} has no table {number!r} here{near}; {there}")
     return paper.tables[number]
 
 

@@ -28,7 +28,7 @@ def tables(store: Store, request: ReportRequest = ReportRequest()) -> list[Table
     source, files = ReportSource(store, request), table_files()
     for name in request.numbers():
         if name not in files:
-            find_layout(source.paper, name)
+            find_layout(source.paper, name, list(files))
     printed: list[Table] = []
     for name in request.numbers() or [next((name for name in files if files[name].shows(source.measured)), OWN)]:
         if name in files:
@@ -51,7 +51,7 @@ def settled(store: Store, request: ReportRequest) -> ReportRequest:
     asked = [request.paper] if request.paper else papers()
     having = [paper for paper in asked if set(numbers) <= set(load_paper(paper).tables)]
     for number in [] if having else numbers:
-        find_layout(load_paper(asked[0]), number)
+        find_layout(load_paper(asked[0]), number, list(table_files()))
     known = {name: measure(store, name, checkpoint=request.checkpoint) for name in names}
     for paper in having:
         filled = {name: _columns_measured(store, known[name], load_paper(paper), numbers) for name in names}

@@ -68,3 +68,10 @@ def test_params_as_deployed_have_no_published_count_beside(run: Run) -> None:
     (row,) = csv.DictReader(io.StringIO(run("params", "bert-mlm", "--deployed", "--format", "csv").out))
     assert (row["total_params"], row["published_total"]) == ("124647170", "")
     assert row["frame"].startswith("2-class fine-tuned model as deployed")
+
+
+def test_params_at_budgets_that_no_model_meets(run: Run) -> None:
+    done = run("params", "hashformer-md-emb-50k", "--budget", "130,140")
+    fails(done, "no embedding within 2 % of 130 parameters; the nearest has 4,608 (num_buckets 1) (and 1 more like it)")
+    some = run("params", "hashformer-md-emb-50k", "--budget", "130,0.8M", "--format", "json")
+    assert [row["budget"] for row in json.loads(some.out)] == ["0.8M"] and "within 2 % of 130" in some.err
