@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 
@@ -49,6 +50,7 @@ def check_model(loaded: Loaded, model: ResolvedModel) -> None:
         _check_states(spec, encoder)
     with _of_model(loaded, model, "embedding"):
         embedding = _build(spec, encoder.config.dim)
+        _check_sizes(spec, encoder.config.dim)
     untied = objective is not None and not objective.reads_items and embedding.untied_rows is not None
     if objective and objective.needs_matrix and embedding.output_matrix() is None and not untied:
         with _of_model(loaded, model, "objective"):
@@ -217,6 +219,21 @@ def _build(full: ModelSpec, dim: int) -> Embedding:
             "choose another coder or other arguments"
         ) from error
     return embedding
+
+
+def _check_sizes(spec: ModelSpec, dim: int) -> None:
+    """Raises InputError for an argument with which the embedding cannot be made, or one that leaves a tensor empty."""
+    given = ", ".join(f"{key} {value!r}" for key, value in spec.embedding.args.items()) or "its arguments"
+    try:
+        with torch.device("meta"), warnings.catch_warnings(action="ignore"):  # torch's own words on an empty tensor
+            sizes = [parameter.numel() for parameter in build_embedding(with_dim(spec, dim), dim).parameters()]
+    except (TypeError, ValueError, RuntimeError, ArithmeticError) as error:
+        reason = first_line(error)
+        if "meta" in reason:  # one of a user's own may compute with its values as it is made
+            return
+        raise InputError(f"the embedding cannot be made with {given}: {reason}; correct the values") from error
+    if 0 in sizes:
+        raise InputError(f"with {given} a table or layer of the embedding is empty; every size must be at least 1")
 
 
 def _check_coder(spec: ModelSpec) -> None:

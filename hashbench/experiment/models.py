@@ -99,6 +99,10 @@ def _specs_of(loaded: Loaded, entry: str | ModelEntry, place: KeyPath) -> list[t
 
 
 def _named(loaded: Loaded, name: str, place: KeyPath, others: list[str]) -> ModelSpec:
+    if name in groups() and name not in models():  # where several cannot stand
+        raise InputError(
+            f"{loaded.where(*place)}: {name!r} is a group; name one of its models: {', '.join(groups()[name])}"
+        )
     if name not in models():
         near = near_match(name, [*models(), *others])
         raise InputError(f"{loaded.where(*place)}: unknown model '{name}'{near} (list: hashbench models)")

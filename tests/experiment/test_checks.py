@@ -36,6 +36,22 @@ def test_a_model_that_cannot_work(experiment, change: str, message: str) -> None
     assert str(error.value).startswith("a.yaml:9: model 'm': ") and "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("like", "values", "message"),
+    [
+        ("low-rank-bpe", "rank: x", "the embedding cannot be made with num_rows 50265, rank 'x': "),
+        ("low-rank-bpe", "rank: 2.5", "the embedding cannot be made with num_rows 50265, rank 2.5: "),
+        ("low-rank-bpe", "rank: 0", "rank 0 a table or layer of the embedding is empty; every size must be at least 1"),
+        ("dhe", "hidden: -4", "the embedding cannot be made with hidden -4, layers 2: "),
+    ],
+)
+def test_sizes_that_no_embedding_has(experiment, like: str, values: str, message: str) -> None:
+    loaded = experiment(f"models:\n  - {{name: m, like: {like}, embedding: {{{values}}}}}")
+    with pytest.raises(InputError) as error:
+        check_model(loaded, resolve_models(loaded)["m"])
+    assert message in str(error.value) and "\n" not in str(error.value)
+
+
 @pytest.mark.parametrize("change", ["coder: {md_key: x}", "objective: {released: true}", "encoder: {layers: 1}"])
 def test_a_model_that_can(experiment, change: str) -> None:
     loaded = experiment(f"models: [{{name: m, {PROJ}, {change}}}]")
