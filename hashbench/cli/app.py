@@ -38,6 +38,12 @@ from hashbench.errors import InputError
 from hashbench.showing import printable
 
 ADVICE = "hashbench.spelling"  # under which a context remembers what to write from now on
+PYDANTIC = {  # how it says what a type refuses -> plainly
+    "Value error, ": "",
+    "Input should be greater than or equal to": "must be at least",
+    "Input should be less than or equal to": "must be at most",
+    "Input should be ": "must be ",
+}
 WRONG_INPUT, INTERRUPTED, TERMINATED = 2, 130, 143
 # typer carries its own click: this is that click's error for a wrong command line
 UsageError: type[Exception] = typer.BadParameter.__bases__[0]
@@ -152,7 +158,8 @@ def _usage(error: Exception) -> str:
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "hashbench"
     message = error.format_message() if hasattr(error, "format_message") else str(error)
-    message = message.replace("Value error, ", "")  # pydantic's word for what a type refuses
+    for words, plain in PYDANTIC.items():
+        message = message.replace(words, plain)
     return f"{message.rstrip('.')}; see: {path} --help"
 
 

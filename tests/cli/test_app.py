@@ -72,6 +72,7 @@ def test_a_wrong_command_line_is_one_line(run: Run) -> None:
 
 WRONG_FILES = {
     "sweep none.yaml": "none.yaml: no such file",
+    "sweep none.yaml --workers 0": "Invalid value for '--workers': must be at least 1; see: hashbench sweep --help",
     "sweep .": ".: is a folder",
     "sweep small.yaml pretrain.stps=3": "unknown key 'pretrain.stps'; did you mean 'steps'?",
     "sweep small.yaml pretrain.steps=-5": "pretrain.steps: must be greater than 0, not -5",
