@@ -68,7 +68,8 @@ def find_task(name: str) -> Task:
     if name not in tasks:
         _check_part(name, tasks)
         alike = [f"{task.name.removesuffix(task.part)}..." if task.part else task.name for task in tasks.values()]
-        hint = near_match(name, [*tasks, *dict.fromkeys(alike)]) or f"; known are {', '.join(dict.fromkeys(alike))}"
+        near = near_match(name, list(dict.fromkeys([*tasks, *alike])))
+        hint = near or f"; known are {', '.join(dict.fromkeys(alike))}"
         raise InputError(f"unknown task {name!r}{hint} (list: hashbench data list)")
     return tasks[name]
 

@@ -61,6 +61,20 @@ def test_unknown_task_names_the_nearest() -> None:
         find_task("colla")
 
 
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("sib201", "did you mean 'sib200:...'?"),
+        ("sib200:tha_Thia", "did you mean 'sib200:tha_Thai'?"),
+        ("sib200:fra_Latn", "there are eng_Latn, deu_Latn, "),  # half of its letters are those of another language
+    ],
+)
+def test_an_unknown_one_of_many_alike(name: str, hint: str) -> None:
+    with pytest.raises(InputError) as error:
+        find_task(name)
+    assert hint in str(error.value)
+
+
 def test_unknown_task_lists_what_there_is_where_nothing_is_near() -> None:
     with pytest.raises(InputError, match="unknown task 'xyzzy'; known are cola, sst2, mrpc"):
         find_task("xyzzy")
