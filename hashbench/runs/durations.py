@@ -12,6 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hashbench.data.files import FileTable
+from hashbench.tasks.base import LocatedTask
+
 # Before anything was measured: seconds that a run takes beside its work, and its work over the guess of it.
 FIXED_S, RATE = 3.0, 1.0
 RATES = np.geomspace(1 / 64, 64, 73)
@@ -111,3 +114,15 @@ class Durations:
         mine = [run for run in self._finished if run.model == model and run.kind in self._trainings and run.seconds > 0]
         off = [math.log(run.seconds / self._line(run).at(run.guess)) for run in mine]
         return math.exp(sum(off) / (len(off) + ALIKE))
+
+
+def likely_rows(tasks: Sequence[LocatedTask]) -> dict[str, int]:
+    """About how many rows there are to train on, of each task whose files or publishers tell."""
+    rows = {}
+    for located in tasks:
+        task, table = located.task, located.tables.get("train")
+        found = table.about_n_rows() if isinstance(table, FileTable) else table.n_rows() if table is not None else None
+        found = found or task.official_rows.get("train")
+        if found:
+            rows[task.name] = found if task.max_rows is None else min(found, task.max_rows)
+    return rows

@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from hashbench.data.files import FileTable
 from hashbench.data.fingerprints import cache_folder
 from hashbench.efficiency.cards import Card, Placed
 from hashbench.experiment.identity import device_block
 from hashbench.experiment.resolved import ResolvedExperiment
 from hashbench.runs.artifacts import ArtifactFolder
 from hashbench.runs.base import Run, TrainingKind
+from hashbench.runs.durations import likely_rows
 from hashbench.runs.registry import kind_of
 from hashbench.showing import duration_text
 from hashbench.store.engine import open_results, open_store
@@ -30,7 +30,7 @@ def print_plan(
     on this machine or a card. Finished runs whose weights are gone are made again where others read them; with
     `artifacts` another machine may have them, which is not looked up."""
     store = open_results(db) if Path(db).exists() else open_store(db) if "://" in db else None
-    rows = likely_rows(planned)
+    rows = likely_rows(planned.resolved.tasks)
     if card is None:
         estimate = TimeEstimate(store, planned.runs, n_workers, rows)
     else:
@@ -55,18 +55,6 @@ def print_plan(
     print(f"estimated time: {duration_text(estimate.total())} on {_machine(planned, card)}")
     if card is not None:
         print("computed from shapes, rows and published peak rates; nothing was measured on this card")
-
-
-def likely_rows(planned: Plan) -> dict[str, int]:
-    """About how many rows there are to train on, of each task whose files or publishers tell."""
-    rows = {}
-    for located in planned.resolved.tasks:
-        task, table = located.task, located.tables.get("train")
-        found = table.about_n_rows() if isinstance(table, FileTable) else table.n_rows() if table is not None else None
-        found = found or task.official_rows.get("train")
-        if found:
-            rows[task.name] = found if task.max_rows is None else min(found, task.max_rows)
-    return rows
 
 
 def weights_line(runs: Sequence[Run], resolved: ResolvedExperiment) -> str:

@@ -10,11 +10,12 @@ from hashbench.cli.sweep import sweep
 from hashbench.efficiency.cards import CARDS, Placed, TrainingStep
 from hashbench.errors import InputError
 from hashbench.runs.artifacts import ArtifactFolder
+from hashbench.runs.durations import likely_rows
 from hashbench.store.engine import open_store
 from hashbench.store.finishing import finish
 from hashbench.store.queue import claim
 from hashbench.store.result import Result
-from hashbench.sweep.dry_run import likely_rows, memory_of, print_plan
+from hashbench.sweep.dry_run import memory_of, print_plan
 from hashbench.sweep.plan import plan
 from hashbench.sweep.runner import write_down
 
@@ -53,7 +54,8 @@ def test_the_rows_of_an_own_file_are_counted(experiment, capsys, tmp_path) -> No
     for split in ("train", "validation"):
         (tmp_path / "own" / f"{split}.csv").write_text(table)
     entry = f"{{name: own, path: {tmp_path / 'own'}, text: text, label: label"
-    rows = [likely_rows(plan(experiment(MODELS, f"tasks=[rte, {entry}{more}}}]"))) for more in ("", ", max_rows: 9")]
+    plans = [plan(experiment(MODELS, f"tasks=[rte, {entry}{more}}}]")) for more in ("", ", max_rows: 9")]
+    rows = [likely_rows(planned.resolved.tasks) for planned in plans]
     assert [each["own"] for each in rows] == [61, 9] and rows[0]["rte"] == rows[1]["rte"] > 9
 
 
