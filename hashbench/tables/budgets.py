@@ -50,7 +50,8 @@ def budget_table(source: ReportSource) -> list[Table]:
     return [
         replace(
             own, number="budgets", title=f"Experiment {own.experiment}: embeddings at equal parameters",
-            columns=columns, rows=tuple(rows), notes=(*(note for note in own.notes if note != OF_MINUTES), OF_COSTS),
+            columns=columns, rows=tuple(rows),
+            notes=(*(note for note in own.notes if not note.startswith(OF_MINUTES)), OF_COSTS),
         )
     ]  # fmt: skip
 

@@ -36,7 +36,7 @@ FORMS = tuple(
     )
 )
 MINUTES = Column("run_minutes", "minutes", "minutes", "training", subtitle="minutes")
-OF_MINUTES = "Training minutes: all finished runs of a model, pre-training and evaluations included."
+OF_MINUTES = "Training minutes: all finished runs of a model, pre-training and evaluations included"
 
 
 def own_table(
@@ -62,7 +62,9 @@ def own_table(
         sets = ", ".join(further)
         notes.append(f"Further sets, evaluated with the models of other columns and in no average: {sets}.")
     if any(row.cells[MINUTES.name].value is not None for row in rows):
-        notes.append(OF_MINUTES)
+        machines = {run.origin.hardware for run in measured.runs if run.origin.hardware}
+        several = f"; on {len(machines)} kinds of machine, so rows are not comparable" if len(machines) > 1 else ""
+        notes.append(f"{OF_MINUTES}{several}.")
     scores = [column for column in columns if column.measure == "score"]
     return Table(
         paper="",

@@ -44,7 +44,7 @@ def script_table(source: ReportSource) -> list[Table]:
     return [
         replace(
             own, number="scripts", title=f"Experiment {own.experiment}: scripts", columns=tuple(columns),
-            rows=tuple(rows), notes=(*(note for note in own.notes if note != OF_MINUTES), OF_SCRIPTS),
+            rows=tuple(rows), notes=(*(note for note in own.notes if not note.startswith(OF_MINUTES)), OF_SCRIPTS),
             missing=tuple(missing_lines(rows, [column for column in columns if column.measure == "average"])),
         )
     ]  # fmt: skip

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from hashbench.store.engine import Store
+from hashbench.store.schema import attempt, environment
 from hashbench.tables.report import tables
 from hashbench.tables.request import ReportRequest
 from hashbench.tables.table import Row, Table
@@ -46,6 +48,20 @@ def test_minutes_are_those_of_pre_training_and_fine_tunings(own: Table) -> None:
     # 600 s of pre-training, 9 fine-tunings of 60 s; of lsh-proj one failed
     assert _row(own, "bert-mlm").cells["run_minutes"].value == pytest.approx(19.0)
     assert _row(own, "hashformer-lsh-proj").cells["run_minutes"].value == pytest.approx(18.0)
+
+
+def test_minutes_of_several_kinds_of_machine_are_not_comparable(own: Table, tmp_path: Path) -> None:
+    assert "Training minutes: all finished runs of a model, pre-training and evaluations included." in own.notes
+    runs = [HandRun(model, "sst2", scores={("accuracy", "validation", ""): 0.5}) for model in ("a", "b")]
+    store = build_by_hand(tmp_path / "r.db", runs)
+    with store.write() as connection:
+        first = connection.execute(sa.select(environment)).mappings().one()
+        connection.execute(sa.insert(environment).values({**first, "id": 77, "hardware_name": "card"}))
+        connection.execute(sa.update(environment).where(environment.c.id == first["id"]).values(hardware_name="chip"))
+        attempts = connection.execute(sa.select(attempt.c.id)).scalars().all()
+        connection.execute(sa.update(attempt).where(attempt.c.id == attempts[0]).values(environment_id=77))
+    (table,) = tables(store, ReportRequest())
+    assert any(note.endswith("on 2 kinds of machine, so rows are not comparable.") for note in table.notes)
 
 
 def test_without_sizes_and_times_there_are_no_such_columns(tmp_path: Path) -> None:
