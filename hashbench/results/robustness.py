@@ -17,12 +17,14 @@ from hashbench.errors import InputError, near_match
 from hashbench.results import queries
 from hashbench.results.measured import AVERAGE
 from hashbench.results.samples import draw_seed
-from hashbench.statistics.draws import DRAWS, drawn
+from hashbench.statistics.draws import drawn
 from hashbench.statistics.estimates import Estimate, combine
 from hashbench.store.engine import Store
 from hashbench.store.result import Predictions
 from hashbench.store.status import StoredExperiment, find_experiment
 
+# Of the examples: a report has thousands of intervals, and their ends move by a thirtieth of their width at most times.
+DRAWS = 2_000
 # (seeds, rates), and (draws, rates) of the mean over seeds: None without predictions
 CurveValues = tuple[np.ndarray, np.ndarray | None]
 AttemptOutputs = dict[tuple[str, str], Predictions]  # of one attempt by (split, condition)
