@@ -98,7 +98,7 @@ def check_embedding(reference: str, coder: str | None) -> bool:
     from hashbench.coders.registry import make_coder
     from hashbench.embeddings.base import CodeSpec, EmbeddingSpec, ModelSpec
     from hashbench.embeddings.registry import load_own
-    from hashbench.experiment.contract import contract, rows_never_reached
+    from hashbench.experiment.contract import contract, parameters_left_out, rows_never_reached
     from hashbench.experiment.used import OWN_CODER
     from hashbench.listing import own_name
 
@@ -109,7 +109,7 @@ def check_embedding(reference: str, coder: str | None) -> bool:
     spec = ModelSpec(embedding.__name__, EmbeddingSpec(embedding), code=CodeSpec(name))
     print(f"coder {coder or OWN_CODER}" + ("" if coder else ", the one of an embedding that names none (--coder NAME)"))
     passed = _print_findings(contract(spec))
-    for line in rows_never_reached(spec) if passed else []:
+    for line in (*rows_never_reached(spec), *parameters_left_out(spec)) if passed else ():
         print(f"note  {line}")
     return passed
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from hashbench.cli.options import DEFAULT_DB, Data, Database, TrustCode
+from hashbench.cli.options import DEFAULT_DB, Data, Database
 
 
 def export(
@@ -30,7 +31,6 @@ def export(
     push_to_hub: Annotated[
         str | None, typer.Option("--push-to-hub", metavar="NAME", help="Upload the folder as this model of the hub.")
     ] = None,
-    trust_code: TrustCode = False,
     data: Data = None,
     db: Database = DEFAULT_DB,
 ) -> None:
@@ -48,9 +48,14 @@ def export(
     wishes = wishes.checked()
     written = export_run(db, run, folder, data or None)
     sizes = written.sizes
+    try:
+        lines = deploy(folder, wishes, written.task, note)
+    except BaseException:  # the same command without what cannot be made must find the place free
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
     print(f"{folder}: {sizes.weight_bytes:,} bytes of weights")
     print(f"parameters: {sizes.in_paper.total:,} in the paper's frame, {sizes.deployed.total:,} as deployed")
-    for line in deploy(folder, wishes, written.task, note, trust_code=trust_code):
+    for line in lines:
         print(line)
     if evaluate:
         print(stored_forms(db, run, folder))

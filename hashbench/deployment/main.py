@@ -59,14 +59,12 @@ class Wishes:
         return self
 
 
-def deploy(
-    folder: Path, wishes: Wishes, task: TaskData | None, note: Callable[[str], None], *, trust_code: bool = False
-) -> list[str]:
-    """Adds to an exported folder what is wished for; lines that say what was made.
+def deploy(folder: Path, wishes: Wishes, task: TaskData | None, note: Callable[[str], None]) -> list[str]:
+    """Adds to a folder that this process has exported what is wished for; lines that say what was made.
 
     `task`: whose dev set is evaluated. Raises InputError where a package is missing or the model cannot be deployed.
     """
-    predictor = load(folder, trust_code=trust_code)
+    predictor = load(folder, trust_code=True)
     lines: list[str] = []
     if wishes.page:
         check_page(predictor)  # before minutes of tracing and evaluating

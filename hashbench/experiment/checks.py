@@ -16,6 +16,7 @@ from hashbench.embeddings.registry import build_embedding, with_dim
 from hashbench.encoders.base import Encoder
 from hashbench.encoders.registry import encoder_config, encoder_outline
 from hashbench.errors import InputError, first_line, located
+from hashbench.experiment.contract import told
 from hashbench.experiment.corpus_needs import needs_corpus, pass_before
 from hashbench.experiment.load import Loaded
 from hashbench.experiment.models import ResolvedModel
@@ -211,8 +212,10 @@ def _build(full: ModelSpec, dim: int) -> Embedding:
     try:
         embedding = build_embedding(spec, dim)
         embedding.embed_types(codes)
-    except (TypeError, ValueError, RuntimeError, IndexError) as error:
-        reason = first_line(error)
+    except InputError:
+        raise
+    except Exception as error:  # whatever a user's own class raises
+        reason = first_line(error) if isinstance(error, (TypeError, ValueError, RuntimeError)) else told(error)
         raise InputError(
             f"{spec.embedding.family.stored_name()} does not work with coder {spec.code.coder}, "
             f"which gives {coder.width} values of {np.dtype(coder.dtype)} a type: {reason}; "

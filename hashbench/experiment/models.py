@@ -78,9 +78,13 @@ def resolve_baseline(loaded: Loaded, resolved: Mapping[str, ResolvedModel]) -> R
     for own, written in loaded.entries.items():
         if name == own or name.startswith(f"{own}-"):  # at one of its budgets
             entry = validate(ModelEntry, written, loaded, *place)
-            for spec, _ in at_budgets(loaded, [(_from_entry(loaded, entry, place), entry)], place):
+            sized = [spec for spec, _ in at_budgets(loaded, [(_from_entry(loaded, entry, place), entry)], place)]
+            for spec in sized:
                 if spec.name == name:
                     return _complete(loaded, spec, entry, place)
+            if name == own:
+                listed = ", ".join(spec.name for spec in sized)
+                raise InputError(f"{loaded.where(*place)}: {name!r} stands at several budgets; name one: {listed}")
     return _complete(loaded, _named(loaded, name, place, list(resolved)), None, place)
 
 

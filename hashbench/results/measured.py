@@ -114,9 +114,9 @@ class Measured:
 
     @cached_property
     def constant_runs(self) -> frozenset[str]:
-        """The ids of trainings whose stored predictions are the same for every example of every split."""
+        """The ids of trainings and evaluations that predict the same of every example of every split."""
         known = metrics()
-        scored = {run.run_id: known[run.metric] for run in self.trainings() if run.metric in known}
+        scored = {run.run_id: known[run.metric] for run in self.runs if run.is_scored and run.metric in known}
         found: dict[str, bool] = {}
         for row in self.query(queries.OUTPUTS, experiment=self.experiment.id, checkpoint=self.checkpoint):
             if metric := scored.get(row["run_id"]):

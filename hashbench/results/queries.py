@@ -190,11 +190,12 @@ OUTPUTS_OF_ATTEMPT = """
 SELECT * FROM predictions
 WHERE attempt_id = :attempt AND checkpoint = 'best'
 """
-# the outputs of a training on a split
+# the outputs of a model on a split, of a further set too
 OUTPUTS = f"""
 SELECT f.run_id, p.outputs
 FROM finished f JOIN predictions p ON p.attempt_id = f.attempt_id
-WHERE f.experiment_id = :experiment AND {TRAINED} AND p.checkpoint = :checkpoint AND p.condition = ''
+WHERE f.experiment_id = :experiment AND f.kind NOT IN ('{BASELINE}', '{ROBUSTNESS}', '{FURTHER_BASELINE}')
+  AND p.checkpoint = :checkpoint AND p.condition = ''
 """
 # what a fine-tuning predicted on a split
 OUTPUTS_OF_FINETUNINGS = f"""

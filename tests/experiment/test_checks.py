@@ -144,3 +144,13 @@ def test_a_warm_up_longer_than_its_training_is_one_line(experiment, block: str) 
             continue
         with pytest.raises(InputError, match=rf"{block}.warmup_steps: 21 steps of warm-up .* 20 \('bert-mlm'\); take"):
             check_warmup(loaded, model)
+
+
+def test_whatever_an_own_embedding_raises_is_one_line(experiment, tmp_path) -> None:
+    lines = "from hashbench.embeddings.hashformer import Projection\n\nclass Raises(Projection):\n"
+    (tmp_path / "own.py").write_text(lines + "    def embed_types(self, codes):\n        raise KeyError('oops')\n")
+    loaded = experiment("models: [{name: m, use: own.py:Raises, objective: none}]")
+    with pytest.raises(InputError) as error:
+        check_model(loaded, resolve_models(loaded)["m"])
+    assert "does not work with coder md5-bits" in str(error.value) and "KeyError: 'oops'" in str(error.value)
+    assert "\n" not in str(error.value)

@@ -132,6 +132,9 @@ FAULTS = {
     "it is relative to the experiment file, or a hub name",
     "models: [{name: m, like: bert-mlm, objective: shufle_random}]": "a.yaml:8: unknown objective 'shufle_random'; "
     "did you mean 'shuffle_random'? objectives: mlm, shuffle_random, entities, none",
+    "models: [{name: k2, like: hash-emb-k2-sum}]\nbaseline: k2\nbudget: {embedding_parameters: [200_000, 300_000]}":
+    "a.yaml:9: 'k2' stands at several budgets; name one: k2-0.2M, k2-0.3M",
+    "models: [{name: m, like: low-rank}]": "a.yaml:8: 'low-rank' is a group; name one of its models: low-rank-bpe",
     "models: [{name: m, use: none.py:Mine}]": "no such file; name a Python file, from the folder of",
 }
 

@@ -198,6 +198,7 @@ def test_wrong_input_is_one_line_and_exit_code_2(here, tmp_path, capsys) -> None
         ("export", "--run", rte[:10], str(folder)): "is there already; name a new folder, or empty it",
         ("export", "--run", floor[:10], str(tmp_path / "b")): "floor runs have no model to export; name a pre-",
         ("export", "--run", "zzzz", str(tmp_path / "b")): "no run 'zzzz'",
+        ("export", "--run", rte[:10], str(tmp_path / "b"), "--onnx", "--page"): "the page asks for one text",
         ("predict", str(tmp_path / "no"), "x"): "no exported model; make one with hashbench export",
         ("predict", str(folder / "onnx"), "x"): f"onnx: is a part of an exported model; name {folder}",
         ("predict", str(folder), "--stream", "a\tb"): "reads lines of stdin; leave the texts out",
@@ -206,6 +207,7 @@ def test_wrong_input_is_one_line_and_exit_code_2(here, tmp_path, capsys) -> None
     for arguments, message in faults.items():
         code, out, err = command(capsys, *arguments)
         assert (code, out) == (2, "") and message in err and err.count("\n") == 1, err
+    assert not (tmp_path / "b").exists()  # the same command, put right, finds its place free
 
 
 def test_an_unfinished_run_is_not_exported(here, tmp_path, capsys) -> None:

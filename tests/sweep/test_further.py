@@ -19,6 +19,7 @@ import pytest
 from hashbench.cli.app import main
 from hashbench.data.sources import open_sources
 from hashbench.exchange.merge import merge
+from hashbench.metrics.registry import metrics
 from hashbench.results.comparison import compare
 from hashbench.results.measured import measure
 from hashbench.results.samples import Evidence
@@ -167,6 +168,15 @@ def test_reports_and_comparisons_read_it_like_a_task_and_no_average_has_it(here:
     assert command("report", "later", "--examples") == 0
     out = capsys.readouterr().out
     assert "adv" in out and "Further sets, evaluated with the models of other columns and in no average: adv." in out
+
+
+def test_constant_predictions_of_it_are_found_too(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert command("evaluate", "--experiment", "later", "--task", "sst2", "--on", "same.parquet", "--name", "adv") == 0
+    monkeypatch.setattr(type(metrics()["accuracy"]), "is_constant", lambda self, outputs: True)
+    with opened() as store:
+        measured = measure(store, "later")
+        evaluations = {run.run_id for run in measured.runs if run.is_evaluation}
+        assert len(evaluations) == 4 and evaluations < measured.constant_runs
 
 
 def test_the_trivial_baselines_of_the_task_are_measured_on_it_too(here: Path, capsys) -> None:
