@@ -246,6 +246,13 @@ def _check_coder(spec: ModelSpec) -> None:
             f"coder {spec.code.coder} can tell apart the types of tokenizer {coder.reads} alone, "
             f"not of {spec.text.tokenizer}; write tokenizer: {coder.reads}, or another coder"
         )
+    if coder.needs_fit or type(coder).__module__.startswith("hashbench."):
+        return
+    try:
+        coder.encode(["play", ""])
+    except Exception as error:  # whatever a user's own class raises
+        what = f"coder {spec.code.coder} cannot encode: {told(error)}"
+        raise InputError(f"{what}; correct it (hashbench check --coder FILE.py:Class)") from error
 
 
 def _check_segments(spec: ModelSpec, encoder: Encoder) -> None:

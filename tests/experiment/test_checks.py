@@ -154,3 +154,12 @@ def test_whatever_an_own_embedding_raises_is_one_line(experiment, tmp_path) -> N
         check_model(loaded, resolve_models(loaded)["m"])
     assert "does not work with coder md5-bits" in str(error.value) and "KeyError: 'oops'" in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_whatever_an_own_coder_raises_is_one_line(experiment, tmp_path) -> None:
+    lines = "from hashbench.coders.md5 import Md5Bits\n\nclass Raises(Md5Bits):\n"
+    (tmp_path / "own.py").write_text(lines + "    def encode_utf8(self, *_):\n        return 1 / 0\n")
+    loaded = experiment("models: [{name: m, like: hashformer-md-proj, coder: own.py:Raises}]")
+    with pytest.raises(InputError) as error:
+        check_model(loaded, resolve_models(loaded)["m"])
+    assert "cannot encode: ZeroDivisionError: division by zero; correct it" in str(error.value)

@@ -95,7 +95,7 @@ FAULTS = {
     ),
     "an alias of itself": (
         "pretrain: &a {steps: *a}\n",
-        "a.yaml:3: pretrain.steps: must be a whole number, not None; correct the value",
+        "a.yaml:3: pretrain.steps: must be a whole number, not nothing; correct the value",
     ),
     "no as text": (
         "tracking: {wandb: no}\n",
