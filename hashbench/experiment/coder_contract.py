@@ -88,7 +88,9 @@ def _threads(it: TriedCoder) -> None:
     coder = it.coder
     table = _types()
     strings = [table.string(number) for number in range(len(table))]
-    if not np.array_equal(coder.encode_types(table), coder.encode(strings)):
+    codes = coder.encode(strings)
+    # Of another width every other fault follows, and that one is told.
+    if codes.shape == (len(table), coder.width) and not np.array_equal(coder.encode_types(table), codes):
         raise PromiseBroken("several threads give other codes; keep nothing of a call in the object")
 
 

@@ -74,6 +74,7 @@ def test_a_broken_promise_is_named(folder: Path, why: str) -> None:
     Path(FILE).write_text(documented().replace(right, wrong))
     broken = {found.promise: found.problem for found in coder_contract(f"{FILE}:Ngrams") if found.problem}
     assert any(promise in each and why in str(problem) for each, problem in broken.items()), broken
+    assert ("threads" in " ".join(broken)) <= ("threads" in promise)  # no fault that follows
 
 
 def test_an_edited_file_is_another_coder_and_has_other_runs(folder: Path) -> None:
