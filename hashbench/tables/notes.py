@@ -211,7 +211,7 @@ def _checkpoint(measured: Measured, table: Table) -> str:
     splits = {split for _, _, split in _readings(measured, table)}
     words = ["best evaluation of each run by the task's metric, ties to the later"]
     if any(split.startswith("validation") for split in splits):
-        words.append("GLUE is selected and reported on dev, as in the paper")
+        words.append("what is reported on validation is selected there too, as the papers do with GLUE")
     if "test" in splits:
         words.append("what is reported on test is selected on validation, or on a seeded tenth of train")
     return "; ".join(words)
