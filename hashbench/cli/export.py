@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Annotated
 
@@ -48,11 +47,7 @@ def export(
     wishes = wishes.checked()
     written = export_run(db, run, folder, data or None)
     sizes = written.sizes
-    try:
-        lines = deploy(folder, wishes, written.task, note)
-    except BaseException:  # the same command without what cannot be made must find the place free
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
+    lines = deploy(folder, wishes, written.task, note)
     print(f"{folder}: {sizes.weight_bytes:,} bytes of weights")
     print(f"parameters: {sizes.in_paper.total:,} in the paper's frame, {sizes.deployed.total:,} as deployed")
     for line in lines:

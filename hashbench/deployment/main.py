@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,9 +63,20 @@ class Wishes:
 def deploy(folder: Path, wishes: Wishes, task: TaskData | None, note: Callable[[str], None]) -> list[str]:
     """Adds to a folder that this process has exported what is wished for; lines that say what was made.
 
-    `task`: whose dev set is evaluated. Raises InputError where a package is missing or the model cannot be deployed.
+    `task`: whose dev set is evaluated. Raises InputError where a package is missing or the model cannot be deployed;
+    the folder is removed then, so that the same command without what cannot be made finds its place free.
     """
-    predictor = load(folder, trust_code=True)
+    try:
+        # An embedding of one's own has run to write the folder: there is nothing left to ask about its code.
+        return _added(folder, wishes, task, note, load(folder, trust_code=True))
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def _added(
+    folder: Path, wishes: Wishes, task: TaskData | None, note: Callable[[str], None], predictor: Predictor
+) -> list[str]:
     lines: list[str] = []
     if wishes.page:
         check_page(predictor)  # before minutes of tracing and evaluating

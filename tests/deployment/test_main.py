@@ -90,3 +90,19 @@ def test_what_was_measured_of_the_forms_is_a_column_of_the_report(tmp_path: Path
         "int8_bytes": 1.0, "int8_score": 75.0, "int8_latency": 0.2,
     }  # fmt: skip
     assert "stand in" in stored_forms(str(tmp_path / "other.db"), run_id[:8], tmp_path)
+
+
+def test_own_code_is_not_asked_about_and_nothing_half_made_stays(tmp_path: Path, monkeypatch) -> None:
+    asked = []
+
+    def load(folder: Path, *, trust_code: bool = False) -> None:
+        asked.append(trust_code)
+        raise InputError("cannot be made")
+
+    monkeypatch.setattr("hashbench.deployment.main.load", load)
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "config.json").touch()
+    with pytest.raises(InputError, match="cannot be made"):
+        deploy(folder, Wishes(), None, silent)
+    assert asked == [True] and not folder.exists()

@@ -146,20 +146,20 @@ def test_a_warm_up_longer_than_its_training_is_one_line(experiment, block: str) 
             check_warmup(loaded, model)
 
 
-def test_whatever_an_own_embedding_raises_is_one_line(experiment, tmp_path) -> None:
-    lines = "from hashbench.embeddings.hashformer import Projection\n\nclass Raises(Projection):\n"
-    (tmp_path / "own.py").write_text(lines + "    def embed_types(self, codes):\n        raise KeyError('oops')\n")
-    loaded = experiment("models: [{name: m, use: own.py:Raises, objective: none}]")
+@pytest.mark.parametrize(
+    ("parent", "method", "entry", "message"),
+    [
+        ("embeddings.hashformer:Projection", "embed_types(self, codes):\n        raise KeyError('oops')",
+         "use: own.py:Raises, objective: none", "Raises does not work with coder md5-bits, which gives 16 values of"),
+        ("coders.md5:Md5Bits", "encode_utf8(self, *_):\n        raise KeyError('oops')",
+         "like: hashformer-md-proj, coder: own.py:Raises", "cannot encode: "),
+    ],
+)  # fmt: skip
+def test_whatever_an_own_class_raises_is_one_line(experiment, tmp_path, parent, method, entry, message) -> None:
+    module, name = parent.split(":")
+    source = f"from hashbench.{module} import {name}\n\nclass Raises({name}):\n    def {method}\n"
+    (tmp_path / "own.py").write_text(source)
+    loaded = experiment(f"models: [{{name: m, {entry}}}]")
     with pytest.raises(InputError) as error:
         check_model(loaded, resolve_models(loaded)["m"])
-    assert "does not work with coder md5-bits" in str(error.value) and "KeyError: 'oops'" in str(error.value)
-    assert "\n" not in str(error.value)
-
-
-def test_whatever_an_own_coder_raises_is_one_line(experiment, tmp_path) -> None:
-    lines = "from hashbench.coders.md5 import Md5Bits\n\nclass Raises(Md5Bits):\n"
-    (tmp_path / "own.py").write_text(lines + "    def encode_utf8(self, *_):\n        return 1 / 0\n")
-    loaded = experiment("models: [{name: m, like: hashformer-md-proj, coder: own.py:Raises}]")
-    with pytest.raises(InputError) as error:
-        check_model(loaded, resolve_models(loaded)["m"])
-    assert "cannot encode: ZeroDivisionError: division by zero; correct it" in str(error.value)
+    assert message in str(error.value) and "KeyError: 'oops'" in str(error.value) and "\n" not in str(error.value)
