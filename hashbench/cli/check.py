@@ -151,7 +151,9 @@ def _tuning(planned: Plan) -> str:
 
 
 def _model_row(model: ResolvedModel) -> dict[str, Value]:
-    trains = model.spec.pretrains
+    from hashbench.objectives.registry import pretrains
+
+    trains = pretrains(model.spec)
     rate = model.finetune.learning_rate
     return {
         "model": model.label,

@@ -36,8 +36,7 @@ class Batch:
     row_ids: Tensor | None = None  # (B,) int64: rows of the data set, to put predictions back in order
     places: Tensor | None = None  # (B, W) int64: the first token of each word that has a label, -1 where it was cut off
     follows: Tensor | None = None  # (B,) int64, 1 where segment 1 followed segment 0 in its text, else 0
-    # False: `mask` is True everywhere, known without looking into it on a device.
-    padded: bool = True
+    padded: bool = True  # False: `mask` is True everywhere, known without looking into it on a device
 
     def to(self, device: torch.device | str, non_blocking: bool = False) -> Batch:
         """The same batch on another device."""
@@ -289,7 +288,7 @@ class HeadSpec:
 class TrainingSpec(WithArgs):
     """What a model learns from, and how its recipes differ from the experiment's."""
 
-    objective: str | None = "shuffle_random"  # a name of objectives/; see `ModelSpec.pretrains`
+    objective: str | None = "shuffle_random"  # a name of objectives/; None: none
     args: dict[str, Any] = field(default_factory=dict)  # of the objective
     # Published ones to start from: a folder or a hub name; "random": none in their place.
     weights: str | None = None
@@ -338,11 +337,6 @@ class ModelSpec:
     groups: tuple[str, ...] = ()  # names under which an experiment may ask for several models
     summary: str = ""  # one line for `hashbench models`
     version: int = 1  # raised when the meaning of the model changes
-
-    @property
-    def pretrains(self) -> bool:
-        """Whether it is pre-trained on corpora; without an objective, or on entities, it learns its task alone."""
-        return self.training.objective not in (None, "entities")
 
     def with_args(self, **args: Mapping[str, Any]) -> ModelSpec:
         """The same model with these arguments of its parts over their own: `with_args(code={"bits": 64})`."""

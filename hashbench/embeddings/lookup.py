@@ -24,7 +24,7 @@ from hashbench.embeddings.base import (
     TextSpec,
     TrainingSpec,
 )
-from hashbench.embeddings.rows import RowTable
+from hashbench.embeddings.rows import VocabularyTable
 from hashbench.errors import InputError
 
 # RoBERTa's vocabulary, five special tokens included: 38.6 M parameters at d = 768.
@@ -32,7 +32,7 @@ VOCABULARY_ROWS = 50_265
 SMALLEST_VOCABULARY = 300  # of a trained one: bytes, specials, and some merges
 
 
-class LookupTable(RowTable):
+class LookupTable(VocabularyTable):
     """e = T[row]: the first five rows are the special tokens, the code of a type is its row.
 
     Differs from the released code: the padding row starts at zero instead of random; `zero_pad_rows=False` restores it.
@@ -71,23 +71,9 @@ class LookupTable(RowTable):
         """Table, as this class was called when the first runs were stored."""
         return "Table" if cls is LookupTable else super().stored_name()
 
-    def reached(self, codes: Tensor) -> Tensor:
-        """The five special rows, and the codes (n, c) themselves: (r,)."""
-        # sorted: specials first.
-        return torch.cat([torch.arange(len(SPECIALS)), codes[:, 0]]).unique()
-
     def embed_types(self, codes: Tensor) -> Tensor:
         """Row numbers (n, 1) -> vectors (n, d)."""
         return self.look_up(codes[:, 0])
-
-    def type_ids(self, codes: Tensor) -> Tensor:
-        """The rows themselves (n,)."""
-        return codes[:, 0].long()
-
-    @property
-    def vocabulary_rows(self) -> int:
-        """All rows."""
-        return self.rows_in_all
 
     def special_rows(self) -> Tensor:
         """The first rows (s, d), s = 5."""

@@ -11,11 +11,11 @@ from torch import Tensor, nn
 
 from hashbench.embeddings.base import PAD, SPECIALS, EmbeddingSpec, FreeSize, ModelSpec, TextSpec, TrainingSpec
 from hashbench.embeddings.lookup import VOCABULARY_ROWS
-from hashbench.embeddings.rows import RowTable
+from hashbench.embeddings.rows import VocabularyTable
 from hashbench.layers import init_weights
 
 
-class LowRankTable(RowTable):
+class LowRankTable(VocabularyTable):
     """Narrow rows, special tokens first, and the map that makes vectors of them."""
 
     def __init__(self, dim: int, num_rows: int = VOCABULARY_ROWS, rank: int = 16) -> None:
@@ -25,23 +25,10 @@ class LowRankTable(RowTable):
         self.map = nn.Linear(rank, dim, bias=False)
         init_weights(self.map)
 
-    def reached(self, codes: Tensor) -> Tensor:
-        """The five special rows, and the codes (n, c) themselves: (r,)."""
-        return torch.cat([torch.arange(len(SPECIALS)), codes[:, 0]]).unique()
-
     def embed_types(self, codes: Tensor) -> Tensor:
         """Row numbers (n, 1) -> vectors (n, d)."""
         vectors: Tensor = self.map(self.look_up(codes[:, 0]))
         return vectors
-
-    def type_ids(self, codes: Tensor) -> Tensor:
-        """The rows themselves (n,)."""
-        return codes[:, 0].long()
-
-    @property
-    def vocabulary_rows(self) -> int:
-        """All rows."""
-        return self.rows_in_all
 
     def special_rows(self) -> Tensor:
         """The first rows (s, d), s = 5."""

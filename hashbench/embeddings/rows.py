@@ -8,7 +8,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from hashbench.embeddings.base import Embedding, ModelSpec
+from hashbench.embeddings.base import SPECIALS, Embedding, ModelSpec
 from hashbench.layers import draw_weights
 
 NO_ROW = -1  # in codes, where a type has fewer rows than another
@@ -73,6 +73,24 @@ class RowTable(RowMatrix, Embedding):
     def narrow(self, codes: Tensor) -> None:
         """Keeps as parameters the rows that special tokens and `codes` (n, c) reach alone, until `widen`."""
         self.keep(self.reached(codes.cpu().long()))
+
+
+class VocabularyTable(RowTable):
+    """A table whose codes are its rows, (n, 1): the special tokens first, then the entries of a vocabulary."""
+
+    def reached(self, codes: Tensor) -> Tensor:
+        """The five special rows, and the codes (n, c) themselves: (r,)."""
+        # sorted: specials first.
+        return torch.cat([torch.arange(len(SPECIALS)), codes[:, 0]]).unique()
+
+    def type_ids(self, codes: Tensor) -> Tensor:
+        """The rows themselves (n,)."""
+        return codes[:, 0].long()
+
+    @property
+    def vocabulary_rows(self) -> int:
+        """All rows."""
+        return self.rows_in_all
 
 
 class HashedRows(RowMatrix):

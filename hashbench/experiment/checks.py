@@ -21,7 +21,7 @@ from hashbench.experiment.corpus_needs import needs_corpus, pass_before
 from hashbench.experiment.load import Loaded
 from hashbench.experiment.models import ResolvedModel
 from hashbench.experiment.schema import Finetune, Pretrain
-from hashbench.objectives.registry import objective_of, reads_items
+from hashbench.objectives.registry import objective_of, pretrains, reads_items
 from hashbench.tasks.base import Task
 from hashbench.tasks.items import item_kind
 from hashbench.text.pieces import PieceTokenizer
@@ -158,7 +158,7 @@ def check_warmup(loaded: Loaded, model: ResolvedModel) -> None:
     """Raises InputError where a warm-up is longer than its training: the rate would never be reached."""
     finetunes = [("finetune", recipe) for recipe in (model.finetune, *model.per_task.values())]
     recipes: list[tuple[str, Finetune | Pretrain]] = [*finetunes]
-    if model.spec.pretrains:
+    if pretrains(model.spec):
         recipes.append(("pretrain", model.pretrain))
     for block, recipe in recipes:
         if recipe.steps is not None and recipe.warmup_steps is not None and recipe.warmup_steps > recipe.steps:
@@ -187,7 +187,7 @@ def check_lengths(loaded: Loaded, model: ResolvedModel) -> None:
     if longest is None:
         return
     recipes = [("finetune", "max_length", recipe.max_length) for recipe in finetunes]
-    if model.spec.pretrains:
+    if pretrains(model.spec):
         recipes.append(("pretrain", "sequence_length", model.pretrain.sequence_length))
         if timed := loaded.experiment.efficiency_block:
             recipes.append(("efficiency", "pretrain_length", timed.pretrain_length))

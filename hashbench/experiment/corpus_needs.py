@@ -6,7 +6,7 @@ from hashbench.coders.base import Coder
 from hashbench.coders.registry import make_coder
 from hashbench.coders.vocabulary import Vocabulary
 from hashbench.embeddings.base import ModelSpec
-from hashbench.objectives.registry import objective_of, reads_items
+from hashbench.objectives.registry import objective_of, pretrains, reads_items
 from hashbench.text.base import Tokenizer
 from hashbench.text.pieces import PieceTokenizer
 from hashbench.text.tokenizers import make_tokenizer
@@ -14,7 +14,7 @@ from hashbench.text.tokenizers import make_tokenizer
 
 def needs_corpus(spec: ModelSpec) -> bool:
     """Whether a model learns anything from the corpora: weights, a vocabulary, or a dictionary of its coder."""
-    if spec.pretrains:
+    if pretrains(spec):
         return True
     if reads_items(spec):  # its items and maps are made of the page-link set
         return False

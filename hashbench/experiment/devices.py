@@ -9,6 +9,7 @@ import torch
 from hashbench.errors import InputError
 from hashbench.experiment.load import Loaded
 from hashbench.experiment.models import ResolvedModel
+from hashbench.objectives.registry import pretrains
 
 
 def check_devices(loaded: Loaded, models: Iterable[ResolvedModel]) -> None:
@@ -23,7 +24,7 @@ def check_devices(loaded: Loaded, models: Iterable[ResolvedModel]) -> None:
     for model in models:
         if experiment.strategy == "fsdp":
             _check_sharded(loaded, model)
-        trained = [("pretrain", model.pretrain.batch_size)] if model.spec.pretrains else []
+        trained = [("pretrain", model.pretrain.batch_size)] if pretrains(model.spec) else []
         tuned = [("finetune", recipe.batch_size) for recipe in (model.finetune, *model.per_task.values())]
         for block, size in [*trained, *tuned]:
             if size < devices:

@@ -18,7 +18,7 @@ from hashbench.experiment.schema import Finetune, ModelEntry, Pretrain
 from hashbench.experiment.sizing import at_budgets, encoder_width, vocabulary_rows
 from hashbench.experiment.used import settled_keys, spec_of_use
 from hashbench.listing import own_name
-from hashbench.objectives.registry import objectives
+from hashbench.objectives.registry import objectives, pretrains
 from hashbench.text.base import Tokenizer
 from hashbench.text.pieces import PieceTokenizer
 from hashbench.text.tokenizers import find_tokenizer
@@ -46,7 +46,7 @@ class ResolvedModel:
 
     def checkpoints(self) -> list[ResolvedModel]:
         """The same model at the earlier steps of its pre-training that the experiment asks for."""
-        steps = self.pretrain.checkpoints if self.spec.pretrains else ()
+        steps = self.pretrain.checkpoints if pretrains(self.spec) else ()
         return [replace(self, label=f"{self.label}@{step}", checkpoint=step) for step in steps]
 
     def for_task(self, task: str) -> ResolvedModel:
@@ -236,7 +236,7 @@ def _complete(loaded: Loaded, spec: ModelSpec, entry: ModelEntry | None, place: 
     spec = _with_coder_of_its_size(loaded, _with_vocabulary(loaded, spec, pretrain, place), place)
     if rows := vocabulary_rows(spec):
         pretrain = pretrain.model_copy(update={"vocabulary_size": rows})
-    if spec.pretrains:
+    if pretrains(spec):
         assert spec.training.objective is not None
         pretrain = complete_pretrain(pretrain, objective=spec.training.objective, encoder=size)
     general = complete_finetune(finetune.model_copy(update={"per_task": {}}), encoder=size)

@@ -13,6 +13,7 @@ from hashbench.errors import InputError, near_match
 from hashbench.experiment.load import KeyPath, Loaded
 from hashbench.experiment.models import ResolvedModel
 from hashbench.experiment.schema import ModelEntry, Tuning
+from hashbench.objectives.registry import pretrains
 
 KEY = "tuned"
 PER_TASK = "per_task"
@@ -76,7 +77,7 @@ def _values(model: ResolvedModel, size: str) -> dict[str, Any]:
         "embedding": embedding_arguments(spec),
         "encoder": asdict(encoder_config(spec.encoder.kind, size, **spec.encoder.args)),
     }
-    if spec.pretrains:
+    if pretrains(spec):
         blocks["pretrain"] = model.pretrain.model_dump()
     for task, recipe in model.per_task.items():
         blocks[f"finetune.{PER_TASK}.{task}"] = recipe.model_dump(exclude={PER_TASK})

@@ -38,6 +38,12 @@ def objective_of(spec: ModelSpec) -> Objective | None:
     return None if spec.training.objective is None else objectives()[spec.training.objective]
 
 
+def pretrains(spec: ModelSpec) -> bool:
+    """Whether a model is pre-trained on corpora; without an objective, or on items, it learns its task alone."""
+    objective = objective_of(spec)
+    return objective is not None and not objective.reads_items
+
+
 def reads_items(spec: ModelSpec) -> bool:
     """Whether a model reads items of page links or phrases in place of texts."""
     objective = objective_of(spec)

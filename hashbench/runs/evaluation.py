@@ -17,10 +17,10 @@ from hashbench.experiment.hardware import OnHardware
 from hashbench.experiment.resolved import ResolvedExperiment
 from hashbench.runs.artifacts import ModelFiles
 from hashbench.runs.base import Run, RunKind, Workplace
+from hashbench.runs.further import FurtherSet
 from hashbench.runs.results import notes_on, scored_metrics, stored_predictions
 from hashbench.store.result import MetricRow, Result
 from hashbench.tasks.base import SplitOutputs
-from hashbench.tasks.further import FurtherSet
 from hashbench.tasks.text_batches import FinetuningData
 from hashbench.tasks.text_data import TaskData
 from hashbench.text.tokenizers import Tokenizer

@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from hashbench.experiment.resolved import ResolvedExperiment
 from hashbench.runs.base import Run, RunKind, Workplace
 from hashbench.runs.baseline import TYPICAL_S, VERSION, predicted
+from hashbench.runs.further import FurtherSet, behind_train
 from hashbench.store.result import Result
 from hashbench.tasks.base import LocatedTask
-from hashbench.tasks.further import FurtherSet, behind_train
 from hashbench.training.machine import Machine
 
 

@@ -27,9 +27,9 @@ from hashbench.embeddings.base import Template
 from hashbench.experiment.corpus_needs import needs_corpus, read_without_corpus
 from hashbench.experiment.models import ResolvedModel
 from hashbench.experiment.sizing import check_learned_rows
+from hashbench.runs.perturbed import PerturbedTask, perturb_task
 from hashbench.tasks.base import LocatedTask
 from hashbench.tasks.items import LinkSet, item_kind
-from hashbench.tasks.perturbed import PerturbedTask, perturb_task
 from hashbench.tasks.text_data import TaskData
 from hashbench.text.pieces import PieceTokenizer
 from hashbench.text.tokenizers import Tokenizer, make_tokenizer

@@ -20,7 +20,7 @@ from hashbench.experiment.models import ResolvedModel
 from hashbench.experiment.resolved import ResolvedExperiment
 from hashbench.experiment.schema import Pretrain
 from hashbench.objectives.mlm import PREDICT_PROB
-from hashbench.objectives.registry import objective_of
+from hashbench.objectives.registry import objective_of, pretrains
 from hashbench.runs.artifacts import ArtifactFolder, ModelFiles
 from hashbench.runs.base import Run, TrainingKind, Workplace
 from hashbench.runs.keeping import weight_bytes
@@ -58,7 +58,7 @@ class Pretraining(TrainingKind):
 
     def of(self, resolved: ResolvedExperiment, model: ResolvedModel) -> Run | None:
         """The pre-training of a model, or None where it has none."""
-        if not model.spec.pretrains:
+        if not pretrains(model.spec):
             return None
         recipe = model.pretrain
         block = resolved.model_block(model)
@@ -165,7 +165,7 @@ def train(run: Run, place: Workplace, machine: Machine, earlier: Mapping[int, Pa
     model = place.model(run)
     spec, recipe, texts = model.spec, model.pretrain, place.materials.texts(model)
     objective = spec.training.objective
-    assert objective is not None and spec.pretrains  # the plan makes no pre-training of others
+    assert objective is not None and pretrains(spec)  # the plan makes no pre-training of others
     built = build_model(spec, run.encoder, seed=recipe.seed, **texts.of_the_vocabulary(spec.text.template))
     head = make_head(built, objective)
     data, steps = batches_of(model, place, machine)

@@ -18,11 +18,11 @@ from hashbench.runs.evaluation import load_files
 from hashbench.runs.finetuning import KIND as FINETUNING
 from hashbench.runs.finetuning import batches
 from hashbench.runs.materials import Texts
+from hashbench.runs.perturbed import UNPERTURBED, PerturbedTask
 from hashbench.runs.results import notes_on, scored_metrics, stored_predictions
 from hashbench.store.result import MetricRow, Predictions, Result
 from hashbench.tasks.base import SplitOutputs
 from hashbench.tasks.encoding import encode_task
-from hashbench.tasks.perturbed import UNPERTURBED, PerturbedTask
 from hashbench.tasks.text_batches import FinetuningData
 from hashbench.text.perturbation import VERSION, WORD, misspellings
 from hashbench.training.finetuning import make_head_of, outputs_on

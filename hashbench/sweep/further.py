@@ -14,12 +14,14 @@ from typing import Any
 from hashbench.data.fingerprints import usable_cache_folder
 from hashbench.errors import InputError
 from hashbench.experiment.schema import Experiment
+from hashbench.provenance.environment import environment
 from hashbench.results import queries
 from hashbench.runs.artifacts import ArtifactFolder
 from hashbench.runs.base import Run
 from hashbench.runs.evaluation import KIND as EVALUATION
 from hashbench.runs.evaluation import ExportedModel
 from hashbench.runs.finetuning import KIND as FINETUNING
+from hashbench.runs.further import FurtherSet
 from hashbench.runs.further_baseline import KIND as BASELINE
 from hashbench.showing import tell
 from hashbench.store.attaching import attach_run, data_under, finished_on, names_of_experiments
@@ -34,12 +36,10 @@ from hashbench.sweep.executors.base import OwnControl
 from hashbench.sweep.heartbeat import LEASE_S
 from hashbench.sweep.kept import KeptResults
 from hashbench.sweep.processes import own_name
-from hashbench.sweep.provenance import environment
 from hashbench.sweep.stored_plan import row_of
 from hashbench.sweep.subjects import FurtherRequest, Subject, subject_of_folder, subject_of_run
 from hashbench.sweep.upkeep import patience_of, release_dead
 from hashbench.tasks.catalogue import known_tasks
-from hashbench.tasks.further import FurtherSet
 from hashbench.training.machine import Machine
 from hashbench.training.recipe import quieten
 

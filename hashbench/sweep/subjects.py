@@ -14,21 +14,21 @@ from hashbench.experiment.resolved import ResolvedExperiment
 from hashbench.experiment.schema import Experiment
 from hashbench.experiment.stored import model_of_run
 from hashbench.experiment.tasks import task_of
+from hashbench.provenance.sources import sources_of
 from hashbench.runs.artifacts import ArtifactFolder, kept_files
 from hashbench.runs.base import Run, Workplace
 from hashbench.runs.evaluation import KIND as EVALUATION
 from hashbench.runs.evaluation import ExportedModel, evaluated
 from hashbench.runs.finetuning import KIND as FINETUNING
+from hashbench.runs.further import FurtherSet, further_set, with_classes
 from hashbench.runs.further_baseline import KIND as BASELINE
 from hashbench.runs.materials import Materials
 from hashbench.store.attaching import collecting_experiment, places_of, specs_under
 from hashbench.store.engine import Store
 from hashbench.store.result import Result
 from hashbench.store.status import done_ids, run_spec
-from hashbench.sweep.sources import sources_of
 from hashbench.tasks.base import Task
 from hashbench.tasks.catalogue import known_kinds, known_tasks
-from hashbench.tasks.further import FurtherSet, further_set, with_classes
 from hashbench.tasks.locate import load_task, locate_task
 from hashbench.tasks.text import TextKind
 from hashbench.tasks.text_data import TaskData

@@ -13,6 +13,8 @@ import torch
 from hashbench.allocator import keep_freed_memory
 from hashbench.artifacts.cache import using
 from hashbench.errors import InputError
+from hashbench.provenance.environment import environment
+from hashbench.provenance.sources import sources_of
 from hashbench.runs.base import Run
 from hashbench.runs.registry import kind_of
 from hashbench.showing import tell
@@ -28,8 +30,6 @@ from hashbench.sweep.events import RunEnded, RunProgress, RunStarted
 from hashbench.sweep.executors.base import Control
 from hashbench.sweep.heartbeat import LEASE_S, StopSignal
 from hashbench.sweep.processes import own_name
-from hashbench.sweep.provenance import environment
-from hashbench.sweep.sources import sources_of
 from hashbench.sweep.supply import is_at_hand, needs_read_by
 from hashbench.tracking import Tracker, final_values, run_config, run_label, wandb_id
 from hashbench.training.checkpoints import Interrupted

@@ -12,6 +12,7 @@ from hashbench.embeddings.registry import models as registered
 from hashbench.experiment.load import load_experiment
 from hashbench.experiment.models import resolve_models
 from hashbench.experiment.tuning import declared
+from hashbench.objectives.registry import pretrains
 from hashbench.papers.paper import load_paper
 from hashbench.sweep.plan import plan
 from hashbench.tasks.named.glue import GROUPS
@@ -44,7 +45,7 @@ def test_glue_is_the_papers_scale() -> None:
     assert {model.pretrain.logits for model in models.values()} == {"all"}  # as table 3 was timed
     for model in models.values():
         assert (model.finetune.learning_rate, model.finetune.epochs, model.finetune.batch_size) == (3e-5, 5, 32)
-        if not model.spec.pretrains:
+        if not pretrains(model.spec):
             continue
         rate = 1e-4 if model.spec.training.objective == "mlm" else 5e-5
         assert (model.pretrain.learning_rate, model.pretrain.warmup_steps) == (rate, 10_000)

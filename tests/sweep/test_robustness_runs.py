@@ -12,11 +12,11 @@ from hashbench.cli.app import main
 from hashbench.data.sources import open_sources
 from hashbench.exchange.merge import merge
 from hashbench.results.robustness import measure_robustness
+from hashbench.runs.perturbed import perturb_task
 from hashbench.store.engine import Store, open_store
 from hashbench.store.packing import unpack
 from hashbench.tasks.catalogue import find_task
 from hashbench.tasks.locate import load_task
-from hashbench.tasks.perturbed import perturb_task
 from hashbench.text.types import TypeTable
 
 EXPERIMENT = """\

@@ -20,7 +20,6 @@ EXCEPTED = {
     "artifacts/cache.py": "the folder of these files",
     "objectives/entities.py": "the objective entities",
     "embeddings/superbloom.py": "the objective entities",
-    "embeddings/base.py": "the objective entities",
     "runs/items.py": "the kind of run entities",
     "store/migrations/versions/v0003_lean.py": "the kind of run entities",
 }

@@ -14,7 +14,7 @@ from hashbench.experiment.identity import device_block
 from hashbench.experiment.schema import Finetune, Pretrain
 from hashbench.objectives.entities import draw_log_uniform
 from hashbench.objectives.linear_loss import linear_cross_entropy
-from hashbench.sweep.provenance import environment
+from hashbench.provenance.environment import environment
 from hashbench.sweep.runner import gpu_groups
 from hashbench.training import memory, trial
 from hashbench.training.checkpoints import Interrupted

@@ -13,11 +13,11 @@ from hashbench.data.sources import open_sources
 from hashbench.embeddings.base import Template
 from hashbench.errors import InputError
 from hashbench.experiment.schema import TaskEntry
+from hashbench.runs.perturbed import perturb_task
 from hashbench.tasks.base import Task
 from hashbench.tasks.catalogue import find_task, own_task
 from hashbench.tasks.kinds.tagging import KIND
 from hashbench.tasks.locate import load_task
-from hashbench.tasks.perturbed import perturb_task
 from hashbench.tasks.tag_batches import TaggingData, words_of
 from hashbench.tasks.text_data import TaskData
 from hashbench.text.tags import NO_WORD

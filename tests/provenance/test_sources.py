@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hashbench.embeddings.registry import find_model, models
-from hashbench.sweep.sources import code_of, files_of, fingerprint, modules_of
+from hashbench.provenance.sources import code_of, files_of, fingerprint, modules_of
 
 
 def write(path: Path, text: str) -> Path:
