@@ -193,8 +193,10 @@ def _check_select_metric(loaded: Loaded, model: ResolvedModel, tasks: Sequence[T
 def _check_per_task(loaded: Loaded, model: ResolvedModel, tasks: Sequence[Task]) -> None:
     names = [task.name for task in tasks]
     for name in model.per_task:
-        if name not in names:
-            where = loaded.where(*loaded.place_of(model.place, "finetune", "per_task"), name)
+        place = (*loaded.place_of(model.place, "finetune", "per_task"), name)
+        # The file's recipes are for all of its tasks; an override may take a few of them.
+        if name not in names and not (("tasks",) in loaded.overrides and place in loaded.lines):
+            where = loaded.where(*place)
             raise InputError(
                 f"{where}: finetune.per_task: no task '{name}' in this experiment{near_match(name, names)}; "
                 f"its tasks: {', '.join(names)}"

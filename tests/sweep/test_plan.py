@@ -315,6 +315,14 @@ def test_a_recipe_of_one_task(experiment) -> None:
     assert own["cola"].spec["finetune"]["epochs"] == 7
 
 
+def test_a_recipe_of_a_task_that_an_override_leaves_out_stays_unread(experiment) -> None:
+    text = MODELS + "\nfinetune:\n  per_task:\n    cola: {epochs: 7}\n    stsb: {epochs: 9}"
+    runs = [run for run in plan(experiment(text, "tasks=[cola]")).runs if run.kind == "finetune"]
+    assert {(run.task, run.spec["finetune"]["epochs"]) for run in runs} == {("cola", 7)}
+    with pytest.raises(InputError, match="no task 'colaa'"):
+        plan(experiment(text, "tasks=[cola]", "finetune.per_task={colaa: {epochs: 1}}"))
+
+
 TASK_FAULTS = {
     "a task that is not there": (
         "    colaa: {epochs: 1}",
