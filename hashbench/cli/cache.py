@@ -15,7 +15,7 @@ app = typer.Typer(help="What the cache folder holds; remove what was not used fo
 
 @app.command("list")
 def list_cache(style: TableFormat = "text") -> None:
-    """What lies in the cache folder (HASHBENCH_CACHE, else .hashbench here): how much, and when it was last used.
+    """List what is in the cache folder (HASHBENCH_CACHE, else .hashbench here): its size and its last use.
 
     Example: hashbench cache list
     """
@@ -49,7 +49,7 @@ def clean(
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would go, remove nothing.")] = False,
 ) -> None:
-    """Remove from the cache what was not used for so many days. What a later sweep needs of it is made again.
+    """Remove from the cache what was not used for some days. A later sweep makes again what it needs.
 
     Refused while a sweep uses the cache.
 

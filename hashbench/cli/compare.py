@@ -37,7 +37,7 @@ def compare(
 ) -> None:
     """Two models, experiments or databases: the paired difference A - B of each task with its 95 % interval.
 
-    Only what was measured on the same examples is compared.
+    Only scores measured on the same examples are compared.
 
     Examples: hashbench compare hashformer-lsh-proj bert-mlm; hashbench compare glue_tiny --db mine.db --db theirs.db
     """

@@ -21,7 +21,7 @@ def costs(
 ) -> None:
     """Memory of the token part and multiply-adds of a forward pass, from the models' shapes: ProFormer's table 1.
 
-    Bytes as the paper prints them, without the trained map of a projection, and whole.
+    Bytes are given as the paper prints them (without the trained matrix of a projection), and in full.
 
     Example: hashbench costs proformer proformer-k4 --words 64
     """

@@ -22,9 +22,9 @@ def dashboard(
         Path | None, typer.Option("--output", "-o", help="The folder of the files; dashboard/NAME if not given.")
     ] = None,
 ) -> None:
-    """Rebuild an experiment at Weights & Biases from the database: runs, a workspace and a report.
+    """Make an experiment in Weights & Biases from the database: runs, a workspace and a report.
 
-    Again and again without doubles. Needs pip install "hashbench\\[wandb]".
+    Repeating it makes no duplicates. Needs pip install "hashbench\\[wandb]".
 
     Example: hashbench dashboard glue_tiny --db results.db.example --offline
     """

@@ -15,7 +15,7 @@ FOUND_WRONG = 1  # exit code
 
 @app.command("list")
 def list_data(data: Data = None, style: TableFormat = "text") -> None:
-    """Tasks and corpora that the sources have.
+    """List the tasks and corpora that the sources have.
 
     Example: hashbench data list --data ~/data
     """
@@ -49,9 +49,9 @@ def check_data(
     ] = None,
     style: TableFormat = "text",
 ) -> None:
-    """Ask the hub for each task and corpus that is read from it: commit, columns, rows. Nothing is downloaded.
+    """Check each task and corpus on the hub: commit, columns, rows. No data are downloaded.
 
-    Exit code 1 where one of them cannot be read or is not what was expected, 2 where the hub is out of reach.
+    Exit code 1: one of them cannot be read or differs from what is expected. 2: the hub cannot be reached.
 
     Example: hashbench data check cola ag_news
     """
@@ -93,10 +93,10 @@ def prepare(
     ] = None,
     ray_address: RayAddress = None,
 ) -> None:
-    """Turn the corpora of an experiment into type ids, as the first run that needs them would.
+    """Tokenize the corpora of an experiment into type ids, as the first run that needs them would do.
 
-    All cores take part, or as many as HASHBENCH_THREADS says; with --executor ray those of all nodes. After a kill
-    the same command goes on behind the last finished shard.
+    It uses all cores, or as many as HASHBENCH_THREADS says; with --executor ray those of all nodes. After a kill
+    the same command continues after the last finished shard.
 
     Example: hashbench data prepare experiments/glue_tiny.yaml --data ~/data
     """
@@ -137,7 +137,7 @@ def links(
 ) -> None:
     """Make a page-link set for Superbloom from a Wikipedia dump.
 
-    A multistream dump with its index beside it (...-multistream-index.txt.bz2) is read by several processes.
+    Several processes read a multistream dump if its index (...-multistream-index.txt.bz2) is in the same folder.
 
     Example: hashbench data links --dump enwiki-latest-pages-articles-multistream.xml.bz2 --out ~/data
     """

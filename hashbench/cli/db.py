@@ -26,9 +26,9 @@ def merge(
         Literal["ours", "theirs"], typer.Option(help="Whose result counts of a run that is finished in both.")
     ] = "ours",
 ) -> None:
-    """Take over the finished runs of another store. Doing it twice changes nothing.
+    """Copy the finished runs of another store into this one. Doing it twice changes nothing.
 
-    Both results of a run that is finished in both stores are kept. Where they differ, the exit code is 1.
+    If a run is finished in both stores, both results stay. If they differ, the exit code is 1.
 
     Example: hashbench db merge other.db
     """
@@ -61,7 +61,7 @@ def export(
     replace: Annotated[bool, typer.Option("--replace", help="Write in place of a store of this name.")] = False,
     experiments: Annotated[list[str] | None, typer.Option("--experiment", help="Only these; repeat it.")] = None,
 ) -> None:
-    """Write a copy that can be given away: without host names, paths, diffs and logs, predictions as classes.
+    """Write a copy to share: without host names, paths, diffs and logs, and with predictions as classes.
 
     For a full copy, copy the file or use db merge.
 
@@ -78,7 +78,7 @@ def export(
 
 @app.command()
 def upgrade(db: Database = DEFAULT_DB) -> None:
-    """Bring a store of an older version to this one's schema.
+    """Upgrade a store of an older version to the present schema.
 
     Example: hashbench db upgrade --db results.db
     """
@@ -96,7 +96,7 @@ def void(
     reason: Annotated[str, typer.Option("--reason", help="Why its results do not count.")],
     db: Database = DEFAULT_DB,
 ) -> None:
-    """Mark a run's results as not to be counted, with those built on it; the next sweep does them again.
+    """Mark a run, and the runs built on it, as not to be counted. The next sweep does them again.
 
     Example: hashbench db void 3fa2 --reason "wrong data folder"
     """

@@ -23,9 +23,9 @@ def encode(
     db: Database = DEFAULT_DB,
     style: TextOrJson = "text",
 ) -> None:
-    """The codes of the tokens of a text.
+    """Print the codes of the tokens of a text.
 
-    A dictionary of n-grams or a BPE is taken from the corpora of --data or of --run, else from the built-in corpus.
+    An n-gram dictionary or a BPE comes from the corpora of --data or of --run, else from the built-in corpus.
 
     Example: hashbench encode --model hashformer-md-proj --format json play
     """

@@ -62,7 +62,7 @@ def evaluate(
 ) -> None:
     """Evaluate finished fine-tunings or exported models on another labelled set, and store that as runs.
 
-    Reports and comparisons of their experiment show the set beside its tasks. What is stored is not computed again.
+    Reports and comparisons of their experiment show the set with its tasks. Stored evaluations are not computed again.
 
     Example: hashbench evaluate 3fa2 --on adv_sst2.jsonl
     """

@@ -35,7 +35,7 @@ def export(
 ) -> None:
     """Write a trained model as a folder that works without the database: weights, config, tokenizer, model card.
 
-    Weights of fine-tunings are kept of small models; keep_weights: best in the experiment keeps those of all.
+    The best weights of a fine-tuning are saved for small models; keep_weights: best saves them for all.
 
     Example: hashbench export --run 3fa2 my-model --onnx --int8
     """

@@ -20,7 +20,7 @@ GROUPS_WIDTH = 100  # columns of the names of groups
 
 
 def models(style: TableFormat = "text") -> None:
-    """The models and groups whose names an experiment may use, what each reads and needs, and how large it is.
+    """List the models and groups that an experiment may name, what each reads and needs, and its size.
 
     Example: hashbench models --format csv
     """

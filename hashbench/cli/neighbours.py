@@ -22,8 +22,9 @@ def neighbours(
     ] = None,
     style: TableFormat = "text",
 ) -> None:
-    """The items that a model trained on page links expects beside some others, or one trained on text in the place of
-    [MASK]: the lists of Superbloom's figures 4 and 5.
+    """Print the items that a model of page links predicts together with the given ones, as Superbloom's figure 4 does.
+
+    A model of text predicts the items in the place of [MASK] (figure 5).
 
     Example: hashbench neighbours --run 3fa94c11 Tunisia Thailand
     """

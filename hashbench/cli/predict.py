@@ -29,7 +29,7 @@ def predict(
     style: TextOrJson = "text",
     trust_code: TrustCode = False,
 ) -> None:
-    """Labels, or values of a regression, that an exported model gives to texts, one a line.
+    """Print the label, or the value of a regression, that an exported model predicts for each text.
 
     Example: hashbench predict my-model "a gripping film"
     """

@@ -41,7 +41,7 @@ def report(
     checkpoint: EvaluationOption = "best",
     output: Output = None,
 ) -> None:
-    """Print the tables of an experiment, measured beside published.
+    """Print the tables of an experiment, with the published values beside the measured ones.
 
     See also: hashbench report claims --help; hashbench report robustness --help
 

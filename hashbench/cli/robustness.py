@@ -31,9 +31,9 @@ def report_robustness(
     ] = "text",
     output: Output = None,
 ) -> None:
-    """Print what is kept of the scores under noise in the texts, with intervals: a summary, and on demand each rate.
+    """Print the retention of the scores on noisy texts, with intervals: a summary, and on request each rate.
 
-    CSV and JSON have every rate of what is chosen.
+    CSV and JSON have every rate of the chosen tasks, noise and models.
 
     Example: hashbench report robustness robustness_tiny --versus bert-mlm
     """

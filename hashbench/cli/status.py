@@ -44,7 +44,7 @@ def status(
     every: Annotated[bool, typer.Option("--all", help="One row a run, however many there are.")] = False,
     style: TextOrJson = "text",
 ) -> None:
-    """How far a sweep is: every run, or of more than fit a screen the counts and what is unusual.
+    """The progress of a sweep: every run, or counts and unusual runs if they do not fit a screen.
 
     Example: hashbench status --watch
     """

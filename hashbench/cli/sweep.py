@@ -52,7 +52,7 @@ def sweep(
 ) -> None:
     """Do all runs of an experiment that are not done yet, then print its table.
 
-    The same command goes on after any interruption.
+    The same command continues after any interruption.
 
     Example: hashbench sweep experiments/glue_tiny.yaml --data ~/data finetune.epochs=1
     """

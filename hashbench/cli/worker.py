@@ -20,7 +20,7 @@ def worker(
     """Take part in the sweep of an experiment from this machine, until none of its runs is left.
 
     Start as many as you like, wherever the database can be reached: in a Slurm array, or as jobs of Kubernetes.
-    One that is stopped gives its run back; failed runs are tried again by a sweep alone.
+    A stopped worker gives its run back. Only a sweep tries failed runs again.
 
     Example: hashbench worker experiments/glue.yaml --db postgresql://me@server/results
     """

@@ -18,7 +18,7 @@ SETTINGS = {"micro_batch_size", "activation_checkpointing", "compile"}
 class OnHardware(Strict):
     """How a training is computed; a recipe of `experiment/schema.py` adds what is computed."""
 
-    precision: Precision = Field(default="32", description="bf16: autocast where the hardware computes in it, else 32")
+    precision: Precision = Field(default="32", description="bf16: autocast if the hardware computes in it, else 32")
     matmul_precision: MatmulPrecision = Field(
         default="highest",
         description="of float32 products; high: TF32 on GPUs that have it, medium: bf16 products",
@@ -32,6 +32,6 @@ class OnHardware(Strict):
     )
     activation_checkpointing: bool = Field(
         default=False,
-        description="keep the input of each layer alone for the backward pass and compute the rest again: less memory",
+        description="store only the input of each layer for the backward pass and compute the rest again: less memory",
     )
-    compile: bool = Field(default=False, description="compile embedding and layers with torch.compile; pays on GPUs")
+    compile: bool = Field(default=False, description="compile embedding and layers with torch.compile; faster on GPUs")

@@ -58,7 +58,7 @@ class Robustness(Strict):
         default=(0.0, 0.05, 0.1, 0.2), min_length=1,
         description="shares of the words of a text that are changed; 0, the text as it is, is always evaluated",
     )
-    seed: int = Field(default=0, ge=0, description="of the words that are changed and of what becomes of them")
+    seed: int = Field(default=0, ge=0, description="seed of the choice of words and of their changes")
 
     @model_validator(mode="after")
     def _once_each(self) -> Robustness:

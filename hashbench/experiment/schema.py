@@ -49,19 +49,19 @@ class Pretrain(OnHardware):
     max_epochs: int = Field(
         default=10, gt=0, description="passes over the corpus after which training ends even if steps remain"
     )
-    batch_size: int = Field(default=128, gt=0, description="sequences a step, over all devices")
-    sequence_length: int = Field(default=512, ge=8, description="tokens a sequence, special tokens included")
+    batch_size: int = Field(default=128, gt=0, description="sequences per step, over all devices")
+    sequence_length: int = Field(default=512, ge=8, description="tokens per sequence, special tokens included")
     max_documents: int | None = Field(
         default=None, gt=0, description="read only the first documents of each corpus; null: all"
     )
     first_chunk_only: bool = Field(
         default=False,
         description=(
-            "one sequence an article, its rest thrown away, as the released HashFormers code does; false: full "
+            "one sequence per article, the rest dropped, as the released HashFormers code does; false: full "
             "packing"
         ),
     )
-    streaming: bool = Field(default=False, description="train from the texts as they come; see the page on corpora")
+    streaming: bool = Field(default=False, description="train from the texts, without preparing them: see Corpora")
     vocabulary_size: int = Field(
         default=50_265, ge=300,
         description="rows of a BPE or word-piece vocabulary trained on the corpora, specials included",
@@ -74,7 +74,7 @@ class Pretrain(OnHardware):
         ),
     )
     learning_rate: float | None = Field(
-        default=None, gt=0, description="peak; null: by objective and encoder size (base: 1e-4 MLM, 5e-5 S+R)"
+        default=None, gt=0, description="peak; null: depends on objective and encoder size (base: 1e-4 MLM, 5e-5 S+R)"
     )
     warmup_steps: int | None = Field(default=None, ge=0, description="null: 10,000, at most 6 % of the steps")
     betas: tuple[Beta, Beta] = Field(default=(0.9, 0.9999), description="of AdamW")
@@ -84,9 +84,9 @@ class Pretrain(OnHardware):
     logits: Literal["labels", "all"] = Field(
         default="labels", description="where MLM computes logits; all: at every position, as the paper's timing did"
     )
-    seed: int = Field(default=0, ge=0, description="of weights, order and corruption")
+    seed: int = Field(default=0, ge=0, description="seed of weights, order and corruption")
     checkpoints: tuple[Step, ...] = Field(
-        default=(), description="steps before the last whose weights are fine-tuned too, as models NAME@STEP"
+        default=(), description="earlier steps whose weights are also fine-tuned, as models NAME@STEP"
     )
 
     @model_validator(mode="after")
@@ -104,7 +104,7 @@ class Finetune(OnHardware):
     """How a model is fine-tuned on a task."""
 
     epochs: int = Field(default=5, gt=0, description="passes over the training set")
-    batch_size: int = Field(default=32, gt=0, description="rows a step, over all devices")
+    batch_size: int = Field(default=32, gt=0, description="rows per step, over all devices")
     learning_rate: Rate | Grid | None = Field(
         default=None,
         description="peak; a list: a grid chosen on a seeded tenth of train; null: by encoder size (base: 3e-5)",
@@ -133,7 +133,7 @@ class Finetune(OnHardware):
     pad_to_max: bool = Field(default=False, description="pad every batch to max_length instead of to its longest row")
     evaluations_per_epoch: int | None = Field(
         default=None, gt=0,
-        description="null: the paper's rule, five an epoch and a third of that for rte, mrpc, cola, stsb",
+        description="null: the paper's rule: five per epoch, and a third of that for rte, mrpc, cola, stsb",
     )
     evaluation_steps: int | None = Field(
         default=None, gt=0, description="optimizer steps between two evaluations, in place of evaluations_per_epoch"
@@ -166,10 +166,10 @@ class Tuning(Strict):
     """How a recipe value was chosen. Tables, the page and model cards print it; it is no part of a run's identity."""
 
     tried: tuple[TriedValue, ...] = Field(
-        min_length=1, description="the values that were tried, the one that is used among them"
+        min_length=1, description="the values that were tried, including the one used"
     )
     on: Literal["validation", "held-out tenth of train", "test", "dev that is reported"] = Field(
-        description="the rows whose scores decided; of the last two tables warn"
+        description="the rows whose scores decided; tables warn about the last two"
     )
     by: str = Field(default="", description="what was compared there: model, task, metric, seeds")
 
@@ -178,7 +178,7 @@ class ModelEntry(Strict):
     """One entry of `models`: a name, a variation of a model, or an embedding of the user's own."""
 
     name: str = Field(min_length=1, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", description="unique in the experiment")
-    like: str | None = Field(default=None, description="the named model that this one varies")
+    like: str | None = Field(default=None, description="the named model that this one is a variation of")
     use: str | None = Field(
         default=None,
         description=(
@@ -212,7 +212,7 @@ class ModelEntry(Strict):
         default=None,
         description=(
             "published weights to start from: a folder with config.json and model.safetensors or pytorch_model.bin, "
-            "or a hub name; random: none in their place, which tables mark as from scratch"
+            "or a hub name; random: random weights, which tables mark as from scratch"
         ),
     )
     budget: Budget | None = Field(default=None, description="the size of its embedding, in parameters")
@@ -256,7 +256,7 @@ the papers' claims (claims.md)."""
     statement: str = Field(default="", description="the claim in words")
     needs: str = Field(default="", description="as in claims.md: seeds=3; corpus=one for both")
     paper: str = Field(
-        default="", description="whose names of models and columns are meant; empty: the experiment's own"
+        default="", description="the paper whose names of models and columns are used; empty: the experiment's own"
     )
     section: str = Field(default="", description="where it is claimed")
     note: str = Field(default="", description="tags and words to print beside the verdict")
@@ -273,20 +273,20 @@ class Experiment(Strict):
 
     name: str = Field(
         min_length=1, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",
-        description="under which hashbench report and status find it",
+        description="name of the experiment, as in hashbench report NAME",
     )
     data: str | tuple[str, ...] = Field(
         default="hub",
-        description="hub, builtin, a folder, or a list tried in order; nothing falls back to built-in by itself",
+        description="hub, builtin, a folder, or a list tried in order; built-in data are used only if named",
     )
-    encoder: EncoderSize = Field(default="base", description="size of the encoder; base is the papers'")
+    encoder: EncoderSize = Field(default="base", description="size of the encoder; the papers use base")
     models: tuple[str | ModelEntry, ...] = Field(
         min_length=1,
         description="names, groups (hashformers), variations, own embeddings",
     )
     budget: Budget | None = Field(
         default=None,
-        description="for all models whose embedding has a free size; the others keep the size that they have",
+        description="size of the embedding of all models with a free size; other models keep their size",
     )
     baseline: str = Field(default="bert-mlm", description="the model that ratios refer to")
     floors: tuple[Floor, ...] = Field(
@@ -300,7 +300,7 @@ class Experiment(Strict):
         default="glue", description="glue, entities, phrases, or a list of task names and own data sets"
     )
     seeds: tuple[Seed, ...] = Field(
-        default=(0, 1, 2), min_length=1, description="of fine-tuning: weights of the head, dropout, order"
+        default=(0, 1, 2), min_length=1, description="seeds of fine-tuning: weights of the head, dropout, order of rows"
     )
     pretrain: Pretrain = Field(default=Pretrain(), description="for all models; an entry of models may differ")
     finetune: Finetune = Field(default=Finetune(), description="for all models; an entry of models may differ")
@@ -321,7 +321,7 @@ class Experiment(Strict):
     claims: str | tuple[ClaimEntry, ...] = Field(
         default=(),
         description=(
-            "own claims to decide beside the papers': a list, or the path of a CSV in the form of claims.csv, "
+            "your own claims, decided like the papers': a list, or the path of a CSV in the form of claims.csv, "
             "relative to this file"
         ),
     )
@@ -329,15 +329,15 @@ class Experiment(Strict):
         default=False,
         description="evaluate the fine-tuned models on texts with seeded noise; true, or a block of its values",
     )
-    tracking: Tracking = Field(default=Tracking(), description="watching runs from outside")
+    tracking: Tracking = Field(default=Tracking(), description="curves of runs at Weights & Biases")
     executor: Literal["local", "ray"] = Field(
-        default="local", description="where runs are carried out: local: on this machine, ray: on a Ray cluster"
+        default="local", description="where runs are done: local: on this machine, ray: on a Ray cluster"
     )
-    workers: int = Field(default=1, gt=0, description="runs that are carried out at the same time")
-    threads: int | None = Field(default=None, gt=0, description="CPU threads a run; null: cores divided by workers")
-    device: Literal["auto", "cpu", "cuda", "mps"] = Field(default="auto", description="auto: a GPU where there is one")
-    devices: int = Field(default=1, gt=0, description="GPUs a run, on each of its nodes")
-    nodes: int = Field(default=1, gt=0, description="machines a run; more than one with executor: ray")
+    workers: int = Field(default=1, gt=0, description="number of runs done at the same time")
+    threads: int | None = Field(default=None, gt=0, description="CPU threads per run; null: cores divided by workers")
+    device: Literal["auto", "cpu", "cuda", "mps"] = Field(default="auto", description="auto: a GPU if there is one")
+    devices: int = Field(default=1, gt=0, description="GPUs per run, on each of its nodes")
+    nodes: int = Field(default=1, gt=0, description="machines per run; more than one needs executor: ray")
     strategy: Literal["ddp", "fsdp"] = Field(
         default="ddp",
         description=(
@@ -345,10 +345,10 @@ class Experiment(Strict):
             "the encoder, for encoders that do not fit one card"
         ),
     )
-    retries: int = Field(default=1, ge=0, description="how often a failed run is tried again")
+    retries: int = Field(default=1, ge=0, description="number of times that a failed run is tried again")
     run_hours: float | None = Field(
         default=None, gt=0,
-        description="hours after which an attempt at a run is ended as failed, its checkpoint kept; null: no limit",
+        description="hours after which an attempt at a run ends as failed; its checkpoint stays; null: no limit",
     )
     database_minutes: float = Field(
         default=15.0, gt=0,
