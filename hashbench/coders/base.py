@@ -31,8 +31,21 @@ class Coder(ABC):
     unknown_row: int | None = None  # the code of a type that it was not fitted on, where that is one row for all
     reads: str | None = None  # the tokenizer whose types alone it can tell apart; None: any
 
+    @property
+    def num_rows(self) -> int | None:
+        """Rows of a table for what it was fitted on, special tokens included; None where its arguments decide them."""
+        return None
+
+    def strings(self) -> list[str] | None:
+        """The string of each row behind the special tokens; None where a row is that of no single string."""
+        return None
+
     def fit(self, types: TypeTable) -> None:  # noqa: B027  # most coders have nothing to fit
         """Learn what the hash needs to know of a corpus (a dictionary of n-grams, a vocabulary)."""
+
+    def fit_pieces(self, pieces: Sequence[str]) -> bool:
+        """Learn the pieces of a tokenizer, in its order, in place of `fit`; False where it learns from types alone."""
+        return False
 
     @abstractmethod
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:

@@ -46,7 +46,7 @@ class Candidate:
     vocabulary_rows: int | None
     pretrain: Pretrain
     finetune: Finetune
-    outputs: Vocabulary | None = None  # what mlm predicts, where codes are no rows of a vocabulary
+    outputs: Vocabulary | None = None  # what an objective of types predicts, where codes are no rows
 
     def build(self, size: str, device: torch.device) -> Model:
         """The model with fresh weights: times do not depend on their values."""

@@ -17,6 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from hashbench.coders.bloom import SPECIAL_ITEMS
 from hashbench.embeddings.base import (
     Batch,
     CodeSpec,
@@ -32,8 +33,7 @@ from hashbench.embeddings.base import (
 )
 from hashbench.layers import draw_weights
 
-SPECIAL_ITEMS = 3  # [CLS], [MASK], [SEP], behind the hashed rows
-CLS, MASK, SEP = range(SPECIAL_ITEMS)
+CLS, MASK, SEP = range(SPECIAL_ITEMS)  # behind the hashed rows
 # Of <s>, <pad>, </s>, <unk>, <mask>: no row of its own for padding.
 ROWS_OF_SPECIALS = (CLS, SEP, SEP, MASK, MASK)
 # <unk> is item 3 of the special ones where there are more than three, and name 3 of the five.

@@ -24,7 +24,6 @@ from hashbench.experiment.schema import Finetune, Pretrain
 from hashbench.objectives.registry import objective_of, pretrains, reads_items
 from hashbench.tasks.base import Task
 from hashbench.tasks.items import item_kind
-from hashbench.text.pieces import PieceTokenizer
 from hashbench.text.tokenizers import make_tokenizer
 
 
@@ -146,8 +145,7 @@ def check_weights(loaded: Loaded, model: ResolvedModel) -> None:
             part.check_published(weights.config(), f"weights {spec.training.weights}")
         weights.fingerprint()
         tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
-        piece = tokenizer.unreachable() if isinstance(tokenizer, PieceTokenizer) else None
-        if piece is not None:
+        if (piece := tokenizer.unreachable()) is not None:
             raise InputError(
                 f"weights {spec.training.weights}: their vocabulary is cased ({piece!r}) and texts are lower-cased; "
                 "write tokenizer: {lowercase: false}, or take other weights"

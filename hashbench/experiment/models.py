@@ -20,7 +20,6 @@ from hashbench.experiment.used import settled_keys, spec_of_use
 from hashbench.listing import own_name
 from hashbench.objectives.registry import objectives, pretrains
 from hashbench.text.base import Tokenizer
-from hashbench.text.pieces import PieceTokenizer
 from hashbench.text.tokenizers import find_tokenizer
 
 # Arguments that name a vocabulary of subwords: a file, or one of the hub.
@@ -263,15 +262,17 @@ def _with_vocabulary(loaded: Loaded, spec: ModelSpec, pretrain: Pretrain, place:
     """The spec with the word pieces of its recipe, or the vocabulary of its published weights, in place of one trained
     on the corpora."""
     kind, weights = find_tokenizer(spec.text.tokenizer), spec.training.weights
-    if weights is not None and weights != RANDOM and kind is not None and issubclass(kind, PieceTokenizer):
-        if kind.argument not in spec.text.args and spec.training.objective is None:
-            with located(f"{loaded.where(*place, 'weights')}: model '{spec.name}'"):
-                locate_weights(weights)  # a folder that is not there is said before the hub is asked for a vocabulary
-            return replace(spec, text=replace(spec.text, args={**spec.text.args, kind.argument: weights}))
-    if pretrain.vocabulary is None or spec.text.tokenizer != "wordpieces" or "vocab" in spec.text.args:
+    if kind is None or kind.argument is None or kind.argument in spec.text.args:
+        return spec
+    if weights is not None and weights != RANDOM and spec.training.objective is None:
+        # A folder that is not there is said before the hub is asked for a vocabulary.
+        with located(f"{loaded.where(*place, 'weights')}: model '{spec.name}'"):
+            locate_weights(weights)
+        return replace(spec, text=replace(spec.text, args={**spec.text.args, kind.argument: weights}))
+    if pretrain.vocabulary is None or not kind.from_recipe:
         return spec
     where = loaded.where(*loaded.place_of(place, "pretrain", "vocabulary"))
-    arguments = {**spec.text.args, "vocab": pretrain.vocabulary}
+    arguments = {**spec.text.args, kind.argument: pretrain.vocabulary}
     return replace(spec, text=replace(spec.text, args=_files_beside(loaded, arguments, where)))
 
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
+from hashbench.coders.bloom import SPECIAL_ITEMS, Bloom
 from hashbench.errors import InputError, near_match
 from hashbench.layers import ACTIVATIONS, at_least_float32, init_weights
 from hashbench.objectives.base import MASK_ID, NO_LABEL, Objective
@@ -26,7 +27,6 @@ from hashbench.objectives.linear_loss import linear_cross_entropy
 from hashbench.objectives.randomness import integers, random_bits, uniforms
 
 CHOICE, KIND, RANDOM_ITEM = 21, 22, 23  # streams of random numbers
-SPECIAL_ITEMS = 3
 ROWS_AT_ONCE = 512  # predictions whose sampled logits exist at a time: 256 MB beside 128K negatives
 
 
@@ -246,5 +246,5 @@ def expected_count(ranks: Tensor, n_rows: int, tries: int) -> Tensor:
 
 
 OBJECTIVE = Objective(
-    "entities", corrupt, "page links", reads_items=True, coder="bloom", check=entity_objective
+    "entities", corrupt, "page links", reads_items=True, coder=Bloom.name, check=entity_objective
 )

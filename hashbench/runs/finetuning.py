@@ -26,7 +26,6 @@ from hashbench.tasks.base import LocatedTask
 from hashbench.tasks.text_batches import FinetuningData
 from hashbench.tasks.text_data import TaskData
 from hashbench.tasks.unknown import unknown_note
-from hashbench.text.pieces import PieceTokenizer
 from hashbench.training.curves import Point
 from hashbench.training.evaluation import OutputsBySplit
 from hashbench.training.finetuning import Finetuned, Job, finetune, report_once
@@ -160,8 +159,7 @@ def starting_model(run: Run, place: Workplace) -> Model:
         return restore(built, place.runs[source], place)
     if spec.training.weights is not None and spec.training.weights != RANDOM:
         published = locate_weights(spec.training.weights).read()
-        rows = texts.tokenizer.spellings() if isinstance(texts.tokenizer, PieceTokenizer) else ()
-        load_published(built, replace(published, spellings=rows))
+        load_published(built, replace(published, spellings=texts.tokenizer.spellings()))
     return built
 
 
