@@ -14,7 +14,7 @@ from hashbench.embeddings.base import ModelSpec
 from hashbench.embeddings.registry import find_model, with_dim
 from hashbench.export.config import Config, spec_values
 from hashbench.export.writing import TrainedModel, write
-from hashbench.objectives.classification import ClassificationHead
+from hashbench.objectives.classification import classification_head
 from hashbench.text.base import Tokenizer
 from hashbench.text.tokenizers import make_tokenizer
 from hashbench.text.types import TypeTable
@@ -55,7 +55,7 @@ def exported_folder(
     model = build_model(spec, size, seed=seed, vocabulary_rows=coder.num_rows)
     head = None
     if n_outputs is not None:
-        head = ClassificationHead(model.config.dim, n_outputs, 0.0, spec.head.pooling, dense=spec.head.dense)
+        head = classification_head(spec.head, model.config.dim, n_outputs)
     parts = {"weights": model, "head": head}
     files = {}
     folder.parent.mkdir(parents=True, exist_ok=True)

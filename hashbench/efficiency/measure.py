@@ -26,7 +26,7 @@ from hashbench.embeddings.base import Batch, ModelSpec
 from hashbench.experiment.hardware import OnHardware
 from hashbench.experiment.measurements import Efficiency
 from hashbench.experiment.schema import Finetune, Pretrain
-from hashbench.objectives.classification import ClassificationHead
+from hashbench.objectives.classification import classification_head
 from hashbench.store.result import MetricRow
 from hashbench.tasks.text_data import TaskData
 from hashbench.text.tokenizers import Tokenizer
@@ -216,9 +216,7 @@ class Inference:
     ) -> None:
         self._candidate, self._texts, self._setting, self._size = candidate, texts, setting, batch_size
         self._model = candidate.build(setting.size, setting.device).eval()
-        dim = self._model.config.dim
-        spec = candidate.spec
-        head = ClassificationHead(dim, n_outputs, 0.0, spec.head.pooling, dense=spec.head.dense)
+        head = classification_head(candidate.spec.head, self._model.config.dim, n_outputs)
         self._head = head.to(setting.device).eval()
         self._ready = [batch.to(setting.device) for batch in self._batches(candidate.coder)]
         self._warm = RememberedCodes(candidate.coder)

@@ -73,10 +73,6 @@ class CharacterCnn(Embedding):
         """Their own (s, d)."""
         return self.specials
 
-    def embedding_parameters(self) -> int:
-        """All of it."""
-        return sum(parameter.numel() for parameter in self.parameters())
-
     def multiply_adds(self) -> int:
         """Convolutions at all places of a word of 50 ids, and the layers behind them."""
         places = sum((LENGTH - part.kernel_size[0] + 1) * part.weight.numel() for part in self._convolutions())

@@ -34,6 +34,7 @@ from hashbench.embeddings.base import (
     Template,
     TextSpec,
     TrainingSpec,
+    stored,
 )
 from hashbench.embeddings.lookup import LookupTable
 from hashbench.layers import INIT_STD
@@ -49,7 +50,7 @@ BERT = Template(  # specials in the order of the suite's rows
 
 
 class NgramHash(Embedding):
-    """The code of a type is its vector: no parameters, and no row for an unknown type.
+    """The code of a type is its vector: no parameters, since the seed makes all again, and no row for an unknown type.
 
     [CLS], [SEP], [MASK] and [UNK] are hashed as these strings; [PAD] is the zero vector (both ours).
     """
@@ -73,10 +74,6 @@ class NgramHash(Embedding):
     def special_rows(self) -> Tensor:
         """Frozen (s, d), s = 5."""
         return self.specials
-
-    def embedding_parameters(self) -> int:
-        """0: one integer, the seed, makes all vectors again."""
-        return 0
 
 
 class RandomHash(Embedding):
@@ -104,10 +101,6 @@ class RandomHash(Embedding):
     def special_rows(self) -> Tensor:
         """The first rows (s, d), s = 5."""
         return self.table[: len(BERT.specials)]
-
-    def embedding_parameters(self) -> int:
-        """0, as for the n-gram hash."""
-        return 0
 
 
 class HashInitTable(LookupTable):
@@ -155,7 +148,7 @@ def in_mlm_frame(parts: Parts) -> Counts:
     rows = embedding.untied_rows if matrix is None else len(matrix)
     assert isinstance(dim, int) and rows is not None  # every model of this file has an output
     head = dim * dim + dim + 2 * dim + rows
-    return Counts(sum(p.numel() for p in parts.encoder.parameters()) + table + head, table)
+    return Counts(stored(parts.encoder) + table + head, table)
 
 
 BertSize = Literal["base", "mini", "tiny"]

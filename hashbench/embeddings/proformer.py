@@ -38,6 +38,7 @@ from hashbench.embeddings.base import (
     Template,
     TextSpec,
     TrainingSpec,
+    stored,
 )
 from hashbench.embeddings.eelbert import BERT
 from hashbench.embeddings.lookup import LookupTable
@@ -167,9 +168,8 @@ class SentenceProjection(_Projected):
 
 def without_head(parts: Parts) -> Counts:
     """The two-layer BERT of section 4: table, encoder and pooler, no classifier."""
-    counted = [*parts.embedding.parameters(), *parts.encoder.parameters()]
-    counted += [each for name, each in parts.head.named_parameters() if name.startswith("dense.")]
-    return Counts(sum(each.numel() for each in counted), parts.embedding.embedding_parameters())
+    counted = [parts.embedding, parts.encoder, *(each for name, each in parts.head.named_children() if name == "dense")]
+    return Counts(sum(map(stored, counted)), parts.embedding.embedding_parameters())
 
 
 # Words follow each other without special tokens, since the maximum over all needs no token that stands for the whole.

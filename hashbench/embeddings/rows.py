@@ -172,10 +172,6 @@ class HashedTables(Embedding):
             if isinstance(part, HashedRows):
                 part.widen()
 
-    def embedding_parameters(self) -> int:
-        """All of it: tables, special tokens, and layers behind the tables."""
-        return sum(parameter.numel() for parameter in self.parameters())
-
     def active_parameters(self, codes: Tensor) -> int:
         """Of one type (1, c): its distinct rows, and the layers behind the tables."""
         tables = list(self.tables(codes.long()))

@@ -30,6 +30,7 @@ from hashbench.embeddings.base import (
     Parts,
     TextSpec,
     TrainingSpec,
+    stored,
 )
 from hashbench.layers import draw_weights
 
@@ -129,7 +130,7 @@ class SuperbloomText(Superbloom):
 def counted(parts: Parts) -> Counts:
     """Embedding, encoder, output bias (V), and the dense layer and LayerNorm before the output (d^2 + 3 d)."""
     rows, dim = parts.embedding.output_matrix().shape  # type: ignore[union-attr]  # a Superbloom has one
-    inner = sum(each.numel() for part in (parts.embedding, parts.encoder) for each in part.parameters())
+    inner = stored(parts.embedding) + stored(parts.encoder)
     return Counts(inner + rows + dim * dim + 3 * dim, parts.embedding.embedding_parameters())
 
 
