@@ -97,6 +97,16 @@ def checked_count(coder: str, argument: str, value: int, least: int = 1, most: i
     return value
 
 
+def checked_signs(coder: str, signs: int, num_buckets: int, dtype: type[np.generic]) -> int:
+    """How many sign vectors `embeddings.rows.HashedRows` has, 0 for none, if codes have room for them.
+
+    A code is row + num_buckets sign. In int32 it must stay below 2^31. In int64 there is always room, and the bound of
+    2^20 vectors, which is ours, keeps their table in memory.
+    """
+    most = (2**31 - 1) // num_buckets if dtype is np.int32 else 2**20
+    return checked_count(coder, "signs", signs, least=0, most=most)
+
+
 def checked_switch(coder: str, argument: str, value: bool) -> bool:
     """The value, if it is true or false."""
     if not isinstance(value, bool):

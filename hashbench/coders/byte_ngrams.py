@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hashbench.coders.base import Coder, checked_count, checked_switch
+from hashbench.coders.base import Coder, checked_count, checked_signs, checked_switch
 from hashbench.coders.keys import sign_of
 from hashbench.errors import InputError
 from hashbench.portable.base import PortablePart
@@ -80,7 +80,7 @@ class ByteNgrams(Coder):
             raise InputError(f"coder {self.name}: sizes {given!r}; give each once, and at least one")
         self.sizes = [checked_count(self.name, "sizes", size, most=LARGEST) for size in given]
         self.pad = checked_switch(self.name, "pad", pad)
-        self.signs = checked_count(self.name, "signs", signs, least=0, most=(2**31 - 1) // num_buckets)
+        self.signs = checked_signs(self.name, signs, num_buckets, self.dtype)
         self.width = MOST * (1 + len(self.sizes))
 
     def portable(self) -> PortablePart:

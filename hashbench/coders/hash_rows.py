@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hashbench.coders.base import Coder, checked_count, checked_switch
+from hashbench.coders.base import Coder, checked_count, checked_signs, checked_switch
 from hashbench.coders.keys import hashes, string_keys, with_signs
 from hashbench.portable.base import PortablePart
 
@@ -33,7 +33,7 @@ class HashRows(Coder):
         self.hashes = checked_count(self.name, "hashes", hashes, most=MOST_HASHES)
         self.factor_rows = checked_count(self.name, "factor_rows", factor_rows)
         self.nested = checked_switch(self.name, "nested", nested)
-        self.signs = checked_count(self.name, "signs", signs, least=0, most=2**20)
+        self.signs = checked_signs(self.name, signs, num_buckets, self.dtype)
         self.width = 1 + self.hashes
 
     def portable(self) -> PortablePart:

@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from hashbench.coders.base import Coder, checked_count, checked_switch
+from hashbench.coders.base import Coder, checked_count, checked_signs, checked_switch
 from hashbench.coders.keys import sign_of
 from hashbench.coders.murmur import murmur3, quarter
 from hashbench.errors import InputError
@@ -111,7 +111,7 @@ class NgramBuckets(Coder):
         self.minn = checked_count(self.name, "minn", minn)
         self.maxn = checked_count(self.name, "maxn", maxn, least=self.minn)
         self.hashes = checked_count(self.name, "hashes", hashes, most=1 if hash == "fnv" else MOST_HASHES)
-        self.signs = checked_count(self.name, "signs", signs, least=0, most=(2**31 - 1) // num_buckets)
+        self.signs = checked_signs(self.name, signs, num_buckets, self.dtype)
         self.hash, self.word = hash, checked_switch(self.name, "word", word)
         self.width = MOST * self.hashes
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hashbench.coders.base import Coder, checked_count
+from hashbench.coders.base import Coder, checked_count, checked_signs
 from hashbench.coders.keys import sign_of
 from hashbench.coders.md5_kernel import START, finish_message
 from hashbench.portable.base import PortablePart
@@ -136,7 +136,7 @@ class Trigrams(Coder):
         self.num_buckets = checked_count(self.name, "num_buckets", num_buckets)
         self.hashes = checked_count(self.name, "hashes", hashes, most=min(64, self.num_buckets))
         self.lowercase_rows = checked_count(self.name, "lowercase_rows", lowercase_rows, least=0, most=self.hashes)
-        self.signs = checked_count(self.name, "signs", signs, least=0, most=(2**31 - 1) // num_buckets)
+        self.signs = checked_signs(self.name, signs, num_buckets, self.dtype)
         self.width = MOST * self.hashes
 
     def portable(self) -> PortablePart:

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from hashbench.coders.base import Coder, checked_count
+from hashbench.coders.base import Coder, checked_count, checked_signs
 from hashbench.coders.keys import sign_of
 from hashbench.coders.murmur import murmur3_of_number, murmur64a, quarter
 from hashbench.errors import InputError, near_match
@@ -137,7 +137,7 @@ class WordFeatures(Coder):
         self.num_buckets = checked_count(self.name, "num_buckets", num_buckets)
         self.features = checked_features(features)
         self.hashes = checked_count(self.name, "hashes", hashes, most=HASHES)
-        self.signs = checked_count(self.name, "signs", signs, least=0, most=2**20)
+        self.signs = checked_signs(self.name, signs, num_buckets, self.dtype)
         self.width = len(self.features) * self.hashes
 
     def portable(self) -> PortablePart:

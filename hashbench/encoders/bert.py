@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from hashbench.embeddings.base import Published
-from hashbench.encoders.base import Architecture
+from hashbench.encoders.base import Architecture, check_shape
 from hashbench.encoders.transformer import SHAPES, TransformerConfig, TransformerEncoder
 from hashbench.errors import InputError
 
@@ -32,8 +32,7 @@ class BertConfig(TransformerConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if min(self.max_positions, self.type_rows) < 1:
-            raise InputError("encoder: every size must be at least 1; correct the encoder's values")
+        check_shape(self.max_positions, self.type_rows)
 
 
 CONFIG_NAMES = {  # of the configs of transformers -> of ours

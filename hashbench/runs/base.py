@@ -126,19 +126,6 @@ class RunKind(ABC):
 
     def make(
         self,
-        resolved: ResolvedExperiment,
-        label: str,
-        spec: Mapping[str, Any],
-        *,
-        task: LocatedTask | None = None,
-        seed: int | None = None,
-        needs: tuple[str, ...] = (),
-    ) -> Run:
-        """A run of this kind; the spec gets the kind and the task."""
-        return self.of_size(resolved.experiment.encoder, label, spec, task=task, seed=seed, needs=needs)
-
-    def of_size(
-        self,
         size: str,
         label: str,
         spec: Mapping[str, Any],
@@ -147,7 +134,7 @@ class RunKind(ABC):
         seed: int | None = None,
         needs: tuple[str, ...] = (),
     ) -> Run:
-        """A run of this kind by the size of its encoder."""
+        """A run of this kind, under an encoder of a size; the spec gets the kind and the task."""
         whole: dict[str, Any] = {"kind": self.name, **spec}
         about: dict[str, str] = {}
         if task is not None:

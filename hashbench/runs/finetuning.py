@@ -76,7 +76,7 @@ class Finetuning(TrainingKind):
             **weights_setting(model.spec),
         }
         needs = (source.id,) if source else ()
-        return self.make(resolved, model.label, spec, task=task, seed=seed, needs=needs)
+        return self.make(resolved.experiment.encoder, model.label, spec, task=task, seed=seed, needs=needs)
 
     def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
         """Stores every evaluation and the predictions of the best and the last."""

@@ -60,7 +60,7 @@ class Pretraining(TrainingKind):
         """The pre-training of a model, or None where it has none."""
         if not pretrains(model.spec):
             return None
-        recipe = model.pretrain
+        recipe, size = model.pretrain, resolved.experiment.encoder
         block = resolved.model_block(model)
         spec = {
             "model": {key: value for key, value in block.items() if key not in OF_THE_HEAD},
@@ -70,14 +70,12 @@ class Pretraining(TrainingKind):
             "threads": resolved.experiment.threads,
         }
         if model.checkpoint is None:
-            return self.make(resolved, model.label, spec, seed=recipe.seed)
+            return self.make(size, model.label, spec, seed=recipe.seed)
         # The later ones first: weights that are missing are made in one training, and the earlier ones on its way.
         later = [step for step in recipe.checkpoints if step > model.checkpoint]
         after = self.of(resolved, replace(model, checkpoint=min(later, default=None)))
         needs = (after.id,) if after is not None else ()
-        return self.make(
-            resolved, model.label, {**spec, CHECKPOINT: model.checkpoint}, seed=recipe.seed, needs=needs
-        )
+        return self.make(size, model.label, {**spec, CHECKPOINT: model.checkpoint}, seed=recipe.seed, needs=needs)
 
     def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
         """Pre-trains a model and stores its weights, its parameter counts and its loss curve."""
