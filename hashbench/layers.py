@@ -16,7 +16,8 @@ from torch import Tensor, nn
 # Released code of HashFormers: a normal distribution cut at two standard deviations.
 INIT_STD = 0.02
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": nn.functional.relu, "gelu": nn.functional.gelu}
-LEVELS = 1 << 16  # a probability is rounded to a multiple of 1/65536: 0.1 becomes 0.100006
+# A probability is rounded to a multiple of 1/65536: 0.1 becomes 0.100006.
+LEVELS = 1 << 16
 
 
 def draw_weights(weight: Tensor) -> Tensor:

@@ -16,7 +16,8 @@ from hashbench.text.compiled import in_threads, slices
 from hashbench.text.types import TypeTable
 from hashbench.text.unicode import pack
 
-FIRST_ROW = 5  # rows of special tokens that stand before the hashed ones in a table
+# Rows of special tokens that stand before the hashed ones in a table.
+FIRST_ROW = 5
 UNKNOWN_ROW = 3  # the row of <unk>
 
 
@@ -28,8 +29,10 @@ class Coder(ABC):
     dtype: type[np.generic]
     needs_fit = False  # whether `fit` or `restore` must come before `encode`
     bits: int | None = None  # T of a coder whose codes are packed bits
-    unknown_row: int | None = None  # the code of a type that it was not fitted on, where that is one row for all
-    reads: str | None = None  # the tokenizer whose types alone it can tell apart; None: any
+    # The code of a type that it was not fitted on, where that is one row for all.
+    unknown_row: int | None = None
+    # The tokenizer whose types alone it can tell apart; None: any.
+    reads: str | None = None
 
     @property
     def num_rows(self) -> int | None:

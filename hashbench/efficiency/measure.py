@@ -46,17 +46,19 @@ class Candidate:
     vocabulary_rows: int | None
     pretrain: Pretrain
     finetune: Finetune
-    outputs: Vocabulary | None = None  # what an objective of types predicts, where codes are no rows
+    # What an objective of types predicts, where codes are no rows.
+    outputs: Vocabulary | None = None
 
     def build(self, size: str, device: torch.device) -> Model:
         """The model with fresh weights: times do not depend on their values."""
         return build_model(self.spec, size, seed=0, vocabulary_rows=self.vocabulary_rows).to(device)
 
 
-# Batches and texts that are timed where the experiment leaves them open.
+# Batches and texts that are timed where the experiment leaves them open. Ours, as no paper names any.
 CPU_PRETRAIN_BATCH, CPU_INFER_BATCH = 8, 32
 CPU_SAMPLES, GPU_SAMPLES = 128, 2048
-MOST_SEQUENCES = 1024  # of a pre-training batch that is looked for
+# Of a pre-training batch that is looked for; ours too.
+MOST_SEQUENCES = 1024
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,8 @@ from hashbench.text.tokenizers import make_tokenizer
 class Outline:
     """What decides the memory and the time of a model's training, whatever its recipe."""
 
-    layers: float  # that a token passes; a part of one where neighbours are joined
+    # That a token passes; a part of one where neighbours are joined.
+    layers: float
     dim: int
     feed_forward: int
     weights: int  # in use after fine-tuning, head included

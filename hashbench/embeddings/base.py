@@ -33,10 +33,13 @@ class Batch:
     mask: Tensor  # (B, L) bool, True where a token stands, False on padding
     segments: Tensor | None = None  # (B, L) int64, or None where a model has one segment
     labels: Tensor | None = None  # objective's own: (B, L) with -100 = no label, or (B,)
-    row_ids: Tensor | None = None  # (B,) int64: rows of the data set, to put predictions back in order
-    places: Tensor | None = None  # (B, W) int64: the first token of each word that has a label, -1 where it was cut off
-    follows: Tensor | None = None  # (B,) int64, 1 where segment 1 followed segment 0 in its text, else 0
-    padded: bool = True  # False: `mask` is True everywhere, known without looking into it on a device
+    # (B,) int64: rows of the data set, to put predictions back in order
+    row_ids: Tensor | None = None
+    # (B, W) int64: the first token of each word that has a label, -1 where it was cut off
+    places: Tensor | None = None
+    # (B,) int64, 1 where segment 1 followed segment 0 in its text, else 0
+    follows: Tensor | None = None
+    padded: bool = True  # False: `mask` is known to be True everywhere
 
     def to(self, device: torch.device | str, non_blocking: bool = False) -> Batch:
         """The same batch on another device."""
@@ -320,7 +323,8 @@ class TrainingSpec(WithArgs):
     # Differences from the experiment's `pretrain`.
     pretrain: dict[str, Any] = field(default_factory=dict)
     finetune: dict[str, Any] = field(default_factory=dict)
-    needs: str = ""  # what it is trained on, where its objective does not say that
+    # What it is trained on, where its objective does not say that.
+    needs: str = ""
 
 
 @dataclass(frozen=True)
@@ -342,7 +346,7 @@ class FreeSize:
     part: Literal["code", "embedding"]  # that has the argument
     argument: str
     least: int = 1
-    learned: bool = False  # whether it is the rows of a vocabulary learned from the corpora
+    learned: bool = False  # whether it is the rows of a learned vocabulary
     # What it was set to by a budget; None: the model's own.
     value: int | None = None
 

@@ -158,8 +158,10 @@ SIZES: dict[BertSize, dict[str, int]] = {
     "mini": {"layers": 4, "heads": 4, "dim": 256, "feed_forward": 1024},
     "tiny": {"layers": 2, "heads": 2, "dim": 128, "feed_forward": 512},
 }
+# Of BERT; the printed 312,506 parameters have 512 positions and two segments.
 BERT_POSITIONS: dict[str, Any] = {"max_positions": 512, "type_rows": 2, "eps": 1e-12, "first_position": 0}
-# The paper names none. Those of the suite for these sizes, so that a model of a fixed size keeps its own elsewhere.
+# The paper names no rates. Ours: those of the suite for these sizes, so that a model of a fixed size keeps its own
+# under an experiment of another size.
 PRETRAIN_RATES: dict[BertSize, float] = {"base": 1e-4, "mini": 5e-4, "tiny": 1e-3}
 FINETUNE_RATES: dict[BertSize, float] = {"base": 3e-5, "mini": 3e-4, "tiny": 5e-4}
 UNO_FEED_FORWARD = 128  # section 5.2

@@ -52,7 +52,8 @@ class Encoder(ModelPart):
     """Token vectors to states. A family implements `forward` and `max_length`; `states_mask` where lengths change."""
 
     config: Any  # an EncoderConfig; each family narrows the type
-    keeps_length = True  # whether there is a state for each token, which pre-training needs
+    # Whether there is a state for each token, which pre-training needs.
+    keeps_length = True
     # Whether a training keeps the input of each layer alone and computes the rest again for the backward pass.
     checkpointing = False
 

@@ -37,7 +37,8 @@ class ResolvedModel:
     place: KeyPath  # of its entry in the file
     # Recipes of tasks that have their own.
     per_task: Mapping[str, Finetune] = field(default_factory=dict)
-    checkpoint: int | None = None  # the step of its pre-training at which it is taken; None: the end
+    # The step of its pre-training at which it is taken; None: the end.
+    checkpoint: int | None = None
 
     def recipe(self, task: str) -> Finetune:
         """How it is fine-tuned on a task."""
@@ -136,7 +137,8 @@ def _check_variation(loaded: Loaded, entry: ModelEntry, place: KeyPath) -> None:
     """A name of the suite means one thing: what is changed gets a name of its own, or tables would mislead."""
     parts = ("tokenizer", "coder", "embedding", "encoder", "pooling", "objective")
     changed = [key for key in parts if getattr(entry, key) is not None]
-    if entry.weights == RANDOM:  # a folder or hub name only says where the model's own weights are
+    # A folder or hub name only says where the model's own weights are.
+    if entry.weights == RANDOM:
         changed.append("weights")
     if entry.like is None and changed and entry.name in models():
         remedy = f"write name: my-{entry.name}, like: {entry.name}"

@@ -59,9 +59,7 @@ class ClassificationHead(nn.Module):
 
 def classification_head(spec: HeadSpec, dim: int, n_outputs: int, dropout: float = 0.0) -> ClassificationHead:
     """A fresh head as a model's spec has it, over states of width `dim`."""
-    return ClassificationHead(
-        dim, n_outputs, dropout, spec.pooling, dense=spec.dense, dense_dropout=spec.dense_dropout
-    )
+    return ClassificationHead(dim, n_outputs, dropout, spec.pooling, dense=spec.dense, dense_dropout=spec.dense_dropout)
 
 
 def pool(states: Tensor, mask: Tensor | None, pooling: Pooling) -> Tensor:

@@ -34,7 +34,8 @@ from hashbench.training.machine import Machine
 from hashbench.training.model import Model, build_model, load_published, save_weights
 from hashbench.training.recipe import precision_found
 
-TOKENS_PER_ROW = 40  # of an input, about GLUE's mean over its tasks; for estimates
+# Of an input, about GLUE's mean over its tasks; for estimates.
+TOKENS_PER_ROW = 40
 
 
 @dataclass(frozen=True)

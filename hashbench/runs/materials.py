@@ -51,7 +51,8 @@ class Texts:
     tokenizer: Tokenizer
     coder: Coder
     corpus: Corpus | None
-    outputs: Vocabulary | None = None  # what an objective of types predicts, where codes are no rows
+    # What an objective of types predicts, where codes are no rows.
+    outputs: Vocabulary | None = None
     streamed: tuple[CorpusSource, ...] = ()  # corpora that a training reads as they are
 
     @property
@@ -155,7 +156,8 @@ class Materials:
         spec = model.spec
         if not needs_corpus(spec):
             return Texts(*read_without_corpus(spec), None)
-        if model.pretrain.streaming:  # the plan has checked that nothing is learned from the corpora before
+        # The plan has checked that nothing is learned from the corpora before.
+        if model.pretrain.streaming:
             located = tuple(locate_corpus(name, self._sources) for name in model.pretrain.corpora)
             return Texts(*read_without_corpus(spec), None, streamed=located)
         tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)

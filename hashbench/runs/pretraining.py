@@ -36,7 +36,8 @@ from hashbench.training.recipe import precision_found
 ELSEWHERE = {"corpora", "max_documents", "first_chunk_only", "vocabulary_size", "vocabulary", "seed", "checkpoints"}
 # Values of a model that its pre-training does not know.
 OF_THE_HEAD = {"pooling", "dense_head", "dense_dropout"}
-CHECKPOINT = "checkpoint"  # of a spec: the step at which the weights of a training are taken
+# Of a spec: the step at which the weights of a training are taken.
+CHECKPOINT = "checkpoint"
 
 # Time of a token over that of one in a fine-tuning: the loss of many labels, corrupting, the corpus. Measured at tiny.
 BESIDE_ENCODER = 2.0
@@ -51,7 +52,8 @@ class Pretraining(TrainingKind):
 
     name = "pretrain"
     order = 10
-    reads_needs = False  # an earlier step comes after a later one, and reads nothing of it
+    # An earlier step comes after a later one, and reads nothing of it.
+    reads_needs = False
 
     def planned(self, resolved: ResolvedExperiment) -> Iterable[Run]:
         return [run for model in resolved.models.values() if (run := self.of(resolved, model))]

@@ -15,14 +15,17 @@ class Tokenizer(ABC):
     """From texts to tokens. Special tokens never arise from a text, whatever it spells."""
 
     kind: str  # the name that a model gives
-    makes_words = False  # whether its tokens are meant to be words of a text, whatever the language
-    unknown: str | None = None  # the token of a word that it cannot spell; None: it spells all
+    # Whether its tokens are meant to be words of a text, whatever the language.
+    makes_words = False
+    # The token of a word that it cannot spell; None: it spells all.
+    unknown: str | None = None
     # Of a vocabulary of pieces (`text.pieces`): its name in messages, and the argument that names it; None: no pieces.
     title = ""
     argument: str | None = None
     # Whether `pretrain.vocabulary` of a recipe may stand for that argument.
     from_recipe = False
-    trained = False  # whether the vocabulary comes, or will come, from the corpora
+    # Whether the vocabulary comes, or will come, from the corpora.
+    trained = False
     vocabulary_size: int | None = None  # asked for in training, specials included
 
     @property

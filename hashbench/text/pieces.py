@@ -18,7 +18,8 @@ from hashbench.text.types import Distinct, Interner, TokenizedTexts, distinct_of
 from hashbench.text.unicode import well_formed
 
 FILE = "tokenizer.json"
-TRAIN = "train"  # where a file or a hub name may stand: learn the vocabulary from the corpora
+# Where a file or a hub name may stand: learn the vocabulary from the corpora.
+TRAIN = "train"
 
 
 class PieceTokenizer(Tokenizer):

@@ -100,9 +100,7 @@ def operation_rows() -> list[dict[str, str]]:
             continue
         for n in LENGTHS:
             scores, total = attention_scores(shape, n), multiply_adds(shape, n).total
-            rows.append(
-                {"model": name, "length": str(n), "attention_scores": str(scores), "multiply_adds": str(total)}
-            )
+            rows.append({"model": name, "length": str(n), "attention_scores": str(scores), "multiply_adds": str(total)})
     return rows
 
 
