@@ -26,7 +26,6 @@ import torch
 
 from hashbench.allocator import keep_freed_memory
 from hashbench.coders.registry import make_coder
-from hashbench.coders.vocabulary import Vocabulary
 from hashbench.data.sources import open_sources
 from hashbench.embeddings.registry import find_model
 from hashbench.encoders.bert import SIZES
@@ -94,10 +93,9 @@ def ours(name: str, task: TaskData, size: str, folder: Path, device: str) -> Con
     spec = find_model(name)
     tokenizer = trained_bpe(task) if spec.text.tokenizer == "bpe" else make_tokenizer(spec.text.tokenizer)
     coder = make_coder(spec.code.coder, **spec.code.args)
-    if isinstance(coder, Vocabulary) and isinstance(tokenizer, SubwordTokenizer):
-        coder.fit_pieces(tokenizer.pieces)
+    coder.fit_pieces(tokenizer.pieces)
     recipe = Finetune(epochs=1, batch_size=BATCH, learning_rate=1e-4, evaluations_per_epoch=1, max_length=MAX_LENGTH)
-    rows = VOCABULARY if isinstance(coder, Vocabulary) else None
+    rows = None if coder.num_rows is None else VOCABULARY
 
     def run() -> float:
         data = FinetuningData(

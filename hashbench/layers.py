@@ -16,7 +16,8 @@ from torch import Tensor, nn
 # Released code of HashFormers: a normal distribution cut at two standard deviations.
 INIT_STD = 0.02
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": nn.functional.relu, "gelu": nn.functional.gelu}
-LEVELS = 1 << 16  # a probability is rounded to a multiple of 1/65536: 0.1 becomes 0.100006
+# A probability is rounded to a multiple of 1/65536: 0.1 becomes 0.100006.
+LEVELS = 1 << 16
 
 
 def draw_weights(weight: Tensor) -> Tensor:
@@ -37,19 +38,11 @@ def at_least_float32(values: Tensor) -> Tensor:
     return values.to(torch.promote_types(values.dtype, torch.float32))
 
 
-def realised(probability: float) -> float:
-    """The dropout probability that 16 bits can express, nearest to the one asked for.
-
-    >>> round(realised(0.1), 6)
-    0.100006
-    """
-    return round(probability * LEVELS) / LEVELS
-
-
 def keep_mask(shape: torch.Size, probability: float, dtype: torch.dtype = torch.float32) -> Tensor:
-    """A CPU tensor of `shape`: 1 / (1 - p) where an element is kept, 0 where it is dropped, with p = realised().
+    """A CPU tensor of `shape`: 1 / (1 - p) where an element is kept, 0 where it is dropped.
 
-    The factor uses the realised p, so that the expectation of a masked tensor is exactly the tensor.
+    p is the multiple of 1/65536 nearest to the probability, so that the expectation of a masked tensor is exactly the
+    tensor.
     """
     dropped = round(probability * LEVELS)
     if dropped >= LEVELS:  # everything, or so nearly that the 16 bits cannot tell

@@ -145,6 +145,11 @@ def own_modules() -> list[ModuleType]:
     return list(_own_modules.values())
 
 
+def is_own(module: str) -> bool:
+    """Whether a module of this name, that of a class say, is a file of the user's own."""
+    return module.startswith(OWN_MODULE)
+
+
 def own_name(reference: str, folder: Path, base: type, what: str) -> str:
     """The name of a class of the user's own that "FILE.py:Class" means: the class with a digest of the file's text, so
     that an edited file is another thing, and a copy on another machine the same. A name without a file stays itself.

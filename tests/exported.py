@@ -10,14 +10,12 @@ from safetensors.torch import save_file
 
 from hashbench.coders.base import Coder
 from hashbench.coders.registry import make_coder
-from hashbench.coders.vocabulary import Vocabulary
 from hashbench.embeddings.base import ModelSpec
 from hashbench.embeddings.registry import find_model, with_dim
 from hashbench.export.config import Config, spec_values
 from hashbench.export.writing import TrainedModel, write
-from hashbench.objectives.classification import ClassificationHead
+from hashbench.objectives.classification import classification_head
 from hashbench.text.base import Tokenizer
-from hashbench.text.pieces import PieceTokenizer, TrainablePieces
 from hashbench.text.tokenizers import make_tokenizer
 from hashbench.text.types import TypeTable
 from hashbench.training.model import build_model
@@ -34,12 +32,10 @@ LABELS = ("negative", "positive")
 def fitted(spec: ModelSpec, texts: Sequence[str] = TEXTS) -> tuple[Tokenizer, Coder]:
     """The tokenizer and the coder of a model, learned from a few sentences where they learn."""
     tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
-    if isinstance(tokenizer, TrainablePieces) and tokenizer.needs_training:
+    if tokenizer.needs_training:
         tokenizer.train(texts, 400 if texts is TEXTS else 3_000)
     coder = make_coder(spec.code.coder, **spec.code.args)
-    if isinstance(coder, Vocabulary) and isinstance(tokenizer, PieceTokenizer):
-        coder.fit_pieces(tokenizer.pieces)
-    elif coder.needs_fit:
+    if not coder.fit_pieces(tokenizer.pieces) and coder.needs_fit:
         coder.fit(TypeTable.from_counts({token: 1 for text in texts for token in tokenizer.tokenize(text)}))
     return tokenizer, coder
 
@@ -56,11 +52,10 @@ def exported_folder(
     probe = build_model(spec, size, seed=seed)
     spec = with_dim(spec, probe.config.dim)
     tokenizer, coder = fitted(spec, texts)
-    rows = coder.num_rows if isinstance(coder, Vocabulary) else None
-    model = build_model(spec, size, seed=seed, vocabulary_rows=rows)
+    model = build_model(spec, size, seed=seed, vocabulary_rows=coder.num_rows)
     head = None
     if n_outputs is not None:
-        head = ClassificationHead(model.config.dim, n_outputs, 0.0, spec.head.pooling, dense=spec.head.dense)
+        head = classification_head(spec.head, model.config.dim, n_outputs)
     parts = {"weights": model, "head": head}
     files = {}
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -78,8 +73,8 @@ def exported_folder(
     labels = LABELS if n_outputs == 2 else ()
     task = None if n_outputs is None else "rte" if is_pair else "sst2"
     config = Config(
-        name, "0" * 64, size, spec_values(spec, size, rows), 64, task=task, is_pair=is_pair, n_outputs=n_outputs,
-        labels=labels,
+        name, "0" * 64, size, spec_values(spec, size, coder.num_rows), 64, task=task, is_pair=is_pair,
+        n_outputs=n_outputs, labels=labels,
     )  # fmt: skip
     write(TrainedModel(config, spec, tokenizer, coder, files["weights"], files.get("head")), folder)
     return folder

@@ -6,7 +6,6 @@ from pathlib import Path
 from hashbench.coders.base import Coder
 from hashbench.coders.cache import type_codes
 from hashbench.coders.registry import make_coder
-from hashbench.coders.vocabulary import Vocabulary
 from hashbench.corpora.batches import PretrainingData
 from hashbench.corpora.corpus import Corpus
 from hashbench.corpora.preparing import prepare
@@ -30,7 +29,7 @@ class Prepared:
 
     @property
     def rows(self) -> int | None:
-        return self.coder.num_rows if isinstance(self.coder, Vocabulary) else None
+        return self.coder.num_rows
 
     def pretraining(self, **changes) -> PretrainingData:
         settings = {"batch_size": 8, "sequence_length": 16, "seed": 0} | changes
@@ -71,8 +70,6 @@ def prepare_model(folder: Path, name: str) -> Prepared:
         max_documents=40,
         vocabulary_size=400,
     )
-    if isinstance(coder, Vocabulary):
-        coder.fit_pieces(corpus.tokenizer.pieces)
-    elif coder.needs_fit:
+    if not coder.fit_pieces(corpus.tokenizer.pieces) and coder.needs_fit:
         coder.fit(corpus.types)
     return Prepared(spec, corpus, coder, folder)

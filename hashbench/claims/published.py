@@ -40,7 +40,7 @@ def claims_of(paper: str) -> list[Claim]:
 
 @cache
 def operations() -> dict[tuple[str, int], dict[str, int]]:
-    """Operations of one forward pass by (model, words of the input): efficiency.costs.operation_rows, written down."""
+    """Operations of one forward pass by (model, words of the input): as `hashbench costs` counts, written down."""
     text = (PUBLISHED / "operations.csv").read_text(encoding="utf-8")
     rows = csv.DictReader(text.splitlines())
     return {(row["model"], int(row["length"])): {name: int(row[name]) for name in COSTS} for row in rows}

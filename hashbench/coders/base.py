@@ -16,7 +16,8 @@ from hashbench.text.compiled import in_threads, slices
 from hashbench.text.types import TypeTable
 from hashbench.text.unicode import pack
 
-FIRST_ROW = 5  # rows of special tokens that stand before the hashed ones in a table
+# Rows of special tokens that stand before the hashed ones in a table.
+FIRST_ROW = 5
 UNKNOWN_ROW = 3  # the row of <unk>
 
 
@@ -28,11 +29,26 @@ class Coder(ABC):
     dtype: type[np.generic]
     needs_fit = False  # whether `fit` or `restore` must come before `encode`
     bits: int | None = None  # T of a coder whose codes are packed bits
-    unknown_row: int | None = None  # the code of a type that it was not fitted on, where that is one row for all
-    reads: str | None = None  # the tokenizer whose types alone it can tell apart; None: any
+    # The code of a type that it was not fitted on, where that is one row for all.
+    unknown_row: int | None = None
+    # The tokenizer whose types alone it can tell apart; None: any.
+    reads: str | None = None
+
+    @property
+    def num_rows(self) -> int | None:
+        """Rows of a table for what it was fitted on, special tokens included; None where its arguments decide them."""
+        return None
+
+    def strings(self) -> list[str] | None:
+        """The string of each row behind the special tokens; None where a row is that of no single string."""
+        return None
 
     def fit(self, types: TypeTable) -> None:  # noqa: B027  # most coders have nothing to fit
         """Learn what the hash needs to know of a corpus (a dictionary of n-grams, a vocabulary)."""
+
+    def fit_pieces(self, pieces: Sequence[str]) -> bool:
+        """Learn the pieces of a tokenizer, in its order, in place of `fit`; False where it learns from types alone."""
+        return False
 
     @abstractmethod
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
@@ -82,6 +98,16 @@ def checked_count(coder: str, argument: str, value: int, least: int = 1, most: i
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
         raise InputError(f"coder {coder}: {argument} {value!r} is no whole number from {least} to {most}; correct it")
     return value
+
+
+def checked_signs(coder: str, signs: int, num_buckets: int, dtype: type[np.generic]) -> int:
+    """How many sign vectors `embeddings.rows.HashedRows` has, 0 for none, if codes have room for them.
+
+    A code is row + num_buckets sign. In int32 it must stay below 2^31. In int64 there is always room, and the bound of
+    2^20 vectors, which is ours, keeps their table in memory.
+    """
+    most = (2**31 - 1) // num_buckets if dtype is np.int32 else 2**20
+    return checked_count(coder, "signs", signs, least=0, most=most)
 
 
 def checked_switch(coder: str, argument: str, value: bool) -> bool:

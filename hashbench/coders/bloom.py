@@ -20,7 +20,8 @@ from hashbench.text.unicode import split
 
 # [CLS], [MASK], [SEP], each with m tokens of its own; more are reserved, the first of them for [UNK].
 SPECIAL_ITEMS = 3
-ROUNDS = 100  # of `separate`; where two buckets must share an item, no number of rounds helps
+# Of `separate`; where two buckets must share an item, no number of rounds helps.
+ROUNDS = 100
 
 
 class Bloom(Coder):
@@ -60,7 +61,8 @@ class Bloom(Coder):
         self.special_items = special_items
         self.width = maps
         self.maps = np.zeros((maps, 0), np.int32)  # (m, N): bucket of each item in each map
-        self.violations = 0  # items that the constraint between coherent maps left no better place
+        # Items that the constraint between coherent maps left no better place.
+        self.violations = 0
         self._blob, self._offsets = np.zeros(0, np.uint8), np.zeros(1, np.int64)
         self._places: dict[bytes, int] | None = None
 

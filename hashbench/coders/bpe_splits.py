@@ -1,4 +1,8 @@
-"""The released HashFormers code's LSH features: byte-level BPE of a word and of its splits, instead of n-grams."""
+"""The released HashFormers code's LSH features: byte-level BPE of a word and of its splits.
+
+The paper (Xue and Aletras 2022, section 3.3) has counts of n-grams of 1 to 4 characters in their place, which are in
+`ngrams.py`. Here x_f = count_f / max(len(word) + 1 - len(f), 1) for the pieces f of the word and its splits.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,8 @@ from hashbench.coders.ngrams import Features
 from hashbench.text.subwords import SubwordTokenizer
 from hashbench.text.unicode import offsets_from, split
 
-LONGEST = 256  # characters of a word that is still split; splits of n characters make n^2 to read
+# Characters of a word that is still split; splits of n characters make n^2 to read.
+LONGEST = 256
 BATCH = 4096  # words a call of the BPE
 
 

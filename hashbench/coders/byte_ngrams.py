@@ -14,18 +14,24 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hashbench.coders.base import Coder, checked_count, checked_switch
+from hashbench.coders.base import Coder, checked_count, checked_signs, checked_switch
 from hashbench.coders.keys import sign_of
 from hashbench.errors import InputError
 from hashbench.portable.base import PortablePart
 from hashbench.text.compiled import compiled
 
-MOST = 24  # positions of a word, its frame included
+# Positions of a word, its frame included. Ours: words of up to 22 bytes are whole, and codes stay small.
+MOST = 24
+# BLT's ids of bytes begin behind four special ones; the fourth is its delimiter of BPE tokens.
 OFFSET, FRAME = 4, 3
 ROWS = 256 + OFFSET  # of the table of bytes
+# The first of the primes in BLT's released code, which takes it where there is one function.
 PRIME = np.int64(1_000_000_007)
+# The paper has 3 to 8 (section 4.8) for texts. Ours: a word has few n-grams of the longer sizes, and short ones matter
+# most (table 8).
 SIZES = (3, 4, 5)
-LARGEST = 16  # of the n-grams
+# Of the n-grams. Ours: twice the paper's largest.
+LARGEST = 16
 
 
 @compiled
@@ -80,7 +86,7 @@ class ByteNgrams(Coder):
             raise InputError(f"coder {self.name}: sizes {given!r}; give each once, and at least one")
         self.sizes = [checked_count(self.name, "sizes", size, most=LARGEST) for size in given]
         self.pad = checked_switch(self.name, "pad", pad)
-        self.signs = checked_count(self.name, "signs", signs, least=0, most=(2**31 - 1) // num_buckets)
+        self.signs = checked_signs(self.name, signs, num_buckets, self.dtype)
         self.width = MOST * (1 + len(self.sizes))
 
     def portable(self) -> PortablePart:
@@ -89,7 +95,7 @@ class ByteNgrams(Coder):
         return PortablePart("word_bytes", "byte_ngrams", values, needs=("md5", "splitmix", "murmur"))
 
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        """Packed strings -> codes (n, T (1 + s))."""
+        """Packed strings, `blob` (bytes,) and `offsets` (n + 1,) -> codes (n, T (1 + s))."""
         sizes = np.array(self.sizes, dtype=np.int64)
         return position_rows(
             blob, np.asarray(offsets, dtype=np.int64), sizes, self.num_buckets, self.pad, self.signs, MOST

@@ -13,11 +13,14 @@ import numpy as np
 
 from hashbench.text.types import TokenizedTexts
 
-if TYPE_CHECKING:  # scipy is imported where it is used: the other coders are listed with this file and need none
+# scipy is imported where it is used: the other coders are listed with this file and need none.
+if TYPE_CHECKING:
     from scipy import sparse
 
+# Of the vectors. Ours, as the factorisation is.
 DIMENSIONS = 64
-START_SEED = 0  # of the vector that the iteration of the decomposition begins with
+# Of the vector that the iteration of the decomposition begins with.
+START_SEED = 0
 
 
 def co_occurrence(links: TokenizedTexts, n_items: int) -> sparse.csr_matrix:
@@ -48,7 +51,8 @@ def item_vectors(links: TokenizedTexts, n_items: int, dim: int = DIMENSIONS) -> 
     from scipy.sparse.linalg import svds
 
     information = positive_information(co_occurrence(links, n_items))
-    if n_items <= dim + 1:  # the iterative decomposition needs more items than dimensions
+    # The iterative decomposition needs more items than dimensions.
+    if n_items <= dim + 1:
         left, values, _ = np.linalg.svd(information.toarray())
     else:
         start = np.random.RandomState(START_SEED).uniform(size=n_items)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from hashbench.coders.base import Coder, checked_count, checked_switch
+from hashbench.coders.base import Coder, checked_count, checked_signs, checked_switch
 from hashbench.coders.keys import hashes, string_keys, with_signs
 from hashbench.portable.base import PortablePart
 
+# Ours: far above the paper's two or three, and codes stay small.
 MOST_HASHES = 64
 
 
@@ -33,7 +34,7 @@ class HashRows(Coder):
         self.hashes = checked_count(self.name, "hashes", hashes, most=MOST_HASHES)
         self.factor_rows = checked_count(self.name, "factor_rows", factor_rows)
         self.nested = checked_switch(self.name, "nested", nested)
-        self.signs = checked_count(self.name, "signs", signs, least=0, most=2**20)
+        self.signs = checked_signs(self.name, signs, num_buckets, self.dtype)
         self.width = 1 + self.hashes
 
     def portable(self) -> PortablePart:

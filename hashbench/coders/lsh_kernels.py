@@ -10,7 +10,8 @@ import numpy as np
 
 from hashbench.text.compiled import compiled, compiled_fast
 
-BLOCK = 1024  # offsets scored at a time: 4 KB of float32 stay in the nearest cache
+# Offsets scored at a time: 4 KB of float32 stay in the nearest cache.
+BLOCK = 1024
 # Twice float32's unit roundoff: covers rounded inputs, products and sums.
 ROUNDING = 2.0**-23
 
@@ -40,7 +41,8 @@ def screened_maximum(
     n = last - first
     scores[:n] = np.float32(0)
     k = start
-    while k + 4 <= stop:  # four features a pass: the sums are loaded and stored a quarter as often
+    # Four features a pass: the sums are loaded and stored a quarter as often.
+    while k + 4 <= stop:
         w0, w1 = np.float32(sign * weights[k]), np.float32(sign * weights[k + 1])
         w2, w3 = np.float32(sign * weights[k + 2]), np.float32(sign * weights[k + 3])
         e0, e1 = eta[ids[k] + first : ids[k] + last], eta[ids[k + 1] + first : ids[k + 1] + last]

@@ -16,7 +16,8 @@ from hashbench.portable.base import PortablePart
 from hashbench.text.unicode import split
 
 BLOCK, BYTES = 64, 16  # of an MD5 block and of a digest (RFC 1321)
-FEW = 1_000  # strings that are hashed before the compiled loop would be loaded
+# Strings that are hashed before the compiled loop would be loaded.
+FEW = 1_000
 
 
 def digests(blob: np.ndarray, offsets: np.ndarray, key: bytes) -> np.ndarray:

@@ -17,7 +17,8 @@ SHIFTS = np.array([[7, 12, 17, 22], [5, 9, 14, 20], [4, 11, 16, 23], [6, 10, 15,
 # RFC 1321, 3.4.
 SINES = np.array([int(abs(math.sin(i + 1)) * 2**32) for i in range(64)], dtype=np.uint32)
 LANES = 32  # strings that are hashed side by side
-ONE_BLOCK = 56  # bytes of a message from which on its padding needs a second block
+# Bytes of a message from which on its padding needs a second block.
+ONE_BLOCK = 56
 START = np.array([0x67452301, 0xEFCDAB89, 0x98BADCFE, 0x10325476], dtype=np.uint32)  # RFC 1321, 3.3
 
 

@@ -10,10 +10,13 @@ import numpy as np
 
 from hashbench.text.compiled import compiled, inlined
 
+# All are Appleby's. Of MurmurHash64A m and r:
 A_FACTOR, A_SHIFT = np.uint64(0xC6A4A7935BD1E995), np.uint64(47)
+# Of MurmurHash3 x64 128 the factors of its two halves, those of its finaliser, and what each round adds.
 FIRST, SECOND = np.uint64(0x87C37B91114253D5), np.uint64(0x4CF5AD432745937F)
 MIX_A, MIX_B = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53)
 ADD_A, ADD_B = np.uint64(0x52DCE729), np.uint64(0x38495AB5)
+# The lower 32 bits of 64.
 LOW = np.uint64(0xFFFFFFFF)
 
 

@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from hashbench.coders.base import Coder, checked_count, checked_switch
+from hashbench.coders.base import Coder, checked_count, checked_signs, checked_switch
 from hashbench.coders.keys import sign_of
 from hashbench.coders.murmur import murmur3, quarter
 from hashbench.errors import InputError
@@ -21,11 +21,13 @@ from hashbench.portable.base import PortablePart
 from hashbench.text.compiled import compiled, inlined
 from hashbench.text.scan import code_point, longest_string
 
-MOST = 48  # entries of a word: all of one of 13 characters with n from 3 to 6
+# Entries of a word. Ours: all of one of 13 characters with n from 3 to 6.
+MOST = 48
+# Offset basis and prime of 32-bit FNV-1a (Fowler, Noll and Vo), as fastText has them.
 FNV_START, FNV_FACTOR = np.uint32(2166136261), np.uint32(16777619)
-SEED = 2166136261
+SEED = 2166136261  # floret's, the same number
 OPEN, CLOSE = np.uint8(ord("<")), np.uint8(ord(">"))
-MOST_HASHES = 4
+MOST_HASHES = 4  # the 32-bit parts of one MurmurHash3, as in floret
 
 
 @compiled
@@ -111,7 +113,7 @@ class NgramBuckets(Coder):
         self.minn = checked_count(self.name, "minn", minn)
         self.maxn = checked_count(self.name, "maxn", maxn, least=self.minn)
         self.hashes = checked_count(self.name, "hashes", hashes, most=1 if hash == "fnv" else MOST_HASHES)
-        self.signs = checked_count(self.name, "signs", signs, least=0, most=(2**31 - 1) // num_buckets)
+        self.signs = checked_signs(self.name, signs, num_buckets, self.dtype)
         self.hash, self.word = hash, checked_switch(self.name, "word", word)
         self.width = MOST * self.hashes
 
@@ -121,6 +123,6 @@ class NgramBuckets(Coder):
         return PortablePart("ngram_buckets", "ngram_buckets", values, needs=("splitmix", "murmur"))
 
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        """Packed strings -> rows (n, T k)."""
+        """Packed strings, `blob` (bytes,) and `offsets` (n + 1,) -> rows (n, T k)."""
         arguments = self.minn, self.maxn, self.word, self.hash == "fnv", self.num_buckets, self.hashes, self.signs
         return bucket_rows(blob, np.asarray(offsets, dtype=np.int64), *arguments, MOST)

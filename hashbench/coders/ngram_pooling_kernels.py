@@ -16,7 +16,8 @@ from hashbench.text.scan import code_point, longest_string
 @inlined
 def signatures(points: np.ndarray, n: int, order: int, base: int, modulus: int, found: np.ndarray) -> int:
     """Rolling hashes of the i-grams, i = `order`, of n code points (l,) into `found` (l,); their number."""
-    highest = np.int64(1)  # base^(order - 1) mod B: the weight of the character that leaves
+    # base^(order - 1) mod B: the weight of the character that leaves.
+    highest = np.int64(1)
     for _ in range(order - 1):
         highest = highest * base % modulus
     signature, m = np.int64(0), 0

@@ -51,7 +51,8 @@ class NgramFeatures:
 
 def _most_frequent(columns: np.ndarray, counts: np.ndarray, most: int) -> np.ndarray:
     """N-grams (n, 4) and counts -> the first `most` by (count descending, code points)."""
-    if len(counts) > most:  # sort only what can be among them: ties at the cut are all kept here
+    # Sort only what can be among them: ties at the cut are all kept here.
+    if len(counts) > most:
         enough = counts >= np.partition(counts, len(counts) - most)[len(counts) - most]
         columns, counts = columns[enough], counts[enough]
     # a 0 behind the end sorts a prefix before what it begins, as strings do

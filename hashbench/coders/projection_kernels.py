@@ -14,7 +14,8 @@ from hashbench.text.compiled import compiled
 from hashbench.text.scan import longest_string
 
 LONGEST = 5  # characters of an n-gram: the paper, section 3
-PLANES = 12  # of counters below 4,096; a word of 256 characters has 1,534 features
+# Of counters below 4,096; a word of 256 characters has 1,534 features.
+PLANES = 12
 # An n-gram is hashed as n:cat, a pair of characters one apart as s:ct.
 KIND_N, KIND_S, COLON = np.uint8(ord("n")), np.uint8(ord("s")), np.uint8(ord(":"))
 MESSAGE_BYTES = 2 + 4 * LONGEST  # the longest feature: MD5 sees one block

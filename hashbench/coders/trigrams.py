@@ -12,16 +12,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from hashbench.coders.base import Coder, checked_count
+from hashbench.coders.base import Coder, checked_count, checked_signs
 from hashbench.coders.keys import sign_of
 from hashbench.coders.md5_kernel import START, finish_message
 from hashbench.portable.base import PortablePart
 from hashbench.text.compiled import compiled, inlined
 
-MOST = 32  # trigrams of a word
+MOST = 32  # trigrams of a word; ours, so that codes have one width
 SPACE = 32
 REMEMBERED = 1 << 16  # trigrams whose rows a device keeps
-CACHED = 1 << 15  # trigrams whose rows are remembered in a call: words of a corpus have some 10,000
+# Trigrams whose rows are remembered in a call: words of a corpus have some 10,000.
+CACHED = 1 << 15
 ZERO, UNDERSCORE = 48, 95
 
 
@@ -136,7 +137,7 @@ class Trigrams(Coder):
         self.num_buckets = checked_count(self.name, "num_buckets", num_buckets)
         self.hashes = checked_count(self.name, "hashes", hashes, most=min(64, self.num_buckets))
         self.lowercase_rows = checked_count(self.name, "lowercase_rows", lowercase_rows, least=0, most=self.hashes)
-        self.signs = checked_count(self.name, "signs", signs, least=0, most=(2**31 - 1) // num_buckets)
+        self.signs = checked_signs(self.name, signs, num_buckets, self.dtype)
         self.width = MOST * self.hashes
 
     def portable(self) -> PortablePart:
@@ -145,6 +146,6 @@ class Trigrams(Coder):
         return PortablePart("trigrams", "trigrams", values, needs=("md5", "splitmix", "murmur"))
 
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        """Packed strings -> rows (n, T m)."""
+        """Packed strings, `blob` (bytes,) and `offsets` (n + 1,) -> rows (n, T m)."""
         arguments = self.num_buckets, self.hashes, self.lowercase_rows, self.signs
         return trigram_rows(blob, np.asarray(offsets, dtype=np.int64), *arguments, MOST)

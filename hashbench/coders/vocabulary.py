@@ -40,9 +40,11 @@ class Vocabulary(Coder):
         """Every type of the table, in its order."""
         self._take(np.asarray(types.blob), np.asarray(types.offsets))
 
-    def fit_pieces(self, pieces: Sequence[str]) -> None:
-        """The pieces of a tokenizer, in its order."""
-        self._take(*pack(pieces))
+    def fit_pieces(self, pieces: Sequence[str]) -> bool:
+        """The pieces of a tokenizer, in its order; False where it has none."""
+        if pieces:
+            self._take(*pack(pieces))
+        return bool(pieces)
 
     def portable(self) -> PortablePart:
         """The vocabulary, in the order of its rows."""

@@ -9,7 +9,8 @@ from hashbench.portable.base import PortablePart
 from hashbench.text.compiled import compiled
 
 LENGTH = 50  # ids of a word, its frame included
-BEGIN, END = 258, 259  # of a word; ids are bytes, and each is raised by 1, so that 0 is padding
+# Of a word; ids are bytes, and each is raised by 1, so that 0 is padding.
+BEGIN, END = 258, 259
 ROWS = 263  # of the table
 
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from hashbench.coders.base import Coder, checked_count
+from hashbench.coders.base import Coder, checked_count, checked_signs
 from hashbench.coders.keys import sign_of
 from hashbench.coders.murmur import murmur3_of_number, murmur64a, quarter
 from hashbench.errors import InputError, near_match
@@ -25,13 +25,15 @@ from hashbench.text.shipped import case_values, packed
 from hashbench.text.unicode import CLASS_BITS, CODE_POINTS, NOT_BY_CHARACTER, fold_table, join, split
 
 FEATURES = ("norm", "prefix", "suffix", "shape")
-FIRST_SEED = 8  # of the table of norm; the others follow
-STRING_SEED = 1
+# spaCy's: the seed of the table of norm, which those of the others follow (`MultiHashEmbed`), and that of its strings.
+FIRST_SEED, STRING_SEED = 8, 1
 # Rows of each table for one of norm's: 5000, 1000, 2500, 2500 in spaCy's defaults.
 SHARES = {"norm": 1.0, "prefix": 0.2, "suffix": 0.5, "shape": 0.5}
+# spaCy's shape (`lang/lex_attrs.py`): what words of so many characters have in its place, and where a run is cut.
 LONG_SHAPE, LONG_TEXT = 100, np.frombuffer(b"LONG", dtype=np.uint8)
 LONGEST_RUN = 4
-SUFFIX_LENGTH = 3
+SUFFIX_LENGTH = 3  # spaCy's
+# The 32-bit parts of one MurmurHash3, as in thinc's HashEmbed.
 HASHES = 4
 ALPHA_UPPER, ALPHA, DIGIT = 1, 2, 3  # 0: a character that a shape writes as itself
 
@@ -137,7 +139,7 @@ class WordFeatures(Coder):
         self.num_buckets = checked_count(self.name, "num_buckets", num_buckets)
         self.features = checked_features(features)
         self.hashes = checked_count(self.name, "hashes", hashes, most=HASHES)
-        self.signs = checked_count(self.name, "signs", signs, least=0, most=2**20)
+        self.signs = checked_signs(self.name, signs, num_buckets, self.dtype)
         self.width = len(self.features) * self.hashes
 
     def portable(self) -> PortablePart:
@@ -156,7 +158,7 @@ class WordFeatures(Coder):
         return PortablePart("word_features", "word_features", values, needs=needs)
 
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        """Packed strings -> codes (n, f k)."""
+        """Packed strings, `blob` (bytes,) and `offsets` (n + 1,) -> codes (n, f k)."""
         chosen = np.array([FEATURES.index(feature) for feature in self.features], dtype=np.int64)
         rows = np.array(table_rows(self.num_buckets, self.features), dtype=np.int64)
         tables = fold_table(True, True), shape_classes()
@@ -166,7 +168,8 @@ class WordFeatures(Coder):
     def _with_odd_letters(
         self, codes: np.ndarray, blob: np.ndarray, offsets: np.ndarray, chosen: np.ndarray, rows: np.ndarray
     ) -> np.ndarray:
-        """Norms of the words with a letter that is not lower-cased by itself alone come from `str.lower`."""
+        """Codes (n, f k) of strings (n,), with the norms of some made by `str.lower`: those with a letter that is not
+        lower-cased by itself alone. `chosen` and `rows` (f,)."""
         if FEATURES[0] not in self.features:
             return codes
         odd = [letter.encode() for letter in NOT_BY_CHARACTER]

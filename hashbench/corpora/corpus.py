@@ -12,7 +12,6 @@ import numpy as np
 
 from hashbench.artifacts.checksums import FileSum
 from hashbench.errors import InputError
-from hashbench.text.pieces import TrainablePieces
 from hashbench.text.tokenizers import Tokenizer
 from hashbench.text.types import TypeTable
 
@@ -60,7 +59,7 @@ class Corpus:
     def load(cls, folder: Path, tokenizer: Tokenizer) -> Corpus:
         """Open a prepared corpus; a tokenizer that was trained with it takes what it learned."""
         manifest: Manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
-        if isinstance(tokenizer, TrainablePieces) and tokenizer.trained:
+        if tokenizer.trained:
             tokenizer.load(folder / "tokenizer")
         return cls(folder, tokenizer, manifest)
 

@@ -37,7 +37,6 @@ from hashbench.data.workers import call_each
 from hashbench.errors import InputError
 from hashbench.text.array_files import ArrayFile
 from hashbench.text.compiled import thread_count
-from hashbench.text.pieces import TrainablePieces
 from hashbench.text.tokenizers import Tokenizer
 
 FORMAT = 1  # of a prepared corpus; a change makes all of them anew
@@ -136,7 +135,7 @@ class _Making:
     def build(self, folder: Path, key: str) -> None:
         """Make `folder`: tokenizer, ids, documents, types, and the manifest last."""
         folder.mkdir()
-        if isinstance(self.tokenizer, TrainablePieces) and self.tokenizer.trained:
+        if self.tokenizer.trained:
             learned = make_once(self.work / "tokenizer", self._train)
             self.tokenizer.load(learned)
             shutil.copytree(learned, folder / "tokenizer", ignore=shutil.ignore_patterns(SUMS))
@@ -211,7 +210,6 @@ class _Making:
         )
 
     def _train(self, folder: Path) -> None:
-        assert isinstance(self.tokenizer, TrainablePieces)
         what = f"training the {self.tokenizer.title}"
         texts = Again(lambda: telling(self._training_texts(), self.progress, what))
         self.tokenizer.train(texts, self.vocabulary_size, bars=self.watched and sys.stderr.isatty())
@@ -235,7 +233,7 @@ def make_range(spills: Sequence[TypeSpill], starts: np.ndarray, stops: np.ndarra
 
 def _recipe(tokenizer: Tokenizer, vocabulary_size: int) -> dict[str, object]:
     """The tokenizer's recipe, with the size it is or will be trained to; the corpora are named elsewhere in the key."""
-    if isinstance(tokenizer, TrainablePieces) and tokenizer.trained:
+    if tokenizer.trained:
         trained = {"kind": tokenizer.kind, "train": vocabulary_size, "characters": BPE_TRAINING_CHARACTERS}
         return trained | tokenizer.options()
     return tokenizer.recipe()

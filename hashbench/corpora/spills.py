@@ -25,7 +25,8 @@ from hashbench.text.types import ARRAYS, Distinct, TypeTable, fingerprint_of, wr
 from hashbench.text.unicode import offsets_from
 
 STRINGS, OFFSETS, COUNTS = "strings.bytes", "offsets.int64", "counts.int64"
-PLACES = "places.int32"  # of a merged range: where each string of each spill stands in it
+# Of a merged range: where each string of each spill stands in it.
+PLACES = "places.int32"
 ENTRIES_OF_A_RANGE = 1_000_000  # about, of all spills together
 SAMPLE_EVERY = 512  # strings of a spill, to find the borders
 COUNTS_AT_ONCE = 1 << 20  # written at a time

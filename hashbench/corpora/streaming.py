@@ -40,7 +40,8 @@ class StreamPlace:
     batch: int = 0  # of the block
     block: int = 0  # of this pass
     epoch: int = 0  # passes before
-    shard: int = 0  # where the block begins: shard, document of it, token of that
+    # Where the block begins: shard, document of it, token of that.
+    shard: int = 0
     document: int = 0
     token: int = 0
 
@@ -51,7 +52,8 @@ class RowBlock:
 
     ids: np.ndarray  # (tokens,) int32 into the block's types
     codes: np.ndarray  # (types, c)
-    after: StreamPlace | None  # where the next block of this pass begins; None: this was the last
+    # Where the next block of this pass begins; None: this was the last.
+    after: StreamPlace | None
 
 
 class RowStream:

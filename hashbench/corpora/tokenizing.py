@@ -44,7 +44,8 @@ class ShardJob:
     """A shard to be tokenized, as it travels to another process or machine."""
 
     shard: CorpusShard
-    tokenizer: bytes  # pickled; a class of the user's own is found where its file was read
+    # Pickled; a class of the user's own is found where its file was read.
+    tokenizer: bytes
 
     @classmethod
     def of(cls, shard: CorpusShard, tokenizer: Tokenizer) -> ShardJob:

@@ -15,7 +15,8 @@ from hashbench.embeddings.base import Batch, Template
 from hashbench.text.types import TokenizedTexts
 from hashbench.text.unicode import offsets_from, ranges
 
-POOL_BATCHES = 50  # batches that are sorted by length together; more pad less and mix less
+# Batches that are sorted by length together; more pad less and mix less.
+POOL_BATCHES = 50
 # A small data set has smaller pools, so that its batches are not the same in every epoch
 MIN_POOLS = 8
 ORDER = 1  # stream of random numbers

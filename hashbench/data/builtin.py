@@ -30,6 +30,7 @@ from hashbench.data.language import (
 CORPUS = "builtin"
 NOTE = "built-in data: a generated toy language; these are not GLUE scores"
 UNSEEN_SPLIT = "validation_mismatched"  # its topics are those that training does not have
+# All sizes and shares are ours: none stands for anything in GLUE.
 N_DOCUMENTS = 3_000
 VALIDATION_ROWS = 200
 TRAIN_ROWS = dict(cola=1_000, sst2=1_000, mrpc=800, stsb=1_000, qqp=1_000, mnli=1_000, qnli=1_000, rte=800)

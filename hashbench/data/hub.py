@@ -180,7 +180,8 @@ class HubTable:
         """What `datasets.load_dataset` and `load_dataset_builder` are called with."""
         copy, at = self.copy(), self.place
         named = {"path": at.repository, "revision": copy.revision}
-        if copy.converted:  # by its files: names of configs do not survive the conversion
+        # By its files: names of configs do not survive the conversion.
+        if copy.converted:
             return named | {"data_files": {self.split: copy.files_of(at.config, self.split, self.where)}}
         return named | {"name": at.config}
 

@@ -10,7 +10,8 @@ from typing import TypeVar
 
 from hashbench.data.fingerprints import digest
 
-N_TOPICS, UNSEEN_TOPICS = 8, 2  # the last topics are for mnli's mismatched set and the corpus
+# The last topics are for mnli's mismatched set and the corpus.
+N_TOPICS, UNSEEN_TOPICS = 8, 2
 NOUN_ENDINGS, VERB_ENDINGS, ADJECTIVE_ENDINGS = ("", "in", "et", "etin"), ("a", "ol", "ash"), ("i", "er", "isto")
 CONSONANTS, VOWELS = "bdfgklmnprstvz", "aeiou"
 SKEW = 2.0  # the first words of a class are the frequent ones

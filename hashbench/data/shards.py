@@ -18,7 +18,8 @@ from hashbench.data.opening import format_of, line_spans, read_text
 from hashbench.errors import InputError
 
 TEXT_COLUMN = "text"
-SHARD_BYTES = 64 << 20  # of text; a part of the names of finished shards, so a change begins these anew
+# Of text; a part of the names of finished shards, so a change begins these anew.
+SHARD_BYTES = 64 << 20
 # Releases of HashFormers' code: an article ends at the first of them
 ARTICLE_END = ("See also", "References", "Category")
 

@@ -32,7 +32,8 @@ class Place:
 class SplitTables:
     """The tables that a source has at a place, none of them read yet."""
 
-    tables: dict[str, DataTable]  # split -> table; a split that the source lacks is not among them
+    # Split -> table; a split that the source lacks is not among them.
+    tables: dict[str, DataTable]
     origin: str
     kind: SourceKind
     where: str  # as messages name it

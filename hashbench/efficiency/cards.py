@@ -27,8 +27,10 @@ PASSES, COMPILED_PASSES = 4, 2
 WEIGHT_BYTES, HALF_COPY = 16, 2
 UPDATE_BYTES = 28  # that AdamW reads and writes of a weight in a step
 CHUNK_LOGIT_BYTES = 8  # of a score that is made, used and forgotten
-LOGIT_BYTES = 14  # of a score that is kept: in bf16, and in float32 with its softmax and gradient
-CHUNK_LOGITS = 4096  # scores of so many labels exist at a time where they are not kept (objectives/linear_loss.py)
+# Of a score that is kept: in bf16, and in float32 with its softmax and gradient.
+LOGIT_BYTES = 14
+# Scores of so many labels exist at a time where they are not kept (objectives/linear_loss.py)
+CHUNK_LOGITS = 4096
 # Kernels of a layer and of all else, forward and backward, and the time in which a program starts one.
 LAYER_KERNELS, OTHER_KERNELS, START_S = 60, 150, 6e-6
 RUNNER_S = 1.5e-3  # of Lightning and our callbacks for a step
@@ -90,7 +92,8 @@ class TrainingStep:
     rows: int  # of a batch, over all devices
     length: int  # tokens of a row, at most
     typical_length: int  # tokens of a row, on average
-    layers: float  # that a token passes; a part of one where neighbours are joined
+    # That a token passes; a part of one where neighbours are joined.
+    layers: float
     dim: int
     feed_forward: int
     weights: int  # trained parameters, head included

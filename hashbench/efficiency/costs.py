@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from hashbench.coders.projection import ProjectionCoder
 from hashbench.coders.registry import make_coder
 from hashbench.embeddings.base import ModelSpec
-from hashbench.embeddings.registry import embedding_arguments, find_model, models, named_models
+from hashbench.embeddings.registry import embedding_arguments, find_model, named_models
 from hashbench.encoders.registry import encoder_config
 from hashbench.errors import InputError
 
@@ -26,8 +26,6 @@ COLUMNS = (
     "model", "words", "embedding_bytes_printed", "embedding_bytes_whole", "attention_scores", "madds_projection",
     "madds_groups", "madds_layers", "madds", "times_less_than_bert",
 )  # fmt: skip
-# Lengths in words of the inputs whose operations claims compare, as claims.csv has them: 16 to 512.
-CLAIMED_LENGTHS = (16, 32, 64, 128, 256, 512)
 
 
 @dataclass(frozen=True)
@@ -134,18 +132,4 @@ def cost_rows(names: Sequence[str], size: str, length: int) -> list[dict[str, st
             work.layers, work.total, round(baseline / work.total, 2),
         )  # fmt: skip
         rows.append(dict(zip(COLUMNS, values, strict=True)))
-    return rows
-
-
-def operation_rows() -> list[dict[str, str | int]]:
-    """Operations of every registered model whose costs are known, at base: papers/published/operations.csv."""
-    rows: list[dict[str, str | int]] = []
-    for name, spec in models().items():
-        try:
-            shape = shape_of(spec, "base")
-        except InputError:
-            continue
-        for n in CLAIMED_LENGTHS:
-            scores, total = attention_scores(shape, n), multiply_adds(shape, n).total
-            rows.append({"model": name, "length": n, "attention_scores": scores, "multiply_adds": total})
     return rows

@@ -26,7 +26,7 @@ from hashbench.embeddings.base import Batch, ModelSpec
 from hashbench.experiment.hardware import OnHardware
 from hashbench.experiment.measurements import Efficiency
 from hashbench.experiment.schema import Finetune, Pretrain
-from hashbench.objectives.classification import ClassificationHead
+from hashbench.objectives.classification import classification_head
 from hashbench.store.result import MetricRow
 from hashbench.tasks.text_data import TaskData
 from hashbench.text.tokenizers import Tokenizer
@@ -46,17 +46,19 @@ class Candidate:
     vocabulary_rows: int | None
     pretrain: Pretrain
     finetune: Finetune
-    outputs: Vocabulary | None = None  # what mlm predicts, where codes are no rows of a vocabulary
+    # What an objective of types predicts, where codes are no rows.
+    outputs: Vocabulary | None = None
 
     def build(self, size: str, device: torch.device) -> Model:
         """The model with fresh weights: times do not depend on their values."""
         return build_model(self.spec, size, seed=0, vocabulary_rows=self.vocabulary_rows).to(device)
 
 
-# Batches and texts that are timed where the experiment leaves them open.
+# Batches and texts that are timed where the experiment leaves them open. Ours, as no paper names any.
 CPU_PRETRAIN_BATCH, CPU_INFER_BATCH = 8, 32
 CPU_SAMPLES, GPU_SAMPLES = 128, 2048
-MOST_SEQUENCES = 1024  # of a pre-training batch that is looked for
+# Of a pre-training batch that is looked for; ours too.
+MOST_SEQUENCES = 1024
 
 
 @dataclass(frozen=True)
@@ -216,9 +218,7 @@ class Inference:
     ) -> None:
         self._candidate, self._texts, self._setting, self._size = candidate, texts, setting, batch_size
         self._model = candidate.build(setting.size, setting.device).eval()
-        dim = self._model.config.dim
-        spec = candidate.spec
-        head = ClassificationHead(dim, n_outputs, 0.0, spec.head.pooling, dense=spec.head.dense)
+        head = classification_head(candidate.spec.head, self._model.config.dim, n_outputs)
         self._head = head.to(setting.device).eval()
         self._ready = [batch.to(setting.device) for batch in self._batches(candidate.coder)]
         self._warm = RememberedCodes(candidate.coder)

@@ -14,7 +14,7 @@ from typing import Literal
 import torch
 
 from hashbench.embeddings.base import Batch, ModelSpec
-from hashbench.listing import OWN_MODULE, import_file
+from hashbench.listing import import_file, is_own
 from hashbench.training.heads import make_head, objective_loss
 from hashbench.training.memory import resident_peak, start_of_peak
 from hashbench.training.model import build_model
@@ -53,8 +53,8 @@ def peak_bytes(
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "batch.pt"
         torch.save(vars(batch), path)
-        is_own = spec.embedding.family.__module__.startswith(OWN_MODULE)
-        file = inspect.getfile(spec.embedding.family) if is_own else None
+        family = spec.embedding.family
+        file = inspect.getfile(family) if is_own(family.__module__) else None
         task = MemoryTask(pickle.dumps(spec), file, size, vocabulary_rows, path, device, threads, logits, bf16)
         context = multiprocessing.get_context("spawn")  # a fork would start at this process's peak
         receiver, sender = context.Pipe(duplex=False)

@@ -11,7 +11,6 @@ from hashbench.embeddings.base import ModelSpec
 from hashbench.embeddings.registry import build_embedding
 from hashbench.encoders.registry import encoder_outline
 from hashbench.experiment.models import ResolvedModel
-from hashbench.text.pieces import PieceTokenizer
 from hashbench.text.tokenizers import make_tokenizer
 
 
@@ -19,7 +18,8 @@ from hashbench.text.tokenizers import make_tokenizer
 class Outline:
     """What decides the memory and the time of a model's training, whatever its recipe."""
 
-    layers: float  # that a token passes; a part of one where neighbours are joined
+    # That a token passes; a part of one where neighbours are joined.
+    layers: float
     dim: int
     feed_forward: int
     weights: int  # in use after fine-tuning, head included
@@ -44,8 +44,7 @@ def outline_of(model: ResolvedModel, size: str, n_classes: int | None = None) ->
 def _counted(model: ResolvedModel, size: str, n_classes: int | None) -> Outline:
     spec = model.spec
     tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
-    learns = isinstance(tokenizer, PieceTokenizer) and tokenizer.needs_training
-    rows = model.pretrain.vocabulary_size if learns else None
+    rows = model.pretrain.vocabulary_size if tokenizer.needs_training else None
     encoder = encoder_outline(spec.encoder.kind, size, **spec.encoder.args)
     with torch.device("meta"):
         embedding = build_embedding(spec, encoder.config.dim, vocabulary_rows=rows)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from hashbench.embeddings.base import Counts, Frame, ModelSpec, Parts
+from hashbench.embeddings.base import Counts, Frame, ModelSpec, Parts, stored
 from hashbench.embeddings.registry import build_embedding
 from hashbench.encoders.registry import encoder_outline
-from hashbench.objectives.classification import ClassificationHead
+from hashbench.objectives.classification import classification_head
 
 
 def count(
@@ -38,8 +38,7 @@ def count(
     with torch.device("meta"):
         embedding = build_embedding(spec, encoder.config.dim, vocabulary_rows=vocabulary_rows)
         outputs = spec.origin.classes if n_classes is None else n_classes
-        config = encoder.config
-        fresh = ClassificationHead(config.dim, outputs, config.dropout, spec.head.pooling, dense=spec.head.dense)
+        fresh = classification_head(spec.head, encoder.config.dim, outputs)
     parts = Parts(spec, encoder, embedding, head := head or fresh)
     if frame is not None:
         return frame.counted(parts)
@@ -47,14 +46,8 @@ def count(
         return spec.origin.counted(parts)
     in_embedding = embedding.embedding_parameters()
     if not count_generic_row:
-        # Only embeddings with a generic row have it.
-        in_embedding -= getattr(embedding, "generic_row_parameters", 0)
+        in_embedding -= embedding.generic_row_parameters
     return Counts(sum(map(stored, (embedding, encoder, head))), in_embedding)
-
-
-def stored(module: nn.Module) -> int:
-    """All numbers of a module's parameters, the frozen ones included."""
-    return sum(parameter.numel() for parameter in module.parameters())
 
 
 def with_pooler(parts: Parts) -> Counts:

@@ -17,7 +17,8 @@ import torch
 from hashbench.statistics.estimates import median_interval
 
 Work = Callable[[], None]
-FILLED = 0.95  # a batch of twice the size that takes more than this share of the time a sample brings no gain
+# A batch of twice the size that takes more than this share of the time a sample brings no gain.
+FILLED = 0.95
 
 
 @dataclass(frozen=True)
@@ -25,8 +26,10 @@ class Effort:
     """How long two pieces of work are measured."""
 
     pairs: int  # at least so many, two a round
-    width: float  # go on until the interval of the ratio is narrower than this share of the ratio
-    limit_s: float  # seconds after which no new round begins once there are `pairs`
+    # Go on until the interval of the ratio is narrower than this share of the ratio.
+    width: float
+    # Seconds after which no new round begins once there are `pairs`.
+    limit_s: float
 
 
 @dataclass(frozen=True)

@@ -33,10 +33,13 @@ class Batch:
     mask: Tensor  # (B, L) bool, True where a token stands, False on padding
     segments: Tensor | None = None  # (B, L) int64, or None where a model has one segment
     labels: Tensor | None = None  # objective's own: (B, L) with -100 = no label, or (B,)
-    row_ids: Tensor | None = None  # (B,) int64: rows of the data set, to put predictions back in order
-    places: Tensor | None = None  # (B, W) int64: the first token of each word that has a label, -1 where it was cut off
-    follows: Tensor | None = None  # (B,) int64, 1 where segment 1 followed segment 0 in its text, else 0
-    padded: bool = True  # False: `mask` is True everywhere, known without looking into it on a device
+    # (B,) int64: rows of the data set, to put predictions back in order
+    row_ids: Tensor | None = None
+    # (B, W) int64: the first token of each word that has a label, -1 where it was cut off
+    places: Tensor | None = None
+    # (B,) int64, 1 where segment 1 followed segment 0 in its text, else 0
+    follows: Tensor | None = None
+    padded: bool = True  # False: `mask` is known to be True everywhere
 
     def to(self, device: torch.device | str, non_blocking: bool = False) -> Batch:
         """The same batch on another device."""
@@ -99,6 +102,22 @@ class Embedding(ModelPart):
     max_items: int | None = None
     # Rows of an output matrix that the head of a vocabulary objective has for its own.
     untied_rows: int | None = None
+    # Those of a row for every ordinary token, which one paper's equations leave out of its count.
+    generic_row_parameters = 0
+
+    @classmethod
+    def following(cls, code: Mapping[str, Any]) -> dict[str, Any]:
+        """Its arguments that follow from those of its coder, so that each is set in one place.
+
+        They are those of the same name: `bits` is the length of the bit vectors, `alpha` and `maps` decide the tokens
+        of an item. `num_buckets` decides the rows of a table, `num_rows`. An argument `hashing` gets them all, to hash
+        special tokens as types are.
+        """
+        known = inspect.signature(cls).parameters
+        found = {key: value for key, value in code.items() if key != "dim"} | {"hashing": dict(code)}
+        if "num_buckets" in code:
+            found["num_rows"] = code["num_buckets"] + (code["first_row"] if "first_row" in code else len(SPECIALS))
+        return {key: value for key, value in found.items() if key in known}
 
     def embed_types(self, codes: Tensor) -> Tensor:
         """Codes of distinct types (n, c) -> vectors (n, d)."""
@@ -151,9 +170,13 @@ class Embedding(ModelPart):
         """Parameters that weight decay leaves alone, besides biases and norms."""
         return ()
 
+    def codewords(self, bits: Tensor) -> Tensor:
+        """The numbers (n, m) that it looks up for bits (n, T); m is 0 where it sees whole bits."""
+        return bits.new_empty((len(bits), 0), dtype=torch.int64)
+
     def embedding_parameters(self) -> int:
-        """Parameters of the token part in the frame of the embedding's paper."""
-        raise NotImplementedError
+        """Parameters of the token part in the frame of the embedding's paper. By default all."""
+        return stored(self)
 
     def multiply_adds(self) -> int:
         """Of the matrix products that make one type's vector; sums of rows count none."""
@@ -161,7 +184,7 @@ class Embedding(ModelPart):
 
     def active_parameters(self, codes: Tensor) -> int:
         """Parameters that the vector of one type with these codes (1, c) is computed from. By default all."""
-        return sum(parameter.numel() for parameter in self.parameters())
+        return stored(self)
 
     def output_matrix(self) -> Tensor | None:
         """The matrix (rows, d) that a vocabulary objective scores against; None where there is none, or an untied one.
@@ -169,6 +192,11 @@ class Embedding(ModelPart):
         An untied one (`untied_rows`) belongs to the head: it is trained with it and dropped with it.
         """
         return None
+
+
+def stored(module: nn.Module) -> int:
+    """All numbers of a module's parameters, the frozen ones included."""
+    return sum(parameter.numel() for parameter in module.parameters())
 
 
 @dataclass(frozen=True)
@@ -295,7 +323,8 @@ class TrainingSpec(WithArgs):
     # Differences from the experiment's `pretrain`.
     pretrain: dict[str, Any] = field(default_factory=dict)
     finetune: dict[str, Any] = field(default_factory=dict)
-    needs: str = ""  # what it is trained on, where its objective does not say that
+    # What it is trained on, where its objective does not say that.
+    needs: str = ""
 
 
 @dataclass(frozen=True)
@@ -314,9 +343,10 @@ class OriginSpec:
 class FreeSize:
     """The argument by which a model's embedding grows, in whole numbers from `least` on: what a budget sets."""
 
-    part: Literal["code", "embedding", "vocabulary"]  # vocabulary: the rows of a trained one
+    part: Literal["code", "embedding"]  # that has the argument
     argument: str
     least: int = 1
+    learned: bool = False  # whether it is the rows of a learned vocabulary
     # What it was set to by a budget; None: the model's own.
     value: int | None = None
 

@@ -32,6 +32,7 @@ from hashbench.embeddings.base import (
     Template,
     TextSpec,
     TrainingSpec,
+    stored,
 )
 from hashbench.embeddings.rows import RowTable
 from hashbench.errors import InputError
@@ -41,7 +42,8 @@ PRIMES = (31, 43, 59, 61, 73, 97, 103, 113, 137, 149, 157, 173, 181, 193, 211, 2
 SPECIAL_POINTS = {"[CLS]": 0xE000, "[PAD]": 0x0000, "[SEP]": 0xE001, "[BOS]": 0xE002, "[MASK]": 0xE003}
 HUB_NAME = "google/canine-c"
 MAX_CHARACTERS = 2048  # of an input; the released model was trained on no more
-TRAINED_POSITIONS = 2048  # of 16,384, says the read-me of the released code, and counts no others
+# Of 16,384, says the read-me of the released code, and counts no others.
+TRAINED_POSITIONS = 2048
 BUCKETS_IN_APPENDIX = 16_000  # HashFormers, appendix B, eq. 10; the checkpoint has 16,384
 
 
@@ -123,8 +125,8 @@ def whole_checkpoint(parts: Parts) -> Counts:
     """
     dim = parts.embedding.special_rows().shape[1]
     projection = 4 * 2 * dim * dim + dim + 2 * dim  # kernel 4, 2 d -> d, bias; LayerNorm
-    last_layer = _stored(parts.encoder.get_submodule("local"))  # as large as the first
-    total = sum(map(_stored, (parts.embedding, parts.encoder, parts.head))) + projection + last_layer
+    last_layer = stored(parts.encoder.get_submodule("local"))  # as large as the first
+    total = sum(map(stored, (parts.embedding, parts.encoder, parts.head))) + projection + last_layer
     return Counts(total, parts.embedding.embedding_parameters())
 
 
@@ -133,10 +135,6 @@ def published_frame(parts: Parts) -> Counts:
     positions = parts.encoder.get_parameter("positions.weight")  # (P, d)
     unused = max(0, len(positions) - TRAINED_POSITIONS) * positions.shape[1]
     return Counts(whole_checkpoint(parts).total - unused, BUCKETS_IN_APPENDIX * positions.shape[1])
-
-
-def _stored(module: nn.Module) -> int:
-    return sum(parameter.numel() for parameter in module.parameters())
 
 
 CHARACTERS = Template(

@@ -22,7 +22,7 @@ from hashbench.layers import draw_weights, init_weights
 
 WIDTH = 16  # of the table of bytes
 FULL = (32, 32, 64, 128, 256, 512, 1_024)  # filters of widths 1 to 7
-SHARES = (1, 1, 2, 4, 8)  # sixteenths of the filters, widths 1 to 5, of the small form
+SHARES = (1, 1, 2, 4, 8)  # sixteenths of the small form's filters, by width
 
 
 def shared_out(filters: int) -> list[int]:
@@ -72,10 +72,6 @@ class CharacterCnn(Embedding):
     def special_rows(self) -> Tensor:
         """Their own (s, d)."""
         return self.specials
-
-    def embedding_parameters(self) -> int:
-        """All of it."""
-        return sum(parameter.numel() for parameter in self.parameters())
 
     def multiply_adds(self) -> int:
         """Convolutions at all places of a word of 50 ids, and the layers behind them."""

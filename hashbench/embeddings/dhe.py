@@ -53,10 +53,6 @@ class DeepHash(Embedding):
         """Their own (s, d)."""
         return self.specials
 
-    def embedding_parameters(self) -> int:
-        """Layers and special tokens."""
-        return sum(parameter.numel() for parameter in self.parameters())
-
     def active_parameters(self, codes: Tensor) -> int:
         """All layers, whatever the code (1, 1)."""
         return self.embedding_parameters() - self.specials.numel()

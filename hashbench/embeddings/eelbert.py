@@ -34,6 +34,7 @@ from hashbench.embeddings.base import (
     Template,
     TextSpec,
     TrainingSpec,
+    stored,
 )
 from hashbench.embeddings.lookup import LookupTable
 from hashbench.layers import INIT_STD
@@ -49,7 +50,7 @@ BERT = Template(  # specials in the order of the suite's rows
 
 
 class NgramHash(Embedding):
-    """The code of a type is its vector: no parameters, and no row for an unknown type.
+    """The code of a type is its vector: no parameters, since the seed makes all again, and no row for an unknown type.
 
     [CLS], [SEP], [MASK] and [UNK] are hashed as these strings; [PAD] is the zero vector (both ours).
     """
@@ -73,10 +74,6 @@ class NgramHash(Embedding):
     def special_rows(self) -> Tensor:
         """Frozen (s, d), s = 5."""
         return self.specials
-
-    def embedding_parameters(self) -> int:
-        """0: one integer, the seed, makes all vectors again."""
-        return 0
 
 
 class RandomHash(Embedding):
@@ -104,10 +101,6 @@ class RandomHash(Embedding):
     def special_rows(self) -> Tensor:
         """The first rows (s, d), s = 5."""
         return self.table[: len(BERT.specials)]
-
-    def embedding_parameters(self) -> int:
-        """0, as for the n-gram hash."""
-        return 0
 
 
 class HashInitTable(LookupTable):
@@ -155,7 +148,7 @@ def in_mlm_frame(parts: Parts) -> Counts:
     rows = embedding.untied_rows if matrix is None else len(matrix)
     assert isinstance(dim, int) and rows is not None  # every model of this file has an output
     head = dim * dim + dim + 2 * dim + rows
-    return Counts(sum(p.numel() for p in parts.encoder.parameters()) + table + head, table)
+    return Counts(stored(parts.encoder) + table + head, table)
 
 
 BertSize = Literal["base", "mini", "tiny"]
@@ -165,8 +158,10 @@ SIZES: dict[BertSize, dict[str, int]] = {
     "mini": {"layers": 4, "heads": 4, "dim": 256, "feed_forward": 1024},
     "tiny": {"layers": 2, "heads": 2, "dim": 128, "feed_forward": 512},
 }
+# Of BERT; the printed 312,506 parameters have 512 positions and two segments.
 BERT_POSITIONS: dict[str, Any] = {"max_positions": 512, "type_rows": 2, "eps": 1e-12, "first_position": 0}
-# The paper names none. Those of the suite for these sizes, so that a model of a fixed size keeps its own elsewhere.
+# The paper names no rates. Ours: those of the suite for these sizes, so that a model of a fixed size keeps its own
+# under an experiment of another size.
 PRETRAIN_RATES: dict[BertSize, float] = {"base": 1e-4, "mini": 5e-4, "tiny": 1e-3}
 FINETUNE_RATES: dict[BertSize, float] = {"base": 3e-5, "mini": 3e-4, "tiny": 5e-4}
 UNO_FEED_FORWARD = 128  # section 5.2

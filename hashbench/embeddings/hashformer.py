@@ -44,7 +44,7 @@ class BitEmbedding(Embedding):
 
     def __init__(self, dim: int, bits: int, generic_row: bool) -> None:
         super().__init__()
-        self.bits, self.generic_row = bits, generic_row
+        self.bits, self.generic_row, self.generic_row_parameters = bits, generic_row, dim if generic_row else 0
         self.specials = nn.Parameter(draw_weights(torch.empty(len(SPECIALS) + generic_row, dim)))  # (6, d)
 
     def from_bits(self, bits: Tensor) -> Tensor:
@@ -75,11 +75,6 @@ class BitEmbedding(Embedding):
     def active_parameters(self, codes: Tensor) -> int:
         """What the equation reads for one type (1, c), and the ordinary-token row."""
         return self.formula_rows() * self.specials.shape[1] + self.generic_row_parameters
-
-    @property
-    def generic_row_parameters(self) -> int:
-        """d where there is an ordinary-token row, else 0."""
-        return self.specials.shape[1] if self.generic_row else 0
 
     def embedding_parameters(self) -> int:
         """Rows of the formula (eq. 13 to 15) plus the ordinary-token row, which reproduces table 2."""

@@ -59,10 +59,6 @@ class LibraryTable(RowTable):
         rows = self.look_up(torch.cat([self.ids, self.rows_of(batch.codes)]))  # (s + n, w)
         return torch.nn.functional.embedding(batch.positions, rows)  # (B, L, w)
 
-    def embedding_parameters(self) -> int:
-        """The whole table."""
-        return self.weight.numel()
-
 
 def tensor_at(model: Published, path: str) -> Tensor | None:
     """The tensor (n, ...) of a path in the library's base model, whatever files put before it; None without one."""

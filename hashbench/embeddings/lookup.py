@@ -88,10 +88,6 @@ class LookupTable(VocabularyTable):
         rows = self.look_up(torch.cat([special, batch.codes[:, 0]]))  # (s + n, d)
         return nn.functional.embedding(batch.positions, rows)  # (B, L, d)
 
-    def embedding_parameters(self) -> int:
-        """The whole table, special rows included, as table 2 counts it."""
-        return self.weight.numel()
-
     def output_matrix(self) -> Tensor:
         """The table itself: input and output are tied. (V, d)."""
         return self.weight
@@ -103,7 +99,7 @@ def _baseline(name: str, objective: Literal["mlm", "shuffle_random"], summary: s
         text=TextSpec("bpe"),
         embedding=EmbeddingSpec(LookupTable, {"num_rows": VOCABULARY_ROWS}, small={"num_rows": 64}),
         training=TrainingSpec(objective),
-        free_size=FreeSize("vocabulary", "num_rows", least=SMALLEST_VOCABULARY),
+        free_size=FreeSize("embedding", "num_rows", least=SMALLEST_VOCABULARY, learned=True),
         origin=OriginSpec("hashformers", "2-class fine-tuning model without pre-training heads"),
         groups=("baselines",),
         summary=summary,

@@ -35,10 +35,6 @@ class LowRankTable(VocabularyTable):
         vectors: Tensor = self.map(self.weight[: len(SPECIALS)])
         return vectors
 
-    def embedding_parameters(self) -> int:
-        """V r + r d."""
-        return self.weight.numel() + self.map.weight.numel()
-
     def active_parameters(self, codes: Tensor) -> int:
         """A row and the map, for one code (1, 1)."""
         return self.weight.shape[1] + self.map.weight.numel()

@@ -20,9 +20,8 @@ from hashbench.embeddings.base import SPECIALS, CodeSpec, EmbeddingSpec, FreeSiz
 from hashbench.embeddings.rows import HashedRows, HashedTables
 from hashbench.errors import InputError
 
-PIECES = 3
-START = 0.1  # tables begin uniformly between -0.1 and 0.1
-WIDTH = 96  # of spaCy's tables
+# All three are spaCy's: pieces of the maxout layer, tables that begin uniformly between -0.1 and 0.1, their width.
+PIECES, START, WIDTH = 3, 0.1, 96
 
 
 class MultiHash(HashedTables):
@@ -73,7 +72,8 @@ class MultiHash(HashedTables):
 def _spec(name: str, summary: str, **embedding: Any) -> ModelSpec:
     return ModelSpec(
         name=name,
-        text=TextSpec(args={"lowercase": False}),  # prefix, suffix and shape are those of the word as it is written
+        # Prefix, suffix and shape are those of the word as it is written.
+        text=TextSpec(args={"lowercase": False}),
         code=CodeSpec("word-features", {"num_buckets": 5_000}, small={"num_buckets": 20}),
         embedding=EmbeddingSpec(MultiHash, embedding, small={"width": 8}),
         free_size=FreeSize("code", "num_buckets", least=5),

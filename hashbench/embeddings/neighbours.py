@@ -22,7 +22,7 @@ class OverNeighbours(Embedding):
     What it adds is computed for each token of a text, not once for a type. A family implements `forward` and `reads`.
     """
 
-    missing = 0  # the number of padding, and of what lies before the start or behind the end
+    missing = 0  # the number of padding, and of what lies outside the text
 
     def __init__(self, base: Embedding) -> None:
         super().__init__()

@@ -9,8 +9,10 @@ import torch
 from torch import Tensor
 
 NUMBERS = 2**31  # numbers of hashed types are smaller
-PRIME = 2**31 - 1  # columns of a code are added up modulo it: each product stays below 2^62
-FACTOR = 1_220_703_125  # 5^13, a primitive root of the prime's field by Fishman and Moore (1986)
+# Columns of a code are added up modulo it: each product stays below 2^62.
+PRIME = 2**31 - 1
+# 5^13, a primitive root of the prime's field by Fishman and Moore (1986)
+FACTOR = 1_220_703_125
 
 
 def folded(codes: Tensor) -> Tensor:

@@ -177,7 +177,7 @@ def over_bpe(
         text=TextSpec("bpe"),
         embedding=EmbeddingSpec(family, arguments, base=table),
         training=TrainingSpec(objective),
-        free_size=FreeSize("vocabulary", "num_rows", least=SMALLEST_VOCABULARY),
+        free_size=FreeSize("embedding", "num_rows", least=SMALLEST_VOCABULARY, learned=True),
         groups=(group,),
         summary=summary,
     )

@@ -21,7 +21,7 @@ from hashbench.embeddings.lookup import VOCABULARY_ROWS
 from hashbench.embeddings.rows import HashedRows, HashedTables
 from hashbench.errors import InputError
 
-HASHED_NUMBERS = 2**18  # V without a vocabulary: more than the types of most corpora
+HASHED_NUMBERS = 2**18  # V without a vocabulary; ours
 Combine = Literal["mult", "add", "concat"]
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 
 from hashbench.coders.registry import find_coder
-from hashbench.embeddings.base import SPECIALS, Embedding, ModelSpec
+from hashbench.embeddings.base import Embedding, ModelSpec
 from hashbench.errors import InputError, first_line, near_match
 from hashbench.listing import by_name, import_file, modules_in
 
@@ -90,21 +90,11 @@ def build_embedding(spec: ModelSpec, dim: int, *, vocabulary_rows: int | None = 
 
 
 def embedding_arguments(spec: ModelSpec, *, vocabulary_rows: int | None = None) -> dict[str, object]:
-    """The arguments of a spec's embedding. What the coder has too follows the coder, so that it is set in one place:
-    `num_buckets` decides the rows of a table, `bits` the length of the bit vectors, `alpha` and `maps` the tokens of an
-    item and their number. An embedding with an argument `hashing` gets all arguments of the coder, to hash special
-    tokens as types are.
-    """
-    arguments: dict[str, object] = dict(spec.embedding.args)
-    known = inspect.signature(spec.embedding.family).parameters
-    if "num_rows" in known and "num_buckets" in spec.code.args:
-        first = spec.code.args["first_row"] if "first_row" in spec.code.args else len(SPECIALS)
-        arguments["num_rows"] = spec.code.args["num_buckets"] + first
-    if "num_rows" in known and vocabulary_rows is not None:
+    """The arguments of a spec's embedding, those that follow from its coder and from the data over its own."""
+    family = spec.embedding.family
+    arguments = {**spec.embedding.args, **family.following(spec.code.args)}
+    if vocabulary_rows is not None and "num_rows" in inspect.signature(family).parameters:
         arguments["num_rows"] = vocabulary_rows
-    arguments |= {key: value for key, value in spec.code.args.items() if key in known and key != "dim"}
-    if "hashing" in known:
-        arguments["hashing"] = dict(spec.code.args)
     return arguments
 
 

@@ -1,4 +1,8 @@
-"""Tables of vectors that embeddings look up rows in; a training may narrow one to the rows that its types reach."""
+"""Tables of vectors that embeddings look up rows in; a training may narrow one to the rows that its types reach.
+
+Rows with signs are HashedNets' (Chen, Wilson, Tyree, Weinberger and Chen, ICML 2015, section 4.2): a second hash gives
+each weight a sign, so that what collides does not only add up. Ours: one of a few vectors of signs for a whole row.
+"""
 
 from __future__ import annotations
 
@@ -125,6 +129,7 @@ class HashedRows(RowMatrix):
         return self._averaged(vectors, lengths)
 
     def _summed(self, codes: Tensor, present: Tensor, weights: Tensor | None) -> Tensor:
+        """Codes and which of them are rows (n, m), factors (n, m) or None -> vectors (n, w)."""
         factors = present.to(self.weight.dtype) if weights is None else present * weights
         vectors = torch.einsum("nmw,nm->nw", self.signed_rows(codes.clamp(min=0)), factors)
         return self._averaged(vectors, present.sum(1))
@@ -136,6 +141,7 @@ class HashedRows(RowMatrix):
         return self.look_up(codes % self.num_rows) * self.patterns[codes // self.num_rows].to(self.weight)
 
     def _averaged(self, vectors: Tensor, lengths: Tensor) -> Tensor:
+        """Sums (n, w) of so many rows (n,) -> vectors (n, w)."""
         return vectors / lengths.clamp(min=1)[:, None] if self.combine == "mean" else vectors
 
     def reached(self, codes: Tensor) -> Tensor:
@@ -171,10 +177,6 @@ class HashedTables(Embedding):
         for part in self.modules():
             if isinstance(part, HashedRows):
                 part.widen()
-
-    def embedding_parameters(self) -> int:
-        """All of it: tables, special tokens, and layers behind the tables."""
-        return sum(parameter.numel() for parameter in self.parameters())
 
     def active_parameters(self, codes: Tensor) -> int:
         """Of one type (1, c): its distinct rows, and the layers behind the tables."""

@@ -17,6 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from hashbench.coders.bloom import SPECIAL_ITEMS
 from hashbench.embeddings.base import (
     Batch,
     CodeSpec,
@@ -29,11 +30,11 @@ from hashbench.embeddings.base import (
     Parts,
     TextSpec,
     TrainingSpec,
+    stored,
 )
 from hashbench.layers import draw_weights
 
-SPECIAL_ITEMS = 3  # [CLS], [MASK], [SEP], behind the hashed rows
-CLS, MASK, SEP = range(SPECIAL_ITEMS)
+CLS, MASK, SEP = range(SPECIAL_ITEMS)  # behind the hashed rows
 # Of <s>, <pad>, </s>, <unk>, <mask>: no row of its own for padding.
 ROWS_OF_SPECIALS = (CLS, SEP, SEP, MASK, MASK)
 # <unk> is item 3 of the special ones where there are more than three, and name 3 of the five.
@@ -129,7 +130,7 @@ class SuperbloomText(Superbloom):
 def counted(parts: Parts) -> Counts:
     """Embedding, encoder, output bias (V), and the dense layer and LayerNorm before the output (d^2 + 3 d)."""
     rows, dim = parts.embedding.output_matrix().shape  # type: ignore[union-attr]  # a Superbloom has one
-    inner = sum(each.numel() for part in (parts.embedding, parts.encoder) for each in part.parameters())
+    inner = stored(parts.embedding) + stored(parts.encoder)
     return Counts(inner + rows + dim * dim + 3 * dim, parts.embedding.embedding_parameters())
 
 

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from hashbench.embeddings.base import ModelPart, Published
+from hashbench.errors import InputError
 
 
 class EncoderConfig(Protocol):
@@ -51,7 +52,8 @@ class Encoder(ModelPart):
     """Token vectors to states. A family implements `forward` and `max_length`; `states_mask` where lengths change."""
 
     config: Any  # an EncoderConfig; each family narrows the type
-    keeps_length = True  # whether there is a state for each token, which pre-training needs
+    # Whether there is a state for each token, which pre-training needs.
+    keeps_length = True
     # Whether a training keeps the input of each layer alone and computes the rest again for the backward pass.
     checkpointing = False
 
@@ -129,6 +131,14 @@ class Encoder(ModelPart):
         states = self(vectors, mask, segments)
         picked = take(states, columns)  # (B, M, d)
         return picked.flatten(0, 1) if valid is None else picked[valid]
+
+
+def check_shape(*sizes: int, **shares: float) -> None:
+    """Raises InputError for a size below 1, or for a named share of dropout outside [0, 1)."""
+    if min(sizes) < 1:
+        raise InputError("encoder: every size must be at least 1; correct the encoder's values")
+    if not all(0 <= share < 1 for share in shares.values()):
+        raise InputError(f"encoder: {' and '.join(shares)} must lie in [0, 1); correct the encoder's values")
 
 
 def take(states: Tensor, columns: Tensor) -> Tensor:

@@ -1,4 +1,9 @@
-"""BERT's encoder with RoBERTa's positions (Devlin et al. 2019; Liu et al. 2019), tiny to base: exact GELU."""
+"""BERT's encoder (Devlin et al. 2019, section 3 and figure 2) with RoBERTa's positions (Liu et al. 2019), tiny to base.
+
+x = LayerNorm(vector + position + segment). A layer is that of Vaswani et al. (2017, sections 3.1 to 3.3, eq. 1 and 2)
+with exact GELU in place of ReLU: x = LayerNorm(x + attention(x)), then x = LayerNorm(x + W2 gelu(W1 x + b1) + b2).
+RoBERTa's code counts positions from 2, BERT's from 0.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +15,7 @@ import torch
 from torch import Tensor
 
 from hashbench.embeddings.base import Published
-from hashbench.encoders.base import Architecture
+from hashbench.encoders.base import Architecture, check_shape
 from hashbench.encoders.transformer import SHAPES, TransformerConfig, TransformerEncoder
 from hashbench.errors import InputError
 
@@ -32,8 +37,7 @@ class BertConfig(TransformerConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if min(self.max_positions, self.type_rows) < 1:
-            raise InputError("encoder: every size must be at least 1; correct the encoder's values")
+        check_shape(self.max_positions, self.type_rows)
 
 
 CONFIG_NAMES = {  # of the configs of transformers -> of ours

@@ -123,14 +123,16 @@ class CanineEncoder(PublishedBert):
     def before_layers(
         self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None
     ) -> tuple[Tensor, Tensor | None]:
-        """Molecules that enter the first deep layer (B, ceil(L / 4), d), and their mask, None where none is padded."""
+        """Vectors (B, L, d), mask and segments (B, L) or None -> the molecules that enter the first deep layer
+        (B, ceil(L / 4), d), and their mask (B, ceil(L / 4)), None where none is padded."""
         characters, mask = self._characters(vectors, mask, segments)
         return self._molecules(characters), None if mask is None else self.states_mask(mask)
 
     def _characters(
         self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None
     ) -> tuple[Tensor, Tensor | None]:
-        """Characters behind the attention of neighbours, filled up (B, 4 ceil(L / 4), d), and their mask or None."""
+        """Vectors (B, L, d), mask and segments (B, L) or None -> the characters behind the attention of neighbours,
+        filled up (B, 4 ceil(L / 4), d), and their mask (B, 4 ceil(L / 4)) or None."""
         batch, length = vectors.shape[:2]
         if fill := -length % self.config.downsampling:
             mask = torch.ones(batch, length, dtype=torch.bool, device=vectors.device) if mask is None else mask

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from hashbench.embeddings.base import Published
 from hashbench.embeddings.library import tensor_at
-from hashbench.encoders.base import Architecture, Encoder
+from hashbench.encoders.base import Architecture, Encoder, check_shape
 from hashbench.encoders.transformer import SHAPES, without_padding
 from hashbench.errors import InputError, first_line
 from hashbench.text.library import library
@@ -52,10 +52,7 @@ class LibraryConfig:
     library: Mapping[str, Any] = field(default_factory=lambda: BERT)
 
     def __post_init__(self) -> None:
-        if min(self.layers, self.heads, self.dim, self.feed_forward) < 1:
-            raise InputError("encoder: every size must be at least 1; correct the encoder's values")
-        if not 0 <= self.dropout < 1:
-            raise InputError("encoder: dropout must lie in [0, 1); correct the encoder's values")
+        check_shape(self.layers, self.heads, self.dim, self.feed_forward, dropout=self.dropout)
         if not isinstance(self.library, Mapping):
             raise InputError(f"encoder: library must be the keys of a config.json, not {self.library!r}; leave it out")
 

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from hashbench.encoders.base import Architecture, Encoder
-from hashbench.errors import InputError
+from hashbench.encoders.base import Architecture, Encoder, check_shape
 from hashbench.layers import Dropout
 
 
@@ -28,10 +27,7 @@ class PerceptronConfig:
     eps: float = 1e-12
 
     def __post_init__(self) -> None:
-        if min(self.layers, self.dim) < 1:
-            raise InputError("encoder: layers and dim must be at least 1; correct the encoder's values")
-        if not 0 <= self.dropout < 1:
-            raise InputError("encoder: dropout must lie in [0, 1); correct the encoder's values")
+        check_shape(self.layers, self.dim, dropout=self.dropout)
 
 
 class PerceptronEncoder(Encoder):

@@ -35,7 +35,8 @@ class ProformerConfig(TransformerConfig):
     heads: int
     dim: int
     feed_forward: int
-    group: int = 1  # K, neighbours that become one vector; 1 is the null operation
+    # K, neighbours that become one vector; 1 is the null operation.
+    group: int = 1
     max_positions: int = 0  # learned positions; 0: none, and no longest input
     eps: float = 1e-12
     dropout: float = 0.1
@@ -86,7 +87,8 @@ class ProformerEncoder(TransformerEncoder):
     config: ProformerConfig
     local: LocalProjectionAttention | None  # None where K is 1
     unit = "words"
-    at = Encoder.at  # all states are made, since dropout draws its masks for all of them
+    # All states are made, since dropout draws its masks for all of them.
+    at = Encoder.at
 
     def parts_before_layers(self) -> dict[str, nn.Module | None]:
         """The attention among K neighbours; none where K is 1."""

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from hashbench.encoders.attention import attention
-from hashbench.encoders.base import Encoder, take
+from hashbench.encoders.base import Encoder, check_shape, take
 from hashbench.errors import InputError
 from hashbench.layers import ACTIVATIONS, Dropout, init_weights
 
@@ -42,12 +42,10 @@ class TransformerConfig:
     type_rows: int = 0  # segments; 0: none
 
     def __post_init__(self) -> None:
-        if min(self.layers, self.heads, self.dim, self.feed_forward) < 1:
-            raise InputError("encoder: every size must be at least 1; correct the encoder's values")
+        shares = {"dropout": self.dropout, "attention_dropout": self.attention_dropout}
+        check_shape(self.layers, self.heads, self.dim, self.feed_forward, **shares)
         if self.dim % self.heads:
             raise InputError(f"encoder: dim {self.dim} is no multiple of heads {self.heads}; choose one that is")
-        if not (0 <= self.dropout < 1 and 0 <= self.attention_dropout < 1):
-            raise InputError("encoder: dropout and attention_dropout must lie in [0, 1); correct the encoder's values")
 
 
 class SelfAttention(nn.Module):

@@ -21,10 +21,10 @@ from hashbench.experiment.corpus_needs import needs_corpus, pass_before
 from hashbench.experiment.load import Loaded
 from hashbench.experiment.models import ResolvedModel
 from hashbench.experiment.schema import Finetune, Pretrain
+from hashbench.listing import is_own
 from hashbench.objectives.registry import objective_of, pretrains, reads_items
 from hashbench.tasks.base import Task
 from hashbench.tasks.items import item_kind
-from hashbench.text.pieces import PieceTokenizer
 from hashbench.text.tokenizers import make_tokenizer
 
 
@@ -146,8 +146,7 @@ def check_weights(loaded: Loaded, model: ResolvedModel) -> None:
             part.check_published(weights.config(), f"weights {spec.training.weights}")
         weights.fingerprint()
         tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
-        piece = tokenizer.unreachable() if isinstance(tokenizer, PieceTokenizer) else None
-        if piece is not None:
+        if (piece := tokenizer.unreachable()) is not None:
             raise InputError(
                 f"weights {spec.training.weights}: their vocabulary is cased ({piece!r}) and texts are lower-cased; "
                 "write tokenizer: {lowercase: false}, or take other weights"
@@ -246,7 +245,7 @@ def _check_coder(spec: ModelSpec) -> None:
             f"coder {spec.code.coder} can tell apart the types of tokenizer {coder.reads} alone, "
             f"not of {spec.text.tokenizer}; write tokenizer: {coder.reads}, or another coder"
         )
-    if coder.needs_fit or type(coder).__module__.startswith("hashbench."):
+    if coder.needs_fit or not is_own(type(coder).__module__):
         return
     try:
         coder.encode(["play", ""])

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from hashbench.coders.base import Coder
 from hashbench.coders.registry import make_coder
-from hashbench.coders.vocabulary import Vocabulary
 from hashbench.embeddings.base import ModelSpec
 from hashbench.objectives.registry import objective_of, pretrains, reads_items
 from hashbench.text.base import Tokenizer
-from hashbench.text.pieces import PieceTokenizer
 from hashbench.text.tokenizers import make_tokenizer
 
 
@@ -19,18 +17,17 @@ def needs_corpus(spec: ModelSpec) -> bool:
     if reads_items(spec):  # its items and maps are made of the page-link set
         return False
     tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
-    trains = isinstance(tokenizer, PieceTokenizer) and tokenizer.needs_training
-    if spec.training.weights is not None:  # its rows are the pieces that the weights came with
-        return trains
-    return trains or make_coder(spec.code.coder, **spec.code.args).needs_fit
+    if tokenizer.needs_training or spec.training.weights is not None:
+        # With weights its rows are the pieces that they came with.
+        return tokenizer.needs_training
+    return make_coder(spec.code.coder, **spec.code.args).needs_fit
 
 
 def read_without_corpus(spec: ModelSpec) -> tuple[Tokenizer, Coder]:
     """Tokenizer and coder of a model that learns nothing from the corpora; a vocabulary is that of its tokenizer."""
     tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
     coder = make_coder(spec.code.coder, **spec.code.args)
-    if isinstance(coder, Vocabulary) and isinstance(tokenizer, PieceTokenizer):
-        coder.fit_pieces(tokenizer.pieces)
+    coder.fit_pieces(tokenizer.pieces)
     return tokenizer, coder
 
 
@@ -38,7 +35,7 @@ def pass_before(spec: ModelSpec) -> str:
     """What a model must learn from all texts before it can be trained on the first; empty where that is nothing."""
     tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
     objective = objective_of(spec)
-    if isinstance(tokenizer, PieceTokenizer) and tokenizer.needs_training:
+    if tokenizer.needs_training:
         return f"its {tokenizer.title} is trained on them"
     if make_coder(spec.code.coder, **spec.code.args).needs_fit:
         return f"coder {spec.code.coder} learns from them what there is"

@@ -20,7 +20,6 @@ from hashbench.experiment.used import settled_keys, spec_of_use
 from hashbench.listing import own_name
 from hashbench.objectives.registry import objectives, pretrains
 from hashbench.text.base import Tokenizer
-from hashbench.text.pieces import PieceTokenizer
 from hashbench.text.tokenizers import find_tokenizer
 
 # Arguments that name a vocabulary of subwords: a file, or one of the hub.
@@ -38,7 +37,8 @@ class ResolvedModel:
     place: KeyPath  # of its entry in the file
     # Recipes of tasks that have their own.
     per_task: Mapping[str, Finetune] = field(default_factory=dict)
-    checkpoint: int | None = None  # the step of its pre-training at which it is taken; None: the end
+    # The step of its pre-training at which it is taken; None: the end.
+    checkpoint: int | None = None
 
     def recipe(self, task: str) -> Finetune:
         """How it is fine-tuned on a task."""
@@ -137,7 +137,8 @@ def _check_variation(loaded: Loaded, entry: ModelEntry, place: KeyPath) -> None:
     """A name of the suite means one thing: what is changed gets a name of its own, or tables would mislead."""
     parts = ("tokenizer", "coder", "embedding", "encoder", "pooling", "objective")
     changed = [key for key in parts if getattr(entry, key) is not None]
-    if entry.weights == RANDOM:  # a folder or hub name only says where the model's own weights are
+    # A folder or hub name only says where the model's own weights are.
+    if entry.weights == RANDOM:
         changed.append("weights")
     if entry.like is None and changed and entry.name in models():
         remedy = f"write name: my-{entry.name}, like: {entry.name}"
@@ -263,15 +264,17 @@ def _with_vocabulary(loaded: Loaded, spec: ModelSpec, pretrain: Pretrain, place:
     """The spec with the word pieces of its recipe, or the vocabulary of its published weights, in place of one trained
     on the corpora."""
     kind, weights = find_tokenizer(spec.text.tokenizer), spec.training.weights
-    if weights is not None and weights != RANDOM and kind is not None and issubclass(kind, PieceTokenizer):
-        if kind.argument not in spec.text.args and spec.training.objective is None:
-            with located(f"{loaded.where(*place, 'weights')}: model '{spec.name}'"):
-                locate_weights(weights)  # a folder that is not there is said before the hub is asked for a vocabulary
-            return replace(spec, text=replace(spec.text, args={**spec.text.args, kind.argument: weights}))
-    if pretrain.vocabulary is None or spec.text.tokenizer != "wordpieces" or "vocab" in spec.text.args:
+    if kind is None or kind.argument is None or kind.argument in spec.text.args:
+        return spec
+    if weights is not None and weights != RANDOM and spec.training.objective is None:
+        # A folder that is not there is said before the hub is asked for a vocabulary.
+        with located(f"{loaded.where(*place, 'weights')}: model '{spec.name}'"):
+            locate_weights(weights)
+        return replace(spec, text=replace(spec.text, args={**spec.text.args, kind.argument: weights}))
+    if pretrain.vocabulary is None or not kind.from_recipe:
         return spec
     where = loaded.where(*loaded.place_of(place, "pretrain", "vocabulary"))
-    arguments = {**spec.text.args, "vocab": pretrain.vocabulary}
+    arguments = {**spec.text.args, kind.argument: pretrain.vocabulary}
     return replace(spec, text=replace(spec.text, args=_files_beside(loaded, arguments, where)))
 
 

@@ -22,7 +22,6 @@ from hashbench.experiment.corpus_needs import needs_corpus
 from hashbench.experiment.models import ResolvedModel
 from hashbench.experiment.schema import Experiment, Tuning
 from hashbench.tasks.base import LocatedTask
-from hashbench.text.pieces import PieceTokenizer
 from hashbench.text.tokenizers import make_tokenizer
 
 
@@ -98,7 +97,7 @@ def model_block(model: ResolvedModel, size: str) -> dict[str, Any]:
     """A model at a size of its encoder as plain values: what of it is part of a run's identity."""
     spec, objective = model.spec, model.spec.training.objective
     tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
-    if isinstance(tokenizer, PieceTokenizer) and tokenizer.needs_training:
+    if tokenizer.needs_training:
         # What is derived has its recipe in the identity.
         tokenizer.vocabulary_size = model.pretrain.vocabulary_size
     weights: object = spec.training.weights

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from hashbench.embeddings.base import ModelSpec
+from hashbench.embeddings.base import ModelSpec, stored
 from hashbench.embeddings.registry import build_embedding, with_dim
 from hashbench.encoders.registry import encoder_config
 from hashbench.errors import InputError, located
@@ -106,7 +106,7 @@ def parameters_of(text: str) -> int:
 def vocabulary_rows(spec: ModelSpec) -> int | None:
     """Rows of a vocabulary to train, specials included, where a budget says so."""
     free = spec.free_size
-    return free.value if free is not None and free.part == "vocabulary" else None
+    return free.value if free is not None and free.learned else None
 
 
 def check_learned_rows(spec: ModelSpec, found: int) -> None:
@@ -121,17 +121,15 @@ def check_learned_rows(spec: ModelSpec, found: int) -> None:
 
 def with_size(spec: ModelSpec, size: int) -> ModelSpec:
     """The model with another value of its free argument."""
-    assert spec.free_size is not None  # asked before
-    part = "code" if spec.free_size.part == "code" else "embedding"
-    sized = spec.with_args(**{part: {spec.free_size.argument: size}})
-    return replace(sized, free_size=replace(spec.free_size, value=size))
+    free = spec.free_size
+    assert free is not None  # asked before
+    return replace(spec.with_args(**{free.part: {free.argument: size}}), free_size=replace(free, value=size))
 
 
 def embedding_size(spec: ModelSpec, dim: int) -> int:
     """All parameters of a model's embedding for an encoder of width `dim`, without making it."""
     with torch.device("meta"):
-        embedding = build_embedding(with_dim(spec, dim), dim)
-    return sum(parameter.numel() for parameter in embedding.parameters())
+        return stored(build_embedding(with_dim(spec, dim), dim))
 
 
 class _Sizes:

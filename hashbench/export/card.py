@@ -21,7 +21,8 @@ class CardFacts:
     spec: Mapping[str, Any]  # the run's
     pretrain: Mapping[str, Any] | None  # the spec of its pre-training, None where there was none
     scores: Sequence[Mapping[str, Any]]  # metric, split, value of the exported checkpoint
-    notes: Mapping[str, str]  # of its attempt: origin of the data and what must be said of them
+    # Of its attempt: origin of the data and what must be said of them.
+    notes: Mapping[str, str]
     # How recipe values were chosen, as far as the experiment declares it: by name tried, on, by.
     tuned: Mapping[str, Mapping[str, Any]]
     origin: str  # experiment and database

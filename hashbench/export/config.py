@@ -24,7 +24,7 @@ from hashbench.embeddings.base import (
 from hashbench.embeddings.registry import embedding_arguments, load_own
 from hashbench.encoders.registry import encoder_config
 from hashbench.errors import InputError
-from hashbench.listing import OWN_MODULE
+from hashbench.listing import is_own
 
 FORMAT = 1  # of the folder
 SUITE = "hashbench.embeddings."  # modules that are imported without a question
@@ -90,7 +90,7 @@ def spec_values(spec: ModelSpec, size: str, vocabulary_rows: int | None) -> dict
 def _embedding_values(spec: ModelSpec, vocabulary_rows: int | None) -> dict[str, Any]:
     """The embedding, and under "below" what it stands over."""
     family, below = spec.embedding.family, spec.below()
-    place = OWN if family.__module__.startswith(OWN_MODULE) else family.__module__
+    place = OWN if is_own(family.__module__) else family.__module__
     values = {
         "embedding": f"{place}:{family.stored_name()}",
         "embedding_args": embedding_arguments(spec, vocabulary_rows=vocabulary_rows),
@@ -119,7 +119,7 @@ def _embedding_class(reference: str, folder: Path, *, trust_code: bool) -> type[
 
 def copy_own_code(embedding: type[Embedding], folder: Path) -> None:
     """The file of a user's own embedding into the folder; nothing for an embedding of the suite."""
-    if embedding.__module__.startswith(OWN_MODULE):
+    if is_own(embedding.__module__):
         shutil.copyfile(getfile(embedding), folder / OWN)
 
 

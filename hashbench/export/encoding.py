@@ -116,9 +116,6 @@ def _numbers(reader: Reader, codes: np.ndarray) -> list[list[int]] | list[list[f
         rows: list[list[int]] | list[list[float]] = codes.tolist()
         return rows
     embedding = build_embedding(reader.model.spec, dim=1)
-    codewords = getattr(embedding, "codewords", None)  # an embedding that sees whole bits has none
-    if codewords is None:
-        return [list[int]() for _ in codes]
     bits = torch.from_numpy(np.unpackbits(codes, axis=1)).float()  # (n, T)
-    places: list[list[int]] = codewords(bits).tolist()
-    return places
+    found: list[list[int]] = embedding.codewords(bits).tolist()
+    return found

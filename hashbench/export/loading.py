@@ -19,7 +19,7 @@ from hashbench.embeddings.base import Batch, ModelSpec
 from hashbench.errors import InputError, first_line
 from hashbench.export.config import HEAD_PREFIX, MODEL_PREFIX, STATE, TOKENIZER, WEIGHTS, Config, read_config, spec_of
 from hashbench.export.inputs import Asked, Question, question
-from hashbench.objectives.classification import ClassificationHead, pool
+from hashbench.objectives.classification import ClassificationHead, classification_head, pool
 from hashbench.text.base import Tokenizer
 from hashbench.text.tokenizers import tokenizers
 from hashbench.text.types import DictInterner
@@ -136,8 +136,7 @@ def read_folder(
     spec = spec_of(config, place, trust_code=trust_code)
     model, head = build_model(spec, config.size, seed=0), None
     if config.n_outputs is not None:
-        dim = model.config.dim
-        head = ClassificationHead(dim, config.n_outputs, 0.0, spec.head.pooling, dense=spec.head.dense)
+        head = classification_head(spec.head, model.config.dim, config.n_outputs)
     try:
         tensors = load_file(place / WEIGHTS)
         # Made at construction; stored for other libraries.

@@ -30,7 +30,8 @@ from hashbench.training.model import Model, load_weights
 
 HIDDEN = "[MASK]"  # in a text: the place that is asked for
 Neighbour = dict[str, str | int | float]  # rank, item, score, in_context
-LOOKED_AT = 200_000  # most frequent items among which a misspelled one is looked for
+# Most frequent items among which a misspelled one is looked for.
+LOOKED_AT = 200_000
 
 
 def neighbours(db: str, run: str, context: list[str], *, top: int, beam: int | None) -> list[Neighbour]:

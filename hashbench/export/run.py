@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hashbench.coders.base import Coder
-from hashbench.coders.vocabulary import Vocabulary
 from hashbench.data.fingerprints import usable_cache_folder
 from hashbench.data.sources import open_sources
 from hashbench.efficiency.parameters import count
@@ -74,19 +72,15 @@ def export_run(db: str, prefix: str, folder: Path, data: Sequence[str] | None) -
 def _config(run_id: str, size: str, model: ResolvedModel, reader: Reader, task: TaskData | None) -> Config:
     spec = reader.model.spec
     recipe = model.finetune if task is None else model.recipe(task.task.name)
-    config = Config(model.label, run_id, size, spec_values(spec, size, _rows(reader.coder)), recipe.max_length)
+    config = Config(model.label, run_id, size, spec_values(spec, size, reader.coder.num_rows), recipe.max_length)
     if task is None:
         return config
     name, is_pair = task.task.name, task.task.is_pair
     return replace(config, task=name, is_pair=is_pair, n_outputs=task.n_outputs, labels=task.label_names)
 
 
-def _rows(coder: Coder) -> int | None:
-    return coder.num_rows if isinstance(coder, Vocabulary) else None
-
-
 def _sizes(trained: TrainedModel, model: ResolvedModel, weight_bytes: int) -> Sizes:
-    size, n_outputs, rows = trained.config.size, trained.config.n_outputs, _rows(trained.coder)
+    size, n_outputs, rows = trained.config.size, trained.config.n_outputs, trained.coder.num_rows
     in_paper = count(model.spec, size, vocabulary_rows=rows)
     deployed = count(model.spec, size, vocabulary_rows=rows, n_classes=n_outputs, deployed=True)
     return Sizes(in_paper, deployed, weight_bytes)

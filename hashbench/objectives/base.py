@@ -47,7 +47,8 @@ class Objective:
     name: str
     # (ids, row_ids, *, seed, epoch, n_types, **arguments) -> (ids, labels), both (B, L)
     corrupt: Callable[..., Any]
-    trained_on: str  # what the corpora are needed for, as `hashbench models` prints it
+    # What the corpora are needed for, as `hashbench models` prints it.
+    trained_on: str
     # Makes the head of an embedding and the encoder's config; None: an objective of items.
     head: Callable[[Embedding, Any], Head] | None = None
     # Labels are types, thus rows of a vocabulary, and the head scores its output matrix.

@@ -12,6 +12,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from hashbench.embeddings.base import HeadSpec
 from hashbench.layers import Dropout, at_least_float32, init_weights
 
 Pooling = Literal["first", "max", "mean"]
@@ -54,6 +55,11 @@ class ClassificationHead(nn.Module):
             scores = at_least_float32(outputs[:, 0])
             return nn.functional.mse_loss(scores, labels.to(scores.dtype))
         return nn.functional.cross_entropy(at_least_float32(outputs), labels)
+
+
+def classification_head(spec: HeadSpec, dim: int, n_outputs: int, dropout: float = 0.0) -> ClassificationHead:
+    """A fresh head as a model's spec has it, over states of width `dim`."""
+    return ClassificationHead(dim, n_outputs, dropout, spec.pooling, dense=spec.dense, dense_dropout=spec.dense_dropout)
 
 
 def pool(states: Tensor, mask: Tensor | None, pooling: Pooling) -> Tensor:

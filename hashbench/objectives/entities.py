@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
+from hashbench.coders.bloom import SPECIAL_ITEMS, Bloom
 from hashbench.errors import InputError, near_match
 from hashbench.layers import ACTIVATIONS, at_least_float32, init_weights
 from hashbench.objectives.base import MASK_ID, NO_LABEL, Objective
@@ -26,8 +27,8 @@ from hashbench.objectives.linear_loss import linear_cross_entropy
 from hashbench.objectives.randomness import integers, random_bits, uniforms
 
 CHOICE, KIND, RANDOM_ITEM = 21, 22, 23  # streams of random numbers
-SPECIAL_ITEMS = 3
-ROWS_AT_ONCE = 512  # predictions whose sampled logits exist at a time: 256 MB beside 128K negatives
+# Predictions whose sampled logits exist at a time: 256 MB beside 128K negatives.
+ROWS_AT_ONCE = 512
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,8 @@ class EntityObjective:
     # Scores over all rows of the table, or over the range of the token's map.
     softmax: Literal["all", "own"] = "all"
     negatives: int = 0  # rows drawn for sampled softmax; 0: full softmax
-    correction: bool = True  # subtract the log of a row's expected count from its sampled logit
+    # Subtract the log of a row's expected count from its sampled logit.
+    correction: bool = True
     # Dense layer, activation and LayerNorm before the output, as BERT has them.
     transform: bool = True
     activation: Literal["relu", "gelu"] = "relu"  # of the transform
@@ -246,5 +248,5 @@ def expected_count(ranks: Tensor, n_rows: int, tries: int) -> Tensor:
 
 
 OBJECTIVE = Objective(
-    "entities", corrupt, "page links", reads_items=True, coder="bloom", check=entity_objective
+    "entities", corrupt, "page links", reads_items=True, coder=Bloom.name, check=entity_objective
 )

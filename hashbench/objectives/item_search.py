@@ -18,10 +18,12 @@ from torch import Tensor
 
 from hashbench.objectives.item_search_kernel import rank_items
 
-EXHAUSTIVE_BELOW = 30_000  # items: below, scoring all of them is faster than looking for candidates
+# Items: below, scoring all of them is faster than looking for candidates.
+EXHAUSTIVE_BELOW = 30_000
 CELLS = 1 << 24  # scores that exist at a time: 64 MB in float32
 BLOCK = 64  # neighbouring buckets of which the highest is found first
-WIDER = 8  # times as many buckets are put in order, where those at hand do not certify
+# Times as many buckets are put in order, where those at hand do not certify.
+WIDER = 8
 NOBODY = -1  # fills up a ranking with fewer items than were asked for
 # The best buckets of each map, best first: their logs and numbers, both (q, m, width).
 Order = tuple[Tensor, Tensor]
@@ -33,7 +35,8 @@ class ItemRanking:
 
     items: Tensor  # (Q, k) int64, -1 where there were fewer
     scores: Tensor  # (Q, k) float32, -inf where there were fewer
-    certified: Tensor  # (Q,) bool: no item outside can have a higher score than the last one
+    # (Q,) bool: no item outside can have a higher score than the last one
+    certified: Tensor
 
 
 class ItemSearch:

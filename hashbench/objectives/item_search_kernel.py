@@ -10,7 +10,8 @@ import numpy as np
 
 from hashbench.text.compiled import compiled, inlined
 
-BLOCK = 64  # neighbouring buckets of which the highest is known, and neighbouring blocks
+# Neighbouring buckets of which the highest is known, and neighbouring blocks.
+BLOCK = 64
 
 
 @compiled
@@ -95,7 +96,10 @@ def rank_bucket(
     items: np.ndarray,
     scores: np.ndarray,
 ) -> None:
-    """Ranks the items of a bucket of map j, but for those that a bucket of another map brought already."""
+    """Ranks the items of a bucket of map j, but for those that a bucket of another map brought already.
+
+    `logs` and `done` (m, NB), `elsewhere` (m, NB, alpha, m - 1), `members` (m, NB, alpha); `items` and `scores` (k,).
+    """
     alpha = members.shape[2]
     for slot in range(min(alpha, n_items - bucket * alpha)):
         score, seen = np.float32(0), False

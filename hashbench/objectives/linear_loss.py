@@ -13,7 +13,8 @@ from torch.autograd.function import FunctionCtx, once_differentiable
 CPU_CHUNK = 640
 # Rows of the matrix whose logits are made and used before the next, while they are in the cache.
 CPU_TILE = 2048
-ACCELERATOR_CHUNK = 4096  # enough labels to fill the card; a tile there is the whole matrix
+# Enough labels to fill the card; a tile there is the whole matrix.
+ACCELERATOR_CHUNK = 4096
 LOG2_E = 1 / math.log(2)  # powers of two: exp2 is four times as fast as exp on a CPU
 
 

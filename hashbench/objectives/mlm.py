@@ -19,6 +19,7 @@ from hashbench.objectives.base import MASK_ID, NO_LABEL, Head, Objective, States
 from hashbench.objectives.linear_loss import linear_cross_entropy
 from hashbench.objectives.randomness import integers, uniforms
 
+# BERT's (Devlin et al. 2019, section 3.1).
 PREDICT_PROB, MASK_SHARE, RANDOM_SHARE = 0.15, 0.8, 0.1
 CHOICE, RANDOM_TYPE = 1, 2  # streams of random numbers
 

@@ -18,7 +18,8 @@ from hashbench.objectives.base import NO_LABEL, Head, Objective, States, mean_cr
 from hashbench.objectives.randomness import integers, random_bits, uniforms
 
 INTACT, SHUFFLED, RANDOM = range(3)
-SHUFFLE_PROB = RANDOM_PROB = 0.10  # the released code of Yamaguchi et al.; not printed in the paper
+# The released code of Yamaguchi et al.; not printed in the paper.
+SHUFFLE_PROB = RANDOM_PROB = 0.10
 CHOICE, RANDOM_TYPE, ORDER = 11, 12, 13  # streams of random numbers
 
 

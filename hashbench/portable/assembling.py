@@ -51,11 +51,6 @@ class TextSide:
             self._packed[token] = array(TYPES[self.values["graph_codes"]], self._encode(token)).tobytes()
         return self._packed[token]
 
-    def forget(self) -> None:
-        """Forgets the codes of all tokens."""
-        self._known.clear()
-        self._packed.clear()
-
     def inputs(self, texts: Sequence[Any]) -> dict[str, list[Any]]:
         """Texts, or pairs of texts -> codes (n, c) of their n distinct tokens, positions (B, L), and of a model that
         tells the texts of a pair apart segments (B, L). At least one code, so that no array is empty."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import torch
 
-import hashbench
+from hashbench.experiment.identity import cpu_name
 from hashbench.store.environment import Environment
 
 PACKAGES = ("hashbench", "torch", "lightning", "numpy", "numba", "tokenizers", "datasets", "scikit-learn", "scipy")
@@ -20,7 +20,7 @@ DIFF_LIMIT = 200_000  # characters of an uncommitted change that are kept
 
 def environment() -> Environment:
     """The state of code and machine as every attempt of this process stores it."""
-    folder = Path(hashbench.__file__).parent
+    folder = Path(__file__).parents[1]
     commit, diff = git_state(folder)
     return Environment(
         host=socket.gethostname(),
@@ -38,7 +38,8 @@ def git_state(folder: Path) -> tuple[str, str]:
     commit = _git(folder, "rev-parse", "HEAD")
     tracked = _git(folder, "ls-files", "--error-unmatch", "__init__.py")
     if not commit or not tracked:
-        return f"release {hashbench.__version__}", ""
+        known = packages()
+        return f"release {known['hashbench'] if 'hashbench' in known else 'unknown'}", ""
     return commit, _git(folder, "diff", "HEAD")[:DIFF_LIMIT]
 
 
@@ -61,7 +62,7 @@ def packages() -> dict[str, str]:
 def hardware() -> dict[str, str]:
     """Processor, cores and accelerators of this machine."""
     facts = {
-        "processor": _processor(),
+        "processor": cpu_name(),
         "cores": str(os.cpu_count()),
         "system": platform.system(),
     }
@@ -75,17 +76,7 @@ def hardware_name() -> str:
     """The machine in one line, as a report prints it."""
     if torch.cuda.is_available():
         return torch.cuda.get_device_name(0)
-    return f"{_processor()}, {os.cpu_count()} cores"
-
-
-def _processor() -> str:
-    try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()
+    return f"{cpu_name()}, {os.cpu_count()} cores"
 
 
 def _git(folder: Path, *arguments: str) -> str:

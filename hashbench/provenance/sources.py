@@ -18,7 +18,7 @@ from pathlib import Path
 from hashbench.coders.registry import find_coder
 from hashbench.embeddings.base import ModelSpec
 from hashbench.encoders.registry import find_architecture
-from hashbench.listing import OWN_MODULE
+from hashbench.listing import is_own
 from hashbench.objectives.registry import objectives
 from hashbench.runs.base import Run, Workplace
 from hashbench.runs.registry import kind_of
@@ -93,7 +93,7 @@ def _docstring_lines(tree: ast.Module) -> Iterator[int]:
 
 def _file(module: str) -> Path | None:
     """The file of a computing module or of a user's own; None for any other."""
-    if not module.startswith(OWN_MODULE):
+    if not is_own(module):
         parts = module.split(".")
         if parts[0] != "hashbench" or len(parts) < 2 or parts[1] not in COMPUTING:
             return None

@@ -32,7 +32,8 @@ class Run:
 
     id: str  # sha256 of the canonical spec
     kind: str  # stored name of its kind
-    model: str  # label in the experiment; the name of a trivial baseline in its runs
+    # Label in the experiment; the name of a trivial baseline in its runs.
+    model: str
     encoder: str  # size
     spec: dict[str, Any]  # everything a worker needs but paths
     task: str | None = None
@@ -71,7 +72,8 @@ class RunKind(ABC):
     """One kind of run: which runs an experiment has of it, and how they are carried out, shown and estimated."""
 
     name: ClassVar[str]  # as it is stored
-    order: ClassVar[int]  # place in the plan; the kinds of the suite stand at 10, 20 ... 70
+    # Place in the plan; the kinds of the suite stand at 10, 20 ... 70.
+    order: ClassVar[int]
     # Whether it measures time; then its runs come after all others, by one worker, on a quiet machine.
     measures_time: ClassVar[bool] = False
     # Whether a sweep carries its runs out; others have a command of their own.
@@ -126,19 +128,6 @@ class RunKind(ABC):
 
     def make(
         self,
-        resolved: ResolvedExperiment,
-        label: str,
-        spec: Mapping[str, Any],
-        *,
-        task: LocatedTask | None = None,
-        seed: int | None = None,
-        needs: tuple[str, ...] = (),
-    ) -> Run:
-        """A run of this kind; the spec gets the kind and the task."""
-        return self.of_size(resolved.experiment.encoder, label, spec, task=task, seed=seed, needs=needs)
-
-    def of_size(
-        self,
         size: str,
         label: str,
         spec: Mapping[str, Any],
@@ -147,7 +136,7 @@ class RunKind(ABC):
         seed: int | None = None,
         needs: tuple[str, ...] = (),
     ) -> Run:
-        """A run of this kind by the size of its encoder."""
+        """A run of this kind, under an encoder of a size; the spec gets the kind and the task."""
         whole: dict[str, Any] = {"kind": self.name, **spec}
         about: dict[str, str] = {}
         if task is not None:

@@ -36,7 +36,7 @@ class TrivialBaseline(RunKind):
         """One trivial baseline on one task."""
         learned = {"learned": "train and holdout"} if reports_elsewhere(task.task) else {}
         spec = {"floor": name, "version": VERSION, **task.task.kind.protocol_spec(task.task), **learned}
-        return self.make(resolved, name, spec, task=task)
+        return self.make(resolved.experiment.encoder, name, spec, task=task)
 
     def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
         return predicted(run.model, place.materials.data(str(run.task)))

@@ -46,7 +46,7 @@ class EfficiencyMeasurement(RunKind):
             "settings": {"baseline": baseline.label},
         }
         return [
-            self.make(resolved, model.label, {**common, **_of_model(resolved, model), **again})
+            self.make(resolved.experiment.encoder, model.label, {**common, **_of_model(resolved, model), **again})
             for again in ({}, *({"repeat": number} for number in range(1, chosen.repeats)))
             for model in resolved.models.values()
             if model.checkpoint is None  # an earlier step of a training takes as long as its end

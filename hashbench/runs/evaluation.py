@@ -78,12 +78,12 @@ class FurtherEvaluation(RunKind):
     def of(self, tuned: Run, further: FurtherSet) -> Run:
         """The evaluation of a fine-tuning of this database."""
         spec = {"trained": tuned.id, "seed": tuned.seed}
-        return self.of_size(tuned.encoder, tuned.model, spec, task=further, seed=tuned.seed, needs=(tuned.id,))
+        return self.make(tuned.encoder, tuned.model, spec, task=further, seed=tuned.seed, needs=(tuned.id,))
 
     def of_exported(self, exported: ExportedModel, label: str, further: FurtherSet) -> Run:
         """The evaluation of an exported model whose fine-tuning the database does not have."""
         spec = {"trained": exported.run, "weights": exported.weights}
-        return self.of_size(exported.size, label, spec, task=further)
+        return self.make(exported.size, label, spec, task=further)
 
     def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
         data = place.materials.task_data(str(run.task))

@@ -26,7 +26,6 @@ from hashbench.tasks.base import LocatedTask
 from hashbench.tasks.text_batches import FinetuningData
 from hashbench.tasks.text_data import TaskData
 from hashbench.tasks.unknown import unknown_note
-from hashbench.text.pieces import PieceTokenizer
 from hashbench.training.curves import Point
 from hashbench.training.evaluation import OutputsBySplit
 from hashbench.training.finetuning import Finetuned, Job, finetune, report_once
@@ -35,7 +34,8 @@ from hashbench.training.machine import Machine
 from hashbench.training.model import Model, build_model, load_published, save_weights
 from hashbench.training.recipe import precision_found
 
-TOKENS_PER_ROW = 40  # of an input, about GLUE's mean over its tasks; for estimates
+# Of an input, about GLUE's mean over its tasks; for estimates.
+TOKENS_PER_ROW = 40
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Finetuning(TrainingKind):
             **weights_setting(model.spec),
         }
         needs = (source.id,) if source else ()
-        return self.make(resolved, model.label, spec, task=task, seed=seed, needs=needs)
+        return self.make(resolved.experiment.encoder, model.label, spec, task=task, seed=seed, needs=needs)
 
     def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
         """Stores every evaluation and the predictions of the best and the last."""
@@ -160,8 +160,7 @@ def starting_model(run: Run, place: Workplace) -> Model:
         return restore(built, place.runs[source], place)
     if spec.training.weights is not None and spec.training.weights != RANDOM:
         published = locate_weights(spec.training.weights).read()
-        rows = texts.tokenizer.spellings() if isinstance(texts.tokenizer, PieceTokenizer) else ()
-        load_published(built, replace(published, spellings=rows))
+        load_published(built, replace(published, spellings=texts.tokenizer.spellings()))
     return built
 
 

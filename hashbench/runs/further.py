@@ -26,7 +26,8 @@ IN_ORDER = ("test", "validation")  # which file of a folder is taken first
 class FurtherSet:
     """A further set under the task that the model was trained on; its table is found and not read yet."""
 
-    task: Task  # with the columns of the set and the classes of the training
+    # With the columns of the set and the classes of the training.
+    task: Task
     table: FileTable
     trained_on: str  # name of the task of the training
     # Classes (ids) that the training had; None: all that it knows by name

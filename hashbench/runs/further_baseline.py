@@ -29,7 +29,7 @@ class FurtherBaseline(RunKind):
     def of(self, size: str, name: str, further: FurtherSet, trained: LocatedTask) -> Run:
         """One trivial baseline of a task on a further set of it."""
         learned = {"task": trained.task.name, "data": trained.fingerprint}
-        return self.of_size(size, name, {"floor": name, "version": VERSION, "learned": learned}, task=further)
+        return self.make(size, name, {"floor": name, "version": VERSION, "learned": learned}, task=further)
 
     def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
         rows, trained = (place.materials.task_data(task) for task in (str(run.task), run.spec["learned"]["task"]))

@@ -42,7 +42,7 @@ class ItemTraining(TrainingKind):
         """Seed by seed and task by task, so that a table fills for all models alike."""
         return [
             self.make(
-                resolved,
+                resolved.experiment.encoder,
                 model.label,
                 {
                     "model": resolved.model_block(model),

@@ -27,11 +27,11 @@ from hashbench.embeddings.base import Template
 from hashbench.experiment.corpus_needs import needs_corpus, read_without_corpus
 from hashbench.experiment.models import ResolvedModel
 from hashbench.experiment.sizing import check_learned_rows
+from hashbench.objectives.registry import objective_of
 from hashbench.runs.perturbed import PerturbedTask, perturb_task
 from hashbench.tasks.base import LocatedTask
 from hashbench.tasks.items import LinkSet, item_kind
 from hashbench.tasks.text_data import TaskData
-from hashbench.text.pieces import PieceTokenizer
 from hashbench.text.tokenizers import Tokenizer, make_tokenizer
 from hashbench.text.types import TypeTable
 from hashbench.text.words import WordTokenizer
@@ -51,14 +51,14 @@ class Texts:
     tokenizer: Tokenizer
     coder: Coder
     corpus: Corpus | None
-    outputs: Vocabulary | None = None  # what mlm predicts, where codes are no rows of a vocabulary
+    # What an objective of types predicts, where codes are no rows.
+    outputs: Vocabulary | None = None
     streamed: tuple[CorpusSource, ...] = ()  # corpora that a training reads as they are
 
     @property
     def vocabulary_rows(self) -> int | None:
         """Rows of a table that numbers a vocabulary found in the data; None where the model fixes its own number."""
-        numbered = self.outputs or self.coder
-        return numbered.num_rows if isinstance(numbered, Vocabulary) else None
+        return (self.outputs or self.coder).num_rows
 
     def corpora_read(self) -> list[str]:
         """The corpora, those of the hub with repository and commit."""
@@ -69,8 +69,9 @@ class Texts:
 
     def of_the_vocabulary(self, template: Template) -> FoundVocabulary:
         """What `build_model` must know of a vocabulary found in the data."""
-        strings = [*template.specials, *self.coder.strings()] if isinstance(self.coder, Vocabulary) else None
-        return {"vocabulary_rows": self.vocabulary_rows, "row_strings": strings}
+        strings = self.coder.strings()
+        named = None if strings is None else [*template.specials, *strings]
+        return {"vocabulary_rows": self.vocabulary_rows, "row_strings": named}
 
 
 class Materials:
@@ -155,7 +156,8 @@ class Materials:
         spec = model.spec
         if not needs_corpus(spec):
             return Texts(*read_without_corpus(spec), None)
-        if model.pretrain.streaming:  # the plan has checked that nothing is learned from the corpora before
+        # The plan has checked that nothing is learned from the corpora before.
+        if model.pretrain.streaming:
             located = tuple(locate_corpus(name, self._sources) for name in model.pretrain.corpora)
             return Texts(*read_without_corpus(spec), None, streamed=located)
         tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
@@ -172,15 +174,15 @@ class Materials:
             shared=self._shared,
             workers=self._workers,
         )
-        needs_rows = spec.training.objective == "mlm" and coder.width > 1  # its codes are no rows
+        objective = objective_of(spec)
+        # Types are predicted, and the codes are no rows.
+        needs_rows = objective is not None and objective.label_types and coder.width > 1
         outputs = Vocabulary() if needs_rows else None
         for each in (coder, outputs):
-            if isinstance(each, Vocabulary) and isinstance(corpus.tokenizer, PieceTokenizer):
-                each.fit_pieces(corpus.tokenizer.pieces)
-            elif each is not None and each.needs_fit:
+            if each is not None and not each.fit_pieces(corpus.tokenizer.pieces) and each.needs_fit:
                 identity = [each.recipe(), corpus.types.fingerprint]
                 fit_once(each, identity, partial(each.fit, corpus.types), self.cache / "coders", self._shared)
-        if isinstance(coder, Vocabulary):
+        if coder.num_rows is not None:
             check_learned_rows(spec, coder.num_rows)
         return Texts(corpus.tokenizer, coder, corpus, outputs)
 

@@ -36,7 +36,8 @@ from hashbench.training.recipe import precision_found
 ELSEWHERE = {"corpora", "max_documents", "first_chunk_only", "vocabulary_size", "vocabulary", "seed", "checkpoints"}
 # Values of a model that its pre-training does not know.
 OF_THE_HEAD = {"pooling", "dense_head", "dense_dropout"}
-CHECKPOINT = "checkpoint"  # of a spec: the step at which the weights of a training are taken
+# Of a spec: the step at which the weights of a training are taken.
+CHECKPOINT = "checkpoint"
 
 # Time of a token over that of one in a fine-tuning: the loss of many labels, corrupting, the corpus. Measured at tiny.
 BESIDE_ENCODER = 2.0
@@ -51,7 +52,8 @@ class Pretraining(TrainingKind):
 
     name = "pretrain"
     order = 10
-    reads_needs = False  # an earlier step comes after a later one, and reads nothing of it
+    # An earlier step comes after a later one, and reads nothing of it.
+    reads_needs = False
 
     def planned(self, resolved: ResolvedExperiment) -> Iterable[Run]:
         return [run for model in resolved.models.values() if (run := self.of(resolved, model))]
@@ -60,7 +62,7 @@ class Pretraining(TrainingKind):
         """The pre-training of a model, or None where it has none."""
         if not pretrains(model.spec):
             return None
-        recipe = model.pretrain
+        recipe, size = model.pretrain, resolved.experiment.encoder
         block = resolved.model_block(model)
         spec = {
             "model": {key: value for key, value in block.items() if key not in OF_THE_HEAD},
@@ -70,14 +72,12 @@ class Pretraining(TrainingKind):
             "threads": resolved.experiment.threads,
         }
         if model.checkpoint is None:
-            return self.make(resolved, model.label, spec, seed=recipe.seed)
+            return self.make(size, model.label, spec, seed=recipe.seed)
         # The later ones first: weights that are missing are made in one training, and the earlier ones on its way.
         later = [step for step in recipe.checkpoints if step > model.checkpoint]
         after = self.of(resolved, replace(model, checkpoint=min(later, default=None)))
         needs = (after.id,) if after is not None else ()
-        return self.make(
-            resolved, model.label, {**spec, CHECKPOINT: model.checkpoint}, seed=recipe.seed, needs=needs
-        )
+        return self.make(size, model.label, {**spec, CHECKPOINT: model.checkpoint}, seed=recipe.seed, needs=needs)
 
     def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
         """Pre-trains a model and stores its weights, its parameter counts and its loss curve."""

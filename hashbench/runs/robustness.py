@@ -62,7 +62,7 @@ class RobustnessEvaluation(RunKind):
         ]
         return [
             self.make(
-                resolved,
+                resolved.experiment.encoder,
                 run.model,
                 {**spec, "finetune": run.id, "seed": run.seed},
                 task=task,

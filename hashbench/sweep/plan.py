@@ -38,7 +38,6 @@ from hashbench.tasks.items import LinkSet
 from hashbench.tasks.locate import locate_task
 from hashbench.tasks.text_data import TaskData
 from hashbench.tasks.unknown import READ_BEFORE, counts_before, unknown_note
-from hashbench.text.pieces import PieceTokenizer
 from hashbench.text.tokenizers import make_tokenizer
 
 Located = TypeVar("Located", LocatedTask, CorpusSource)
@@ -156,7 +155,7 @@ def unknown_tokens(planned: Plan, data: TaskData) -> list[str]:
     for label, model in planned.resolved.models.items():
         text = model.spec.text
         tokenizer = make_tokenizer(text.tokenizer, **text.args)
-        if tokenizer.unknown is None or (isinstance(tokenizer, PieceTokenizer) and tokenizer.needs_training):
+        if tokenizer.unknown is None or tokenizer.needs_training:
             continue
         key = tokenizer_fingerprint(tokenizer)
         if key not in counted:

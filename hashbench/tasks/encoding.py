@@ -11,7 +11,6 @@ import numpy as np
 from hashbench.artifacts.once import make_once
 from hashbench.data.fingerprints import cache_folder, digest
 from hashbench.tasks.text_data import TaskData
-from hashbench.text.pieces import PieceTokenizer
 from hashbench.text.tokenizers import Tokenizer
 from hashbench.text.types import TokenizedTexts, TypeTable
 
@@ -40,8 +39,7 @@ def encode_task(data: TaskData, tokenizer: Tokenizer, folder: Path | None = None
 
 def tokenizer_fingerprint(tokenizer: Tokenizer) -> str:
     """SHA-256 of a tokenizer: its recipe, and the pieces where they were learned from a corpus."""
-    learned = tokenizer.pieces if isinstance(tokenizer, PieceTokenizer) else []
-    return digest(json.dumps(tokenizer.recipe(), sort_keys=True), *learned)
+    return digest(json.dumps(tokenizer.recipe(), sort_keys=True), *tokenizer.pieces)
 
 
 def _build(data: TaskData, tokenizer: Tokenizer, folder: Path) -> None:

@@ -23,7 +23,7 @@ from hashbench.encoders.base import Encoder
 from hashbench.errors import InputError
 from hashbench.metrics.base import OutputKind
 from hashbench.metrics.registry import evaluate, metrics
-from hashbench.objectives.classification import ClassificationHead
+from hashbench.objectives.classification import ClassificationHead, classification_head
 from hashbench.tasks.base import CheckedData, ConditionedScore, SplitOutputs, Task, TaskKind
 from hashbench.tasks.blocks import TaskEntry
 from hashbench.tasks.own_data import (
@@ -159,10 +159,7 @@ class TextKind(TaskKind):
 
     def head(self, data: TaskData, spec: HeadSpec, encoder: Encoder) -> nn.Module:
         """A fresh head over the states of an encoder."""
-        dim, dropout = encoder.config.dim, encoder.config.dropout
-        return ClassificationHead(
-            dim, data.n_outputs, dropout, spec.pooling, dense=spec.dense, dense_dropout=spec.dense_dropout
-        )
+        return classification_head(spec, encoder.config.dim, data.n_outputs, encoder.config.dropout)
 
     def loss(self, model: Any, head: nn.Module, batch: Batch) -> Tensor:
         """The loss of a model and its head, of shape (), on a batch (B, L) with labels."""

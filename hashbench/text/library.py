@@ -24,8 +24,8 @@ PATTERNS = ["*.json", "*.txt", "*.model"]  # of a tokenizer's files, which lie b
 # Of these the identity is made, besides the files that hold a vocabulary.
 SETTINGS = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")
 FIRST, SECOND = "A", "B"  # where a text stands in a layout
-PROBES = ("a", "a b")  # two texts by which a layout is found
-LONG = "a " * 40
+# Ours: two texts of different length by which a layout is found, and one that is longer than what is kept of it.
+PROBES, LONG = ("a", "a b"), "a " * 40
 
 
 @functools.cache
@@ -46,8 +46,10 @@ class TokenLayout:
 
     single: tuple[int | str, ...]
     pair: tuple[int | str, ...]
-    specials: tuple[int, int, int, int, int]  # start, padding, end, unknown, mask; padding where there is none
-    segments: bool  # whether the second text and what follows it are of type 1, all else of type 0
+    # Start, padding, end, unknown, mask; padding where there is none.
+    specials: tuple[int, int, int, int, int]
+    # Whether the second text and what follows it are of type 1, all else of type 0.
+    segments: bool
     truncation: Literal["longest_first", "longer_keeps"]  # as in `embeddings.base.Template`
 
 

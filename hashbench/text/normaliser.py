@@ -11,7 +11,8 @@ from tokenizers import Tokenizer
 from hashbench.text.shipped import SURROGATES, packed, rules_of
 from hashbench.text.unicode import CODE_POINTS
 
-BETWEEN = "\u2603"  # a snowman: no normaliser changes it, or joins anything to it
+# A snowman: no normaliser changes it, or joins anything to it.
+BETWEEN = "\u2603"
 BLOCK = 8_192  # characters that are asked for at a time
 HANGUL = range(0xAC00, 0xD7A4)  # syllables, which fall apart by arithmetic
 

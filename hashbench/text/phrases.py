@@ -21,7 +21,8 @@ from hashbench.text.pieces import PieceTokenizer
 from hashbench.text.types import TypeTable
 from hashbench.text.unicode import offsets_from, pack, ranges, well_formed
 
-JOINT = "_"  # between the words of a pair; no word holds one, since BERT splits at it
+# Between the words of a pair; no word holds one, since BERT splits at it.
+JOINT = "_"
 # A word of unknown characters: special token <unk>, never hidden, never predicted.
 UNKNOWN_ID = -1 - 3
 RESERVED = re.compile(r"\[[^\[\]]+\]")  # pieces that no text is cut into: [PAD], [unused17]
@@ -84,7 +85,8 @@ class Phrases:
     strings: list[str]  # of the items
     pair_keys: np.ndarray  # (p,) int64 ascending
     pair_items: np.ndarray  # (p,) int32
-    word_items: np.ndarray  # int32, the items of all words laid end to end; one for a listed word
+    # int32, the items of all words laid end to end; one for a listed word.
+    word_items: np.ndarray
     word_offsets: np.ndarray  # (n_words + 1,) int64
 
     def segment(self, ids: np.ndarray, begins: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,21 +18,14 @@ from hashbench.text.types import Distinct, Interner, TokenizedTexts, distinct_of
 from hashbench.text.unicode import well_formed
 
 FILE = "tokenizer.json"
-TRAIN = "train"  # where a file or a hub name may stand: learn the vocabulary from the corpora
+# Where a file or a hub name may stand: learn the vocabulary from the corpora.
+TRAIN = "train"
 
 
 class PieceTokenizer(Tokenizer):
     """A vocabulary of pieces and the way from a text to them. A type is a piece as the vocabulary spells it."""
 
-    title: str  # the kind in messages
-    argument: str  # that names the vocabulary
-    trained = False  # whether the vocabulary comes, or will come, from the corpora
-    vocabulary_size: int | None = None  # asked for in training, specials included
-
-    @property
-    def needs_training(self) -> bool:
-        """Whether a vocabulary must be learned or loaded before anything else."""
-        return False
+    argument: str
 
     @property
     @abstractmethod
@@ -46,10 +39,6 @@ class PieceTokenizer(Tokenizer):
     @abstractmethod
     def spellings(self) -> list[str]:
         """The string of every id, specials included; ids without a piece are empty."""
-
-    def unreachable(self) -> str | None:
-        """A piece that no text can give, however it is spelled, because of how texts are read; None where all can."""
-        return None
 
     def tokenize(self, text: str) -> list[str]:
         """The pieces of one text."""
@@ -82,15 +71,6 @@ class TrainablePieces(PieceTokenizer):
         """The content of the file, or the size of the training; never a path."""
         made_by = {"train": self.vocabulary_size} if self.trained else {"sha256": self._digest}
         return {"kind": self.kind, self.argument: made_by, **self.options()}
-
-    @abstractmethod
-    def train(self, texts: Iterable[str], vocabulary_size: int, *, bars: bool = False) -> None:
-        """Learn a vocabulary of this size, specials included. The texts may be read more than once. `bars`: the library
-        shows on the terminal how far it is with words, pairs and merges."""
-
-    def options(self) -> dict[str, object]:
-        """What else than the vocabulary decides the pieces of a text."""
-        return {}
 
     @property
     def needs_training(self) -> bool:

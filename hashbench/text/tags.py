@@ -18,7 +18,8 @@ from hashbench.errors import InputError
 OUTSIDE = "O"
 TAG = re.compile(r"O|[BIES]-.+")
 SCHEME = "O, or B-, I-, E- or S- and a type, as B-city"
-NO_WORD = -100  # where a row of words has ended, as torch's losses pass it over
+# Where a row of words has ended, as torch's losses pass it over.
+NO_WORD = -100
 
 
 class Spans(NamedTuple):

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from hashbench.text.unicode import CLASS_BITS, LETTER, unicode_table
 
-NOTED = 0.25  # a share of the tokens above which it is said; of English texts 3 to 6 % are single letters
+# A share of the tokens above which it is said; of English texts 3 to 6 % are single letters.
+NOTED = 0.25
 CLASS = (1 << CLASS_BITS) - 1
 REMEDY = "tokenizer: unicode keeps marks with their letters, and letters apart where no white space is written"
 
@@ -20,7 +21,8 @@ class TokenLengths(NamedTuple):
     tokens: int
     median: float  # characters a token
     single: float  # share of tokens that are one character
-    joined: float  # share of tokens that join letters of a script without white space between words
+    # Share of tokens that join letters of a script without white space between words.
+    joined: float
 
 
 def token_lengths(tokens: Iterable[str]) -> TokenLengths:

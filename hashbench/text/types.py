@@ -17,7 +17,8 @@ from hashbench.errors import InputError
 from hashbench.text.unicode import join, offsets_from, pack, split
 
 FORMAT = 1  # of the files that TypeTable.save writes
-FEW = 2_000  # types that Python sorts while pyarrow would still be imported
+# Types that Python sorts while pyarrow would still be imported.
+FEW = 2_000
 ARRAYS = {"blob": np.uint8, "offsets": np.int64, "counts": np.int64}
 
 

@@ -25,7 +25,8 @@ UNSPACED = (
     (0x1B000, 0x1B16F), (0x20000, 0x3FFFF),
 )  # fmt: skip
 FIGURES = ("Nd", "No", "Pc")  # these make runs in every script
-AM = "\u0e33\u0eb3"  # vowels of Thai and Lao that are letters, and part of the cluster before them (UAX 29)
+# Vowels of Thai and Lao that are letters, and part of the cluster before them (UAX 29)
+AM = "\u0e33\u0eb3"
 # str.lower() works character by character but for these two: U+0130 becomes two characters, and capital sigma
 # becomes a final sigma at the end of a word. A text that holds one of them is lower-cased by Python beforehand.
 NOT_BY_CHARACTER = ("\u0130", "\u03a3")

@@ -39,6 +39,7 @@ class WordPieceTokenizer(TrainablePieces):
     unknown = UNKNOWN
     title = "word-piece vocabulary"
     argument = "vocab"
+    from_recipe = True
     facts_file = "wordpieces.json"
     special_tokens = SPECIALS
 

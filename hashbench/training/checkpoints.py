@@ -19,7 +19,8 @@ from hashbench.artifacts.shared import SharedFolder
 from hashbench.training.model import Model, save_tensors
 from hashbench.training.sharding import whole_state
 
-KEPT = 2  # checkpoints of a training: the newest, and the one before, should the newest be damaged
+# Checkpoints of a training: the newest, and the one before, should the newest be damaged.
+KEPT = 2
 OF_EARLIER_VERSIONS = "resume.ckpt"  # which kept one checkpoint, without checksums
 
 

@@ -11,7 +11,8 @@ from torch import Tensor
 from torchmetrics.aggregation import MeanMetric
 
 Watch = Callable[[dict[str, float], int, int], None]  # values by name, step, steps in all
-LOSS_POINTS = 100  # a loss curve has about this many points, whatever the number of steps
+# A loss curve has about this many points, whatever the number of steps.
+LOSS_POINTS = 100
 
 
 class NotFinite(Exception):

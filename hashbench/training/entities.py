@@ -21,7 +21,8 @@ from hashbench.training.machine import Machine
 from hashbench.training.model import Model
 from hashbench.training.recipe import pick_device, training_length
 
-TOP = 20  # items of a ranking where not all are ranked: the largest k of the paper's tables
+# Items of a ranking where not all are ranked: the largest k of the paper's tables.
+TOP = 20
 
 
 Trained = TaskTraining[EntityHead]

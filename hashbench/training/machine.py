@@ -25,7 +25,8 @@ class Machine:
     strategy: Strategy = "ddp"
     checkpoint_minutes: float = 5.0
     rank: int = 0  # which of the devices this process drives
-    halved: bool = False  # half the rows at a time: with all of them memory was too small
+    # Half the rows at a time: with all of them memory was too small.
+    halved: bool = False
     should_stop: Stop | None = None  # asks the run to stop at the next step
     watch: Watch | None = None  # sees every point of a curve
     shared: SharedFolder | None = None  # where machines leave checkpoints for each other

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import torch
 
-SHARE = 0.9  # of the free memory that a training may fill: trials do not see what fragments it later
+# Of the free memory that a training may fill: trials do not see what fragments it later.
+SHARE = 0.9
 
 
 def free_bytes(device: torch.device) -> int:

@@ -99,3 +99,12 @@ def test_unknown_names_get_near_matches() -> None:
         InputError, match="md5-rows: unknown argument 'num_bucket'; did you mean 'num_buckets'.; it takes num"
     ):
         make_coder("md5-rows", num_bucket=3)
+
+
+@pytest.mark.parametrize("name", ["byte-ngrams", "ngram-buckets", "trigrams", "hash-rows", "word-features"])
+def test_codes_have_room_for_every_sign(name: str) -> None:
+    """row + num_buckets sign stays below 2^31 where codes are int32; in int64 there are at most 2^20 vectors."""
+    most = (2**31 - 1) // 1_000 if make_coder(name).dtype is np.int32 else 2**20
+    make_coder(name, num_buckets=1_000, signs=most)
+    with pytest.raises(InputError, match=rf"^coder {name}: signs {most + 1} is no whole number from 0 to {most}; "):
+        make_coder(name, num_buckets=1_000, signs=most + 1)

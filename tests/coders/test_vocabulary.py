@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from hashbench.coders.registry import make_coder
 from hashbench.coders.vocabulary import Vocabulary
 from hashbench.text.types import TypeTable
 
@@ -25,6 +26,17 @@ def test_a_special_token_in_a_text_is_no_special_token() -> None:
     coder = Vocabulary()
     coder.fit_pieces(["a"])
     assert coder.encode(["<s>", "<mask>"])[:, 0].tolist() == [3, 3]
+
+
+def test_a_tokenizer_without_pieces_leaves_types_to_be_learned() -> None:
+    coder = Vocabulary()
+    assert not coder.fit_pieces([]) and coder.state() == {}
+    assert coder.fit_pieces(["a"]) and coder.strings() == ["a"]
+
+
+def test_a_coder_that_hashes_learns_no_pieces_and_numbers_no_rows() -> None:
+    coder = make_coder("md5-bits")
+    assert not coder.fit_pieces(["a"]) and coder.num_rows is None and coder.strings() is None
 
 
 def test_unfitted_says_so() -> None:

@@ -8,8 +8,8 @@ from importlib.resources import files
 
 import pytest
 
-from hashbench.efficiency.parameters import OF_PAPERS, count, frame_of, stored, with_pooler
-from hashbench.embeddings.base import Counts, Frame, ModelSpec, Parts
+from hashbench.efficiency.parameters import OF_PAPERS, count, frame_of, with_pooler
+from hashbench.embeddings.base import Counts, Frame, ModelSpec, Parts, stored
 from hashbench.embeddings.registry import find_model, models
 
 PAPERS = ("hashformers", "eelbert", "proformer", "superbloom")

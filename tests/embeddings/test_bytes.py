@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from hashbench.efficiency.parameters import stored
+from hashbench.embeddings.base import stored
 from hashbench.embeddings.bytes import ByteTable
 
 

@@ -14,8 +14,8 @@ from torch import Tensor, nn
 
 from hashbench.coders.base import Coder
 from hashbench.coders.registry import make_coder
-from hashbench.efficiency.parameters import count, stored
-from hashbench.embeddings.base import PAD, SPECIALS, START, Batch, Embedding, ModelSpec
+from hashbench.efficiency.parameters import count
+from hashbench.embeddings.base import PAD, SPECIALS, START, Batch, Embedding, ModelSpec, stored
 from hashbench.embeddings.registry import build_embedding, models
 from hashbench.encoders.base import Encoder
 from hashbench.encoders.registry import make_encoder

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from hashbench.coders.ngram_pooling import NgramPooling
-from hashbench.efficiency.parameters import Counts, count, stored
-from hashbench.embeddings.base import PAD, Batch
+from hashbench.efficiency.parameters import Counts, count
+from hashbench.embeddings.base import PAD, Batch, stored
 from hashbench.embeddings.eelbert import BERT, HashInitTable, NgramHash, RandomHash
 from hashbench.embeddings.registry import build_embedding, find_model, groups, models, with_dim
 from hashbench.encoders.registry import encoder_config, make_encoder

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -129,6 +132,17 @@ def test_buckets_of_the_coder_decide_the_rows() -> None:
     assert build_embedding(spec, 2).embedding_parameters() == (100 + 5) * 2
     first = spec.with_args(code={"first_row": 8})
     assert build_embedding(first, 2).embedding_parameters() == (100 + 8) * 2
+
+
+def test_a_class_may_say_itself_what_follows_from_its_coder() -> None:
+    class Doubled(LookupTable):
+        @classmethod
+        def following(cls, code: Mapping[str, Any]) -> dict[str, Any]:
+            return {"num_rows": 2 * code["num_buckets"]}
+
+    spec = find_model("hashformer-md-emb-50k").with_args(code={"num_buckets": 100})
+    spec = replace(spec, embedding=replace(spec.embedding, family=Doubled))
+    assert build_embedding(spec, 2).embedding_parameters() == 200 * 2
 
 
 def test_bits_of_the_coder_decide_the_length() -> None:

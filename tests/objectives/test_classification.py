@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from hashbench.objectives.classification import ClassificationHead, Pooling, pool
+from hashbench.embeddings.base import HeadSpec
+from hashbench.objectives.classification import ClassificationHead, Pooling, classification_head, pool
 
 STATES = torch.tensor([[[1.0, -2.0], [3.0, 4.0], [9.0, 9.0]], [[5.0, 6.0], [9.0, 9.0], [9.0, 9.0]]])
 MASK = torch.tensor([[True, True, False], [True, False, False]])
@@ -69,3 +70,10 @@ def test_a_head_without_a_dense_layer_is_one_linear_map_of_the_pooled_states() -
     assert [name for name, _ in head.named_parameters()] == ["out.weight", "out.bias"]
     expected = states.amax(1) @ head.out.weight.T + head.out.bias
     torch.testing.assert_close(head(states, None), expected)
+
+
+def test_a_head_is_as_the_spec_of_a_model_has_it() -> None:
+    head = classification_head(HeadSpec(pooling="mean", dense_dropout=False), 4, 3, 0.3)
+    assert head.pooling == "mean" and not head.dense_dropout and head.dropout.probability == 0.3
+    assert head.dense is not None and head.out.weight.shape == (3, 4)
+    assert classification_head(HeadSpec(dense=False), 4, 1).dense is None

@@ -30,7 +30,8 @@ class Size(RunKind):
     def planned(self, resolved):
         for task in resolved.tasks:
             tuned = [FINETUNING.of(resolved, model, task, 0).id for model in resolved.models.values()]
-            yield self.make(resolved, "by size", {"of": tuned}, task=task, seed=0, needs=tuple(tuned))
+            size = resolved.experiment.encoder
+            yield self.make(size, "by size", {"of": tuned}, task=task, seed=0, needs=tuple(tuned))
 
     def carry_out(self, run, place, machine):
         sizes = [place.artifacts.waiting(tuned).weights.stat().st_size for tuned in run.needs]

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from hashbench.coders.registry import make_coder
-from hashbench.coders.vocabulary import Vocabulary
 from hashbench.corpora.preparing import prepare
 from hashbench.data.sources import open_sources
 from hashbench.embeddings.registry import find_model
@@ -54,9 +53,7 @@ def test_odd_texts_train_through(odd_task, tmp_path, name):
         ["builtin"], open_sources("builtin"), tokenizer, tmp_path / "c", max_documents=20, vocabulary_size=400
     )
     coder = make_coder(spec.code.coder, **spec.code.args)
-    if isinstance(coder, Vocabulary):
-        coder.fit_pieces(corpus.tokenizer.pieces)
-    else:
+    if not coder.fit_pieces(corpus.tokenizer.pieces):
         fit_once(coder, name, lambda: coder.fit(corpus.types), tmp_path / "coders")
     data = FinetuningData(
         odd_task,
@@ -68,8 +65,7 @@ def test_odd_texts_train_through(odd_task, tmp_path, name):
         seed=0,
         folder=tmp_path,
     )
-    rows = coder.num_rows if isinstance(coder, Vocabulary) else None
-    model = build_model(spec, "tiny", seed=0, vocabulary_rows=rows)
+    model = build_model(spec, "tiny", seed=0, vocabulary_rows=coder.num_rows)
     job = Job(spec, Finetune(epochs=1, batch_size=8, learning_rate=1e-3), 0)
     done = finetune(model, data, job, learning_rate=1e-3, machine=Machine(tmp_path / "run", device="cpu"))
     outputs = done.last.outputs["validation"]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from hashbench.errors import InputError
+from hashbench.text.base import Tokenizer
 from hashbench.text.tokenizers import make_tokenizer, tokenizers
+from hashbench.text.types import DictInterner, Interner
 
 
 def test_every_kind_is_made_by_its_name() -> None:
@@ -30,3 +32,28 @@ def test_unknown_names_get_near_matches() -> None:
         InputError, match="words: unknown argument 'patern'; did you mean 'pattern'.; it takes pattern, lo"
     ):
         make_tokenizer("words", patern="x")
+
+
+class Initials(Tokenizer):
+    """A tokenizer of the user's own that says nothing of a vocabulary."""
+
+    kind = "initials"
+
+    def tokenize(self, text: str) -> list[str]:
+        return [word[0] for word in text.split()]
+
+    def interner(self) -> Interner:
+        return DictInterner(self.tokenize)
+
+
+def test_a_tokenizer_has_no_vocabulary_unless_it_says_so() -> None:
+    tokenizer = Initials()
+    assert not tokenizer.needs_training and not tokenizer.trained and tokenizer.argument is None
+    assert tokenizer.pieces == tokenizer.spellings() == [] and tokenizer.unreachable() is None
+    with pytest.raises(NotImplementedError, match="tokenizer initials learns nothing from texts"):
+        tokenizer.train(["a text"], 100)
+
+
+def test_word_pieces_alone_take_the_vocabulary_of_a_recipe() -> None:
+    assert [kind for kind, each in tokenizers().items() if each.from_recipe] == ["wordpieces"]
+    assert {each.argument for kind, each in tokenizers().items() if kind in ("bpe", "wordpieces")} == {"bpe", "vocab"}

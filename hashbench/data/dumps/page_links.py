@@ -41,7 +41,8 @@ class LinkCounts:
     redirects: int
     lost_redirects: int  # that lead to no page, or in a circle
     disambiguation: int  # pages left out
-    lost_links: int  # distinct targets of a page that are no page of the set, and links to itself
+    # Distinct targets of a page that are no page of the set, and links to itself.
+    lost_links: int
 
 
 @dataclass(frozen=True)
