@@ -15,7 +15,7 @@ from hashbench.cli.options import (
     NamedExperiment,
     Output,
     PaperName,
-    TableFormat,
+    ReportFormat,
 )
 
 
@@ -32,7 +32,7 @@ def report_claims(
         bool, typer.Option("--one-seed", help="Decide scores of one seed too, on their examples alone.")
     ] = False,
     checkpoint: EvaluationOption = "best",
-    style: TableFormat = "text",
+    style: ReportFormat = "text",
     output: Output = None,
 ) -> None:
     """Decide the papers' claims (or only --paper's), and the experiment's own.

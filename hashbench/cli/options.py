@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from hashbench.errors import InputError
 
 DEFAULT_DB = "results.db"
+# of tables: those that hashbench.rendering finds in its own folder, named here since --help loads nothing
+SHIPPED_FORMATS = ("text", "md", "csv", "json", "latex")
 
 Database = Annotated[
     str, typer.Option("--db", envvar="HASHBENCH_DB", help="The results store: a SQLite file or a database URL.")
@@ -65,10 +67,33 @@ TrustCode = Annotated[
 TextOrJson = Annotated[Literal["text", "json"], typer.Option("--format", help="How to print it.")]
 SizeOption = Literal["tiny", "mini", "small", "medium", "base"]  # of the encoder
 
-# How rows are printed
+# How rows of a listing are printed
 Format = Literal["text", "md", "csv", "json"]
 TableFormat = Annotated[Format, typer.Option("--format", help="How to print it.", case_sensitive=False)]
 
+
+def format_of_tables(*others: str) -> Any:
+    """The option --format of a command that prints tables: every format there is, one of the user's own too.
+
+    `others`: words that this command takes besides. The value raises InputError where it is no format.
+    """
+
+    def names() -> list[str]:
+        from hashbench.rendering.registry import renderers
+
+        return [*renderers(), *others]
+
+    def known(name: str) -> str:
+        from hashbench.rendering.registry import known_format
+
+        return known_format(name, others)
+
+    words = ", ".join([*SHIPPED_FORMATS, *others])
+    told = f"How to print it: {words}, or a format of your own from the folder HASHBENCH_FORMATS."
+    return typer.Option("--format", metavar="NAME", callback=known, autocompletion=names, help=told)
+
+
+ReportFormat = Annotated[str, format_of_tables()]
 
 def name_cluster(address: str | None, executor: str) -> None:
     """Tells Ray the cluster that --ray-address names.

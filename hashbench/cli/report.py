@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -15,7 +15,10 @@ from hashbench.cli.options import (
     NamedExperiment,
     Output,
     PaperName,
+    format_of_tables,
 )
+
+PAGE = "html"  # as a format: one page of everything, with figures
 
 
 def report(
@@ -30,9 +33,7 @@ def report(
             "named, of the one that measured most of its columns; of several the newest."
         ),
     ] = None,
-    style: Annotated[
-        Literal["text", "md", "csv", "json", "latex", "html"], typer.Option("--format", help="How to print it.")
-    ] = "text",
+    style: Annotated[str, format_of_tables(PAGE)] = "text",
     published: Annotated[bool, typer.Option(help="Show the paper's values beside the measured ones.")] = True,
     examples: Annotated[bool, typer.Option("--examples", help="Bootstrap intervals over examples; slower.")] = False,
     all_metrics: Annotated[
@@ -52,7 +53,7 @@ def report(
         from hashbench.tables.request import ReportRequest
 
         request = ReportRequest(named or experiment, paper, table, published, examples, all_metrics, checkpoint)
-        if style != "html":
+        if style != PAGE:
             print_report(db, request, style, output)
             return
     print_page(db, request, output)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
-from hashbench.cli.options import DEFAULT_DB, Database, ExperimentName, NamedExperiment, Output
+from hashbench.cli.options import DEFAULT_DB, Database, ExperimentName, NamedExperiment, Output, ReportFormat
 
 
 def report_robustness(
@@ -26,9 +26,7 @@ def report_robustness(
     full: Annotated[
         bool, typer.Option("--full", help="Every task, rate and model, the texts and the coders: long.")
     ] = False,
-    style: Annotated[
-        Literal["text", "md", "csv", "json", "latex"], typer.Option("--format", help="How to print it.")
-    ] = "text",
+    style: ReportFormat = "text",
     output: Output = None,
 ) -> None:
     """Print what is kept of the scores under noise in the texts, with intervals: a summary, and on demand each rate.
