@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from itertools import groupby
 from typing import Annotated
 
 import typer
@@ -19,26 +17,26 @@ def list_cache(style: TableFormat = "text") -> None:
 
     Example: hashbench cache list
     """
-    from hashbench.artifacts.cache import FOLDERS, entries
+    from hashbench.artifacts.cache import rooms
     from hashbench.cli.output import note, print_rows
     from hashbench.data.fingerprints import cache_folder
+    from hashbench.showing import day_text
 
     cache = cache_folder()
-    found = entries(cache)
-    rows = []
-    for room, members in groupby(found, key=lambda each: each.room):
-        some = list(members)
-        rows.append(
-            {
-                "folder": room,
-                "entries": len(some),
-                "megabytes": round(sum(each.n_bytes for each in some) / 1e6, 1),
-                "last_used": _day(max(each.used_at for each in some)),
-                "what": FOLDERS[room] if room in FOLDERS else "not of this program",
-            }
-        )
+    folders = rooms(cache)
+    rows = [
+        {
+            "folder": folder.name,
+            "entries": len(folder.entries),
+            "megabytes": round(folder.n_bytes / 1e6, 1),
+            "last_used": day_text(folder.used_at),
+            "what": folder.holds,
+        }
+        for folder in folders
+    ]
     print_rows(["folder", "entries", "megabytes", "last_used", "what"], rows, style)
-    note(f"{cache}: {sum(each.n_bytes for each in found) / 1e6:,.1f} MB; remove what is old: hashbench cache clean")
+    megabytes = sum(folder.n_bytes for folder in folders) / 1e6
+    note(f"{cache}: {megabytes:,.1f} MB; remove what is old: hashbench cache clean")
 
 
 @app.command()
@@ -55,16 +53,12 @@ def clean(
 
     Example: hashbench cache clean --older-than 7 --dry-run
     """
-    from hashbench.artifacts.cache import DAY_S, cleaned
+    from hashbench.artifacts.cache import DAY_S, cleaned, total_bytes
     from hashbench.data.fingerprints import cache_folder
 
     cache = cache_folder()
     gone = cleaned(cache, older_than_s=older_than * DAY_S, weights=weights, dry_run=dry_run)
-    for each in gone if dry_run else ():
-        print(f"{each.n_bytes / 1e6:10,.1f} MB  {each.path.relative_to(cache)}")
-    what = f"{len(gone)} entries of {sum(each.n_bytes for each in gone) / 1e6:,.1f} MB"
-    print(f"{cache}: {what} {'would be removed' if dry_run else 'removed'}")
-
-
-def _day(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
+    for entry in gone if dry_run else ():
+        print(f"{entry.n_bytes / 1e6:10,.1f} MB  {entry.path.relative_to(cache)}")
+    size = f"{len(gone)} entries of {total_bytes(gone) / 1e6:,.1f} MB"
+    print(f"{cache}: {size} {'would be removed' if dry_run else 'removed'}")
