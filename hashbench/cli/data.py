@@ -21,24 +21,19 @@ def list_data(data: Data = None, style: TableFormat = "text") -> None:
     """
     from hashbench.cli.output import print_rows
     from hashbench.data.sources import open_sources
-    from hashbench.tasks.catalogue import known_tasks
     from hashbench.tasks.locate import available
 
-    rows = []
-    metrics = {name: ", ".join(task.metrics) for name, task in known_tasks().items()}
-    for source in available(open_sources(tuple(data or ("builtin", "hub")), Path.cwd())):
-        sizes = ", ".join(f"{split} {'?' if n is None else f'{n:,}'}" for split, n in source.rows.items())
-        known = metrics.get(source.name, "") if source.kind == "task" else ""
-        rows.append(
-            {
-                "kind": source.kind,
-                "name": source.name,
-                "source": source.source,
-                "rows": sizes,
-                "metrics": known,
-                "note": source.note,
-            }
-        )
+    rows = [
+        {
+            "kind": entry.kind,
+            "name": entry.name,
+            "source": entry.source,
+            "rows": entry.sizes,
+            "metrics": ", ".join(entry.metrics),
+            "note": entry.note,
+        }
+        for entry in available(open_sources(tuple(data or ("builtin", "hub")), Path.cwd()))
+    ]
     print_rows(["kind", "name", "source", "rows", "metrics", "note"], rows, style)
 
 
@@ -56,29 +51,13 @@ def check_data(
     Example: hashbench data check cola ag_news
     """
     from hashbench.cli.output import note, print_rows
-    from hashbench.data.hub import SHORT_COMMIT
-    from hashbench.experiment.hub_check import check_hub, hub_entries
+    from hashbench.experiment.hub_check import COLUMNS, check_hub, hub_entries
 
     findings = check_hub(hub_entries(names or []))
-    rows = []
+    print_rows(COLUMNS, [finding.row() for finding in findings], style)
     for finding in findings:
-        place, copy = finding.entry.first.place, finding.copy
-        rows.append(
-            {
-                "name": finding.entry.name,
-                "from": place.repository + (f" ({place.config})" if place.config else ""),
-                "commit": copy.revision[:SHORT_COMMIT] if copy else "",
-                "branch": "" if copy is None else "converted" if copy.converted else "main",
-                "pinned": "yes" if finding.pinned else "no",
-                "rows": ", ".join(f"{split} {n:,}" for split, n in finding.rows.items()),
-                "finding": finding.problem or finding.remark or "ok",
-            }
-        )
-    print_rows(["name", "from", "commit", "branch", "pinned", "rows", "finding"], rows, style)
-    for finding in findings:
-        if finding.copy and not finding.pinned:
-            converted = ", converted" if finding.copy.converted else ""
-            note(f"not pinned: {finding.entry.name} stays at revision {finding.copy.revision}{converted}")
+        if finding.revision():
+            note(f"not pinned: {finding.entry.name} stays at revision {finding.revision()}")
     if any(finding.problem for finding in findings):
         raise typer.Exit(FOUND_WRONG)
 
@@ -101,27 +80,14 @@ def prepare(
     Example: hashbench data prepare experiments/glue_tiny.yaml --data ~/data
     """
     from hashbench.cli.output import note
-    from hashbench.data.fingerprints import cache_folder
     from hashbench.experiment.load import load_experiment
-    from hashbench.runs.materials import Materials
-    from hashbench.sweep.executors.registry import find_shard_workers
     from hashbench.sweep.plan import plan
+    from hashbench.sweep.preparing import prepared_corpora
 
     loaded = load_experiment(file, [*(overrides or []), *([f"executor={executor}"] if executor else [])])
     name_cluster(ray_address, loaded.experiment.executor)
-    planned = plan(loaded, data=data or None)
-    workers = find_shard_workers(loaded.experiment.executor)
-    materials = Materials(planned.resolved.sources, cache_folder(), workers=workers, progress=note)
-    seen: set[str] = set()
-    for model in planned.resolved.models.values():
-        if model.pretrain.streaming:
-            note(f"{model.label} reads its corpora as a stream: nothing to prepare")
-            continue
-        note(f"preparing for {model.label} ...")
-        corpus = materials.texts(model).corpus
-        if corpus is not None and str(corpus.folder) not in seen:
-            seen.add(str(corpus.folder))
-            print(f"{corpus.folder}: {len(corpus.ids):,} tokens of {len(corpus.types):,} types")
+    for corpus in prepared_corpora(plan(loaded, data=data or None), note):
+        print(f"{corpus.folder}: {len(corpus.ids):,} tokens of {len(corpus.types):,} types")
 
 
 @app.command()

@@ -88,13 +88,9 @@ def sweep(
 
 def _export_wandb(loaded: Loaded, path: Path, *, db: str, data: list[str]) -> None:
     from hashbench.cli.output import note
-    from hashbench.errors import InputError
-    from hashbench.experiment.wandb_sweep import write_wandb_sweep
+    from hashbench.experiment.wandb_sweep import sweep_options, write_wandb_sweep
 
-    if without_passwords(db) != db:
-        raise InputError(f"{without_passwords(db)}: its password does not go into a file; set HASHBENCH_DB instead")
-    options = [*(part for source in data for part in ("--data", source)), *(["--db", db] if db != DEFAULT_DB else [])]
-    n = write_wandb_sweep(loaded, path, options)
+    n = write_wandb_sweep(loaded, path, sweep_options(data, None if db == DEFAULT_DB else db))
     print(f"{path}: {n} combinations of a model, a task and a seed")
     note(f"start it:  wandb sweep {path}   and then   wandb agent")
 
@@ -114,13 +110,10 @@ def _print_own_table(db: str, loaded: Loaded) -> None:
 def _tell_of_the_best(db: str, loaded: Loaded) -> None:
     """How the best trained model of each task becomes a folder, where its weights were kept."""
     from hashbench.cli.output import note
+    from hashbench.experiment.tasks import exported_tasks
     from hashbench.results.kept import best_kept
-    from hashbench.tasks.catalogue import expand_tasks
 
-    exported = {task.name for task in expand_tasks(loaded.experiment.tasks, loaded.folder) if task.kind.exported}
-    for run in best_kept(db, loaded.experiment.name):
-        if run.task not in exported:
-            continue
-        place = "" if db == DEFAULT_DB else f" --db {without_passwords(db)}"
+    place = "" if db == DEFAULT_DB else f" --db {without_passwords(db)}"
+    for run in best_kept(db, loaded.experiment.name, exported_tasks(loaded)):
         use = f"to use it: hashbench export --run {run.run_id[:8]}{place} {run.model}"
         note(f"best on {run.split} of {run.task}: {run.model}; {use}")

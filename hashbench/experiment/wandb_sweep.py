@@ -13,6 +13,7 @@ from hashbench.errors import InputError
 from hashbench.experiment.load import Loaded
 from hashbench.experiment.models import resolve_baseline, resolve_models
 from hashbench.experiment.tasks import find_tasks
+from hashbench.showing import without_passwords
 
 AXES = ("models", "tasks", "seeds")
 
@@ -38,6 +39,20 @@ def wandb_sweep(loaded: Loaded, options: Sequence[str] = ()) -> dict[str, Any]:
         "parameters": {axis: {"values": [f"[{value}]" for value in values[axis]]} for axis in AXES},
         "command": ["${program}", "sweep", loaded.shown, *kept, *options, "${args_no_hyphens}"],
     }
+
+
+def sweep_options(data: Sequence[str], db: str | None) -> list[str]:
+    """The options of `hashbench sweep` for sources and a database, None: the usual one.
+
+    Raises InputError for an address with a password.
+
+    >>> sweep_options(["~/data", "hub"], "other.db")
+    ['--data', '~/data', '--data', 'hub', '--db', 'other.db']
+    """
+    if db is not None and without_passwords(db) != db:
+        raise InputError(f"{without_passwords(db)}: its password does not go into a file; set HASHBENCH_DB instead")
+    sources = [part for source in data for part in ("--data", source)]
+    return sources if db is None else [*sources, "--db", db]
 
 
 def write_wandb_sweep(loaded: Loaded, path: Path, options: Sequence[str] = ()) -> int:
