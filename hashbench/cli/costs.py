@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from hashbench.cli.options import SizeOption, TableFormat
+from hashbench.cli.options import TableFormat
+from hashbench.experiment.choices import EncoderSize
 
 
 def costs(
@@ -14,9 +15,7 @@ def costs(
         list[str] | None, typer.Argument(metavar="[MODEL]...", help="Models or groups; ProFormer's if not given.")
     ] = None,
     words: Annotated[int, typer.Option(help="Words of the input whose multiply-adds are counted.", min=1)] = 128,
-    encoder: Annotated[
-        SizeOption, typer.Option(help="Size of the encoder of models that fix none.")
-    ] = "base",
+    encoder: Annotated[EncoderSize, typer.Option(help="Size of the encoder of models that fix none.")] = "base",
     style: TableFormat = "text",
 ) -> None:
     """Memory of the token part and multiply-adds of a forward pass, from the models' shapes: ProFormer's table 1.
@@ -29,5 +28,3 @@ def costs(
     from hashbench.efficiency.costs import COLUMNS, cost_rows
 
     print_rows(COLUMNS, cost_rows(names or [], encoder, words), style)
-
-

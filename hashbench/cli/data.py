@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from hashbench.cli.options import Data, File, Overrides, RayAddress, TableFormat, name_cluster
+from hashbench.experiment.choices import ExecutorName
 
 app = typer.Typer(help="What data there are; prepare corpora ahead of a sweep.", no_args_is_help=True)
 FOUND_WRONG = 1  # exit code
@@ -68,7 +69,7 @@ def prepare(
     overrides: Overrides = None,
     data: Data = None,
     executor: Annotated[
-        Literal["local", "ray"] | None, typer.Option(help="Where corpora are tokenized; overrides the file's.")
+        ExecutorName | None, typer.Option(help="Where corpora are tokenized; overrides the file's.")
     ] = None,
     ray_address: RayAddress = None,
 ) -> None:

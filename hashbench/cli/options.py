@@ -65,7 +65,6 @@ TrustCode = Annotated[
     bool, typer.Option("--trust-code", help="Run the embedding.py of an exported folder: code of whoever made it.")
 ]
 TextOrJson = Annotated[Literal["text", "json"], typer.Option("--format", help="How to print it.")]
-SizeOption = Literal["tiny", "mini", "small", "medium", "base"]  # of the encoder
 
 # How rows of a listing are printed
 Format = Literal["text", "md", "csv", "json"]

@@ -6,15 +6,16 @@ from typing import Annotated
 
 import typer
 
-from hashbench.cli.options import SizeOption, TableFormat
+from hashbench.cli.options import TableFormat
 from hashbench.cli.output import note, print_rows
 from hashbench.errors import InputError
+from hashbench.experiment.choices import EncoderSize
 
 ModelNames = Annotated[
     list[str] | None,
     typer.Argument(metavar="[MODEL]...", help="Models or groups, or transformers:NAME; all models if not given."),
 ]
-SizeOfEncoder = Annotated[SizeOption, typer.Option(help="Size of the encoder of models that have none of their own.")]
+SizeOfEncoder = Annotated[EncoderSize, typer.Option(help="Size of the encoder of models that have none of their own.")]
 OnePaper = Annotated[
     str | None, typer.Option(help="Only the models of this paper, counted in its frame; else each in its own.")
 ]

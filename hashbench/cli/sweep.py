@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hashbench.cli.options import DEFAULT_DB, Artifacts, Data, Database, File, Overrides, RayAddress, name_cluster
+from hashbench.experiment.choices import ExecutorName
 from hashbench.showing import without_passwords
 
 if TYPE_CHECKING:
     from hashbench.experiment.load import Loaded
 
-DONE, SOME_FAILED = 0, 1
-
 WorkersOption = Annotated[int | None, typer.Option(min=1, help="Runs at the same time; overrides the file's.")]
 ExecutorOption = Annotated[
-    Literal["local", "ray"] | None, typer.Option(help="Where runs are carried out; overrides the file's.")
+    ExecutorName | None, typer.Option(help="Where runs are carried out; overrides the file's.")
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the runs, their order and estimated time.")]
 ForCard = Annotated[
@@ -67,6 +66,7 @@ def sweep(
     if export_wandb is not None:
         _export_wandb(loaded, export_wandb, db=db, data=data or [])
         return
+    from hashbench.sweep.runner import DONE, SOME_FAILED
     from hashbench.sweep.runner import sweep as run_sweep
 
     code = run_sweep(

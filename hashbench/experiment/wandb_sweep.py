@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from hashbench.atomic import replace_text
 from hashbench.errors import InputError
 from hashbench.experiment.load import Loaded
 from hashbench.experiment.models import resolve_baseline, resolve_models
@@ -71,7 +72,7 @@ def write_wandb_sweep(loaded: Loaded, path: Path, options: Sequence[str] = ()) -
         f"# The table of all of them, and what no grid has: {whole}\n"
     )
     try:
-        path.write_text(head + text.getvalue(), encoding="utf-8")
+        replace_text(path, head + text.getvalue())
     except OSError as error:
         raise InputError(f"--export-wandb {path}: {error.strerror}; give a file in a folder that exists") from error
     return math.prod(len(axis["values"]) for axis in sweep["parameters"].values())

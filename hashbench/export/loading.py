@@ -31,7 +31,7 @@ BATCH_SIZE = 32
 
 
 @dataclass(frozen=True)
-class Answer:
+class AnsweredLine:
     """What a model says of a line."""
 
     text: str
@@ -76,15 +76,15 @@ class Predictor:
         named = [dict(zip(self.labels, row, strict=True)) for row in shares]
         return named[0] if asked.is_one else named
 
-    def answers(self, lines: Sequence[str]) -> list[Answer]:
+    def answers(self, lines: Sequence[str]) -> list[AnsweredLine]:
         """The prediction for each line, which is a text, or a pair with a tab between, and the share of each class."""
         asked = of_lines(lines, self.config.is_pair)
         if self.config.n_outputs == 1:
             values: Any = self.predict(asked)  # a list, of a list
-            return [Answer(line, value, None) for line, value in zip(lines, values, strict=True)]
+            return [AnsweredLine(line, value, None) for line, value in zip(lines, values, strict=True)]
         shares: Any = self.probabilities(asked)
         most = [max(row, key=row.__getitem__) for row in shares]
-        return [Answer(*parts) for parts in zip(lines, most, shares, strict=True)]
+        return [AnsweredLine(*parts) for parts in zip(lines, most, shares, strict=True)]
 
     def outputs(self, texts: Asked) -> np.ndarray:
         """What the head gives, (n, n_outputs) float32, one row where one is asked. Raises InputError without a head."""
