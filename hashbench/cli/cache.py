@@ -8,23 +8,24 @@ import typer
 
 from hashbench.cli.options import TableFormat
 
-app = typer.Typer(help="What the cache folder holds; remove what was not used for long.", no_args_is_help=True)
+app = typer.Typer(help="List the cache folder, or remove from it what was not used for long.", no_args_is_help=True)
 
 
 @app.command("list")
 def list_cache(style: TableFormat = "text") -> None:
-    """What lies in the cache folder (HASHBENCH_CACHE, else .hashbench here): how much, and when it was last used.
+    """List the folders of the cache (HASHBENCH_CACHE, else .hashbench here): their size and when they were last used.
 
     Example: hashbench cache list
     """
     from hashbench.artifacts.cache import rooms
     from hashbench.cli.output import note, print_rows
     from hashbench.data.fingerprints import cache_folder
+    from hashbench.rendering.rows import ListedRows
     from hashbench.showing import day_text
 
     cache = cache_folder()
     folders = rooms(cache)
-    rows = [
+    rows: ListedRows = [
         {
             "folder": folder.name,
             "entries": len(folder.entries),
@@ -41,13 +42,15 @@ def list_cache(style: TableFormat = "text") -> None:
 
 @app.command()
 def clean(
-    older_than: Annotated[float, typer.Option("--older-than", min=0, help="Days since the last use.")] = 30.0,
+    older_than: Annotated[
+        float, typer.Option("--older-than", min=0, help="Remove what was not used for this number of days.")
+    ] = 30.0,
     weights: Annotated[
-        bool, typer.Option("--weights", help="Also weights of finished runs, which exports and evaluations read.")
+        bool, typer.Option("--weights", help="Also remove weights of finished runs, which export and evaluate need.")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would go, remove nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what would be removed.")] = False,
 ) -> None:
-    """Remove from the cache what was not used for so many days. What a later sweep needs of it is made again.
+    """Remove from the cache what was not used for some days. A later sweep makes again what it needs.
 
     Refused while a sweep uses the cache.
 
@@ -57,8 +60,8 @@ def clean(
     from hashbench.data.fingerprints import cache_folder
 
     cache = cache_folder()
-    gone = cleaned(cache, older_than_s=older_than * DAY_S, weights=weights, dry_run=dry_run)
-    for entry in gone if dry_run else ():
+    old = cleaned(cache, older_than_s=older_than * DAY_S, weights=weights, dry_run=dry_run)
+    for entry in old if dry_run else ():
         print(f"{entry.n_bytes / 1e6:10,.1f} MB  {entry.path.relative_to(cache)}")
-    size = f"{len(gone)} entries of {total_bytes(gone) / 1e6:,.1f} MB"
+    size = f"{len(old)} entries of {total_bytes(old) / 1e6:,.1f} MB"
     print(f"{cache}: {size} {'would be removed' if dry_run else 'removed'}")

@@ -26,19 +26,19 @@ def check(
     data: Data = None,
     embedding: Annotated[
         str | None,
-        typer.Option("--embedding", help="FILE.py:Class: run the contract checks on an embedding of your own."),
+        typer.Option("--embedding", help="Check an embedding of your own: FILE.py:Class."),
     ] = None,
     coder: Annotated[
         str | None,
         typer.Option(
             "--coder",
-            help="The codes that embedding takes, by name or FILE.py:Class (md5-bits if not given). Without "
-            "--embedding: run the contract checks on a coder of your own.",
+            help="With --embedding: the coder whose codes it takes, by name or FILE.py:Class. Default: md5-bits. "
+            "Without --embedding: check a coder of your own, FILE.py:Class.",
         ),
     ] = None,
-    labels: Annotated[bool, typer.Option(help="Also read every data set once and check its labels.")] = True,
+    labels: Annotated[bool, typer.Option(help="Also read every data set and check its labels.")] = True,
 ) -> None:
-    """Validate an experiment without running it, or an embedding or a coder of your own.
+    """Check an experiment file without running it, or an embedding or a coder of your own.
 
     Examples: hashbench check my.yaml; hashbench check --embedding my_file.py:MyEmbedding
     """

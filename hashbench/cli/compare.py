@@ -18,19 +18,28 @@ UNLIMITED = 10_000  # columns of what is no terminal: there `grep` shall find wh
 def compare(
     first: Annotated[str, typer.Argument(metavar="A", help="A model of the experiment, or an experiment.")],
     second: Annotated[
-        str | None, typer.Argument(metavar="[B]", help="What is subtracted from it; A itself with two databases.")
+        str | None,
+        typer.Argument(
+            metavar="[B]",
+            help="The model or experiment to compare A with. It may be left out where --db names two databases: then "
+            "A of the first is compared with A of the second.",
+        ),
     ] = None,
     db: Annotated[
         list[str] | None,
-        typer.Option("--db", help="The results store (HASHBENCH_DB, else results.db); given twice: A's, then B's."),
+        typer.Option(
+            "--db",
+            help="The results store (HASHBENCH_DB, else results.db). Give it twice to compare two: A's, then B's.",
+        ),
     ] = None,
     experiment: Annotated[
-        str | None, typer.Option("--experiment", help="Whose models; the last one swept if not given.")
+        str | None,
+        typer.Option("--experiment", help="The experiment of the two models. Default: the one that was swept last."),
     ] = None,
     checkpoint: EvaluationOption = "best",
     style: TableFormat = "text",
 ) -> None:
-    """Two models, experiments or databases: the paired difference A - B of each task with its 95 % interval.
+    """Compare two models, experiments or databases: the difference A - B on each task, with its 95 % interval.
 
     Only what was measured on the same examples is compared.
 

@@ -10,13 +10,13 @@ import typer
 from hashbench.cli.options import Data, File, Overrides, RayAddress, TableFormat, name_cluster
 from hashbench.experiment.choices import ExecutorName
 
-app = typer.Typer(help="What data there are; prepare corpora ahead of a sweep.", no_args_is_help=True)
+app = typer.Typer(help="List and check data; prepare corpora ahead of a sweep.", no_args_is_help=True)
 FOUND_WRONG = 1  # exit code
 
 
 @app.command("list")
 def list_data(data: Data = None, style: TableFormat = "text") -> None:
-    """Tasks and corpora that the sources have.
+    """List the tasks and corpora that the data sources have.
 
     Example: hashbench data list --data ~/data
     """
@@ -41,7 +41,8 @@ def list_data(data: Data = None, style: TableFormat = "text") -> None:
 @app.command("check")
 def check_data(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", help="Tasks and corpora; all of the hub's if none.")
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", help="Tasks and corpora. Default: all that are read from the hub."),
     ] = None,
     style: TableFormat = "text",
 ) -> None:
@@ -69,14 +70,14 @@ def prepare(
     overrides: Overrides = None,
     data: Data = None,
     executor: Annotated[
-        ExecutorName | None, typer.Option(help="Where corpora are tokenized; overrides the file's.")
+        ExecutorName | None, typer.Option(help="Where corpora are tokenized. Default: as the file says.")
     ] = None,
     ray_address: RayAddress = None,
 ) -> None:
-    """Turn the corpora of an experiment into type ids, as the first run that needs them would.
+    """Tokenize the corpora of an experiment ahead of its sweep.
 
-    All cores take part, or as many as HASHBENCH_THREADS says; with --executor ray those of all nodes. After a kill
-    the same command goes on behind the last finished shard.
+    It uses all cores, or as many as HASHBENCH_THREADS says; with --executor ray those of all nodes. If it is
+    interrupted, the same command continues after the last finished shard.
 
     Example: hashbench data prepare experiments/glue_tiny.yaml --data ~/data
     """
@@ -93,11 +94,11 @@ def prepare(
 
 @app.command()
 def links(
-    dump: Annotated[Path, typer.Option(help="The dump, ...-pages-articles.xml.bz2.", show_default=False)],
+    dump: Annotated[Path, typer.Option(help="The file ...-pages-articles.xml.bz2 of a dump.", show_default=False)],
     out: Annotated[
-        Path, typer.Option(help="A data folder; the set is its entities/links.parquet.", show_default=False)
+        Path, typer.Option(help="The data folder, in which entities/links.parquet is written.", show_default=False)
     ],
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes; all cores if not given.")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Number of processes. Default: one for each core.")] = None,
     without_disambiguation: Annotated[
         bool, typer.Option("--without-disambiguation", help="Leave out disambiguation pages and links to them.")
     ] = False,
@@ -111,9 +112,9 @@ def links(
     from hashbench.cli.output import note
     from hashbench.data.dumps.page_links import SET_FILE, SET_FOLDER, make_page_links
 
-    made = make_page_links(dump, out, workers=workers, disambiguation=not without_disambiguation, note=note)
-    print(f"{out / SET_FOLDER / SET_FILE}: {made.pages:,} pages, {made.links:,} links")
-    print(f"redirects: {made.redirects:,}, of which {made.lost_redirects:,} lead to no page")
-    print(f"links left out, since they repeat one, lead to no page or to their own: {made.lost_links:,}")
+    link_set = make_page_links(dump, out, workers=workers, disambiguation=not without_disambiguation, note=note)
+    print(f"{out / SET_FOLDER / SET_FILE}: {link_set.pages:,} pages, {link_set.links:,} links")
+    print(f"redirects: {link_set.redirects:,}, of which {link_set.lost_redirects:,} lead to no page")
+    print(f"links left out, since they repeat one, lead to no page or to their own: {link_set.lost_links:,}")
     if without_disambiguation:
-        print(f"disambiguation pages left out: {made.disambiguation:,}")
+        print(f"disambiguation pages left out: {link_set.disambiguation:,}")

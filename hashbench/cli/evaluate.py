@@ -13,30 +13,42 @@ from hashbench.errors import InputError
 TrainedModels = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[MODEL]...", help="Finished fine-tunings, by the first digits of their ids, or exported models."
+        metavar="[MODEL]...",
+        help="What to evaluate: finished fine-tunings, by the first digits of their ids, or folders of exported "
+        "models.",
     ),
 ]
 Dataset = Annotated[
     Path,
     typer.Option(
-        "--on", metavar="DATASET", help="A parquet, CSV, TSV or JSONL file, or a folder with one.", show_default=False
+        "--on",
+        metavar="DATASET",
+        help="The labelled set: a parquet, CSV, TSV or JSONL file, or a folder with one.",
+        show_default=False,
     ),
 ]
-SetName = Annotated[str | None, typer.Option(help="Of the set in tables; the file's or folder's if not given.")]
+SetName = Annotated[
+    str | None, typer.Option(help="The name of the set in tables. Default: the name of its file or folder.")
+]
 SplitOfFolder = Annotated[
-    str | None, typer.Option(help="Which file of a folder; test, else validation, else its only file.")
+    str | None, typer.Option(help="The file to read of a folder. Default: test, else validation, else its only file.")
 ]
 TextColumns = Annotated[
-    list[str] | None, typer.Option(help="Its column of texts; twice for a pair; the task's if not given.")
+    list[str] | None, typer.Option(help="The column of texts; give it twice for pairs. Default: as in the task.")
 ]
-LabelColumn = Annotated[str | None, typer.Option(help="Its column of labels; the task's if not given.")]
+LabelColumn = Annotated[str | None, typer.Option(help="The column of labels. Default: as in the task.")]
 Delimiter = Annotated[
-    str | None, typer.Option(help="What separates the cells of its .csv file; the task's if not given, else a comma.")
+    str | None, typer.Option(help="What separates the cells of a .csv file. Default: as in the task, else a comma.")
 ]
 AllOfExperiment = Annotated[
-    str | None, typer.Option("--experiment", help="In place of MODEL: all its finished fine-tunings on --task.")
+    str | None,
+    typer.Option(
+        "--experiment", help="In place of MODEL: evaluate all finished fine-tunings of this experiment on --task."
+    ),
 ]
-TrainedTask = Annotated[str | None, typer.Option(help="With --experiment: the task that they learned.")]
+TrainedTask = Annotated[
+    str | None, typer.Option(help="With --experiment: the task that the models were fine-tuned on.")
+]
 
 
 def evaluate(
@@ -54,9 +66,10 @@ def evaluate(
     style: TextOrJson = "text",
     trust_code: TrustCode = False,
 ) -> None:
-    """Evaluate finished fine-tunings or exported models on another labelled set, and store that as runs.
+    """Evaluate finished fine-tunings or exported models on another labelled set, and store the results as runs.
 
-    Reports and comparisons of their experiment show the set beside its tasks. What is stored is not computed again.
+    Reports and comparisons of the experiment show the set beside its tasks. An evaluation that is stored is not
+    repeated.
 
     Example: hashbench evaluate 3fa2 --on adv_sst2.jsonl
     """

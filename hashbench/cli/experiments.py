@@ -8,9 +8,9 @@ from hashbench.cli.options import DEFAULT_DB, Database, TableFormat
 
 
 def list_experiments(db: Database = DEFAULT_DB, style: TableFormat = "text") -> None:
-    """The experiments of a database, the one that was swept last first: runs, models, tasks, date.
+    """List the experiments of a database with their runs, models, tasks and date, the last one swept first.
 
-    A file that was changed and swept again has a row for each version; commands read the newest of a name.
+    An experiment file that was changed and swept again has a row for each version. Other commands read the newest.
 
     Example: hashbench list --db results.db.example
     """

@@ -18,10 +18,14 @@ if TYPE_CHECKING:
 
 
 def predict(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="What hashbench export wrote.", show_default=False)],
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A folder that hashbench export wrote.", show_default=False)
+    ],
     texts: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[TEXT]...", help="Texts; a pair is two with a tab between. Else lines of stdin."),
+        typer.Argument(
+            metavar="[TEXT]...", help="The texts; two with a tab between are a pair. Default: the lines of stdin."
+        ),
     ] = None,
     stream: Annotated[
         bool, typer.Option("--stream", help="Answer each line of stdin at once, before the next is read.")
@@ -29,7 +33,7 @@ def predict(
     style: TextOrJson = "text",
     trust_code: TrustCode = False,
 ) -> None:
-    """Labels, or values of a regression, that an exported model gives to texts, one a line.
+    """Print the label, or the value of a regression, that an exported model predicts for each text.
 
     Example: hashbench predict my-model "a gripping film"
     """
@@ -40,9 +44,7 @@ def predict(
         raise InputError("predict --stream: reads lines of stdin; leave the texts out, or --stream")
     model = load(folder, trust_code=trust_code)
     given: Iterable[str | bytes] = texts or sys.stdin.buffer
-    lines = (
-        asked_line(line, f"line {number} of stdin", model.config.is_pair) for number, line in enumerate(given, 1)
-    )
+    lines = (asked_line(line, f"line {number} of stdin", model.config.is_pair) for number, line in enumerate(given, 1))
     for part in ([line] for line in lines) if stream else [list(lines)]:
         for answer in _answers(model, part, style):
             print(answer)

@@ -33,18 +33,18 @@ def status(
     experiment: ExperimentName = None,
     db: Database = DEFAULT_DB,
     run: Annotated[
-        str | None, typer.Option("--run", help="One run by the first digits of its id: attempts, log.")
+        str | None, typer.Option("--run", help="Show one run, by the first digits of its id: its attempts and logs.")
     ] = None,
     watch: Annotated[
         bool,
         typer.Option(
-            "--watch", help="Machines, what each worker does, rate and failures, until nothing is left to do."
+            "--watch", help="Keep showing what each worker does, the rate and failures, until the sweep is over."
         ),
     ] = False,
-    every: Annotated[bool, typer.Option("--all", help="One row a run, however many there are.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Print one row for each run, however many there are.")] = False,
     style: TextOrJson = "text",
 ) -> None:
-    """How far a sweep is: every run, or of more than fit a screen the counts and what is unusual.
+    """Show how far a sweep is: each run, or, where they do not fit a screen, counts, workers and failures.
 
     Example: hashbench status --watch
     """
@@ -87,7 +87,7 @@ def _print_different_code(store: Store, experiment_id: int) -> None:
     from hashbench.results.overview import noted
     from hashbench.results.sources import different_sources, sources_of
 
-    for line in different_sources(sources_of(*each) for each in noted(store, experiment_id)):
+    for line in different_sources(sources_of(*notes) for notes in noted(store, experiment_id)):
         show(f"different code: {line}")
 
 

@@ -14,22 +14,28 @@ from hashbench.showing import without_passwords
 if TYPE_CHECKING:
     from hashbench.experiment.load import Loaded
 
-WorkersOption = Annotated[int | None, typer.Option(min=1, help="Runs at the same time; overrides the file's.")]
-ExecutorOption = Annotated[
-    ExecutorName | None, typer.Option(help="Where runs are carried out; overrides the file's.")
+WorkersOption = Annotated[
+    int | None, typer.Option(min=1, help="How many runs to do at the same time. Default: as the file says.")
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the runs, their order and estimated time.")]
+ExecutorOption = Annotated[
+    ExecutorName | None, typer.Option(help="Where runs are carried out. Default: as the file says.")
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Print the runs, their order and the estimated time; run nothing.")
+]
 ForCard = Annotated[
     str | None,
-    typer.Option(metavar="CARD", help="With --dry-run: estimate for this card, as h100, a100, rtx4090 or l4."),
+    typer.Option(
+        metavar="CARD", help="With --dry-run: estimate the time on this card: h100, a100, rtx4090, l4 and others."
+    ),
 ]
-MaxHours = Annotated[float | None, typer.Option(min=0, help="Checkpoint all runs and end after so many hours.")]
-CheapFirst = Annotated[
-    bool, typer.Option("--nice", help="Cheap runs first, each after what it needs; no effect on results.")
+MaxHours = Annotated[
+    float | None, typer.Option(min=0, help="Stop after this number of hours, with checkpoints of all runs.")
 ]
+CheapFirst = Annotated[bool, typer.Option("--nice", help="Do cheap runs first. The results stay the same.")]
 FailFast = Annotated[bool, typer.Option("--fail-fast", help="Stop at the first failed run.")]
 ExportWandb = Annotated[
-    Path | None, typer.Option(help="Write a W&B sweep that does the same to this file; run nothing.")
+    Path | None, typer.Option(help="Run nothing; write this file instead: a W&B sweep that does the same.")
 ]
 
 
@@ -51,7 +57,7 @@ def sweep(
 ) -> None:
     """Do all runs of an experiment that are not done yet, then print its table.
 
-    The same command goes on after any interruption.
+    After an interruption the same command continues.
 
     Example: hashbench sweep experiments/glue_tiny.yaml --data ~/data finetune.epochs=1
     """
