@@ -17,6 +17,19 @@ def with_usual_rights(path: Path) -> None:
     path.chmod(0o666 & ~UMASK)
 
 
+def replace_text(path: Path, text: str) -> None:
+    """Replaces a file of text in one step, so that nobody ever reads half of it; a device or pipe is written to.
+
+    Raises OSError where that cannot be, for a folder that is not there too: it is a slip of the pen.
+    """
+    if path.exists() and not path.is_file():
+        path.write_text(text, encoding="utf-8")
+        return
+    path.parent.stat()
+    with atomic_write(path) as part:
+        part.write_text(text, encoding="utf-8")
+
+
 @contextlib.contextmanager
 def atomic_write(path: Path) -> Iterator[Path]:
     """Yields a path beside `path`, a file or a folder to be written; it takes the name of `path` when the block ends.

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import re
 import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 # All but tab and line feed: a terminal obeys them. The last ones turn the direction of the text around them.
@@ -77,6 +79,24 @@ def duration_text(seconds: float) -> str:
         return f"{hours} h {minutes} min"
     days, hours = divmod(round(seconds / 3600), 24)
     return f"{days} d {hours} h"
+
+
+def day_text(seconds: float) -> str:
+    """A day of UTC from the seconds since 1970.
+
+    >>> day_text(1_700_000_000)
+    '2023-11-14'
+    """
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
+
+
+def few(names: Sequence[str]) -> str:
+    """Two names and how many more, so that a line fits a screen.
+
+    >>> few(("cola", "rte", "sst2"))
+    'cola, rte, 1 more'
+    """
+    return ", ".join(names) if len(names) <= 2 else f"{', '.join(names[:2])}, {len(names) - 2} more"
 
 
 def amount(parameters: int) -> str:

@@ -7,6 +7,7 @@ import os
 import queue
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -15,6 +16,9 @@ from hashbench.store.result import MetricRow
 log = logging.getLogger(__name__)
 
 Mode = Literal["off", "offline", "online"]
+# The default of `tracking.project`. It stands here, not in the schema, since the dashboard imports nothing that trains
+# and reads experiments that older versions stored without the key.
+PROJECT = "hashbench"
 START_TIMEOUT_S = 30.0  # online without a network, wandb's own init blocks for 100 s
 FINISH_TIMEOUT_S = 60.0  # an upload of the tail may take a while; the database has the numbers already
 
@@ -70,20 +74,27 @@ def run_config(
     return {**spec, "model_name": model, "task_name": task, "encoder": encoder, "experiment": experiment}
 
 
+@dataclass(frozen=True)
+class TrackedRun:
+    """What W&B is told of a run when it begins."""
+
+    project: str
+    group: str
+    run_id: str  # there, see `wandb_id`
+    name: str
+    kind: str
+    config: Mapping[str, object]
+    folder: Path  # of the files
+
+
 class Tracker:
     """One W&B run for one run of the sweep. A failure is one warning, and the tracker is silent from then on."""
 
     def __init__(
         self,
         mode: Mode,
+        run: TrackedRun,
         *,
-        project: str,
-        group: str,
-        run_id: str,
-        name: str,
-        kind: str,
-        config: Mapping[str, object],
-        folder: Path,
         start_timeout_s: float = START_TIMEOUT_S,
         finish_timeout_s: float = FINISH_TIMEOUT_S,
     ) -> None:
@@ -99,16 +110,7 @@ class Tracker:
 
         def start() -> None:
             try:
-                self._run = _start_run(
-                    mode,
-                    project=project,
-                    group=group,
-                    run_id=run_id,
-                    name=name,
-                    kind=kind,
-                    config=config,
-                    folder=folder,
-                )
+                self._run = _start_run(mode, run)
             finally:
                 started.set()
 
@@ -153,35 +155,26 @@ class Tracker:
         self._failed = True
 
 
-def _start_run(
-    mode: Mode,
-    *,
-    project: str,
-    group: str,
-    run_id: str,
-    name: str,
-    kind: str,
-    config: Mapping[str, object],
-    folder: Path,
-) -> object:
+def _start_run(mode: Mode, tracked: TrackedRun) -> object:
     """`wandb.init` under the run's own id, without prompts and without a console capture."""
     try:
         import wandb
     except ImportError as error:
         raise RuntimeError("wandb is not installed; pip install 'hashbench[wandb]'") from error
 
-    for name in ("WANDB_SWEEP_ID", "WANDB_RUN_ID", "WANDB_SWEEP_PARAM_PATH"):
-        os.environ.pop(name, None)  # an agent's: wandb would put the pre-training and the fine-tuning under its one id
-    folder.mkdir(parents=True, exist_ok=True)
+    # An agent's: wandb would put the pre-training and the fine-tuning under its one id.
+    for variable in ("WANDB_SWEEP_ID", "WANDB_RUN_ID", "WANDB_SWEEP_PARAM_PATH"):
+        os.environ.pop(variable, None)
+    tracked.folder.mkdir(parents=True, exist_ok=True)
     run = wandb.init(
         mode="online" if mode == "online" else "offline",
-        project=project,
-        group=group,
-        id=run_id,
-        name=name,
-        job_type=kind,
-        config=dict(config),
-        dir=str(folder),
+        project=tracked.project,
+        group=tracked.group,
+        id=tracked.run_id,
+        name=tracked.name,
+        job_type=tracked.kind,
+        config=dict(tracked.config),
+        dir=str(tracked.folder),
         resume="allow",
         reinit="create_new",  # else a run that was never finished would be given back instead
         settings=wandb.Settings(silent=True, console="off", x_disable_stats=True),

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hashbench.atomic import atomic_write
+from hashbench.atomic import atomic_write, replace_text
 
 
 def test_an_error_leaves_the_file_as_it_was_and_nothing_beside_it(tmp_path: Path) -> None:
@@ -32,3 +32,12 @@ def test_an_error_removes_the_folder_in_the_making(tmp_path: Path) -> None:
         (part / "a").write_text("1")
         raise ValueError
     assert list(tmp_path.iterdir()) == []
+
+
+def test_text_takes_the_place_of_a_file_but_makes_no_folder(tmp_path: Path) -> None:
+    replace_text(tmp_path / "a.txt", "naïve\n")
+    replace_text(tmp_path / "a.txt", "new")
+    replace_text(Path("/dev/null"), "goes nowhere")
+    assert (tmp_path / "a.txt").read_text() == "new" and [path.name for path in tmp_path.iterdir()] == ["a.txt"]
+    with pytest.raises(FileNotFoundError):
+        replace_text(tmp_path / "none" / "a.txt", "text")

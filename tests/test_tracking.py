@@ -1,18 +1,19 @@
 """The tracker must reach W&B when it can, and must never stop, prompt or hang a run."""
 
 import logging
+import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 
 from hashbench import tracking
 from hashbench.store.result import MetricRow
-from hashbench.tracking import Tracker
+from hashbench.tracking import TrackedRun, Tracker
 
 
-def make(mode, folder, **changes):
-    settings = {"project": "p", "group": "g", "run_id": "r1", "name": "n", "kind": "finetune", "config": {"a": 1}}
-    return Tracker(mode, folder=folder, **(settings | changes))
+def make(mode, folder, **timeouts):
+    return Tracker(mode, TrackedRun("p", "g", "r1", "n", "finetune", {"a": 1}, folder), **timeouts)
 
 
 def test_off_starts_nothing(tmp_path):
@@ -108,3 +109,16 @@ def test_a_sweep_agents_id_does_not_take_the_place_of_ours(tmp_path, monkeypatch
     monkeypatch.setenv("WANDB_RUN_ID", "theirs")
     make("offline", tmp_path).finish({})
     assert [path.name for path in tmp_path.rglob("run-*.wandb")] == ["run-r1.wandb"]
+
+
+def test_the_run_has_its_own_name_there(tmp_path, monkeypatch):
+    told = {}
+    run = SimpleNamespace(define_metric=lambda *_, **__: None)
+    fake = SimpleNamespace(init=lambda **options: told.update(options) or run, Settings=lambda **options: options)
+    monkeypatch.setitem(sys.modules, "wandb", fake)
+    make("offline", tmp_path)
+    names = {key: told[key] for key in ("project", "group", "id", "name", "job_type", "config", "dir")}
+    assert names == {
+        "project": "p", "group": "g", "id": "r1", "name": "n", "job_type": "finetune", "config": {"a": 1},
+        "dir": str(tmp_path),
+    }  # fmt: skip

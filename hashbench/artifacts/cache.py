@@ -9,8 +9,9 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 from hashbench.artifacts.checksums import BAD, MANIFEST, remove
@@ -52,6 +53,29 @@ class CacheEntry:
         return self.path.parent.name
 
 
+@dataclass(frozen=True)
+class CacheRoom:
+    """A folder of a cache, with all that is in it."""
+
+    name: str
+    entries: tuple[CacheEntry, ...]  # one at least
+
+    @property
+    def n_bytes(self) -> int:
+        """How large its entries are together."""
+        return total_bytes(self.entries)
+
+    @property
+    def used_at(self) -> float:
+        """When one of them was last used, in seconds since 1970."""
+        return max(entry.used_at for entry in self.entries)
+
+    @property
+    def holds(self) -> str:
+        """What it is for, in words."""
+        return FOLDERS[self.name] if self.name in FOLDERS else "not of this program"
+
+
 @contextlib.contextmanager
 def using(cache: Path) -> Iterator[None]:
     """While it lasts nothing of the cache is removed by `cleaned`. Any number of processes may use it."""
@@ -63,8 +87,18 @@ def using(cache: Path) -> Iterator[None]:
 
 def entries(cache: Path) -> list[CacheEntry]:
     """What the folders of a cache hold, one entry for each thing that was made."""
-    rooms = [room for room in sorted(cache.iterdir()) if room.is_dir()] if cache.is_dir() else []
-    return [_entry(path) for room in rooms for path in sorted(room.iterdir()) if _is_thing(path)]
+    folders = [folder for folder in sorted(cache.iterdir()) if folder.is_dir()] if cache.is_dir() else []
+    return [_entry(path) for room in folders for path in sorted(room.iterdir()) if _is_thing(path)]
+
+
+def rooms(cache: Path) -> list[CacheRoom]:
+    """The folders of a cache that hold something."""
+    return [CacheRoom(name, tuple(held)) for name, held in groupby(entries(cache), key=lambda entry: entry.room)]
+
+
+def total_bytes(some: Iterable[CacheEntry]) -> int:
+    """How large entries are together."""
+    return sum(entry.n_bytes for entry in some)
 
 
 def cleaned(cache: Path, *, older_than_s: float, weights: bool = False, dry_run: bool = False) -> list[CacheEntry]:

@@ -2,52 +2,53 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from itertools import groupby
 from typing import Annotated
 
 import typer
 
 from hashbench.cli.options import TableFormat
 
-app = typer.Typer(help="What the cache folder holds; remove what was not used for long.", no_args_is_help=True)
+app = typer.Typer(help="List the cache folder, or remove from it what was not used for long.", no_args_is_help=True)
 
 
 @app.command("list")
 def list_cache(style: TableFormat = "text") -> None:
-    """List what is in the cache folder (HASHBENCH_CACHE, else .hashbench here): its size and its last use.
+    """List the folders of the cache (HASHBENCH_CACHE, else .hashbench here): their size and when they were last used.
 
     Example: hashbench cache list
     """
-    from hashbench.artifacts.cache import FOLDERS, entries
+    from hashbench.artifacts.cache import rooms
     from hashbench.cli.output import note, print_rows
     from hashbench.data.fingerprints import cache_folder
+    from hashbench.rendering.rows import ListedRows
+    from hashbench.showing import day_text
 
     cache = cache_folder()
-    found = entries(cache)
-    rows = []
-    for room, members in groupby(found, key=lambda each: each.room):
-        some = list(members)
-        rows.append(
-            {
-                "folder": room,
-                "entries": len(some),
-                "megabytes": round(sum(each.n_bytes for each in some) / 1e6, 1),
-                "last_used": _day(max(each.used_at for each in some)),
-                "what": FOLDERS[room] if room in FOLDERS else "not of this program",
-            }
-        )
+    folders = rooms(cache)
+    rows: ListedRows = [
+        {
+            "folder": folder.name,
+            "entries": len(folder.entries),
+            "megabytes": round(folder.n_bytes / 1e6, 1),
+            "last_used": day_text(folder.used_at),
+            "what": folder.holds,
+        }
+        for folder in folders
+    ]
     print_rows(["folder", "entries", "megabytes", "last_used", "what"], rows, style)
-    note(f"{cache}: {sum(each.n_bytes for each in found) / 1e6:,.1f} MB; remove what is old: hashbench cache clean")
+    megabytes = sum(folder.n_bytes for folder in folders) / 1e6
+    note(f"{cache}: {megabytes:,.1f} MB; remove what is old: hashbench cache clean")
 
 
 @app.command()
 def clean(
-    older_than: Annotated[float, typer.Option("--older-than", min=0, help="Days since the last use.")] = 30.0,
+    older_than: Annotated[
+        float, typer.Option("--older-than", min=0, help="Remove what was not used for this number of days.")
+    ] = 30.0,
     weights: Annotated[
-        bool, typer.Option("--weights", help="Also weights of finished runs, which exports and evaluations read.")
+        bool, typer.Option("--weights", help="Also remove weights of finished runs, which export and evaluate need.")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would go, remove nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what would be removed.")] = False,
 ) -> None:
     """Remove from the cache what was not used for some days. A later sweep makes again what it needs.
 
@@ -55,16 +56,12 @@ def clean(
 
     Example: hashbench cache clean --older-than 7 --dry-run
     """
-    from hashbench.artifacts.cache import DAY_S, cleaned
+    from hashbench.artifacts.cache import DAY_S, cleaned, total_bytes
     from hashbench.data.fingerprints import cache_folder
 
     cache = cache_folder()
-    gone = cleaned(cache, older_than_s=older_than * DAY_S, weights=weights, dry_run=dry_run)
-    for each in gone if dry_run else ():
-        print(f"{each.n_bytes / 1e6:10,.1f} MB  {each.path.relative_to(cache)}")
-    what = f"{len(gone)} entries of {sum(each.n_bytes for each in gone) / 1e6:,.1f} MB"
-    print(f"{cache}: {what} {'would be removed' if dry_run else 'removed'}")
-
-
-def _day(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
+    old = cleaned(cache, older_than_s=older_than * DAY_S, weights=weights, dry_run=dry_run)
+    for entry in old if dry_run else ():
+        print(f"{entry.n_bytes / 1e6:10,.1f} MB  {entry.path.relative_to(cache)}")
+    size = f"{len(old)} entries of {total_bytes(old) / 1e6:,.1f} MB"
+    print(f"{cache}: {size} {'would be removed' if dry_run else 'removed'}")

@@ -15,7 +15,7 @@ from hashbench.cli.options import (
     NamedExperiment,
     Output,
     PaperName,
-    TableFormat,
+    ReportFormat,
 )
 
 
@@ -24,18 +24,16 @@ def report_claims(
     named: NamedExperiment = None,
     db: Database = DEFAULT_DB,
     paper: PaperName = None,
-    file: Annotated[
-        Path | None, typer.Option("--claims-file", help="Decide the claims of this CSV too; in the form of claims.md.")
-    ] = None,
-    parts: Annotated[bool, typer.Option("--parts", help="Each part of a claim by itself.")] = False,
+    file: Annotated[Path | None, typer.Option("--claims-file", help="Also decide the claims of this CSV file.")] = None,
+    parts: Annotated[bool, typer.Option("--parts", help="Print each part of a claim in a row of its own.")] = False,
     one_seed: Annotated[
-        bool, typer.Option("--one-seed", help="Decide scores of one seed too, on their examples alone.")
+        bool, typer.Option("--one-seed", help="Also decide where there is one seed: by the examples alone.")
     ] = False,
     checkpoint: EvaluationOption = "best",
-    style: TableFormat = "text",
+    style: ReportFormat = "text",
     output: Output = None,
 ) -> None:
-    """Decide the papers' claims (or only --paper's), and the experiment's own.
+    """Print which claims of the papers, or of --paper alone, and of the experiment itself the results support.
 
     Example: hashbench report claims glue_tiny --paper hashformers
     """

@@ -6,22 +6,23 @@ from typing import Annotated
 
 import typer
 
-from hashbench.cli.options import SizeOption, TableFormat
+from hashbench.cli.options import TableFormat
+from hashbench.experiment.choices import EncoderSize
 
 
 def costs(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[MODEL]...", help="Models or groups; ProFormer's if not given.")
+        list[str] | None, typer.Argument(metavar="[MODEL]...", help="Models or groups. Default: those of ProFormer.")
     ] = None,
-    words: Annotated[int, typer.Option(help="Words of the input whose multiply-adds are counted.", min=1)] = 128,
-    encoder: Annotated[
-        SizeOption, typer.Option(help="Size of the encoder of models that fix none.")
-    ] = "base",
+    words: Annotated[
+        int, typer.Option(help="Length of the input in words, for which multiply-adds are counted.", min=1)
+    ] = 128,
+    encoder: Annotated[EncoderSize, typer.Option(help="Size of the encoder, for models that fix none.")] = "base",
     style: TableFormat = "text",
 ) -> None:
-    """Memory of the token part and multiply-adds of a forward pass, from the models' shapes: ProFormer's table 1.
+    """Print memory of embeddings and multiply-adds of a forward pass, computed from shapes: ProFormer's table 1.
 
-    Bytes are given as the paper prints them (without the trained matrix of a projection), and in full.
+    Memory is given twice: as the paper counts it, without the trained map of a projection, and whole.
 
     Example: hashbench costs proformer proformer-k4 --words 64
     """
@@ -29,5 +30,3 @@ def costs(
     from hashbench.efficiency.costs import COLUMNS, cost_rows
 
     print_rows(COLUMNS, cost_rows(names or [], encoder, words), style)
-
-

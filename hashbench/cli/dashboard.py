@@ -14,17 +14,17 @@ def dashboard(
     experiment: ExperimentName = None,
     db: Database = DEFAULT_DB,
     project: Annotated[
-        str | None, typer.Option(help="Of Weights & Biases; the experiment's tracking.project if not given.")
+        str | None, typer.Option(help="The project at Weights & Biases. Default: tracking.project of the experiment.")
     ] = None,
-    entity: Annotated[str | None, typer.Option(help="A user or team of W&B; your default if not given.")] = None,
-    offline: Annotated[bool, typer.Option("--offline", help="Write files, send nothing.")] = False,
+    entity: Annotated[str | None, typer.Option(help="The user or team at Weights & Biases. Default: your own.")] = None,
+    offline: Annotated[bool, typer.Option("--offline", help="Only write files, send nothing.")] = False,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The folder of the files; dashboard/NAME if not given.")
+        Path | None, typer.Option("--output", "-o", help="The folder for the files. Default: dashboard/NAME.")
     ] = None,
 ) -> None:
     """Make an experiment in Weights & Biases from the database: runs, a workspace and a report.
 
-    Repeating it makes no duplicates. Needs pip install "hashbench\\[wandb]".
+    It can be repeated: no run appears twice. Needs pip install "hashbench\\[wandb]".
 
     Example: hashbench dashboard glue_tiny --db results.db.example --offline
     """

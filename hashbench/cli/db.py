@@ -17,18 +17,21 @@ app = typer.Typer(help="Merge, export, upgrade the results store; void a run.", 
 
 @app.command()
 def merge(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="The store whose results are taken over.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The results store to take over results from.")],
     db: Database = DEFAULT_DB,
     with_diffs: Annotated[
-        bool, typer.Option("--with-diffs", help="Take over the texts of uncommitted changes of the code, too.")
+        bool,
+        typer.Option(
+            "--with-diffs", help="Also take over the stored diffs: texts of code changes that were not committed."
+        ),
     ] = False,
     prefer: Annotated[
-        Literal["ours", "theirs"], typer.Option(help="Whose result counts of a run that is finished in both.")
+        Literal["ours", "theirs"], typer.Option(help="Which result counts where both stores have finished a run.")
     ] = "ours",
 ) -> None:
     """Copy the finished runs of another store into this one. Doing it twice changes nothing.
 
-    If a run is finished in both stores, both results stay. If they differ, the exit code is 1.
+    Where both stores have finished a run, both results are kept. If they differ, the exit code is 1.
 
     Example: hashbench db merge other.db
     """
@@ -38,16 +41,16 @@ def merge(
     from hashbench.store.engine import open_store
 
     store = open_store(db)
-    done = merge_store(store, file, with_diffs=with_diffs, prefer=prefer, identify=run_id)
-    new = f"{done.experiments} experiments, {done.runs} runs, {done.attempts} attempts"
+    merged = merge_store(store, file, with_diffs=with_diffs, prefer=prefer, identify=run_id)
+    new = f"{merged.experiments} experiments, {merged.runs} runs, {merged.attempts} attempts"
     show(f"{without_passwords(file)} -> {store.name}: {new}")
-    for each in done.differences:
-        place = f"run {each.run_id[:8]} {each.split} {each.name} step {each.step}"
-        note(f"differs: {place}: counted {each.counted}, other copy {each.other}")
-    if done.differences:
+    for difference in merged.differences:
+        place = f"run {difference.run_id[:8]} {difference.split} {difference.name} step {difference.step}"
+        note(f"differs: {place}: counted {difference.counted}, other copy {difference.other}")
+    if merged.differences:
         ours = "those of this store count; to count the others: --prefer theirs"
         whose = ours if prefer == "ours" else "the others count"
-        note(f"{len(done.differences)} numbers differ: {whose}")
+        note(f"{len(merged.differences)} numbers differ: {whose}")
         raise typer.Exit(DIFFERENT)
 
 
@@ -56,12 +59,14 @@ def export(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The new database.")],
     db: Database = DEFAULT_DB,
     example: Annotated[
-        bool, typer.Option("--example", hidden=True, help="The one form there is; accepted for one release.")
+        bool, typer.Option("--example", hidden=True, help="Has no effect; goes with the next release.")
     ] = True,
-    replace: Annotated[bool, typer.Option("--replace", help="Write in place of a store of this name.")] = False,
-    experiments: Annotated[list[str] | None, typer.Option("--experiment", help="Only these; repeat it.")] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace FILE, if it is a results store.")] = False,
+    experiments: Annotated[
+        list[str] | None, typer.Option("--experiment", help="Export only this experiment. Repeat it for several.")
+    ] = None,
 ) -> None:
-    """Write a copy to share: without host names, paths, diffs and logs, and with predictions as classes.
+    """Write a copy to publish: without host names, paths, diffs and logs, and with classes in place of outputs.
 
     For a full copy, copy the file or use db merge.
 
@@ -78,7 +83,7 @@ def export(
 
 @app.command()
 def upgrade(db: Database = DEFAULT_DB) -> None:
-    """Upgrade a store of an older version to the present schema.
+    """Upgrade a results store that an older version wrote.
 
     Example: hashbench db upgrade --db results.db
     """
@@ -92,11 +97,11 @@ def upgrade(db: Database = DEFAULT_DB) -> None:
 
 @app.command()
 def void(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="The first digits of its id.")],
-    reason: Annotated[str, typer.Option("--reason", help="Why its results do not count.")],
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run, by the first digits of its id.")],
+    reason: Annotated[str, typer.Option("--reason", help="Why its results do not count. It is stored with the run.")],
     db: Database = DEFAULT_DB,
 ) -> None:
-    """Mark a run, and the runs built on it, as not to be counted. The next sweep does them again.
+    """Mark the results of a run, and of runs that read its weights, as invalid. The next sweep does them again.
 
     Example: hashbench db void 3fa2 --reason "wrong data folder"
     """

@@ -13,19 +13,21 @@ from hashbench.errors import InputError
 
 def encode(
     texts: Annotated[
-        list[str], typer.Argument(metavar="TEXT...", help="Texts; each is split by the model's tokenizer.")
+        list[str], typer.Argument(metavar="TEXT...", help="The texts. The model's tokenizer splits them.")
     ],
-    model: Annotated[str | None, typer.Option("--model", help="Whose codes; not needed with --run.")] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", help="The model whose codes are printed. Not needed with --run.")
+    ] = None,
     data: Data = None,
     run: Annotated[
-        str | None, typer.Option("--run", help="Fit dictionaries as this run did, by its id's first digits.")
+        str | None, typer.Option("--run", help="Read text as this finished run did; the first digits of its id.")
     ] = None,
     db: Database = DEFAULT_DB,
     style: TextOrJson = "text",
 ) -> None:
     """Print the codes of the tokens of a text.
 
-    An n-gram dictionary or a BPE comes from the corpora of --data or of --run, else from the built-in corpus.
+    A tokenizer or coder that learns from a corpus takes the corpora of --run or --data, else the built-in one.
 
     Example: hashbench encode --model hashformer-md-proj --format json play
     """

@@ -8,35 +8,27 @@ from hashbench.cli.options import DEFAULT_DB, Database, TableFormat
 
 
 def list_experiments(db: Database = DEFAULT_DB, style: TableFormat = "text") -> None:
-    """List the experiments of a database, the last swept first: runs, models, tasks, date.
+    """List the experiments of a database with their runs, models, tasks and date, the last one swept first.
 
-    A file that was changed and swept again has a row for each version; commands read the newest of a name.
+    An experiment file that was changed and swept again has a row for each version. Other commands read the newest.
 
     Example: hashbench list --db results.db.example
     """
     from hashbench.cli.output import print_rows
     from hashbench.results.listing import listed_experiments
+    from hashbench.showing import few
     from hashbench.store.engine import open_results
 
     rows = [
         {
-            "experiment": each.name,
-            "done": f"{each.done} of {each.runs}",
-            "failed": each.failed or "",
-            "encoder": ", ".join(each.encoders),
-            "models": ", ".join(each.models) if style != "text" else _few(each.models),
-            "tasks": ", ".join(each.tasks) if style != "text" else _few(each.tasks),
-            "swept": datetime.fromtimestamp(each.called_at, UTC).strftime("%Y-%m-%d %H:%M"),
+            "experiment": listed.name,
+            "done": f"{listed.done} of {listed.runs}",
+            "failed": listed.failed or "",
+            "encoder": ", ".join(listed.encoders),
+            "models": ", ".join(listed.models) if style != "text" else few(listed.models),
+            "tasks": ", ".join(listed.tasks) if style != "text" else few(listed.tasks),
+            "swept": datetime.fromtimestamp(listed.called_at, UTC).strftime("%Y-%m-%d %H:%M"),
         }
-        for each in listed_experiments(open_results(db))
+        for listed in listed_experiments(open_results(db))
     ]
     print_rows(["experiment", "done", "failed", "encoder", "models", "tasks", "swept"], rows, style)
-
-
-def _few(names: tuple[str, ...]) -> str:
-    """Two names and how many more, so that a line fits a screen.
-
-    >>> _few(("cola", "rte", "sst2"))
-    'cola, rte, 1 more'
-    """
-    return ", ".join(names) if len(names) <= 2 else f"{', '.join(names[:2])}, {len(names) - 2} more"

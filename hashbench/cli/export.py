@@ -9,33 +9,53 @@ import typer
 
 from hashbench.cli.options import DEFAULT_DB, Data, Database
 
+NewFolder = Annotated[
+    Path,
+    typer.Argument(metavar="DIR", help="The folder to write, a new or empty one.", show_default=False),
+]
+RunToExport = Annotated[
+    str, typer.Option("--run", help="The finished run, by the first digits of its id.", show_default=False)
+]
+AddOnnx = Annotated[
+    bool,
+    typer.Option(
+        "--onnx", help="Add onnx/: the model as an ONNX graph, and code that prepares texts without hashbench."
+    ),
+]
+AsInt8 = Annotated[bool, typer.Option("--int8", help="With --onnx: quantize the graph to int8.")]
+MeasureForms = Annotated[
+    bool, typer.Option("--evaluate", help="With --onnx: measure size, score and time of the graphs on the dev set.")
+]
+AddPage = Annotated[
+    bool, typer.Option("--page", help="With --onnx: add a page that classifies in a browser. Needs npm.")
+]
+AddLibraryFiles = Annotated[
+    bool,
+    typer.Option("--transformers", help="Add files so that transformers and sentence-transformers can load the model."),
+]
+AddProgram = Annotated[bool, typer.Option("--pt2", help="Add model.pt2: the model as a program of torch.export.")]
+HubName = Annotated[
+    str | None,
+    typer.Option("--push-to-hub", metavar="NAME", help="Upload the folder to the Hugging Face hub under this name."),
+]
+
 
 def export(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new folder.", show_default=False)],
-    run: Annotated[str, typer.Option("--run", help="A finished run, by its id's first digits.", show_default=False)],
-    onnx: Annotated[
-        bool, typer.Option("--onnx", help="Add onnx/: one plain graph, and the text side without hashbench.")
-    ] = False,
-    int8: Annotated[bool, typer.Option("--int8", help="With --onnx: the graph in int8.")] = False,
-    evaluate: Annotated[
-        bool, typer.Option("--evaluate", help="With --onnx: bytes, score and time of both forms on the dev set.")
-    ] = False,
-    page: Annotated[
-        bool, typer.Option("--page", help="With --onnx: a page that classifies in a browser (npm fetches its runtime).")
-    ] = False,
-    transformers: Annotated[
-        bool, typer.Option("--transformers", help="Add what AutoModel and sentence-transformers load.")
-    ] = False,
-    pt2: Annotated[bool, typer.Option("--pt2", help="Add model.pt2: the graph as a program of torch.export.")] = False,
-    push_to_hub: Annotated[
-        str | None, typer.Option("--push-to-hub", metavar="NAME", help="Upload the folder as this model of the hub.")
-    ] = None,
+    folder: NewFolder,
+    run: RunToExport,
+    onnx: AddOnnx = False,
+    int8: AsInt8 = False,
+    evaluate: MeasureForms = False,
+    page: AddPage = False,
+    transformers: AddLibraryFiles = False,
+    pt2: AddProgram = False,
+    push_to_hub: HubName = None,
     data: Data = None,
     db: Database = DEFAULT_DB,
 ) -> None:
     """Write a trained model as a folder that works without the database: weights, config, tokenizer, model card.
 
-    The best weights of a fine-tuning are saved for small models; keep_weights: best saves them for all.
+    Sweeps keep the fine-tuned weights of small models. To keep those of all, write keep_weights: best in the file.
 
     Example: hashbench export --run 3fa2 my-model --onnx --int8
     """

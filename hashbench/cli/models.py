@@ -45,7 +45,7 @@ def _print_models(rows: Sequence[SizeRow]) -> None:
     for row, line in zip(rows, lines[1:], strict=True):
         if row["paper"] != paper:
             paper = str(row["paper"])
-            members = [each["groups"] for each in rows if each["paper"] == paper]
+            members = [member["groups"] for member in rows if member["paper"] == paper]
             groups = dict.fromkeys(name for names in members for name in str(names).split(", ") if name)
             print(f"\n{load_paper(paper).title if paper in papers() else OWN}")
             print(textwrap.fill(f"groups: {', '.join(groups) or 'none'}", GROUPS_WIDTH, subsequent_indent=" " * 8))

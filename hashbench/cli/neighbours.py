@@ -12,19 +12,25 @@ from hashbench.cli.output import print_rows
 
 def neighbours(
     context: Annotated[
-        list[str], typer.Argument(metavar="ITEM...", help="Items that stand together, as the data name them.")
+        list[str], typer.Argument(metavar="ITEM...", help="The items that are given, by their names in the data.")
     ],
-    run: Annotated[str, typer.Option("--run", help="The training to ask: first digits of its id.")],
+    run: Annotated[str, typer.Option("--run", help="The finished training, by the first digits of its id.")],
     db: Database = DEFAULT_DB,
     top: Annotated[int, typer.Option(min=1, help="How many items to print.")] = 10,
     beam: Annotated[
-        int | None, typer.Option(min=1, help="Look into so many buckets a map; without it the ranking is exact.")
+        int | None,
+        typer.Option(
+            min=1,
+            help="Score only the items in the best buckets, this number of each hash function: faster, but "
+            "approximate. Default: all items, exact.",
+        ),
     ] = None,
     style: TableFormat = "text",
 ) -> None:
-    """Print the items that a model of page links predicts together with the given ones, as Superbloom's figure 4 does.
+    """Print the items that a model expects beside those given, as the lists of Superbloom's figures 4 and 5.
 
-    A model of text predicts the items in the place of [MASK] (figure 5).
+    For a model trained on page links, ITEM are pages that one page links to. For one trained on text they are the
+    words of a text in order, with [MASK] in the place that is asked for.
 
     Example: hashbench neighbours --run 3fa94c11 Tunisia Thailand
     """

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from hashbench.errors import InputError
 
 DEFAULT_DB = "results.db"
+# of tables: those that hashbench.rendering finds in its own folder, named here since --help loads nothing
+SHIPPED_FORMATS = ("text", "md", "csv", "json", "latex")
 
 Database = Annotated[
     str, typer.Option("--db", envvar="HASHBENCH_DB", help="The results store: a SQLite file or a database URL.")
@@ -18,7 +20,9 @@ Database = Annotated[
 Data = Annotated[
     list[str] | None,
     typer.Option(
-        "--data", help="hub, builtin or a folder; repeat it for several, tried in order. Overrides the file's."
+        "--data",
+        help="Where data come from: hub, builtin or a folder. Repeat it for several, which are tried in order. "
+        "Replaces the data sources of an experiment file.",
     ),
 ]
 Artifacts = Annotated[
@@ -32,42 +36,77 @@ Artifacts = Annotated[
 ]
 RayAddress = Annotated[
     str | None,
-    typer.Option(envvar="RAY_ADDRESS", help="With --executor ray: the cluster; this machine's if not given."),
+    typer.Option(
+        envvar="RAY_ADDRESS", help="With --executor ray: the address of the cluster. Default: this machine alone."
+    ),
 ]
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The experiment file.", show_default=False)]
 Overrides = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[KEY=VALUE]...", help="Keys of the file with other values: finetune.epochs=3 seeds=[0,1]."),
+    typer.Argument(metavar="[KEY=VALUE]...", help="Other values for keys of the file: finetune.epochs=3 seeds=[0,1]."),
 ]
 
-ExperimentName = Annotated[str | None, typer.Argument(help="Its name; the last one swept if not given.")]
+ExperimentName = Annotated[
+    str | None, typer.Argument(help="The name of the experiment. Default: the one that was swept last.")
+]
 NamedExperiment = Annotated[
-    str | None, typer.Option("--experiment", help="The same, for a name that is also a command's: claims, robustness.")
+    str | None,
+    typer.Option(
+        "--experiment", help="The name of the experiment, if it is claims or robustness, which are commands too."
+    ),
 ]
 PaperName = Annotated[
     str | None,
     typer.Option(
         "--paper",
-        help="hashformers (with CANINE-C's row), eelbert, superbloom or proformer; the one with most of the "
-        "experiment's models if not given.",
+        help="Compare with this paper: hashformers (with CANINE-C's row), eelbert, superbloom or proformer. Default: "
+        "the paper that has most of the experiment's models.",
     ),
 ]
-Output = Annotated[Path | None, typer.Option("--output", "-o", help="Also write it to this file.")]
+Output = Annotated[Path | None, typer.Option("--output", "-o", help="Also write the output to this file.")]
 
 
 EvaluationOption = Annotated[
-    Literal["best", "last"], typer.Option("--checkpoint", help="Scores of the best evaluation, or of the last.")
+    Literal["best", "last"],
+    typer.Option("--checkpoint", help="Which evaluation of a run counts: its best, or its last."),
 ]
 
 TrustCode = Annotated[
-    bool, typer.Option("--trust-code", help="Run the embedding.py of an exported folder: code of whoever made it.")
+    bool,
+    typer.Option(
+        "--trust-code",
+        help="Allow the embedding.py of an exported folder to run. Its author wrote that code: read it first.",
+    ),
 ]
-TextOrJson = Annotated[Literal["text", "json"], typer.Option("--format", help="How to print it.")]
-SizeOption = Literal["tiny", "mini", "small", "medium", "base"]  # of the encoder
+TextOrJson = Annotated[Literal["text", "json"], typer.Option("--format", help="The format of the output.")]
 
-# How rows are printed
+# How rows of a listing are printed
 Format = Literal["text", "md", "csv", "json"]
-TableFormat = Annotated[Format, typer.Option("--format", help="How to print it.", case_sensitive=False)]
+TableFormat = Annotated[Format, typer.Option("--format", help="The format of the output.", case_sensitive=False)]
+
+
+def format_of_tables(*others: str) -> Any:
+    """The option --format of a command that prints tables: every format there is, one of the user's own too.
+
+    `others`: words that this command takes besides. The value raises InputError where it is no format.
+    """
+
+    def names() -> list[str]:
+        from hashbench.rendering.registry import renderers
+
+        return [*renderers(), *others]
+
+    def known(name: str) -> str:
+        from hashbench.rendering.registry import known_format
+
+        return known_format(name, others)
+
+    words = ", ".join([*SHIPPED_FORMATS, *others])
+    text = f"The format of the output: {words}, or one of your own from the folder HASHBENCH_FORMATS."
+    return typer.Option("--format", metavar="NAME", callback=known, autocompletion=names, help=text)
+
+
+ReportFormat = Annotated[str, format_of_tables()]
 
 
 def name_cluster(address: str | None, executor: str) -> None:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from hashbench.atomic import atomic_write
+from hashbench.atomic import replace_text
 from hashbench.cli.options import Format
 from hashbench.errors import InputError
 from hashbench.rendering.formats.tidy import json_text
@@ -51,17 +51,9 @@ def print_text(text: str, output: Path | None = None) -> None:
 
 
 def write_output(output: Path, text: str) -> None:
-    """Replaces a file in one step, so that nobody ever reads half of it; a device or pipe is written to as it is.
-
-    Raises InputError where that cannot be.
-    """
+    """Replaces a file in one step. Raises InputError where that cannot be."""
     try:
-        if output.exists() and not output.is_file():
-            output.write_text(text, encoding="utf-8")
-            return
-        output.parent.stat()  # a folder that is not there is a slip of the pen
-        with atomic_write(output) as part:
-            part.write_text(text, encoding="utf-8")
+        replace_text(output, text)
     except OSError as error:
         raise InputError(f"--output {output}: {error.strerror}; give a file in a folder that exists") from error
 

@@ -2,77 +2,71 @@
 
 from __future__ import annotations
 
-from itertools import groupby
 from typing import TYPE_CHECKING
+
+from hashbench.showing import duration_text
 
 if TYPE_CHECKING:
     from hashbench.rendering.rows import Value
     from hashbench.results.overview import Activity, Overview
 
-STATES = ("planned", "running", "done", "failed", "void")
-SILENT_S = 45.0  # a worker says that it lives four times a minute
-MOST_WORKERS = 12  # that are listed
+REASON_LENGTH = 200  # characters of a reason that are shown
 
 
-def kind_lines(seen: Overview) -> list[str]:
+def overview_lines(overview: Overview) -> list[str]:
+    """Counts, who works on what, and what went wrong."""
+    lines = [*kind_lines(overview), rate_line(overview), *worker_lines(overview), *trouble_lines(overview)]
+    return [line for line in lines if line]
+
+
+def kind_lines(overview: Overview) -> list[str]:
     """Runs by kind and state."""
     from hashbench.rendering.rows import text_lines
 
-    states = [state for state in STATES if any(state in counted for counted in seen.by_kind.values())]
     rows: list[dict[str, Value]] = [
-        {"kind": kind, **{state: counted[state] if state in counted else 0 for state in states}}
-        for kind, counted in seen.by_kind.items()
+        {"kind": kind, **{state: counted[state] if state in counted else 0 for state in overview.states}}
+        for kind, counted in overview.by_kind.items()
     ]
-    return text_lines(["kind", *states], rows)
+    return text_lines(["kind", *overview.states], rows)
 
 
-def rate_line(seen: Overview) -> str:
+def rate_line(overview: Overview) -> str:
     """How many work, how fast, and how long it will take; '' where nobody works."""
-    from hashbench.showing import duration_text
-
-    if not seen.active:
+    if not overview.active:
         return ""
-    machines = len({each.host for each in seen.active})
-    line = f"{_n(len(seen.active), 'worker')} on {_n(machines, 'machine')}"
-    if seen.rate is None:
+    line = f"{_n(len(overview.active), 'worker')} on {_n(overview.n_machines, 'machine')}"
+    if overview.seconds_left is None:
         return line
-    left = sum(n for counted in seen.by_kind.values() for state, n in counted.items() if state in STATES[:2])
-    return f"{line}, {seen.rate:,.0f} runs an hour: about {duration_text(3600 * left / seen.rate)} left"
+    return f"{line}, {overview.rate:,.0f} runs an hour: about {duration_text(overview.seconds_left)} left"
 
 
-def worker_lines(seen: Overview) -> list[str]:
+def worker_lines(overview: Overview) -> list[str]:
     """Each machine with what its workers do, and who has not been heard of."""
     lines: list[str] = []
-    listed = seen.active[:MOST_WORKERS]
-    for host, workers in groupby(listed, key=lambda each: each.host):
-        members = list(workers)
-        hardware = f" ({members[0].hardware})" if members[0].hardware else ""
-        lines.append(f"{host or 'unknown machine'}{hardware}:")
-        lines += [f"  {_doing(each)}" for each in members]
-    if len(seen.active) > len(listed):
-        lines.append(f"and {len(seen.active) - len(listed)} more")
-    return lines
+    for workers in overview.listed:
+        hardware = f" ({workers[0].hardware})" if workers[0].hardware else ""
+        lines.append(f"{workers[0].host or 'unknown machine'}{hardware}:")
+        lines += [f"  {_doing(worker)}" for worker in workers]
+    return [*lines, f"and {overview.n_unlisted} more"] if overview.n_unlisted else lines
 
 
-def _doing(each: Activity) -> str:
-    from hashbench.showing import duration_text
-
-    silent = f", NOT HEARD OF for {duration_text(each.silent)}" if each.silent > SILENT_S else ""
-    return f"{each.what}, for {duration_text(max(each.seconds, 0.0))}{silent}"
+def _doing(worker: Activity) -> str:
+    silent = f", NOT HEARD OF for {duration_text(worker.silent)}" if worker.is_silent else ""
+    return f"{worker.what}, for {duration_text(max(worker.seconds, 0.0))}{silent}"
 
 
-def trouble_lines(seen: Overview) -> list[str]:
+def trouble_lines(overview: Overview) -> list[str]:
     """Why runs failed or were made void, the commonest reason first, and attempts that ended without a result."""
     lines = []
-    for each in seen.reasons:
-        reason = " ".join(each.reason.split()) or "no reason given"
-        short = reason if len(reason) <= 200 else f"{reason[:200]} ..."
-        where = f"{each.example}; hashbench status --run {each.run_id[:12]}"
-        lines.append(f"{each.state}: {_n(each.n, 'run')}: {short} ({where})")
-    if seen.n_reasons > len(seen.reasons):
-        lines.append(f"and {_n(seen.n_reasons - len(seen.reasons), 'further reason')}")
-    ended = ", ".join(f"{n:,} {state}" for state, n in seen.ended.items())
-    return [*lines, f"attempts without a result: {ended}"] if ended else lines
+    for ended in overview.reasons:
+        reason = " ".join(ended.reason.split()) or "no reason given"
+        short = reason if len(reason) <= REASON_LENGTH else f"{reason[:REASON_LENGTH]} ..."
+        where = f"{ended.example}; hashbench status --run {ended.run_id[:12]}"
+        lines.append(f"{ended.state}: {_n(ended.n, 'run')}: {short} ({where})")
+    if overview.n_further_reasons:
+        lines.append(f"and {_n(overview.n_further_reasons, 'further reason')}")
+    states = ", ".join(f"{n:,} {state}" for state, n in overview.ended.items())
+    return [*lines, f"attempts without a result: {states}"] if states else lines
 
 
 def _n(n: int, what: str) -> str:

@@ -6,23 +6,28 @@ from typing import Annotated
 
 import typer
 
-from hashbench.cli.options import SizeOption, TableFormat
+from hashbench.cli.options import TableFormat
 from hashbench.cli.output import note, print_rows
 from hashbench.errors import InputError
+from hashbench.experiment.choices import EncoderSize
 
 ModelNames = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[MODEL]...", help="Models or groups, or transformers:NAME; all models if not given."),
+    typer.Argument(metavar="[MODEL]...", help="Models or groups, or transformers:NAME. Default: all models."),
 ]
-SizeOfEncoder = Annotated[SizeOption, typer.Option(help="Size of the encoder of models that have none of their own.")]
+SizeOfEncoder = Annotated[EncoderSize, typer.Option(help="Size of the encoder, for models that fix none.")]
 OnePaper = Annotated[
-    str | None, typer.Option(help="Only the models of this paper, counted in its frame; else each in its own.")
+    str | None,
+    typer.Option(
+        help="Print only the models of this paper, counted as it counts. Default: each as its own paper counts."
+    ),
 ]
 AsDeployed = Annotated[
-    bool, typer.Option("--deployed", help="Count the fine-tuned model with a 2-class head, whatever the paper counts.")
+    bool,
+    typer.Option("--deployed", help="Count the fine-tuned model with a head for 2 classes, whatever the paper counts."),
 ]
 AllFrames = Annotated[
-    bool, typer.Option("--all-frames", help="Further rows for other ways to count a model, where it has some.")
+    bool, typer.Option("--all-frames", help="Add rows for other ways to count a model, where there are some.")
 ]
 GenericRow = Annotated[
     bool,
@@ -31,7 +36,8 @@ GenericRow = Annotated[
 BudgetSizes = Annotated[
     str | None,
     typer.Option(
-        metavar="SIZES", help="What each embedding becomes at these numbers of parameters: 0.23M,0.8M,1.6M,6.4M."
+        metavar="SIZES",
+        help="Print instead how each embedding is sized to have these numbers of parameters: 0.23M,0.8M,1.6M,6.4M.",
     ),
 ]
 
@@ -46,7 +52,7 @@ def params(
     budget: BudgetSizes = None,
     style: TableFormat = "text",
 ) -> None:
-    """Parameters of models with the published vocabulary, in the frame of each paper, beside the published counts.
+    """Count the parameters of models as each paper counts, with the published vocabulary, beside its own counts.
 
     Example: hashbench params --paper hashformers --format csv
     """
@@ -55,7 +61,7 @@ def params(
     from hashbench.experiment.sizing import parameters_of
 
     if budget is not None:
-        sized, missed = budget_rows(names or [], encoder, [parameters_of(each) for each in budget.split(",")])
+        sized, missed = budget_rows(names or [], encoder, [parameters_of(size) for size in budget.split(",")])
         if not sized:
             raise InputError(missed[0] + (f" (and {len(missed) - 1} more like it)" if len(missed) > 1 else ""))
         print_rows(BUDGET_COLUMNS, sized, style)

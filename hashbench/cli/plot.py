@@ -14,20 +14,22 @@ def plot(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[NAME]...", help="Such as pareto or tasks (a wrong name lists all); if not given, all with data."
+            metavar="[NAME]...",
+            help="Figures, such as pareto or tasks; a wrong name lists them. Default: all that there are data for.",
         ),
     ] = None,
     experiment: Annotated[
-        str | None, typer.Option("--experiment", help="Its name; the last one swept if not given.")
+        str | None,
+        typer.Option("--experiment", help="The name of the experiment. Default: the one that was swept last."),
     ] = None,
     db: Database = DEFAULT_DB,
     folder: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where the files go; made if needed.")
+        Path, typer.Option("--output", "-o", metavar="FOLDER", help="The folder for the figures. It is made if needed.")
     ] = Path("figures"),
-    style: Annotated[Literal["png", "svg", "pdf"], typer.Option("--format", help="The kind of file.")] = "png",
+    style: Annotated[Literal["png", "svg", "pdf"], typer.Option("--format", help="The format of the files.")] = "png",
     width: Annotated[
         Literal["single", "double"],
-        typer.Option("--width", help="A paper's column (3.03 inches), or its whole text (6.30)."),
+        typer.Option("--width", help="As wide as one column of a paper (3.03 inches), or as its text (6.30)."),
     ] = "double",
 ) -> None:
     """Draw the figures of an experiment, in the size of a paper.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -15,7 +15,10 @@ from hashbench.cli.options import (
     NamedExperiment,
     Output,
     PaperName,
+    format_of_tables,
 )
+
+PAGE = "html"  # as a format: one page of everything, with figures
 
 
 def report(
@@ -26,22 +29,23 @@ def report(
     table: Annotated[
         str | None,
         typer.Option(
-            help="A table's number, or several as 1,2,3; without it: the experiment's own. Where no experiment is "
-            "named, of the one that measured most of its columns; of several the newest."
+            help="Print this table of the paper, or several: 1,2,3. Default: the experiment's own table. If no "
+            "experiment is named, the one that measured most columns of the table is taken."
         ),
     ] = None,
-    style: Annotated[
-        Literal["text", "md", "csv", "json", "latex", "html"], typer.Option("--format", help="How to print it.")
-    ] = "text",
-    published: Annotated[bool, typer.Option(help="Show the paper's values beside the measured ones.")] = True,
-    examples: Annotated[bool, typer.Option("--examples", help="Bootstrap intervals over examples; slower.")] = False,
+    style: Annotated[str, format_of_tables(PAGE)] = "text",
+    published: Annotated[bool, typer.Option(help="Show the published values beside the measured ones.")] = True,
+    examples: Annotated[
+        bool, typer.Option("--examples", help="Also print bootstrap intervals over examples. Slower.")
+    ] = False,
     all_metrics: Annotated[
-        bool, typer.Option("--all-metrics", help="In the experiment's own table: every stored metric of each task.")
+        bool,
+        typer.Option("--all-metrics", help="In the experiment's own table: show every stored metric of each task."),
     ] = False,
     checkpoint: EvaluationOption = "best",
     output: Output = None,
 ) -> None:
-    """Print the tables of an experiment, with the published values beside the measured ones.
+    """Print the tables of an experiment, with measured values beside published ones.
 
     See also: hashbench report claims --help; hashbench report robustness --help
 
@@ -52,7 +56,7 @@ def report(
         from hashbench.tables.request import ReportRequest
 
         request = ReportRequest(named or experiment, paper, table, published, examples, all_metrics, checkpoint)
-        if style != "html":
+        if style != PAGE:
             print_report(db, request, style, output)
             return
     print_page(db, request, output)

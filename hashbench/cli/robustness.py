@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
-from hashbench.cli.options import DEFAULT_DB, Database, ExperimentName, NamedExperiment, Output
+from hashbench.cli.options import DEFAULT_DB, Database, ExperimentName, NamedExperiment, Output, ReportFormat
 
 
 def report_robustness(
@@ -14,26 +14,32 @@ def report_robustness(
     named: NamedExperiment = None,
     db: Database = DEFAULT_DB,
     versus: Annotated[
-        str | None, typer.Option(help="The model that the others are compared with; the baseline if not given.")
+        str | None, typer.Option(help="The model to compare the others with. Default: the baseline.")
     ] = None,
     task: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="Each rate of these tasks (or of average): cola,sst2.")
+        str | None,
+        typer.Option(metavar="NAMES", help="Show each rate of noise for these tasks, or for average: cola,sst2."),
     ] = None,
     noise: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="Each rate of these kinds of noise: swap,keyboard.")
+        str | None, typer.Option(metavar="NAMES", help="Show each rate for these kinds of noise: swap,keyboard.")
     ] = None,
-    models: Annotated[str | None, typer.Option(metavar="NAMES", help="Each rate of these models: NAME,NAME.")] = None,
+    models: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="Show each rate of noise for these models: NAME,NAME.")
+    ] = None,
     full: Annotated[
-        bool, typer.Option("--full", help="Every task, rate and model, the texts and the coders: long.")
+        bool,
+        typer.Option(
+            "--full",
+            help="Print everything: each task, rate and model, facts on the noisy texts, and how the coders behave on "
+            "them.",
+        ),
     ] = False,
-    style: Annotated[
-        Literal["text", "md", "csv", "json", "latex"], typer.Option("--format", help="How to print it.")
-    ] = "text",
+    style: ReportFormat = "text",
     output: Output = None,
 ) -> None:
-    """Print the retention of the scores on noisy texts, with intervals: a summary, and on request each rate.
+    """Print how much of their scores models keep when texts are noisy, with intervals.
 
-    CSV and JSON have every rate of the chosen tasks, noise and models.
+    Without options it is a summary. CSV and JSON have each rate of noise.
 
     Example: hashbench report robustness robustness_tiny --versus bert-mlm
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
@@ -33,18 +33,18 @@ def status(
     experiment: ExperimentName = None,
     db: Database = DEFAULT_DB,
     run: Annotated[
-        str | None, typer.Option("--run", help="One run by the first digits of its id: attempts, log.")
+        str | None, typer.Option("--run", help="Show one run, by the first digits of its id: its attempts and logs.")
     ] = None,
     watch: Annotated[
         bool,
         typer.Option(
-            "--watch", help="Machines, what each worker does, rate and failures, until nothing is left to do."
+            "--watch", help="Keep showing what each worker does, the rate and failures, until the sweep is over."
         ),
     ] = False,
-    every: Annotated[bool, typer.Option("--all", help="One row a run, however many there are.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Print one row for each run, however many there are.")] = False,
     style: TextOrJson = "text",
 ) -> None:
-    """The progress of a sweep: every run, or counts and unusual runs if they do not fit a screen.
+    """Show how far a sweep is: each run, or, where they do not fit a screen, counts, workers and failures.
 
     Example: hashbench status --watch
     """
@@ -65,6 +65,8 @@ def status(
 
 def _print_experiment(store: Store, name: str | None, *, as_json: bool, every: bool) -> None:
     """Counts by state of the named experiment or the last one swept; then one row a run, or of many what is unusual."""
+    from hashbench.cli.overview import overview_lines
+    from hashbench.results.overview import headline, overview
     from hashbench.store.status import counts, find_experiment, runs
 
     experiment = find_experiment(store, name)
@@ -77,25 +79,15 @@ def _print_experiment(store: Store, name: str | None, *, as_json: bool, every: b
     if every or sum(by_state.values()) <= MOST_ROWS:
         print_rows(COLUMNS, [_row(row) for row in runs(store, experiment.id)], "text")
     else:
-        show("\n".join(_unusual(store, experiment.id)))
+        show("\n".join([*overview_lines(overview(store, experiment.id)), "every run: hashbench status --all"]))
     _print_different_code(store, experiment.id)
-
-
-def _unusual(store: Store, experiment_id: int) -> list[str]:
-    """Of more runs than a screen has lines: counts, who works on what, and what went wrong."""
-    from hashbench.cli.overview import kind_lines, rate_line, trouble_lines, worker_lines
-    from hashbench.results.overview import overview
-
-    seen = overview(store, experiment_id)
-    lines = [*kind_lines(seen), rate_line(seen), *worker_lines(seen), *trouble_lines(seen)]
-    return [line for line in lines if line] + ["every run: hashbench status --all"]
 
 
 def _print_different_code(store: Store, experiment_id: int) -> None:
     from hashbench.results.overview import noted
     from hashbench.results.sources import different_sources, sources_of
 
-    for line in different_sources(sources_of(*each) for each in noted(store, experiment_id)):
+    for line in different_sources(sources_of(*notes) for notes in noted(store, experiment_id)):
         show(f"different code: {line}")
 
 
@@ -105,24 +97,25 @@ def _watch(store: Store, name: str | None) -> None:
     A terminal shows them in one place; a log gets a line when something changed.
     """
     from hashbench.cli.overview import rate_line, trouble_lines, worker_lines
-    from hashbench.results.overview import overview
+    from hashbench.experiment.older import stored_value
+    from hashbench.results.overview import headline, overview
     from hashbench.store.queue import pending
     from hashbench.store.status import counts, find_experiment
 
     store.check_current()
     experiment = find_experiment(store, name)
-    max_attempts = retries(experiment.config) + 1
+    max_attempts = 1 + int(str(stored_value(experiment.config, "retries")))
     screen, left = _Screen(), True
     while left:
         # before the counts, so that the last line shows the end
         left = pending(store, experiment.id, max_attempts)
-        seen = overview(store, experiment.id)
+        now = overview(store, experiment.id)
         head = headline(experiment.name, store.name, counts(store, experiment.id))
         if sys.stdout.isatty():
-            screen.draw([head, rate_line(seen), *worker_lines(seen), *trouble_lines(seen)])
+            screen.draw([head, rate_line(now), *worker_lines(now), *trouble_lines(now)])
         else:
-            now = f" | now: {'; '.join(each.what for each in seen.active)}" if seen.active else ""
-            screen.log([head + now, *trouble_lines(seen)])
+            doing = f" | now: {'; '.join(worker.what for worker in now.active)}" if now.active else ""
+            screen.log([head + doing, *trouble_lines(now)])
         if left:
             time.sleep(WATCH_EVERY)
 
@@ -160,27 +153,6 @@ def _print_run(store: Store, prefix: str, *, as_json: bool) -> None:
         print_json({"version": FORMAT_VERSION, "run": run_id, "spec": spec, "attempts": ended})
         return
     show("\n".join([f"run {run_id}", json_text(spec).rstrip(), *map(_attempt, tries)]))
-
-
-def retries(config: Mapping[str, object]) -> int:
-    """How often the experiment's failed runs are tried again.
-
-    >>> retries({"name": "small", "retries": 3}), retries({"name": "small"})
-    (3, 1)
-    """
-    from hashbench.experiment.schema import Experiment
-
-    return int(str(config.get("retries", Experiment.model_fields["retries"].default)))
-
-
-def headline(name: str, store: str, by_state: Mapping[str, int]) -> str:
-    """Counts in one line.
-
-    >>> headline("quickstart", "results.db", {"planned": 2, "running": 0, "done": 3, "failed": 0, "void": 0})
-    'quickstart (results.db): 3 of 5 runs done, 2 planned'
-    """
-    others = [f"{n:,} {state}" for state, n in by_state.items() if n and state != "done"]
-    return ", ".join([f"{name} ({store}): {by_state['done']:,} of {sum(by_state.values()):,} runs done", *others])
 
 
 def _attempt(attempt: Attempt) -> str:

@@ -3,34 +3,39 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hashbench.cli.options import DEFAULT_DB, Artifacts, Data, Database, File, Overrides, RayAddress, name_cluster
+from hashbench.experiment.choices import ExecutorName
 from hashbench.showing import without_passwords
 
 if TYPE_CHECKING:
     from hashbench.experiment.load import Loaded
 
-DONE, SOME_FAILED = 0, 1
-
-WorkersOption = Annotated[int | None, typer.Option(min=1, help="Runs at the same time; overrides the file's.")]
-ExecutorOption = Annotated[
-    Literal["local", "ray"] | None, typer.Option(help="Where runs are carried out; overrides the file's.")
+WorkersOption = Annotated[
+    int | None, typer.Option(min=1, help="How many runs to do at the same time. Default: as the file says.")
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the runs, their order and estimated time.")]
+ExecutorOption = Annotated[
+    ExecutorName | None, typer.Option(help="Where runs are carried out. Default: as the file says.")
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Print the runs, their order and the estimated time; run nothing.")
+]
 ForCard = Annotated[
     str | None,
-    typer.Option(metavar="CARD", help="With --dry-run: estimate for this card, as h100, a100, rtx4090 or l4."),
+    typer.Option(
+        metavar="CARD", help="With --dry-run: estimate the time on this card: h100, a100, rtx4090, l4 and others."
+    ),
 ]
-MaxHours = Annotated[float | None, typer.Option(min=0, help="Checkpoint all runs and end after so many hours.")]
-CheapFirst = Annotated[
-    bool, typer.Option("--nice", help="Cheap runs first, each after what it needs; no effect on results.")
+MaxHours = Annotated[
+    float | None, typer.Option(min=0, help="Stop after this number of hours, with checkpoints of all runs.")
 ]
+CheapFirst = Annotated[bool, typer.Option("--nice", help="Do cheap runs first. The results stay the same.")]
 FailFast = Annotated[bool, typer.Option("--fail-fast", help="Stop at the first failed run.")]
 ExportWandb = Annotated[
-    Path | None, typer.Option(help="Write a W&B sweep that does the same to this file; run nothing.")
+    Path | None, typer.Option(help="Run nothing; write this file instead: a W&B sweep that does the same.")
 ]
 
 
@@ -52,7 +57,7 @@ def sweep(
 ) -> None:
     """Do all runs of an experiment that are not done yet, then print its table.
 
-    The same command continues after any interruption.
+    After an interruption the same command continues.
 
     Example: hashbench sweep experiments/glue_tiny.yaml --data ~/data finetune.epochs=1
     """
@@ -67,6 +72,7 @@ def sweep(
     if export_wandb is not None:
         _export_wandb(loaded, export_wandb, db=db, data=data or [])
         return
+    from hashbench.sweep.runner import DONE, SOME_FAILED
     from hashbench.sweep.runner import sweep as run_sweep
 
     code = run_sweep(
@@ -88,13 +94,9 @@ def sweep(
 
 def _export_wandb(loaded: Loaded, path: Path, *, db: str, data: list[str]) -> None:
     from hashbench.cli.output import note
-    from hashbench.errors import InputError
-    from hashbench.experiment.wandb_sweep import write_wandb_sweep
+    from hashbench.experiment.wandb_sweep import sweep_options, write_wandb_sweep
 
-    if without_passwords(db) != db:
-        raise InputError(f"{without_passwords(db)}: its password does not go into a file; set HASHBENCH_DB instead")
-    options = [*(part for source in data for part in ("--data", source)), *(["--db", db] if db != DEFAULT_DB else [])]
-    n = write_wandb_sweep(loaded, path, options)
+    n = write_wandb_sweep(loaded, path, sweep_options(data, None if db == DEFAULT_DB else db))
     print(f"{path}: {n} combinations of a model, a task and a seed")
     note(f"start it:  wandb sweep {path}   and then   wandb agent")
 
@@ -114,13 +116,10 @@ def _print_own_table(db: str, loaded: Loaded) -> None:
 def _tell_of_the_best(db: str, loaded: Loaded) -> None:
     """How the best trained model of each task becomes a folder, where its weights were kept."""
     from hashbench.cli.output import note
+    from hashbench.experiment.tasks import exported_tasks
     from hashbench.results.kept import best_kept
-    from hashbench.tasks.catalogue import expand_tasks
 
-    exported = {task.name for task in expand_tasks(loaded.experiment.tasks, loaded.folder) if task.kind.exported}
-    for run in best_kept(db, loaded.experiment.name):
-        if run.task not in exported:
-            continue
-        place = "" if db == DEFAULT_DB else f" --db {without_passwords(db)}"
+    place = "" if db == DEFAULT_DB else f" --db {without_passwords(db)}"
+    for run in best_kept(db, loaded.experiment.name, exported_tasks(loaded)):
         use = f"to use it: hashbench export --run {run.run_id[:8]}{place} {run.model}"
         note(f"best on {run.split} of {run.task}: {run.model}; {use}")

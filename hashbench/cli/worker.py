@@ -14,13 +14,13 @@ def worker(
     overrides: Overrides = None,
     data: Data = None,
     db: Database = DEFAULT_DB,
-    workers: Annotated[int, typer.Option(min=1, help="Runs at the same time on this machine.")] = 1,
+    workers: Annotated[int, typer.Option(min=1, help="How many runs to do at the same time on this machine.")] = 1,
     artifacts: Artifacts = "",
 ) -> None:
     """Take part in the sweep of an experiment from this machine, until none of its runs is left.
 
-    Start as many as you like, wherever the database can be reached: in a Slurm array, or as jobs of Kubernetes.
-    A stopped worker gives its run back. Only a sweep tries failed runs again.
+    Start any number of them wherever the database can be reached, as in a Slurm array or as Kubernetes jobs. A worker
+    that is stopped gives its run back. Only a sweep repeats failed runs.
 
     Example: hashbench worker experiments/glue.yaml --db postgresql://me@server/results
     """

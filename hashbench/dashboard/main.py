@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from hashbench.atomic import replace_text
 from hashbench.dashboard.runs import Shown, shown
 from hashbench.errors import InputError
 from hashbench.store.engine import Store
+from hashbench.tracking import PROJECT
 
-PROJECT = "hashbench"  # where the experiment names none; the default of tracking.project
 FOLDER = "dashboard"  # in the working folder, with a folder for each experiment
 
 
@@ -76,8 +77,10 @@ def _check_packages() -> None:
 
 
 def _project(content: Shown) -> str:
+    """That of the experiment; older versions stored none, which then was the default."""
     config = content.measured.experiment.config
-    return str(config.get("tracking", {}).get("project", PROJECT))
+    tracking = config["tracking"] if "tracking" in config else {}
+    return str(tracking["project"] if "project" in tracking else PROJECT)
 
 
 def _write_views(content: Shown, path: Path, *, project: str, entity: str) -> tuple[str, str]:
@@ -86,7 +89,7 @@ def _write_views(content: Shown, path: Path, *, project: str, entity: str) -> tu
 
     files = path / "workspace.json", path / "report.json"
     workspace = views.workspace(content, project=project, entity=entity)
-    files[0].write_text(views.as_json(workspace), encoding="utf-8")
+    replace_text(files[0], views.as_json(workspace))
     # With an entity the library asks the server for the project of each block.
-    files[1].write_text(views.as_json(views.report(content, project=project, entity="")), encoding="utf-8")
+    replace_text(files[1], views.as_json(views.report(content, project=project, entity="")))
     return str(files[0]), str(files[1])

@@ -24,6 +24,7 @@ from hashbench.export.config import CONFIG, MODEL_PREFIX, WEIGHTS
 from hashbench.export.loading import Predictor
 from hashbench.export.writing import write_weights
 from hashbench.objectives.classification import ClassificationHead
+from hashbench.rendering.formats.tidy import json_text
 from hashbench.training.model import Model
 
 MODELING, TOKENIZATION, SENTENCES = "modeling_hashed.py", "tokenization_hashed.py", "sentence_hashed.py"
@@ -133,4 +134,4 @@ def _template(name: str, values: dict[str, str]) -> str:
 
 
 def _json(value: object) -> bytes:
-    return (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode()
+    return json_text(value).encode()

@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from hashbench.atomic import replace_text
 from hashbench.deployment.evaluation import Form, evaluated, fact_rows, table_of
 from hashbench.deployment.library_folder import write_library_files
 from hashbench.deployment.onnx_graph import (
@@ -29,6 +30,7 @@ from hashbench.deployment.vectors import texts_to_prove
 from hashbench.errors import InputError
 from hashbench.export.config import CARD
 from hashbench.export.loading import Predictor, load
+from hashbench.rendering.formats.tidy import json_text
 from hashbench.store.engine import open_store
 from hashbench.store.later import add_measured
 from hashbench.store.status import find_run
@@ -86,7 +88,7 @@ def _added(
         lines, facts = _write_device(predictor, device, wishes, task, note)
         if wishes.page:
             lines.append(write_page(predictor, device))
-        (folder / FACTS).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+        replace_text(folder / FACTS, json_text(facts))
     if wishes.pt2:
         lines.append(write_program(predictor, folder / PROGRAM))
     if wishes.transformers:

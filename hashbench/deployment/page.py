@@ -10,7 +10,7 @@ from importlib import resources
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hashbench.atomic import atomic_write
+from hashbench.atomic import atomic_write, replace_text
 from hashbench.data.fingerprints import usable_cache_folder
 from hashbench.errors import InputError
 from hashbench.export.loading import Predictor
@@ -39,7 +39,7 @@ def write_page(predictor: Predictor, device: Path) -> str:
     page = resources.files("hashbench.portable").joinpath("page.html").read_text(encoding="utf-8")
     for key, value in {"name": predictor.config.name, "graph": model}.items():
         page = page.replace(f"<<{key}>>", value)
-    (device / PAGE).write_text(page, encoding="utf-8")
+    replace_text(device / PAGE, page)
     return f"{device / PAGE}: open it with python -m http.server --directory {device} 8000"
 
 

@@ -16,7 +16,7 @@ from hashbench.encoders.base import Encoder, check_shape, take
 from hashbench.errors import InputError
 from hashbench.layers import ACTIVATIONS, Dropout, init_weights
 
-# The shapes of BERT's sizes (Turc et al. 2019, table 1, and its release).
+# The shapes of BERT's sizes (Turc et al. 2019, table 1, and its release), from small to large.
 SHAPES: dict[str, dict[str, Any]] = {
     "tiny": {"layers": 2, "heads": 2, "dim": 128, "feed_forward": 512},
     "mini": {"layers": 4, "heads": 4, "dim": 256, "feed_forward": 1024},

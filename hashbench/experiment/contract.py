@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
@@ -13,9 +14,11 @@ from torch import Tensor
 
 from hashbench.coders.base import Coder
 from hashbench.coders.registry import make_coder
-from hashbench.embeddings.base import PAD, SPECIALS, Batch, Embedding, ModelSpec
-from hashbench.embeddings.registry import build_embedding, with_dim
-from hashbench.errors import first_line
+from hashbench.embeddings.base import PAD, SPECIALS, Batch, CodeSpec, Embedding, EmbeddingSpec, ModelSpec
+from hashbench.embeddings.registry import build_embedding, load_own, with_dim
+from hashbench.errors import first_line, located
+from hashbench.experiment.used import OWN_CODER
+from hashbench.listing import own_name
 from hashbench.text.types import TypeTable
 
 T = TypeVar("T")
@@ -53,6 +56,18 @@ class Specimen:
         return build_embedding(self.spec, DIM).eval()
 
 
+def spec_to_check(embedding: str, coder: str | None) -> ModelSpec:
+    """A model of the embedding FILE.py:Class before a coder, by its name or as FILE.py:Class; None: `OWN_CODER`.
+
+    Raises InputError where there is no such embedding or coder: a wrong name is no promise that an embedding breaks.
+    """
+    family = load_own(embedding)
+    with located("--coder"):
+        name = own_name(coder or OWN_CODER, Path(), Coder, "coder")
+        make_coder(name)
+    return ModelSpec(family.__name__, EmbeddingSpec(family), code=CodeSpec(name))
+
+
 def contract(spec: ModelSpec) -> Iterator[Finding]:
     """Each promise with its outcome. The first is that the embedding can be built; without it there are no more."""
     return findings("it can be built", partial(make_specimen, spec), PROMISES)
@@ -75,6 +90,11 @@ def findings(first: str, make: Callable[[], T], promises: Mapping[str, Callable[
         except Exception as error:  # as above
             problem = told(error)
         yield Finding(promise, problem)
+
+
+def remarks(spec: ModelSpec) -> list[str]:
+    """What should be known of an embedding that keeps its promises."""
+    return [*rows_never_reached(spec), *parameters_left_out(spec)]
 
 
 def rows_never_reached(spec: ModelSpec, n_types: int = MANY) -> list[str]:

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Literal
 
-from hashbench.data.hub import HubTable
+from hashbench.data.hub import SHORT_COMMIT, HubTable
 from hashbench.data.hub_copies import HubCopy, data_set_info
 from hashbench.data.hub_errors import hub_error, is_unreachable
 from hashbench.data.shards import TEXT_COLUMN
@@ -17,6 +17,7 @@ from hashbench.tasks.base import Task
 from hashbench.tasks.catalogue import known_tasks
 
 ENTRIES_AT_ONCE = 8
+COLUMNS = ["name", "from", "commit", "branch", "pinned", "rows", "finding"]
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,25 @@ class HubFinding:
     def pinned(self) -> bool:
         """Whether the commit stands with the entry; else it was the newest when it was first asked for."""
         return self.entry.first.place.revision is not None
+
+    def row(self) -> dict[str, str]:
+        """The finding as a row of words, by the names of `COLUMNS`."""
+        place, copy = self.entry.first.place, self.copy
+        return {
+            "name": self.entry.name,
+            "from": place.repository + (f" ({place.config})" if place.config else ""),
+            "commit": copy.revision[:SHORT_COMMIT] if copy else "",
+            "branch": "" if copy is None else "converted" if copy.converted else "main",
+            "pinned": "yes" if self.pinned else "no",
+            "rows": ", ".join(f"{split} {n:,}" for split, n in self.rows.items()),
+            "finding": self.problem or self.remark or "ok",
+        }
+
+    def revision(self) -> str:
+        """Where an entry that is not pinned stays from now on; '' for one that is pinned or was not found."""
+        if self.copy is None or self.pinned:
+            return ""
+        return self.copy.revision + (", converted" if self.copy.converted else "")
 
 
 def hub_entries(names: Sequence[str] = ()) -> list[HubEntry]:

@@ -12,11 +12,12 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from hashbench.experiment.budget import Budget
+from hashbench.experiment.choices import EncoderSize, ExecutorName
 from hashbench.experiment.hardware import OnHardware
 from hashbench.experiment.measurements import Efficiency, Robustness
 from hashbench.tasks.blocks import EntitiesBlock, PhrasesBlock, Strict, TaskEntry
+from hashbench.tracking import PROJECT, Mode
 
-EncoderSize = Literal["tiny", "mini", "small", "medium", "base"]
 Floor = Literal["majority", "bag-of-words", "popularity", "co-occurrence", "most-frequent-tag"]
 Seed = Annotated[int, Field(ge=0)]
 Rate = Annotated[float, Field(gt=0)]
@@ -156,10 +157,10 @@ class Finetune(OnHardware):
 class Tracking(Strict):
     """Watching runs. The database is the record; this never stops a run."""
 
-    wandb: Literal["off", "offline", "online"] = Field(
+    wandb: Mode = Field(
         default="off", description="Weights & Biases: off, files in the cache folder (.hashbench/wandb), or its server"
     )
-    project: str = Field(default="hashbench", description="of Weights & Biases")
+    project: str = Field(default=PROJECT, description="of Weights & Biases")
 
 
 class Tuning(Strict):
@@ -329,9 +330,9 @@ class Experiment(Strict):
         default=False,
         description="evaluate the fine-tuned models on texts with seeded noise; true, or a block of its values",
     )
-    tracking: Tracking = Field(default=Tracking(), description="curves of runs at Weights & Biases")
-    executor: Literal["local", "ray"] = Field(
-        default="local", description="where runs are done: local: on this machine, ray: on a Ray cluster"
+    tracking: Tracking = Field(default=Tracking(), description="watching runs from outside")
+    executor: ExecutorName = Field(
+        default="local", description="where runs are carried out: local: on this machine, ray: on a Ray cluster"
     )
     workers: int = Field(default=1, gt=0, description="number of runs done at the same time")
     threads: int | None = Field(default=None, gt=0, description="CPU threads per run; null: cores divided by workers")

@@ -25,6 +25,11 @@ def find_tasks(loaded: Loaded) -> list[Task]:
     return protocols
 
 
+def exported_tasks(loaded: Loaded) -> set[str]:
+    """Names of the tasks of an experiment whose models can become a folder."""
+    return {task.name for task in expand_tasks(loaded.experiment.tasks, loaded.folder) if task.kind.exported}
+
+
 def task_of(loaded: Loaded, name: str) -> Task:
     """A task of the experiment by its name."""
     entry = loaded.task_entry(name)

@@ -9,10 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from hashbench.atomic import replace_text
 from hashbench.errors import InputError
 from hashbench.experiment.load import Loaded
 from hashbench.experiment.models import resolve_baseline, resolve_models
 from hashbench.experiment.tasks import find_tasks
+from hashbench.showing import without_passwords
 
 AXES = ("models", "tasks", "seeds")
 
@@ -40,6 +42,20 @@ def wandb_sweep(loaded: Loaded, options: Sequence[str] = ()) -> dict[str, Any]:
     }
 
 
+def sweep_options(data: Sequence[str], db: str | None) -> list[str]:
+    """The options of `hashbench sweep` for sources and a database, None: the usual one.
+
+    Raises InputError for an address with a password.
+
+    >>> sweep_options(["~/data", "hub"], "other.db")
+    ['--data', '~/data', '--data', 'hub', '--db', 'other.db']
+    """
+    if db is not None and without_passwords(db) != db:
+        raise InputError(f"{without_passwords(db)}: its password does not go into a file; set HASHBENCH_DB instead")
+    sources = [part for source in data for part in ("--data", source)]
+    return sources if db is None else [*sources, "--db", db]
+
+
 def write_wandb_sweep(loaded: Loaded, path: Path, options: Sequence[str] = ()) -> int:
     """Writes it as YAML and gives back the number of its points. Raises InputError where the file cannot be written."""
     from ruamel.yaml import YAML
@@ -56,7 +72,7 @@ def write_wandb_sweep(loaded: Loaded, path: Path, options: Sequence[str] = ()) -
         f"# The table of all of them, and what no grid has: {whole}\n"
     )
     try:
-        path.write_text(head + text.getvalue(), encoding="utf-8")
+        replace_text(path, head + text.getvalue())
     except OSError as error:
         raise InputError(f"--export-wandb {path}: {error.strerror}; give a file in a folder that exists") from error
     return math.prod(len(axis["values"]) for axis in sweep["parameters"].values())

@@ -10,6 +10,7 @@ from inspect import getfile
 from pathlib import Path
 from typing import Any
 
+from hashbench.atomic import replace_text
 from hashbench.embeddings.base import (
     CodeSpec,
     Embedding,
@@ -24,7 +25,8 @@ from hashbench.embeddings.base import (
 from hashbench.embeddings.registry import embedding_arguments, load_own
 from hashbench.encoders.registry import encoder_config
 from hashbench.errors import InputError
-from hashbench.listing import is_own
+from hashbench.listing import OWN_MODULE
+from hashbench.rendering.formats.tidy import json_text
 
 FORMAT = 1  # of the folder
 SUITE = "hashbench.embeddings."  # modules that are imported without a question
@@ -51,8 +53,7 @@ class Config:
 
     def write(self, folder: Path) -> None:
         """Writes config.json."""
-        text = json.dumps(asdict(self), indent=1, ensure_ascii=False, allow_nan=False)
-        (folder / CONFIG).write_text(text + "\n", encoding="utf-8")
+        replace_text(folder / CONFIG, json_text(asdict(self)))
 
 
 def read_config(folder: Path) -> Config:

@@ -1,10 +1,12 @@
-"""What a predictor is asked: one text or several, single texts or pairs."""
+"""What a predictor is asked: one text or several, single texts or pairs, from Python or as lines."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+from hashbench.errors import InputError
 
 Pair: TypeAlias = tuple[str, str]
 Asked: TypeAlias = str | Pair | Iterable[str] | Iterable[Pair]
@@ -51,6 +53,39 @@ def question(asked: Asked, is_pair: bool | None) -> Question:
         if not fits:
             raise TypeError(f"{_shown(row)}: {wanted}")
     return Question([[row[i] for row in rows] for i in (0, 1)] if is_pair else [rows], is_one)
+
+
+def asked_line(line: str | bytes, where: str, is_pair: bool) -> str:
+    """A line of a command or of stdin as text, without its end. `where`: how a message calls a line of stdin.
+
+    Raises InputError where it is not UTF-8, or no pair where a pair is asked for.
+
+    >>> asked_line(b"it rains\\tit is wet\\r\\n", "line 1", is_pair=True)
+    'it rains\\tit is wet'
+    """
+    if isinstance(line, str):
+        where, text = repr(line[:SHOWN]), line
+    else:
+        try:
+            text = line.decode().rstrip("\r\n")
+        except UnicodeDecodeError as error:
+            byte = f"byte {error.start + 1} is 0x{line[error.start]:02x}"
+            raise InputError(f"{where}: is not UTF-8 ({byte}); convert the text, as with iconv -t utf-8") from None
+    if is_pair and "\t" not in text:
+        raise InputError(f"{where}: no pair; write two texts with a tab between")
+    return text
+
+
+def of_lines(lines: Sequence[str], is_pair: bool) -> list[str] | list[Pair]:
+    """What lines ask: texts, or pairs, whose texts have a tab between.
+
+    >>> of_lines(["a\\tb\\tc"], is_pair=True)
+    [('a', 'b\\tc')]
+    """
+    if not is_pair:
+        return list(lines)
+    parts = [line.partition("\t") for line in lines]
+    return [(first, second) for first, _, second in parts]
 
 
 def _is_pair(row: object) -> bool:

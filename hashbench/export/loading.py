@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,14 +20,23 @@ from hashbench.data.texts import text_batches
 from hashbench.embeddings.base import Batch, ModelSpec
 from hashbench.errors import InputError, first_line
 from hashbench.export.config import HEAD_PREFIX, MODEL_PREFIX, STATE, TOKENIZER, WEIGHTS, Config, read_config, spec_of
-from hashbench.export.inputs import Asked, Question, question
-from hashbench.objectives.classification import ClassificationHead, classification_head, pool
+from hashbench.export.inputs import Asked, Question, of_lines, question
+from hashbench.objectives.classification import ClassificationHead, pool
 from hashbench.text.base import Tokenizer
 from hashbench.text.tokenizers import tokenizers
 from hashbench.text.types import DictInterner
 from hashbench.training.model import Model, build_model
 
 BATCH_SIZE = 32
+
+
+@dataclass(frozen=True)
+class AnsweredLine:
+    """What a model says of a line."""
+
+    text: str
+    prediction: str | float
+    probabilities: dict[str, float] | None  # by the names of classes; None for a regression
 
 
 class Predictor:
@@ -64,6 +75,16 @@ class Predictor:
         shares = torch.softmax(torch.from_numpy(self._outputs(asked)).double(), dim=1).tolist()
         named = [dict(zip(self.labels, row, strict=True)) for row in shares]
         return named[0] if asked.is_one else named
+
+    def answers(self, lines: Sequence[str]) -> list[AnsweredLine]:
+        """The prediction for each line, which is a text, or a pair with a tab between, and the share of each class."""
+        asked = of_lines(lines, self.config.is_pair)
+        if self.config.n_outputs == 1:
+            values: Any = self.predict(asked)  # a list, of a list
+            return [AnsweredLine(line, value, None) for line, value in zip(lines, values, strict=True)]
+        shares: Any = self.probabilities(asked)
+        most = [max(row, key=row.__getitem__) for row in shares]
+        return [AnsweredLine(*parts) for parts in zip(lines, most, shares, strict=True)]
 
     def outputs(self, texts: Asked) -> np.ndarray:
         """What the head gives, (n, n_outputs) float32, one row where one is asked. Raises InputError without a head."""

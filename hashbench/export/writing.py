@@ -9,7 +9,7 @@ import numpy as np
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from hashbench.atomic import atomic_write, with_usual_rights
+from hashbench.atomic import atomic_write, replace_text, with_usual_rights
 from hashbench.coders.base import Coder
 from hashbench.embeddings.base import Counts, ModelSpec
 from hashbench.errors import InputError
@@ -73,4 +73,4 @@ def write_weights(tensors: dict[str, Tensor], folder: Path) -> None:
 
 def write_card(folder: Path, card: str) -> None:
     """Writes the model card."""
-    (folder / CARD).write_text(card, encoding="utf-8")
+    replace_text(folder / CARD, card)

@@ -36,10 +36,19 @@ def renderers() -> dict[str, Renderer]:
 
 def find_renderer(name: str) -> Renderer:
     """The format of a name. Raises InputError with the nearest names."""
-    known = renderers()
-    if name not in known:
-        raise InputError(f"--format: no format {name!r}{near_match(name, list(known))}; there are: {', '.join(known)}")
-    return known[name]
+    return renderers()[known_format(name)]
+
+
+def known_format(name: str, others: Sequence[str] = ()) -> str:
+    """The name of a format as it is listed, here or in `others`; case does not matter.
+
+    Raises InputError with the nearest names.
+    """
+    known = [*renderers(), *others]
+    matching = [each for each in known if each == name] or [each for each in known if each.lower() == name.lower()]
+    if not matching:
+        raise InputError(f"--format: no format {name!r}{near_match(name, known)}; there are: {', '.join(known)}")
+    return matching[0]
 
 
 def render(tables: Sequence[Table], format: str = "text", *, width: int | None = None, color: bool = False) -> str:

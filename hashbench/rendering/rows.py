@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 
 from hashbench.rendering.formats.tidy import csv_text, json_text, plain
 from hashbench.tables.numbers import MISSING
 
 LARGE = 9999  # whole numbers above it are printed with commas in text
+LINE = 120  # the longest of a sentence
 Value = str | int | float | None | Sequence[int] | Sequence[str]
 ListedRows = Sequence[Mapping[str, Value]]
 
@@ -67,6 +69,16 @@ def fitted_lines(columns: Sequence[str], rows: ListedRows, width: int, *, n_name
             blocks.append([column])
     lines = [["", *text_lines([*names, *block], rows)] for block in blocks]
     return [line for block in lines for line in block][1:]
+
+
+def fitted_text(
+    columns: Sequence[str], rows: ListedRows, width: int, *, n_names: int, above: Sequence[str], below: Sequence[str]
+) -> str:
+    """The lines of `fitted_lines` between sentences, which are wrapped at the width, at `LINE` at the latest."""
+    head, foot = (
+        [line for text in texts for line in textwrap.wrap(text, min(width, LINE)) or [""]] for texts in (above, below)
+    )
+    return "\n".join([*head, "", *fitted_lines(columns, rows, width, n_names=n_names), "", *foot])
 
 
 def _grouped(value: Value) -> str:

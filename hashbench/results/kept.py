@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,8 +22,8 @@ class KeptRun:
     value: float  # of the score there, in its natural range
 
 
-def best_kept(db: str | Path, experiment: str) -> list[KeptRun]:
-    """For each task the training with the best score whose weights were kept, the tasks in the order of the plan."""
+def best_kept(db: str | Path, experiment: str, tasks: Collection[str]) -> list[KeptRun]:
+    """For each of `tasks` the training with the best score whose weights were kept, in the order of the plan."""
     store = open_results(db)
     try:
         rows = store.query(BEST_KEPT, experiment=find_experiment(store, experiment).id)
@@ -30,7 +31,7 @@ def best_kept(db: str | Path, experiment: str) -> list[KeptRun]:
         store.close()
     best: dict[str, KeptRun] = {}
     for row in rows:
-        found = KeptRun(**row)
-        if found.task not in best or found.value > best[found.task].value:
-            best[found.task] = found
+        run = KeptRun(**row)
+        if run.task in tasks and (run.task not in best or run.value > best[run.task].value):
+            best[run.task] = run
     return list(best.values())

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import groupby
 
 from hashbench.results import queries
 from hashbench.store.drivers import NOW
@@ -13,6 +15,10 @@ RECENT_S = 600.0  # a rate is that of the last ten minutes, or of the last hour 
 HOUR_S = 3600.0
 ENOUGH = 5  # runs that make a rate
 MOST_REASONS = 8
+MOST_WORKERS = 12  # that are listed one by one
+SILENT_S = 45.0  # a worker says that it lives four times a minute
+LEFT = ("planned", "running")  # states of runs that are still to be done
+STATES = (*LEFT, "done", "failed", "void")
 
 
 @dataclass(frozen=True)
@@ -34,6 +40,11 @@ class Activity:
     def what(self) -> str:
         """The run in words."""
         return in_words(self.kind, self.model, self.task, self.seed)
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether the worker was not heard of for longer than one that lives leaves between two signs."""
+        return self.silent > SILENT_S
 
 
 @dataclass(frozen=True)
@@ -57,6 +68,39 @@ class Overview:
     n_reasons: int
     ended: dict[str, int]  # attempts without a result, by state
     rate: float | None
+
+    @property
+    def states(self) -> list[str]:
+        """The states that runs are in, in the order of a run's life."""
+        return [state for state in STATES if any(state in counted for counted in self.by_kind.values())]
+
+    @property
+    def n_machines(self) -> int:
+        """How many machines are at work."""
+        return len({each.host for each in self.active})
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Until all runs are done at this rate; None where it is not known."""
+        if self.rate is None:
+            return None
+        left = sum(n for counted in self.by_kind.values() for state, n in counted.items() if state in LEFT)
+        return HOUR_S * left / self.rate
+
+    @property
+    def listed(self) -> list[list[Activity]]:
+        """What the first `MOST_WORKERS` workers do, those of a machine together."""
+        return [list(members) for _, members in groupby(self.active[:MOST_WORKERS], key=lambda each: each.host)]
+
+    @property
+    def n_unlisted(self) -> int:
+        """How many work beside those."""
+        return max(len(self.active) - MOST_WORKERS, 0)
+
+    @property
+    def n_further_reasons(self) -> int:
+        """How many reasons there are beside the commonest."""
+        return self.n_reasons - len(self.reasons)
 
 
 def overview(store: Store, experiment_id: int) -> Overview:
@@ -89,6 +133,16 @@ def noted(store: Store, experiment_id: int) -> list[tuple[str, str | None, str, 
     """Kind, task, label and notes of finished runs, equal ones once."""
     rows = store.query(queries.NOTES_OF_COLUMNS, experiment=experiment_id)
     return [(row["kind"], row["task"], row["model"], json.loads(row["notes"] or "{}")) for row in rows]
+
+
+def headline(name: str, store: str, by_state: Mapping[str, int]) -> str:
+    """Counts of an experiment in one line.
+
+    >>> headline("quickstart", "results.db", {"planned": 2, "running": 0, "done": 3, "failed": 0, "void": 0})
+    'quickstart (results.db): 3 of 5 runs done, 2 planned'
+    """
+    others = [f"{n:,} {state}" for state, n in by_state.items() if n and state != "done"]
+    return ", ".join([f"{name} ({store}): {by_state['done']:,} of {sum(by_state.values()):,} runs done", *others])
 
 
 def in_words(kind: str, model: str, task: str | None, seed: int | None) -> str:

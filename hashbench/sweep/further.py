@@ -30,7 +30,7 @@ from hashbench.store.patience import Patience
 from hashbench.store.queue import ClaimedRun, LeaseLost, claim
 from hashbench.store.result import Result
 from hashbench.store.running import running
-from hashbench.store.status import artifacts, done_ids, find_run
+from hashbench.store.status import artifacts, done_ids, find_experiment, find_run
 from hashbench.sweep.attempt import Attempts, claimed
 from hashbench.sweep.executors.base import OwnControl
 from hashbench.sweep.heartbeat import LEASE_S
@@ -59,10 +59,32 @@ class EvaluatedRun:
     experiments: tuple[str, ...]
     is_new: bool  # whether it was computed now
 
+    def __str__(self) -> str:
+        """One line; scores in percent."""
+        scores = ", ".join(
+            f"{metric} {'undefined' if value is None else format(100 * value, '.1f')}"
+            for metric, value in self.scores.items()
+        )
+        seed = "" if self.seed is None else f", seed {self.seed}"
+        state = "" if self.is_new else " (stored before)"
+        return f"{self.model} ({self.trained_on}{seed}) on {self.task}: {scores}; run {self.run_id[:12]}{state}"
 
-def trainings_of(store: Store, experiment_id: int, task: str) -> list[str]:
-    """Ids of the finished fine-tunings of an experiment on a task, in its order."""
-    return finished_on(store, experiment_id, task, FINETUNING.name)
+
+def trainings_of(store: Store, experiment: str, task: str) -> list[str]:
+    """Ids of the finished fine-tunings of an experiment on a task, in its order. Raises InputError where none is."""
+    ids = finished_on(store, find_experiment(store, experiment).id, task, FINETUNING.name)
+    if not ids:
+        raise InputError(f"{store.name}: {experiment} has no finished fine-tuning on {task!r}; see hashbench status")
+    return ids
+
+
+def evaluate(
+    store: Store, model: str | ExportedModel, request: FurtherRequest, data: Sequence[str] | None
+) -> EvaluatedRun:
+    """The evaluation of an exported model, or of a run by the first digits of its id."""
+    if isinstance(model, str):
+        return evaluate_run(store, model, request, data)
+    return evaluate_exported(store, model, request, data)
 
 
 def evaluate_run(store: Store, prefix: str, request: FurtherRequest, data: Sequence[str] | None) -> EvaluatedRun:

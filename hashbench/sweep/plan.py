@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -52,6 +53,12 @@ class Plan:
     # label -> file and line of the model's coder
     places: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()  # what a user should know of the file before the first run
+
+    @property
+    def counts(self) -> str:
+        """How many runs of each kind, as "4 runs: 1 pretrain, 3 finetune"."""
+        kinds = Counter(run.kind for run in self.runs)
+        return f"{len(self.runs)} runs: " + ", ".join(f"{n} {kind}" for kind, n in kinds.items())
 
 
 def plan(loaded: Loaded, *, data: Sequence[str] | None = None) -> Plan:

@@ -31,7 +31,7 @@ from hashbench.sweep.executors.base import Control
 from hashbench.sweep.heartbeat import LEASE_S, StopSignal
 from hashbench.sweep.processes import own_name
 from hashbench.sweep.supply import is_at_hand, needs_read_by
-from hashbench.tracking import Tracker, final_values, run_config, run_label, wandb_id
+from hashbench.tracking import TrackedRun, Tracker, final_values, run_config, run_label, wandb_id
 from hashbench.training.checkpoints import Interrupted
 from hashbench.training.machine import Machine
 from hashbench.training.memory import is_out_of_memory, release_memory
@@ -221,8 +221,7 @@ class Worker:
 
     def _tracker(self, run: Run) -> Tracker:
         experiment = self._assignment.resolved.experiment
-        return Tracker(
-            experiment.tracking.wandb if kind_of(run).is_tracked else "off",
+        tracked = TrackedRun(
             project=experiment.tracking.project,
             group=experiment.name,
             run_id=wandb_id(run.id),
@@ -233,6 +232,7 @@ class Worker:
             ),
             folder=self._assignment.cache,
         )
+        return Tracker(experiment.tracking.wandb if kind_of(run).is_tracked else "off", tracked)
 
 
 def label_of(run: Run) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from hashbench.results.comparison import Comparison, PairedDifference
 from hashbench.results.measured import AVERAGE, PERCENT
@@ -18,6 +18,7 @@ COLUMNS = [
     "model", "task", "metric", "split", "a", "b", "a-b", "low", "high", "decided", "seeds", "examples",
     "only_a_right", "only_b_right",
 ]  # fmt: skip
+NAMES = ("model", "task", "metric")  # columns that say what a row is of
 UNDECIDED = "undecided"
 
 
@@ -30,6 +31,15 @@ def comparison_rows(
     """
     rows = [_row(line, for_people) for line in comparison.lines]
     return [column for column in COLUMNS if not for_people or any(row[column] != "" for row in rows)], rows
+
+
+def n_names(columns: Sequence[str]) -> int:
+    """How many of the first columns say what a row is of.
+
+    >>> n_names(["task", "metric", "split", "a"])
+    2
+    """
+    return sum(column in NAMES for column in columns)
 
 
 def _row(line: PairedDifference, for_people: bool) -> Mapping[str, str | float | int | None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from hashbench.results.measured import Measured
@@ -13,6 +13,7 @@ NOT_DECLARED = "not declared"
 REPORTED = ("test", "dev that is reported")  # rows that scores are read from: what was chosen on them is optimistic
 SEARCHED = {"on": "held-out tenth of train", "by": "searched by the sweep in each run"}
 Declaration = Mapping[str, Any]  # tried, on, by
+Known = Mapping[str, Mapping[str, Declaration]]  # by model, by name of the value
 
 
 def declarations(measured: Measured) -> dict[str, dict[str, Declaration]]:
@@ -53,9 +54,7 @@ def _counts_for(name: str, task: str | None) -> bool:
     return "per_task" not in name or name.startswith(f"finetune.per_task.{task}.")
 
 
-def rows_that_decided(
-    known: Mapping[str, Mapping[str, Declaration]], name: str, model: str, task: str | None
-) -> str:
+def rows_that_decided(known: Known, name: str, model: str, task: str | None) -> str:
     """On which rows a value of a run was chosen, '' where that is not declared; a task's own recipe comes first.
 
     `known`: the declarations of the experiment.
@@ -70,21 +69,30 @@ def rows_that_decided(
 
 def tuning_line(measured: Measured) -> str:
     """What was declared, models that share a declaration together; what was not is said too."""
-    words = _models_by_words(measured, lambda name, declaration: f"{name} {declared_words(declaration)}")
+    words = declared_lines(declarations(measured), measured.labels())
     return "; ".join([*words, f"all other values: {NOT_DECLARED}"]) if words else NOT_DECLARED
 
 
 def tuned_on_reported(measured: Measured) -> list[str]:
     """The line that must be said loudly of values that were chosen by the scores that are reported."""
-    words = _models_by_words(measured, lambda name, each: f"{name} on {each['on']}" if each["on"] in REPORTED else "")
+
+    def said(name: str, declaration: Declaration) -> str:
+        return f"{name} on {declaration['on']}" if declaration["on"] in REPORTED else ""
+
+    words = _models_by_words(declarations(measured), measured.labels(), said)
     return [f"TUNED ON WHAT IS REPORTED: {'; '.join(words)}: these scores are optimistic."] if words else []
 
 
-def _models_by_words(measured: Measured, form: Callable[[str, Declaration], str]) -> list[str]:
-    """What `form` says of each declaration, with the models where it does not hold for all."""
-    everywhere: list[ModelTask] = [(model, None) for model in sorted(measured.labels())]
+def declared_lines(known: Known, models: Iterable[str]) -> list[str]:
+    """Each declaration in words, once, with those of `models` that it holds for where these are not all."""
+    return _models_by_words(known, models, lambda name, declaration: f"{name} {declared_words(declaration)}")
+
+
+def _models_by_words(known: Known, models: Iterable[str], form: Callable[[str, Declaration], str]) -> list[str]:
+    """What `form` says of each declaration, with the models where it does not hold for all; '' says nothing."""
+    everywhere: list[ModelTask] = [(model, None) for model in sorted(models)]
     places: dict[str, list[ModelTask]] = {}
-    for model, declared in declarations(measured).items():
+    for model, declared in known.items():
         for name, declaration in declared.items():
             if (model, None) in everywhere and (words := form(name, declaration)):
                 places.setdefault(words, []).append((model, None))

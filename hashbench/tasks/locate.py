@@ -40,6 +40,12 @@ class Available:
     source: str  # of the hub: repository and revision
     rows: dict[str, int | None]  # split -> rows, None where only reading would tell
     note: str = ""  # what is wrong with it, or that it is a sample
+    metrics: tuple[str, ...] = ()  # of a task
+
+    @property
+    def sizes(self) -> str:
+        """Rows of each split in words, '?' where only reading would tell."""
+        return ", ".join(f"{split} {'?' if n is None else f'{n:,}'}" for split, n in self.rows.items())
 
 
 def available(sources: Sequence[Source]) -> list[Available]:
@@ -52,14 +58,14 @@ def _available_tasks(source: Source) -> Iterator[Available]:
         try:
             located = task.kind.find_in(source, task)
         except InputError as error:
-            yield Available("task", task.name, source.name, {}, str(error))
+            yield Available("task", task.name, source.name, {}, str(error), task.metrics)
             continue
         if located:
             published = task.official_rows if located.kind == "hub" else {}
             rows = {split: table.n_rows() or published.get(split) for split, table in located.tables.items()}
             first = next(iter(located.tables.values()))
             note = _problem(first) or ("" if located.kind == "builtin" else sample_note(located.task, rows))
-            yield Available("task", task.name, _shown(source, first), rows, note)
+            yield Available("task", task.name, _shown(source, first), rows, note, task.metrics)
 
 
 def _available_corpora(source: Source) -> Iterator[Available]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hashbench.artifacts.cache import DAY_S, cleaned, entries, remove_leftovers, using
+from hashbench.artifacts.cache import DAY_S, cleaned, entries, remove_leftovers, rooms, total_bytes, using
 from hashbench.artifacts.checksums import sealed_write
 from hashbench.errors import InputError
 
@@ -49,6 +49,19 @@ def test_things_are_listed_whole_with_their_size(cache: Path) -> None:
         "running/r": 3,
     }
     assert entries(cache / "none") == []
+
+
+def test_folders_are_summed_up_and_explained(cache: Path) -> None:
+    (cache / "corpora" / "other").write_bytes(b"12345678")
+    os.utime(cache / "corpora" / "other", (2e9, 2e9))
+    (cache / "mine").mkdir()
+    (cache / "mine" / "notes.txt").touch()
+    found = {room.name: room for room in rooms(cache)}
+    corpora = found["corpora"]
+    assert (len(corpora.entries), corpora.n_bytes, corpora.used_at) == (2, 11, 2e9)
+    assert (corpora.holds, found["mine"].holds) == ("corpora as type ids", "not of this program")
+    assert sum(room.n_bytes for room in found.values()) == total_bytes(entries(cache)) == 25
+    assert rooms(cache / "none") == []
 
 
 def test_only_what_is_old_goes_and_weights_only_on_demand(cache: Path) -> None:

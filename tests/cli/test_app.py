@@ -66,7 +66,7 @@ def test_version(run: Run) -> None:
 def test_a_wrong_command_line_is_one_line(run: Run) -> None:
     fails(run("swee"), "No such command 'swee'. Did you mean 'sweep'?; see: hashbench --help")
     fails(run("sweep", "--foo"), "No such option: --foo")
-    fails(run("report", "--format", "docx"), "see: hashbench report --help")
+    fails(run("report", "--format", "docx"), "--format: no format 'docx'; there are: text, md, csv, json, latex, html")
     fails(run("sweep"), "Missing argument 'FILE'; see: hashbench sweep --help")
 
 

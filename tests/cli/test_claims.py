@@ -87,7 +87,7 @@ def test_wrong_claims_are_one_line_and_code_2(
     ("arguments", "said"),
     [
         (["--table", "2"], "No such option: --table"),
-        (["--format", "latex"], "'latex' is not one of 'text', 'md', 'csv', 'json'"),
+        (["--format", "latx"], "--format: no format 'latx'; did you mean 'latex'?; there are: text, md, csv, json, l"),
         (["--paper", "hashformer"], "no paper 'hashformer'; did you mean 'hashformers'"),
         (["--paper", "eelbert", "another"], "no experiment 'another'"),
     ],

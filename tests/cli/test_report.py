@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from hashbench.cli.app import main
+from hashbench.cli.options import SHIPPED_FORMATS
 from hashbench.cli.spelling import in_this_release
+from hashbench.rendering.registry import renderers
 from tests.claims.world import Answers, build
 from tests.cli.commands import Run, fails
 from tests.commands import Outcome
@@ -27,6 +33,56 @@ def report(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pyte
         return Outcome(int(left.value.code or 0), out, err)
 
     return command
+
+
+TITLES = """
+from hashbench.rendering.registry import Renderer
+
+
+def titles(tables, width, color):
+    return "".join(f"{table.title}\\n" for table in tables)
+
+
+RENDERERS = (Renderer("titles", titles),)
+"""
+
+
+@pytest.fixture
+def own_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A folder of formats with one file."""
+    folder = tmp_path / "formats"
+    folder.mkdir()
+    (folder / "titles.py").write_text(TITLES)
+    monkeypatch.setenv("HASHBENCH_FORMATS", str(folder))
+    renderers.cache_clear()
+    yield
+    renderers.cache_clear()
+
+
+@pytest.mark.parametrize("command", [(), ("claims", "--paper", "hashformers")])
+def test_a_format_of_ones_own_is_one_file(report: Run, own_format: None, command: tuple[str, ...]) -> None:
+    outcome = report(*command, "--format", "titles", "--output", "titles.txt")
+    assert outcome.code == 0 and 0 < len(outcome.out.splitlines()) < 10
+    assert Path("titles.txt").read_text() == outcome.out
+    fails(report(*command, "--format", "title"), "--format: no format 'title'; did you mean 'titles'?; there are: text")
+
+
+def test_the_shell_completes_formats_of_ones_own_too(own_format: None) -> None:
+    asking = {"_HASHBENCH_COMPLETE": "complete_bash", "COMP_WORDS": "hashbench report --format ", "COMP_CWORD": "3"}
+    program = [sys.executable, "-m", "hashbench"]
+    done = subprocess.run(program, capture_output=True, text=True, env=os.environ | asking)
+    assert done.stdout.split() == [*SHIPPED_FORMATS, "titles", "html"]
+
+
+def test_help_lists_the_formats_that_there_are(report: Run) -> None:
+    assert list(renderers()) == list(SHIPPED_FORMATS)
+    for command in ((), ("claims",), ("robustness",)):
+        assert f"{', '.join(SHIPPED_FORMATS)}," in " ".join(report(*command, "--help").out.replace("│", " ").split())
+
+
+@pytest.mark.parametrize("name", ["latex", "CSV"])
+def test_claims_have_every_format_in_any_case(report: Run, name: str) -> None:
+    assert report("claims", "--paper", "hashformers", "--format", name).code == 0
 
 
 def test_claims_are_a_command_of_their_own(report: Run) -> None:

@@ -8,11 +8,13 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from hashbench.cli.app import main
 from hashbench.dashboard import main as dashboard_main
+from hashbench.experiment.schema import Tracking
 from tests.dashboard.wandb_files import read_all
 
 KEY = "a" * 40  # of the form that wandb asks for
@@ -163,3 +165,11 @@ def test_without_a_login(command, sending, monkeypatch, tmp_path) -> None:
     code, out, err = command("made-up")
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert "not logged in to Weights & Biases (http://127.0.0.1:9); run wandb login or set WANDB_API_KEY" in err
+
+
+@pytest.mark.parametrize(
+    ("config", "project"), [({}, "hashbench"), ({"tracking": {}}, "hashbench"), ({"tracking": {"project": "p"}}, "p")]
+)
+def test_an_experiment_of_an_older_version_goes_to_the_default_project(config: dict, project: str) -> None:
+    content = SimpleNamespace(measured=SimpleNamespace(experiment=SimpleNamespace(config=config)))
+    assert dashboard_main._project(content) == project == Tracking(**config.get("tracking", {})).project

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from pydantic import ValidationError
 
+from hashbench.encoders.transformer import SHAPES
+from hashbench.experiment.choices import EncoderSize, ExecutorName
 from hashbench.experiment.measurements import Efficiency
 from hashbench.experiment.schema import Experiment, Finetune, ModelEntry, Pretrain, TaskEntry, Tracking
+from hashbench.sweep.executors.registry import ELSEWHERE
 
 BLOCKS = [Experiment, Pretrain, Finetune, Efficiency, Tracking, ModelEntry, TaskEntry]
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
@@ -56,6 +59,11 @@ def test_a_key_has_a_help_text_that_speaks_of_null_only_where_null_is_allowed(ke
     allows_null = entry.get("type") == "null" or {"type": "null"} in entry.get("anyOf", [])
     assert allows_null or "null" not in entry["description"]
     assert allows_null or entry.get("default", "") is not None
+
+
+def test_words_that_the_command_line_takes_are_those_of_the_packages_that_read_them() -> None:
+    assert get_args(EncoderSize) == tuple(SHAPES)
+    assert get_args(ExecutorName) == ("local", *ELSEWHERE)
 
 
 def test_the_stored_schema_is_the_programs() -> None:

@@ -12,7 +12,7 @@ from ruamel.yaml import YAML
 from hashbench.cli.app import main
 from hashbench.errors import InputError
 from hashbench.experiment.load import load_experiment
-from hashbench.experiment.wandb_sweep import AXES, wandb_sweep, write_wandb_sweep
+from hashbench.experiment.wandb_sweep import AXES, sweep_options, wandb_sweep, write_wandb_sweep
 from hashbench.sweep.plan import plan
 
 MODELS = "models: [bert-mlm, {name: proj-64, like: hashformer-lsh-proj, coder: {bits: 64}}]\n"
@@ -80,6 +80,11 @@ def test_the_command_writes_it_and_runs_nothing(experiment, tmp_path: Path, caps
     assert written["command"][3:5] == ["--db", "other.db"]
     whole = shlex.split(next(line for line in text.splitlines() if "table of all" in line).split(": ")[1])
     assert whole == ["hashbench", "sweep", "a.yaml", "seeds=[7]", "--db", "other.db"]
+
+
+def test_a_password_goes_into_no_file() -> None:
+    with pytest.raises(InputError, match=r"^postgresql://me:\*\*\*@host/r: its password does not go into a file; set"):
+        sweep_options([], "postgresql://me:s3cr3t@host/r")
 
 
 def test_a_file_that_cannot_be_written(experiment) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hashbench.export.inputs import question
+from hashbench.errors import InputError
+from hashbench.export.inputs import asked_line, of_lines, question
 
 
 @pytest.mark.parametrize(
@@ -47,3 +48,23 @@ def test_what_may_be_asked(asked, is_pair, columns, is_one) -> None:
 def test_anything_else_is_one_clear_type_error(asked, is_pair, message) -> None:
     with pytest.raises(TypeError, match=message):
         question(asked, is_pair)
+
+
+def test_lines_are_texts_or_pairs() -> None:
+    assert of_lines(["a\tb", "c"], is_pair=False) == ["a\tb", "c"]
+    assert of_lines(["a\tb\tc"], is_pair=True) == [("a", "b\tc")]
+    assert asked_line("gro\u00df".encode() + b"\r\n", "line 1", is_pair=False) == "gro\u00df"
+    assert asked_line("an argument stays\n", "line 1", is_pair=False) == "an argument stays\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "is_pair", "message"),
+    [
+        (b"caf\xe9", False, r"^line 7: is not UTF-8 \(byte 4 is 0xe9\); convert the text, as with iconv -t utf-8$"),
+        (b"one", True, "^line 7: no pair; write two texts with a tab between$"),
+        ("x" * 100, True, f"^'{'x' * 60}': no pair"),
+    ],
+)
+def test_a_line_that_is_no_text_or_no_pair_is_named(line: str | bytes, is_pair: bool, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        asked_line(line, "line 7", is_pair)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from hashbench.rendering.rows import ListedRows, render_rows
+from hashbench.rendering.rows import LINE, ListedRows, fitted_text, render_rows
 from hashbench.tables.numbers import MISSING
 
 COLUMNS = ["model", "size", "seeds", "ratio"]
@@ -39,6 +39,16 @@ def test_for_programs_a_missing_value_is_empty_or_null() -> None:
 
 def test_without_rows_there_are_their_names() -> None:
     assert render_rows(["a", "b"], [], "text") == "a  b\n"
+
+
+def test_sentences_around_rows_are_wrapped_at_the_width_but_are_never_long() -> None:
+    sentence = "word " * 60
+    narrow, wide = (
+        fitted_text(COLUMNS, ROWS, width, n_names=1, above=[sentence], below=["", "end"]).splitlines()
+        for width in (20, 1_000)
+    )
+    assert max(map(len, narrow)) <= 20 and narrow[-2:] == ["", "end"]
+    assert 100 < max(map(len, wide)) <= LINE and "longer       7  2        0.5" in wide
 
 
 def test_text_that_a_spreadsheet_would_compute_gets_an_apostrophe() -> None:

@@ -28,9 +28,11 @@ def test_of_each_task_the_best_whose_weights_were_kept(tmp_path: Path) -> None:
         files = [Artifact(kind, f"{held.run_id}/{kind}", 1, "ab" * 32) for kind in ("weights", "head")]
         finish(store, held, Result(metrics, artifacts=[] if held.model == "lost" else files))
     store.close()
-    assert {run.split for run in best_kept(tmp_path / "r.db", "exp")} == {"validation"}
-    found = [(run.task, run.model, run.run_id) for run in best_kept(tmp_path / "r.db", "exp")]
+    best = best_kept(tmp_path / "r.db", "exp", ("rte", "cola"))
+    assert {run.split for run in best} == {"validation"}
+    found = [(run.task, run.model, run.run_id) for run in best]
     assert found == [("cola", "better", "better-cola"), ("rte", "good", "good-rte")]
+    assert [run.task for run in best_kept(tmp_path / "r.db", "exp", {"rte"})] == ["rte"]
 
 
 def test_a_test_set_chooses_no_model(tmp_path: Path) -> None:
@@ -49,5 +51,5 @@ def test_a_test_set_chooses_no_model(tmp_path: Path) -> None:
         files = [Artifact("head", f"{held.run_id}/head", 1, "ab" * 32)]
         finish(store, held, Result([*metrics, MetricRow("best_step", 7), MetricRow("last_step", 7)], artifacts=files))
     store.close()
-    found = [(run.task, run.model, run.split, run.value) for run in best_kept(tmp_path / "r.db", "exp")]
+    found = [(run.task, run.model, run.split, run.value) for run in best_kept(tmp_path / "r.db", "exp", on_other_rows)]
     assert found == [("atis", "a", "validation", 0.8), ("ag_news", "a", "holdout", 0.8)]

@@ -223,7 +223,7 @@ def test_a_summary_comes_first_and_what_is_named_in_full(tmp_path: Path) -> None
         (["--noise", "fog"], "--noise: no 'fog' with robustness in 'noisy'; there are: swap"),
         (["--models", "strong,stron"], "--models: no 'stron' with robustness in 'noisy'; did you mean 'strong'"),
         (["--versus", "stron"], "no model 'stron' with robustness in 'noisy'; did you mean 'strong'"),
-        (["--format", "html"], "'html' is not one of 'text', 'md', 'csv', 'json', 'latex'"),
+        (["--format", "html"], "--format: no format 'html'; there are: text, md, csv, json, latex"),
         (["--table", "1"], "No such option: --table"),
     ],
 )

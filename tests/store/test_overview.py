@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 import sqlalchemy as sa
 
-from hashbench.results.overview import EndedBadly, noted, overview
+from hashbench.results.overview import MOST_WORKERS, Activity, EndedBadly, Overview, noted, overview
 from hashbench.store.engine import Store
 from hashbench.store.environment import Environment
 from hashbench.store.finishing import finish, void
@@ -59,6 +59,23 @@ def test_the_rate_is_that_of_the_last_minutes(store: Store, lab: Lab, ages: list
         for n, age in enumerate(ages):
             connection.execute(sa.update(run).where(run.c.id == lab.id(f"{n}")).values(finished_at=store.now - age))
     assert overview(store, number).rate == rate
+
+
+def _worker(host: str, silent: float) -> Activity:
+    return Activity("r", "pretrain", "bert-mlm", None, 0, "w", host, "EPYC", 10.0, silent)
+
+
+def test_what_is_left_and_who_is_listed() -> None:
+    active = (_worker("box1", 44.0), *(_worker("box2", 46.0) for _ in range(13)))
+    by_kind = {"finetune": {"done": 9, "failed": 1, "planned": 6}, "pretrain": {"running": 4}}
+    seen = Overview(by_kind, active, (), 2, {}, 20.0)
+    assert seen.states == ["planned", "running", "done", "failed"]
+    assert seen.seconds_left == 1_800.0  # 10 runs at 20 an hour
+    assert [len(members) for members in seen.listed] == [1, MOST_WORKERS - 1]
+    assert (seen.n_machines, seen.n_unlisted) == (2, 2)
+    assert [each.is_silent for each in active[:2]] == [False, True]
+    assert seen.n_further_reasons == 2
+    assert Overview(by_kind, active[:1], (), 0, {}, None).seconds_left is None
 
 
 def test_notes_of_equal_runs_come_once(store: Store, lab: Lab) -> None:
