@@ -25,7 +25,7 @@ from hashbench.embeddings.base import (
 from hashbench.embeddings.registry import embedding_arguments, load_own
 from hashbench.encoders.registry import encoder_config
 from hashbench.errors import InputError
-from hashbench.listing import OWN_MODULE
+from hashbench.listing import is_own
 from hashbench.rendering.formats.tidy import json_text
 
 FORMAT = 1  # of the folder

@@ -21,7 +21,7 @@ from hashbench.embeddings.base import Batch, ModelSpec
 from hashbench.errors import InputError, first_line
 from hashbench.export.config import HEAD_PREFIX, MODEL_PREFIX, STATE, TOKENIZER, WEIGHTS, Config, read_config, spec_of
 from hashbench.export.inputs import Asked, Question, of_lines, question
-from hashbench.objectives.classification import ClassificationHead, pool
+from hashbench.objectives.classification import ClassificationHead, classification_head, pool
 from hashbench.text.base import Tokenizer
 from hashbench.text.tokenizers import tokenizers
 from hashbench.text.types import DictInterner
