@@ -330,9 +330,9 @@ class Experiment(Strict):
         default=False,
         description="evaluate the fine-tuned models on texts with seeded noise; true, or a block of its values",
     )
-    tracking: Tracking = Field(default=Tracking(), description="watching runs from outside")
+    tracking: Tracking = Field(default=Tracking(), description="curves of runs at Weights & Biases")
     executor: ExecutorName = Field(
-        default="local", description="where runs are carried out: local: on this machine, ray: on a Ray cluster"
+        default="local", description="where runs are done: local: on this machine, ray: on a Ray cluster"
     )
     workers: int = Field(default=1, gt=0, description="number of runs done at the same time")
     threads: int | None = Field(default=None, gt=0, description="CPU threads per run; null: cores divided by workers")
