@@ -35,9 +35,9 @@ from typing import IO, Any
 import psutil
 
 from hashbench.store.engine import Store, open_store
-from hashbench.store.patience import is_outage
+from hashbench.store.retry import is_outage
 
-# A further attempt at a finished run that left files, which were gone (store/again.py)
+# A further attempt at a finished run that left files, which were gone (store/reruns.py)
 MADE_AGAIN = (
     "EXISTS (SELECT 1 FROM run q JOIN artifact f ON f.attempt_id = q.finished_attempt "
     "WHERE q.id = a.run_id AND a.id > q.finished_attempt AND a.started_at >= q.finished_at)"

@@ -31,10 +31,10 @@ from sqlalchemy.engine import Connection, RowMapping
 from hashbench.experiment.identity import run_id
 from hashbench.store.engine import Store, insert_rows, open_results, open_store
 from hashbench.store.finishing import finish
+from hashbench.store.free_runs import mend
 from hashbench.store.migrate import upgrade
 from hashbench.store.planning import RunRow, add_experiment
 from hashbench.store.queue import ClaimedRun, claim, heartbeat, pending
-from hashbench.store.ready import mend
 from hashbench.store.result import MetricRow, Result
 from hashbench.store.schema import attempt, environment, metric, run
 from hashbench.sweep.worker import idle_waits

@@ -106,6 +106,7 @@ def test_every_source_file_has_its_test_file_or_names_the_one_that_covers_it() -
 
 
 def test_the_lists_of_covering_tests_name_what_is_there() -> None:
+    assert len(covered_by()) > 50
     for source, test in covered_by().items():
         place = source.relative_to(PACKAGE)
         assert source.is_file() and test.is_file(), place

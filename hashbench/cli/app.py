@@ -140,7 +140,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _outage(error: Exception) -> str:
     """One line on a database that does not answer or has no space left; any other error of it is raised again."""
-    from hashbench.store.patience import is_outage, reason_of
+    from hashbench.store.retry import is_outage, reason_of
 
     if not is_outage(error):
         raise error

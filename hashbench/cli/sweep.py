@@ -104,13 +104,13 @@ def _export_wandb(loaded: Loaded, path: Path, *, db: str, data: list[str]) -> No
 def _print_own_table(db: str, loaded: Loaded) -> None:
     from hashbench.cli.reporting import print_report
     from hashbench.store.engine import parse
-    from hashbench.sweep.upkeep import patience_named
+    from hashbench.sweep.housekeeping import retry_named
     from hashbench.tables.request import ReportRequest
 
     # the runs are done: that the database has just gone away is no reason to end with an error
-    patience = patience_named(parse(db)[1], loaded.experiment)
-    patience(print_report, db, ReportRequest(loaded.experiment.name), "text", None)
-    patience(_tell_of_the_best, db, loaded)
+    retry = retry_named(parse(db)[1], loaded.experiment)
+    retry(print_report, db, ReportRequest(loaded.experiment.name), "text", None)
+    retry(_tell_of_the_best, db, loaded)
 
 
 def _tell_of_the_best(db: str, loaded: Loaded) -> None:

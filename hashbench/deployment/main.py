@@ -31,8 +31,8 @@ from hashbench.errors import InputError
 from hashbench.export.config import CARD
 from hashbench.export.loading import Predictor, load
 from hashbench.rendering.formats.tidy import json_text
+from hashbench.store.added_metrics import add_metrics
 from hashbench.store.engine import open_store
-from hashbench.store.later import add_measured
 from hashbench.store.status import find_run
 from hashbench.tasks.text_data import TaskData
 
@@ -101,7 +101,7 @@ def stored_forms(db: str, prefix: str, folder: Path) -> str:
     facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
     try:
         store = open_store(db, create=False)
-        add_measured(store, find_run(store, prefix), fact_rows([Form(**form) for form in facts["evaluated"]]))
+        add_metrics(store, find_run(store, prefix), fact_rows([Form(**form) for form in facts["evaluated"]]))
     except InputError as error:  # the folder is made: a database that cannot be written is no reason to lose it
         return f"bytes, scores and times stand in {folder / FACTS} alone: {error}"
     return f"{db}: bytes, scores and times of the forms are columns of hashbench report"

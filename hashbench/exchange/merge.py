@@ -22,7 +22,7 @@ from hashbench.errors import InputError, first_line
 from hashbench.exchange.foreign import checked, told_in_one_line
 from hashbench.store.engine import Store, insert_rows, open_results
 from hashbench.store.environment import Environment
-from hashbench.store.ready import chunks, refresh
+from hashbench.store.free_runs import chunks, refresh
 from hashbench.store.schema import (
     artifact,
     attempt,
@@ -109,8 +109,8 @@ class _Source:
     def rows(self, table: sa.Table, which: sa.ColumnElement[bool]) -> list[dict[str, Any]]:
         """The rows of a table, in the order of its key. Raises ValueError where they are not what the table holds."""
         try:
-            found = self.connection.execute(sa.select(table).where(which).order_by(*table.primary_key)).mappings()
-            return [checked(table, row) for row in found]
+            rows = self.connection.execute(sa.select(table).where(which).order_by(*table.primary_key)).mappings()
+            return [checked(table, row) for row in rows]
         except DBAPIError as error:
             raise ValueError(f"{table.name}: {first_line(error.orig or error)}") from error
 
@@ -194,10 +194,10 @@ class _RunMerge:
 
     def _bring_environment(self, key: str | None) -> str | None:
         """Copy where an attempt worked; the id it has in the target."""
-        found = self.source.rows(environment, environment.c.id == key)
-        if not found:
+        rows = self.source.rows(environment, environment.c.id == key)
+        if not rows:
             return None
-        row = found[0]
+        row = rows[0]
         if row["git_diff"] and not self.with_diffs:
             row = Environment.of_row(row).without_diff().row()
         self.target.execute(self.store.insert_new(environment), row)
@@ -229,8 +229,8 @@ class _RunMerge:
     def _counted_there(self) -> str | None:
         """The token of the attempt that counts in the source."""
         number = self.theirs["finished_attempt"] if self.theirs["state"] == "done" else None
-        found = self.source.rows(attempt, attempt.c.id == number)
-        return found[0]["token"] if found else None
+        rows = self.source.rows(attempt, attempt.c.id == number)
+        return rows[0]["token"] if rows else None
 
     def _differences(self, counted: int) -> Iterator[Difference]:
         """Scores on which other finished attempts disagree with the one that counts."""

@@ -10,8 +10,8 @@ import sqlalchemy as sa
 
 from hashbench.store.engine import Store
 from hashbench.store.environment import as_json
+from hashbench.store.free_runs import refresh
 from hashbench.store.planning import RunRow, add_members, add_needs, add_runs
-from hashbench.store.ready import refresh
 from hashbench.store.schema import experiment, experiment_run, run
 
 COLLECTING = "collecting"  # in the place of a fingerprint: the set of runs grows

@@ -13,7 +13,7 @@ from typing import Literal
 import sqlalchemy as sa
 from sqlalchemy.engine import URL, Connection, Engine
 
-from hashbench.store.moved import OpenFile
+from hashbench.store.file_identity import OpenFile
 from hashbench.store.places import space_message
 
 BUSY_S = 30.0  # how long a writer waits for another's transaction; those last milliseconds

@@ -21,9 +21,9 @@ from hashbench.showing import without_passwords
 from hashbench.store import views
 from hashbench.store.damage import damage_told
 from hashbench.store.drivers import BUSY_S, NOW, postgresql_engine, sqlite_engine
-from hashbench.store.moved import OpenFile, save_copy
+from hashbench.store.file_identity import OpenFile, save_copy
+from hashbench.store.heartbeats import HeartbeatMonitor
 from hashbench.store.places import check_file, warn_if_on_network
-from hashbench.store.pulse import Pulse
 from hashbench.store.schema import READABLE, SCHEMA, alembic_version, metadata
 from hashbench.store.unwritable import reading_address, settle
 
@@ -40,7 +40,7 @@ class Store:
         self.read_only = read_only
         self.schema = SCHEMA  # a store that is only read may have an older one
         self.dialect = "sqlite" if url.get_backend_name() == "sqlite" else "postgresql"
-        self.pulse = Pulse()
+        self.heartbeats = HeartbeatMonitor()
         self.now = sa.literal_column(NOW[self.dialect], sa.Double)
         # of a database that is only read another file may take the place: it is what the reader asks for then
         self._file = OpenFile(Path(url.database or ""), name) if self.dialect == "sqlite" and not read_only else None
@@ -95,7 +95,7 @@ class Store:
         Raises sqlite3.Error where that cannot be.
         """
         # rather the writer's: it has certainly read the write-ahead log, which can no longer be opened
-        engine = next((each for each in (self._writer, self._reader) if each.pool.checkedin()), None)  # type: ignore[attr-defined]
+        engine = next((pooled for pooled in (self._writer, self._reader) if pooled.pool.checkedin()), None)  # type: ignore[attr-defined]
         if engine is None:
             raise sqlite3.OperationalError("no connection to it is open")
         connection = engine.raw_connection()

@@ -32,7 +32,7 @@ class Environment:
     def of_row(cls, row: Mapping[str, Any]) -> Environment:
         """From the columns of table environment."""
         parsed = {name: json.loads(row[name]) for name in ("packages", "hardware")}
-        return cls(**{each.name: row[each.name] for each in fields(cls)} | parsed)
+        return cls(**{column.name: row[column.name] for column in fields(cls)} | parsed)
 
     def without_diff(self) -> Environment:
         """The same place without the text of its uncommitted change; that there was one is worth knowing."""

@@ -1,4 +1,4 @@
-"""How a run ends with a result, and the only way in which a result is taken back: void. `later` adds to one."""
+"""How a run ends with a result, and the only way in which a result is taken back: void. `added_metrics` adds to one."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from hashbench.errors import InputError
-from hashbench.store.again import finish_again
 from hashbench.store.engine import Store, insert_rows
 from hashbench.store.environment import as_json
+from hashbench.store.free_runs import refresh
 from hashbench.store.packing import pack
 from hashbench.store.queue import ClaimedRun, LeaseLost
-from hashbench.store.ready import refresh
+from hashbench.store.reruns import finish_rerun
 from hashbench.store.result import Predictions, Result
 from hashbench.store.schema import artifact, attempt, dependency, metric, predictions, run
 
@@ -29,7 +29,7 @@ def finish(store: Store, held: ClaimedRun, result: Result) -> None:
     is not stored again. Raises LeaseLost, and writes nothing, where another attempt has taken over.
     """
     if held.again:
-        return finish_again(store, held, result)
+        return finish_rerun(store, held, result)
     # compressed before the write lock is taken
     packed = [_packed(item) for item in result.predictions]
     metrics = [vars(item) | dict(zip(("value", "reason"), item.stored(), strict=True)) for item in result.metrics]

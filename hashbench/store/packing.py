@@ -57,9 +57,9 @@ def _decompressed(data: bytes, size: int, *, whole: bool = True) -> bytes:
     """The first bytes; `whole`: there must be no more of them."""
     unpacking = zlib.decompressobj()
     try:
-        found = unpacking.decompress(data, size)
-        if whole and (len(found) != size or unpacking.decompress(unpacking.unconsumed_tail, 1)):
+        unpacked = unpacking.decompress(data, size)
+        if whole and (len(unpacked) != size or unpacking.decompress(unpacking.unconsumed_tail, 1)):
             raise ValueError("not as long as its first line says")
     except zlib.error as error:
         raise ValueError(f"not compressed by zlib: {error}") from error
-    return found
+    return unpacked

@@ -15,8 +15,8 @@ from sqlalchemy.engine import Connection
 from hashbench.showing import without_passwords
 from hashbench.store.engine import Store, insert_rows
 from hashbench.store.environment import as_json
+from hashbench.store.free_runs import chunks, refresh
 from hashbench.store.queue import members
-from hashbench.store.ready import chunks, refresh
 from hashbench.store.schema import dependency, experiment, experiment_run, run
 
 ToWrite = TypeVar("ToWrite")

@@ -20,7 +20,7 @@ from sqlalchemy.engine import Connection, RowMapping
 
 from hashbench.store.engine import Store
 from hashbench.store.environment import Environment, store_environment
-from hashbench.store.ready import has_unmet_needs, mend, note_taken, refresh
+from hashbench.store.free_runs import has_unmet_needs, mend, note_taken, refresh
 from hashbench.store.schema import attempt, dependency, experiment_run, run
 
 # so many killed attempts of one run count as a failed try: a run that kills its worker must end
@@ -50,7 +50,7 @@ class ClaimedRun:
     encoder: str
     spec: dict[str, Any]
     needs: tuple[str, ...]
-    again: bool = False  # a finished run whose files are made again (store/again.py)
+    again: bool = False  # a finished run whose files are made again (store/reruns.py)
 
 
 def claim(
@@ -118,10 +118,10 @@ def held_under(store: Store, token: str) -> ClaimedRun | None:
     known = sa.select(run.c.id.label("run_id"), *columns, attempt.c.id, lease_s, run.c.state == "done")
     known = known.join_from(attempt, run).where(attempt.c.token == token, attempt.c.state == "running")
     with store.read() as connection:
-        found = connection.execute(known).first()
-        if found is None:
+        in_flight = connection.execute(known).first()
+        if in_flight is None:
             return None
-        run_id, *values, attempt_id, seconds, again = found
+        run_id, *values, attempt_id, seconds, again = in_flight
         row = {"run_id": run_id, "again": again} | dict(zip(SHOWN, values, strict=True))
         return _claimed(connection, row, token=token, attempt_id=attempt_id, lease_s=seconds)
 
@@ -265,7 +265,7 @@ def _silent(store: Store, connection: Connection, *, lock: bool) -> list[int]:
     in_flight = in_flight.where(attempt.c.state == "running")
     if store.dialect == "sqlite":
         rows = connection.execute(in_flight).all()
-        still = store.pulse.stood_still({row.id: row.heartbeat_at for row in rows})
+        still = store.heartbeats.stood_still({row.id: row.heartbeat_at for row in rows})
         return [row.id for row in rows if still[row.id] >= row.lease_until - row.heartbeat_at]
     # While the server was down nobody could be heard: that is no silence of theirs.
     up = store.now - sa.literal_column(STARTED, sa.Double)

@@ -13,8 +13,8 @@ from sqlalchemy.engine import RowMapping
 from hashbench.errors import InputError, near_match
 from hashbench.showing import without_passwords
 from hashbench.store.engine import Store
+from hashbench.store.free_runs import chunks
 from hashbench.store.planning import known_ids
-from hashbench.store.ready import chunks
 from hashbench.store.result import Artifact, Checkpoint, Predictions, leads_outside
 from hashbench.store.schema import STATES, attempt, run
 
@@ -206,11 +206,11 @@ def needed_by_others(store: Store) -> set[str]:
 
 def artifacts(store: Store, run_id: str) -> list[Artifact]:
     """The files of a finished run; none of any other. Raises InputError for one outside the artifact root."""
-    found = [Artifact(**row) for row in store.query(ARTIFACTS, run=run_id)]
-    for each in found:
-        if leads_outside(each.url):
-            raise InputError(f"{store.name}: run {run_id[:12]}: artifact {each.url!r} leads out of its folder; void it")
-    return found
+    files = [Artifact(**row) for row in store.query(ARTIFACTS, run=run_id)]
+    for file in files:
+        if leads_outside(file.url):
+            raise InputError(f"{store.name}: run {run_id[:12]}: artifact {file.url!r} leads out of its folder; void it")
+    return files
 
 
 def predictions(
@@ -230,12 +230,12 @@ def seconds_of(store: Store, run_ids: Sequence[str]) -> dict[str, float]:
     """How long those of the runs took that are finished; 0 where that was not noted."""
     counted = sa.func.coalesce(attempt.c.seconds, 0.0)
     rows = sa.select(run.c.id, counted).join_from(run, attempt, attempt.c.id == run.c.finished_attempt)
-    found: dict[str, float] = {}
+    seconds_by_id: dict[str, float] = {}
     with store.read() as connection:
         for part in chunks(run_ids):
             of_part = rows.where(run.c.id.in_(part), run.c.state == "done")
-            found |= {run_id: seconds for run_id, seconds in connection.execute(of_part)}
-    return found
+            seconds_by_id |= {run_id: seconds for run_id, seconds in connection.execute(of_part)}
+    return seconds_by_id
 
 
 def _with_json(row: RowMapping, *columns: str) -> dict[str, Any]:

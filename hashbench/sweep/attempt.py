@@ -16,14 +16,14 @@ from lightning.pytorch.utilities.exceptions import SIGTERMException
 from hashbench.errors import InputError
 from hashbench.runs.artifacts import ArtifactFolder
 from hashbench.store.engine import Store
+from hashbench.store.file_identity import DatabaseMoved
 from hashbench.store.finishing import finish
-from hashbench.store.moved import DatabaseMoved
-from hashbench.store.patience import Patience, StoreAway, is_outage
 from hashbench.store.queue import ClaimedRun, LeaseLost, fail, held_under, new_token, release
 from hashbench.store.result import Result
+from hashbench.store.retry import Retry, StoreAway, is_outage
 from hashbench.sweep.executors.base import Control
 from hashbench.sweep.heartbeat import LOG_LIMIT, Heartbeat, StopSignal, captured_log
-from hashbench.sweep.kept import KeptResults
+from hashbench.sweep.result_spool import ResultSpool
 from hashbench.training.checkpoints import Interrupted
 from hashbench.training.curves import NotFinite
 
@@ -38,7 +38,7 @@ class Ending:
     error: BaseException | None = None  # what ended one that is not
 
 
-def claimed(patience: Patience, store: Store, ask: Callable[[str], ClaimedRun | None]) -> ClaimedRun | None:
+def claimed(retry: Retry, store: Store, ask: Callable[[str], ClaimedRun | None]) -> ClaimedRun | None:
     """The run that `ask` claims under a token that it is given; asked until the database answers."""
     token, before = new_token(), False
 
@@ -49,7 +49,7 @@ def claimed(patience: Patience, store: Store, ask: Callable[[str], ClaimedRun | 
         before = True
         return held or ask(token)
 
-    return patience(once)
+    return retry(once)
 
 
 class Attempts:
@@ -58,7 +58,7 @@ class Attempts:
     def __init__(
         self,
         store: Store,
-        patience: Patience,
+        retry: Retry,
         control: Control,
         artifacts: ArtifactFolder,
         *,
@@ -66,8 +66,8 @@ class Attempts:
         run_hours: float | None = None,
     ) -> None:
         """`run_hours`: the longest that an attempt may last."""
-        self._store, self._patience, self._control = store, patience, control
-        self._artifacts, self._kept = artifacts, KeptResults(artifacts)
+        self._store, self._retry, self._control = store, retry, control
+        self._artifacts, self._spool = artifacts, ResultSpool(artifacts)
         self._max_attempts, self._run_hours = max_attempts, run_hours
 
     def carry_out(self, held: ClaimedRun, work: Callable[[StopSignal], Result]) -> Ending:
@@ -92,7 +92,7 @@ class Attempts:
             if stop.is_time_up:
                 reason = f"not done within run_hours: {self._run_hours:g}"
                 return self._failed(held, error, reason, log(), for_good=True)
-            self._patience(release, self._store, held, log=log())
+            self._retry(release, self._store, held, log=log())
             return Ending("interrupted", error=error)
         except LeaseLost as error:
             return Ending("lost", "another worker took the run over", error=error)
@@ -114,7 +114,7 @@ class Attempts:
     ) -> Ending:
         """Writes a failure down; `for_good`: another try would end alike, so that this one counts as all."""
         tries = self._max_attempts if for_good else 1
-        self._patience(fail, self._store, held, reason, log, tries=tries)
+        self._retry(fail, self._store, held, reason, log, tries=tries)
         return Ending("failed", reason, error=error)
 
     def _hand_in(self, held: ClaimedRun, result: Result, began: float) -> None:
@@ -127,6 +127,6 @@ class Attempts:
             seconds = time.monotonic() - began if result.seconds is None else result.seconds
             late = replace(result, seconds=seconds)
             with contextlib.suppress(OSError):  # a disk that is full holds neither: this process remembers it
-                self._kept.keep(held, late)
-            self._patience(finish, self._store, held, late)
-            self._kept.drop(held.token)
+                self._spool.keep(held, late)
+            self._retry(finish, self._store, held, late)
+            self._spool.drop(held.token)

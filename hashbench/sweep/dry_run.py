@@ -17,9 +17,9 @@ from hashbench.runs.registry import kind_of
 from hashbench.showing import duration_text
 from hashbench.store.engine import open_results, open_store
 from hashbench.sweep.estimate import CardEstimate, TimeEstimate
+from hashbench.sweep.needed_files import gone_files
 from hashbench.sweep.order import cheap_first
 from hashbench.sweep.plan import Plan
-from hashbench.sweep.supply import gone_files
 from hashbench.training.memory import SHARE
 
 

@@ -29,7 +29,7 @@ class TimeEstimate:
     ) -> None:
         """`rows`: training rows of the tasks, where they are known."""
         self._store, self._runs, self._n_workers, self._rows = store, runs, n_workers, rows or {}
-        self._trainings = [name for name, each in kinds().items() if each.is_training]
+        self._trainings = [name for name, kind in kinds().items() if kind.is_training]
         self.done: set[str] = set()
         self._earlier = self._of_other_sweeps()
         self._durations = Durations(self._earlier, self._trainings)

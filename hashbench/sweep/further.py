@@ -26,19 +26,19 @@ from hashbench.runs.further_baseline import KIND as BASELINE
 from hashbench.showing import tell
 from hashbench.store.attaching import attach_run, data_under, finished_on, names_of_experiments
 from hashbench.store.engine import Store
-from hashbench.store.patience import Patience
 from hashbench.store.queue import ClaimedRun, LeaseLost, claim
 from hashbench.store.result import Result
+from hashbench.store.retry import Retry
 from hashbench.store.running import running
 from hashbench.store.status import artifacts, done_ids, find_experiment, find_run
 from hashbench.sweep.attempt import Attempts, claimed
 from hashbench.sweep.executors.base import OwnControl
 from hashbench.sweep.heartbeat import LEASE_S
-from hashbench.sweep.kept import KeptResults
+from hashbench.sweep.housekeeping import release_dead, retry_of
 from hashbench.sweep.processes import own_name
+from hashbench.sweep.result_spool import ResultSpool
 from hashbench.sweep.stored_plan import row_of
 from hashbench.sweep.subjects import FurtherRequest, Subject, subject_of_folder, subject_of_run
-from hashbench.sweep.upkeep import patience_of, release_dead
 from hashbench.tasks.catalogue import known_tasks
 from hashbench.training.machine import Machine
 from hashbench.training.recipe import quieten
@@ -93,8 +93,8 @@ def evaluate_run(store: Store, prefix: str, request: FurtherRequest, data: Seque
 
     Raises InputError for a run that is none, weights that are gone, and whatever is wrong with the set.
     """
-    patience = _first_patience(store)
-    subject = patience(subject_of_run, store, patience(find_run, store, prefix), data, None)
+    retry = _first_retry(store)
+    subject = retry(subject_of_run, store, retry(find_run, store, prefix), data, None)
     return _evaluate(store, subject, request)
 
 
@@ -102,55 +102,55 @@ def evaluate_exported(
     store: Store, exported: ExportedModel, request: FurtherRequest, data: Sequence[str] | None
 ) -> EvaluatedRun:
     """The same of an exported model. It counts as its fine-tuning where the database has that with equal weights."""
-    patience = _first_patience(store)
-    if patience(done_ids, store, [exported.run]):
-        stored = {each.kind: each.sha256 for each in patience(artifacts, store, exported.run)}
+    retry = _first_retry(store)
+    if retry(done_ids, store, [exported.run]):
+        stored = {file.kind: file.sha256 for file in retry(artifacts, store, exported.run)}
         if stored == exported.parts:
-            subject = patience(subject_of_run, store, exported.run, data, exported)
+            subject = retry(subject_of_run, store, exported.run, data, exported)
             return _evaluate(store, subject, request)
-    return _evaluate(store, patience(subject_of_folder, store, exported, request), request)
+    return _evaluate(store, retry(subject_of_folder, store, exported, request), request)
 
 
-def _first_patience(store: Store) -> Patience:
+def _first_retry(store: Store) -> Retry:
     """With a database that is away, until an experiment says how long to wait for it."""
-    return Patience(store.name, 60.0 * Experiment.model_fields["database_minutes"].default, tell=tell)
+    return Retry(store.name, 60.0 * Experiment.model_fields["database_minutes"].default, tell=tell)
 
 
 def _evaluate(store: Store, subject: Subject, request: FurtherRequest) -> EvaluatedRun:
     """Finds the stored run, or makes it: all that can be wrong with the input is found before anything is stored."""
-    patience = patience_of(store, subject.experiment)
-    found = request.found(subject.trained_on)
-    run = subject.run_on(found)
-    patience(_check_name, store, subject, run)
-    patience(KeptResults(ArtifactFolder(usable_cache_folder())).hand_in, store)
-    is_new = not patience(done_ids, store, [run.id])
-    found = subject.prepared(found) if is_new else found
-    rows = found.load() if is_new else None
+    retry = retry_of(store, subject.experiment)
+    further = request.found(subject.trained_on)
+    run = subject.run_on(further)
+    retry(_check_name, store, subject, run)
+    retry(ResultSpool(ArtifactFolder(usable_cache_folder())).hand_in, store)
+    is_new = not retry(done_ids, store, [run.id])
+    further = subject.prepared(further) if is_new else further
+    rows = further.load() if is_new else None
     # of one that is done too: the fine-tuning may have joined another experiment
-    patience(attach_run, store, row_of(run), subject.places)
+    retry(attach_run, store, row_of(run), subject.places)
     if rows is not None:
-        _attempt(store, patience, run, subject, lambda machine: subject.result(run, found, rows, machine))
-        _add_baselines(store, patience, subject, found)
-    scores, names = patience(_stored_scores, store, run, found), patience(names_of_experiments, store, run.id)
+        _attempt(store, retry, run, subject, lambda machine: subject.result(run, further, rows, machine))
+        _add_baselines(store, retry, subject, further)
+    scores, names = retry(_stored_scores, store, run, further), retry(names_of_experiments, store, run.id)
     return EvaluatedRun(
-        run.id, run.model, subject.trained_on.name, run.seed, found.task.name, scores, tuple(names), is_new
+        run.id, run.model, subject.trained_on.name, run.seed, further.task.name, scores, tuple(names), is_new
     )
 
 
-def _stored_scores(store: Store, run: Run, found: FurtherSet) -> dict[str, float | None]:
+def _stored_scores(store: Store, run: Run, further: FurtherSet) -> dict[str, float | None]:
     """The scores of a run by metric, the reported one first."""
     stored = {row["metric"]: row["value"] for row in store.query(queries.BEST_SCORES_OF_RUN, id=run.id)}
-    metrics = [metric for metric in found.task.metrics if metric in stored]
-    return {metric: stored[metric] for metric in sorted(metrics, key=lambda name: name != found.task.select_metric)}
+    metrics = [metric for metric in further.task.metrics if metric in stored]
+    return {metric: stored[metric] for metric in sorted(metrics, key=lambda name: name != further.task.select_metric)}
 
 
-def _add_baselines(store: Store, patience: Patience, subject: Subject, found: FurtherSet) -> None:
+def _add_baselines(store: Store, retry: Retry, subject: Subject, further: FurtherSet) -> None:
     """The trivial baselines of the set, so that tables can say which model is not above them."""
-    for run, work in subject.baselines(found):
+    for run, work in subject.baselines(further):
         places = [(experiment_id, run.model) for experiment_id, _ in subject.places]
-        patience(attach_run, store, row_of(run), places)
-        if not patience(done_ids, store, [run.id]):
-            _attempt(store, patience, run, subject, work)
+        retry(attach_run, store, row_of(run), places)
+        if not retry(done_ids, store, [run.id]):
+            _attempt(store, retry, run, subject, work)
 
 
 def _check_name(store: Store, subject: Subject, run: Run) -> None:
@@ -166,15 +166,15 @@ def _check_name(store: Store, subject: Subject, run: Run) -> None:
                 raise InputError(f"{name!r} was another set, or had other columns, before; {remedy}")
 
 
-def _attempt(store: Store, patience: Patience, run: Run, subject: Subject, work: Callable[[Machine], Result]) -> None:
+def _attempt(store: Store, retry: Retry, run: Run, subject: Subject, work: Callable[[Machine], Result]) -> None:
     """One attempt at a run, from its claim to the stored result. Raises what ended it otherwise."""
-    held = _claimed(store, patience, run, subject.places[0][0])
+    held = _claimed(store, retry, run, subject.places[0][0])
     if held is None:
         raise InputError(f"run {run.id[:12]}: another process is at it; wait for it, or try again in a minute")
     quieten()
     artifacts = ArtifactFolder(usable_cache_folder())
     machine = Machine(folder=artifacts.running(run.id))
-    ending = Attempts(store, patience, OwnControl(), artifacts).carry_out(
+    ending = Attempts(store, retry, OwnControl(), artifacts).carry_out(
         held, lambda stop: work(replace(machine, should_stop=stop))
     )
     if isinstance(ending.error, LeaseLost):
@@ -183,16 +183,16 @@ def _attempt(store: Store, patience: Patience, run: Run, subject: Subject, work:
         raise ending.error
 
 
-def _claimed(store: Store, patience: Patience, run: Run, experiment_id: int) -> ClaimedRun | None:
+def _claimed(store: Store, retry: Retry, run: Run, experiment_id: int) -> ClaimedRun | None:
     """The run, if it is free or its worker is dead; one that was silent too long is watched for a lease before that."""
-    patience(release_dead, store, experiment_id)
+    retry(release_dead, store, experiment_id)
     until = time.monotonic() + LEASE_S + POLL_S
     options: Any = {"worker": own_name(), "lease_s": LEASE_S, "max_attempts": 1, "environment": environment()}
     options |= {"kinds": (run.kind,), "only": run.id}
     while True:
-        held = claimed(patience, store, lambda token: claim(store, experiment_id, token=token, **options))
-        others = () if held is not None else patience(running, store, experiment_id)
-        silent = any(each.run_id == run.id and each.lease_left_s < 0 for each in others)
+        held = claimed(retry, store, lambda token: claim(store, experiment_id, token=token, **options))
+        others = () if held is not None else retry(running, store, experiment_id)
+        silent = any(other.run_id == run.id and other.lease_left_s < 0 for other in others)
         if held is not None or not silent or time.monotonic() > until:
             return held
         time.sleep(POLL_S)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from sqlalchemy.exc import SQLAlchemyError
 
 from hashbench.store.engine import Store
-from hashbench.store.moved import DatabaseMoved
+from hashbench.store.file_identity import DatabaseMoved
 from hashbench.store.queue import ClaimedRun, heartbeat
 from hashbench.sweep.executors.base import Control
 
@@ -73,14 +73,14 @@ class Heartbeat:
                 os._exit(1)
             if time.monotonic() - last < LEASE_S / 4:
                 continue
-            asked = time.monotonic()
+            sent_at = time.monotonic()
             try:
                 alive = heartbeat(self._store, self._held)
             except DatabaseMoved:
                 alive = False
             except (OSError, SQLAlchemyError):  # busy or away: asked again in a second
                 continue
-            last = asked
+            last = sent_at
             if not alive:
                 self._stop.set()
                 return

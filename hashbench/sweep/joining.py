@@ -14,10 +14,10 @@ from hashbench.runs.registry import names
 from hashbench.store.engine import open_store
 from hashbench.store.planning import planned_runs
 from hashbench.store.status import StoredExperiment, done_ids, experiments
+from hashbench.sweep.housekeeping import release_dead, retry_of
 from hashbench.sweep.plan import Plan, plan
 from hashbench.sweep.runner import DONE, Sweep, assign, carry_out, shared_at
 from hashbench.sweep.stored_plan import data_origins, training_rows, write_down
-from hashbench.sweep.upkeep import patience_of, release_dead
 
 Labelled = tuple[str, str]  # label and id of a run
 
@@ -32,11 +32,11 @@ def join(loaded: Loaded, *, db: str, data: Sequence[str] | None = None, workers:
     planned = plan(loaded, data=data)
     shared = shared_at(artifacts)
     store = open_store(db)
-    patience = patience_of(store, loaded.experiment)
-    stored = next((each for each in patience(experiments, store) if each.name == loaded.experiment.name), None)
+    retry = retry_of(store, loaded.experiment)
+    stored = next((row for row in retry(experiments, store) if row.name == loaded.experiment.name), None)
     origins = data_origins(planned) if stored is None else known_origins(stored)
-    experiment_id = patience(write_down, store, planned, origins) if stored is None else stored.id
-    theirs = patience(planned_runs, store, experiment_id)
+    experiment_id = retry(write_down, store, planned, origins) if stored is None else stored.id
+    theirs = retry(planned_runs, store, experiment_id)
     refuse_another_plan(of_phase(planned), theirs, f"{loaded.shown}: '{loaded.experiment.name}' in {store.name}")
     assignment = assign(planned, db=db, experiment_id=experiment_id, n_workers=workers, artifacts=shared)
     rows = training_rows(origins) if origins else {}
@@ -56,10 +56,10 @@ def take_part(work: Sweep) -> int:
     work = replace(work, assignment=replace(work.assignment, runs=mine))
     if len(mine) < len({run.id for run in work.plan.runs}):
         print("its timings belong to another kind of machine and are left to it", file=sys.stderr)
-    if work.patience(done_ids, work.store, set(mine)) == set(mine):
+    if work.retry(done_ids, work.store, set(mine)) == set(mine):
         print(f"all {len(mine)} runs are done already", file=sys.stderr)
         return DONE
-    work.patience(release_dead, work.store, work.experiment_id)
+    work.retry(release_dead, work.store, work.experiment_id)
     return carry_out(work, fail_fast=False)
 
 

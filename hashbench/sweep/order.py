@@ -18,8 +18,8 @@ def cheap_first(runs: Sequence[Run], seconds: Callable[[Run], float]) -> list[st
     def all_needs(run_id: str) -> list[str]:
         """What a run needs, directly or through others, each after what it needs itself."""
         if run_id not in needs:
-            direct = [each for each in by_id[run_id].needs if each in by_id]
-            needs[run_id] = list(dict.fromkeys(each for need in direct for each in (*all_needs(need), need)))
+            direct = [need for need in by_id[run_id].needs if need in by_id]
+            needs[run_id] = list(dict.fromkeys(earlier for need in direct for earlier in (*all_needs(need), need)))
         return needs[run_id]
 
     own = {run_id: seconds(run) for run_id, run in by_id.items()}
@@ -28,4 +28,4 @@ def cheap_first(runs: Sequence[Run], seconds: Callable[[Run], float]) -> list[st
         return own[run_id] + sum(own[need] for need in all_needs(run_id))
 
     in_turn = sorted(by_id, key=cost)
-    return list(dict.fromkeys(each for run_id in in_turn for each in (*all_needs(run_id), run_id)))
+    return list(dict.fromkeys(next_id for run_id in in_turn for next_id in (*all_needs(run_id), run_id)))

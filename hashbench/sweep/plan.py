@@ -157,7 +157,7 @@ def check_data(planned: Plan) -> dict[str, tuple[str, ...]]:
 
 def unknown_tokens(planned: Plan, data: TaskData) -> list[str]:
     """A note for the models to which many tokens are unknown, of those whose pieces are known before the sweep."""
-    found: dict[str, list[str]] = {}
+    labels_by_note: dict[str, list[str]] = {}
     counted: dict[str, str] = {}  # by tokenizer
     for label, model in planned.resolved.models.items():
         text = model.spec.text
@@ -167,9 +167,9 @@ def unknown_tokens(planned: Plan, data: TaskData) -> list[str]:
         key = tokenizer_fingerprint(tokenizer)
         if key not in counted:
             counted[key] = unknown_note(counts_before(data, tokenizer))
-        found.setdefault(counted[key], []).append(label)
+        labels_by_note.setdefault(counted[key], []).append(label)
     first = f"of the first {READ_BEFORE:,} texts of each split"
-    return [f"unknown to {', '.join(labels)}: {note}, {first}" for note, labels in found.items() if note]
+    return [f"unknown to {', '.join(labels)}: {note}, {first}" for note, labels in labels_by_note.items() if note]
 
 
 def check_items(planned: Plan, data: object) -> None:

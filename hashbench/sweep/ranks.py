@@ -98,12 +98,12 @@ def gather(
     """Waits for all processes and gives back the first one's result. Raises what one of them raised."""
     result: Result | None = None
     failures: list[Exception] = []
-    asked, over = False, False
+    asked_to_stop, over = False, False
     while not over:
         over = launch.is_over(POLL_S)
-        if not asked and machine.should_stop is not None and machine.should_stop.is_set():
+        if not asked_to_stop and machine.should_stop is not None and machine.should_stop.is_set():
             ask_to_stop()
-            asked = True
+            asked_to_stop = True
         for message in arrived():
             if isinstance(message, Failed):
                 failures.append(message.error)

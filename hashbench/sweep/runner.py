@@ -23,10 +23,10 @@ from hashbench.runs.artifacts import ArtifactFolder
 from hashbench.runs.registry import names
 from hashbench.showing import printable, tell, without_passwords
 from hashbench.store.engine import Store, open_store
-from hashbench.store.moved import DatabaseMoved
-from hashbench.store.patience import Patience
+from hashbench.store.file_identity import DatabaseMoved
 from hashbench.store.planning import retry_failed, set_turns
 from hashbench.store.queue import pending
+from hashbench.store.retry import Retry
 from hashbench.store.status import done_ids, needed_by_others, runs
 from hashbench.sweep.assignment import Assignment
 from hashbench.sweep.dry_run import print_plan
@@ -34,13 +34,13 @@ from hashbench.sweep.estimate import TimeEstimate
 from hashbench.sweep.events import RunEnded
 from hashbench.sweep.executors.local import LocalExecutor
 from hashbench.sweep.executors.registry import find_executor
-from hashbench.sweep.kept import KeptResults
+from hashbench.sweep.housekeeping import look_after, release_dead, remove_temporary_files, retry_of, saved_copy
 from hashbench.sweep.order import cheap_first
 from hashbench.sweep.plan import Plan, plan
 from hashbench.sweep.progress import SweepProgress
+from hashbench.sweep.result_spool import ResultSpool
 from hashbench.sweep.stopping import Stopped, TimeIsUp, stop_signals
 from hashbench.sweep.stored_plan import data_origins, training_rows, write_down
-from hashbench.sweep.upkeep import look_after, patience_of, release_dead, remove_temporary_files, saved_copy
 from hashbench.text.compiled import usable_cores
 
 DONE, SOME_FAILED = 0, 1
@@ -48,7 +48,7 @@ DONE, SOME_FAILED = 0, 1
 # ends may take all of its workers along.
 MAX_CRASHES = 5
 LOOK_EVERY_S = 5.0  # for results that were kept on disk, and for runs held by processes that are dead
-STOP_PATIENCE_S = 60.0  # a step at base on a CPU, and the checkpoint behind it
+STOP_GRACE_S = 60.0  # a step at base on a CPU, and the checkpoint behind it
 
 
 @dataclass(frozen=True)
@@ -64,9 +64,9 @@ class Sweep:
     times: bool = True  # whether this machine measures time, after all other runs
 
     @cached_property
-    def patience(self) -> Patience:
+    def retry(self) -> Retry:
         """Outlasts a database that is away, and says so."""
-        return patience_of(self.store, self.plan.resolved.experiment)
+        return retry_of(self.store, self.plan.resolved.experiment)
 
 
 def sweep(
@@ -101,26 +101,26 @@ def sweep(
         return DONE
     shared = shared_at(artifacts)
     store = open_store(db)
-    patience = patience_of(store, loaded.experiment)
-    patience(KeptResults(ArtifactFolder.at(cache_folder(), shared)).hand_in, store)
+    retry = retry_of(store, loaded.experiment)
+    retry(ResultSpool(ArtifactFolder.at(cache_folder(), shared)).hand_in, store)
     ids = {run.id for run in planned.runs}  # two labels of one thing share a run
-    finished = patience(done_ids, store, ids) == ids
+    finished = retry(done_ids, store, ids) == ids
     origins = {} if finished else data_origins(planned)
-    experiment_id = patience(write_down, store, planned, origins)
+    experiment_id = retry(write_down, store, planned, origins)
     if finished:
         print(f"all {len(ids)} runs are done already", file=sys.stderr)
         return DONE
-    patience(retry_failed, store, experiment_id)
-    patience(release_dead, store, experiment_id)
+    retry(retry_failed, store, experiment_id)
+    retry(release_dead, store, experiment_id)
     assignment = assign(planned, db=db, experiment_id=experiment_id, n_workers=n_workers, artifacts=shared)
     work = Sweep(store, experiment_id, planned, assignment, n_workers, training_rows(origins))
-    patience(set_turns, store, experiment_id, nice_order(work) if nice else None)
+    retry(set_turns, store, experiment_id, nice_order(work) if nice else None)
     return carry_out(work, fail_fast=fail_fast, until=until)
 
 
 def nice_order(work: Sweep) -> list[str]:
     """The runs by what they cost, as far as it is known."""
-    estimate = work.patience(TimeEstimate, work.store, work.plan.runs, work.workers, work.rows)
+    estimate = work.retry(TimeEstimate, work.store, work.plan.runs, work.workers, work.rows)
     return cheap_first(work.plan.runs, estimate.seconds)
 
 
@@ -151,11 +151,11 @@ def carry_out(work: Sweep, *, fail_fast: bool, until: float | None = None) -> in
 
     `until`: the monotonic time at which it ends, done or not.
     """
-    patience = work.patience
-    estimate = patience(TimeEstimate, work.store, work.plan.runs, work.workers, work.rows)
+    retry = work.retry
+    estimate = retry(TimeEstimate, work.store, work.plan.runs, work.workers, work.rows)
     # Evaluations on further sets are runs of the experiment too, and none of the sweep's
-    n_done = len(patience(done_ids, work.store, work.assignment.runs))
-    progress = SweepProgress(len(work.assignment.runs), n_done, partial(patience.once, estimate.left))
+    n_done = len(retry(done_ids, work.store, work.assignment.runs))
+    progress = SweepProgress(len(work.assignment.runs), n_done, partial(retry.once, estimate.left))
     try:
         with stop_signals(), progress, using(work.assignment.cache):
             for measures_time, n_workers in ((False, work.workers), (True, 1))[: 2 if work.times else 1]:
@@ -190,7 +190,7 @@ def run_phase(
     experiment = work.plan.resolved.experiment
     assignment = replace(work.assignment, kinds=kinds, threads=threads_for(experiment, n_workers))
     left = partial(pending, work.store, work.experiment_id, assignment.max_attempts, kinds=kinds)
-    if not work.patience(left):
+    if not work.retry(left):
         return True
     # Timings name the machine that planned them, so it measures them itself.
     place = LocalExecutor if kinds == names(measures_time=True) else find_executor(experiment.executor)
@@ -208,34 +208,34 @@ def run_phase(
                     return False
             if time.monotonic() - looked_at > LOOK_EVERY_S:
                 looked_at = time.monotonic()
-                work.patience.once(look_after, work.store, work.experiment_id, assignment.artifact_folder())
-                if executor.waits() and not work.patience(left):
+                work.retry.once(look_after, work.store, work.experiment_id, assignment.artifact_folder())
+                if executor.waits() and not work.retry(left):
                     return True
             for crash in executor.replace_crashed():
                 progress.tell(f"{crash.how}; its run is given to another")
                 gone = partial(release_dead, gone=crash.worker, counts_as_try=crash.is_try)
-                work.patience.once(gone, work.store, work.experiment_id)
+                work.retry.once(gone, work.store, work.experiment_id)
                 crashes += 1
             if crashes > MAX_CRASHES * n_workers:
                 progress.tell(f"{crashes} workers ended one after the other without finishing a run; giving up")
                 return False
         return True
     finally:
-        executor.stop(STOP_PATIENCE_S)
+        executor.stop(STOP_GRACE_S)
 
 
 def conclude(work: Sweep) -> int:
     """Names what failed, and says how the sweep ended."""
-    failed = [run for run in work.patience(runs, work.store, work.experiment_id) if run.state == "failed"]
+    failed = [run for run in work.retry(runs, work.store, work.experiment_id) if run.state == "failed"]
     for run in failed:
         where = f"hashbench status --run {run.run_id[:12]}"
         line = f"failed: {run.model} {run.task or run.kind}: {run.reason} ({where})"
         print(printable(" ".join(line.split())), file=sys.stderr)
     total = len(work.assignment.runs)
-    done = work.patience(done_ids, work.store, work.assignment.runs)
+    done = work.retry(done_ids, work.store, work.assignment.runs)
     undone = total - len(done)
     if not undone and work.plan.resolved.experiment.keep_weights == "none":
-        remove_temporary_files(work.assignment, work.patience(needed_by_others, work.store))
+        remove_temporary_files(work.assignment, work.retry(needed_by_others, work.store))
     remove_leftovers(work.assignment.cache, sorted(done))
     if undone:
         print(f"{undone} of {total} runs are not done; the same command tries them again", file=sys.stderr)

@@ -34,8 +34,8 @@ def stop_signals() -> Iterator[None]:
     heard = [number for number in SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
 
     def stop(number: int, frame: FrameType | None) -> None:
-        for each in heard:
-            signal.signal(each, signal.SIG_IGN if each == number == signal.SIGHUP else signal.SIG_DFL)
+        for signal_number in heard:
+            signal.signal(signal_number, signal.SIG_IGN if signal_number == number == signal.SIGHUP else signal.SIG_DFL)
         leave_closed_terminal()
         raise Stopped(number)
 

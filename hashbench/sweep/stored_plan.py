@@ -67,7 +67,7 @@ def data_origins(planned: Plan) -> dict[str, Any]:
             "rows": {name: len(split) for name, split in data.splits.items()},
         }
     resolved = planned.resolved
-    corpora = {each.name: {"origin": each.copy_read, "kind": each.kind} for each in resolved.corpora.values()}
+    corpora = {corpus.name: {"origin": corpus.copy_read, "kind": corpus.kind} for corpus in resolved.corpora.values()}
     return {"sources": list(resolved.sources), "tasks": tasks, "corpora": corpora}
 
 

@@ -85,35 +85,35 @@ def subject_of_run(store: Store, run_id: str, data: Sequence[str] | None, export
     size = loaded.experiment.encoder
     tuned = Run(run_id, FINETUNING.name, label, size, spec, task=task.name, seed=spec["seed"])
 
-    def prepared(found: FurtherSet) -> FurtherSet:
+    def prepared(further: FurtherSet) -> FurtherSet:
         if exported is None:
             kept_files(store, run_id, ArtifactFolder.of_environment(cache), with_head=True)
-        return with_classes(found, load_task(task, open_sources(sources)))
+        return with_classes(further, load_task(task, open_sources(sources)))
 
-    def place(found: FurtherSet, *runs: Run) -> Workplace:
-        resolved = ResolvedExperiment(loaded.experiment, {label: model}, model, (found,), {}, sources)
-        materials = Materials(sources, cache, [found, locate_task(task, open_sources(sources))])
+    def place(further: FurtherSet, *runs: Run) -> Workplace:
+        resolved = ResolvedExperiment(loaded.experiment, {label: model}, model, (further,), {}, sources)
+        materials = Materials(sources, cache, [further, locate_task(task, open_sources(sources))])
         return Workplace(resolved, {run.id: run for run in runs}, materials, ArtifactFolder.of_environment(cache))
 
-    def result(run: Run, found: FurtherSet, rows: TaskData, machine: Machine) -> Result:
-        there = place(found, tuned, run)
+    def result(run: Run, further: FurtherSet, rows: TaskData, machine: Machine) -> Result:
+        workplace = place(further, tuned, run)
         if exported is None:
-            made = EVALUATION.carry_out(run, there, machine)
+            measured = EVALUATION.carry_out(run, workplace, machine)
         else:
             recipe = model.recipe(task.name)
             trained = replace(exported.trained, pad_to_max=recipe.pad_to_max, hardware=recipe)
-            made = evaluated(trained, rows, machine, cache)
-        return replace(made, notes={**made.notes, "sources": sources_of(run, there)})
+            measured = evaluated(trained, rows, machine, cache)
+        return replace(measured, notes={**measured.notes, "sources": sources_of(run, workplace)})
 
-    def baselines(found: FurtherSet) -> list[tuple[Run, Callable[[Machine], Result]]]:
+    def baselines(further: FurtherSet) -> list[tuple[Run, Callable[[Machine], Result]]]:
         names = [name for name in loaded.experiment.floors if name in task.kind.baselines]
         located = locate_task(task, open_sources(sources))
-        runs = [BASELINE.of(size, name, found, located) for name in names]
-        return [(run, partial(BASELINE.carry_out, run, place(found, run))) for run in runs]
+        runs = [BASELINE.of(size, name, further, located) for name in names]
+        return [(run, partial(BASELINE.carry_out, run, place(further, run))) for run in runs]
 
     places = tuple(places_of(store, run_id))
     return Subject(
-        task, loaded.experiment, places, lambda found: EVALUATION.of(tuned, found), prepared, result, baselines
+        task, loaded.experiment, places, lambda further: EVALUATION.of(tuned, further), prepared, result, baselines
     )
 
 
@@ -127,15 +127,15 @@ def subject_of_folder(store: Store, exported: ExportedModel, request: FurtherReq
             raise InputError(f"{exported.folder}: another model called {label!r} was evaluated; rename this folder")
     task = _task_of_folder(exported, request)
 
-    def prepared(found: FurtherSet) -> FurtherSet:
-        return found  # the folder names the classes
+    def prepared(further: FurtherSet) -> FurtherSet:
+        return further  # the folder names the classes
 
-    def result(run: Run, found: FurtherSet, rows: TaskData, machine: Machine) -> Result:
+    def result(run: Run, further: FurtherSet, rows: TaskData, machine: Machine) -> Result:
         return evaluated(exported.trained, rows, machine, usable_cache_folder())
 
     return Subject(
-        task, config, ((experiment_id, label),), lambda found: EVALUATION.of_exported(exported, label, found), prepared,
-        result, baselines=lambda found: [],  # the train set is not at hand
+        task, config, ((experiment_id, label),), lambda further: EVALUATION.of_exported(exported, label, further),
+        prepared, result, baselines=lambda further: [],  # the train set is not at hand
     )  # fmt: skip
 
 
@@ -149,7 +149,7 @@ def _task_of_folder(exported: ExportedModel, request: FurtherRequest) -> Task:
                 "--text COLUMN --label COLUMN"
             )
         wanted = "values" if exported.n_outputs == 1 else "classes"
-        kind = next(each for each in known_kinds().values() if isinstance(each, TextKind) and each.outputs == wanted)
+        kind = next(kind for kind in known_kinds().values() if isinstance(kind, TextKind) and kind.outputs == wanted)
         metrics = kind.common_metrics
         text = ("first", "second") if exported.is_pair else ("text",)
         task = Task(exported.task, kind, text, metrics=metrics, select_metric=metrics[0])

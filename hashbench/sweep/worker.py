@@ -18,19 +18,19 @@ from hashbench.provenance.sources import sources_of
 from hashbench.runs.base import Run
 from hashbench.runs.registry import kind_of
 from hashbench.showing import tell
-from hashbench.store.again import claim_again
 from hashbench.store.engine import open_store, parse
-from hashbench.store.moved import DatabaseMoved
-from hashbench.store.patience import Patience, StoreAway
+from hashbench.store.file_identity import DatabaseMoved
 from hashbench.store.queue import ClaimedRun, claim, pending
+from hashbench.store.reruns import claim_rerun
 from hashbench.store.result import Result
+from hashbench.store.retry import Retry, StoreAway
 from hashbench.sweep.assignment import Assignment
 from hashbench.sweep.attempt import Attempts, Ending, claimed
 from hashbench.sweep.events import RunEnded, RunProgress, RunStarted
 from hashbench.sweep.executors.base import Control
 from hashbench.sweep.heartbeat import LEASE_S, StopSignal
+from hashbench.sweep.needed_files import is_at_hand, needs_read_by
 from hashbench.sweep.processes import own_name
-from hashbench.sweep.supply import is_at_hand, needs_read_by
 from hashbench.tracking import TrackedRun, Tracker, final_values, run_config, run_label, wandb_id
 from hashbench.training.checkpoints import Interrupted
 from hashbench.training.machine import Machine
@@ -62,7 +62,7 @@ class Worker:
     def __init__(self, assignment: Assignment, index: int, control: Control) -> None:
         self._assignment, self._index, self._control = assignment, index, control
         minutes = assignment.resolved.experiment.database_minutes
-        self._patience = Patience(parse(assignment.db)[1], 60.0 * minutes, tell=control.say, stop=control)
+        self._retry = Retry(parse(assignment.db)[1], 60.0 * minutes, tell=control.say, stop=control)
         self._environment = environment()
         self._place = assignment.workplace()
         self._name = own_name()
@@ -74,10 +74,10 @@ class Worker:
         keep_freed_memory()
         torch.set_num_threads(self._assignment.threads)
         try:
-            self._store = self._patience(open_store, self._assignment.db, create=False)
+            self._store = self._retry(open_store, self._assignment.db, create=False)
             self._attempts = Attempts(
                 self._store,
-                self._patience,
+                self._retry,
                 self._control,
                 self._place.artifacts,
                 max_attempts=self._assignment.max_attempts,
@@ -96,7 +96,7 @@ class Worker:
             if held is not None:
                 self._carry_out(held)
                 waits = idle_waits()
-            elif self._patience(pending, self._store, experiment_id, self._assignment.max_attempts, kinds=kinds):
+            elif self._retry(pending, self._store, experiment_id, self._assignment.max_attempts, kinds=kinds):
                 self._control.wait(next(waits))
             else:
                 return
@@ -104,7 +104,7 @@ class Worker:
     def _claim(self) -> ClaimedRun | None:
         """The next run, or None where none is free."""
         return claimed(
-            self._patience,
+            self._retry,
             self._store,
             lambda token: claim(
                 self._store,
@@ -157,7 +157,7 @@ class Worker:
         """
         began, is_waiting = time.monotonic(), False
         for need in needs_read_by(run, self._place):
-            while not self._patience(is_at_hand, need, self._store, self._place):
+            while not self._retry(is_at_hand, need, self._store, self._place):
                 is_waiting = True
                 held = self._claim_again(need)
                 if held is not None:
@@ -178,7 +178,7 @@ class Worker:
         """A finished run whose files are gone; None where another worker makes them."""
         options: Any = {"worker": self._name, "lease_s": LEASE_S, "environment": self._environment}
         return claimed(
-            self._patience, self._store, lambda token: claim_again(self._store, need.id, token=token, **options)
+            self._retry, self._store, lambda token: claim_rerun(self._store, need.id, token=token, **options)
         )
 
     def _sources_of(self, run: Run) -> str:

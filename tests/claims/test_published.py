@@ -96,6 +96,7 @@ def test_the_rule_gives_what_is_published(claim: Claim) -> None:
 
 def test_expected_is_what_the_printed_cells_give() -> None:
     """To the digits of the file; ratios of rounded counts in the third."""
+    assert paper_claims()
     for claim in paper_claims():
         cells = CELL.findall(claim.note)
         found = _weakest(claim)

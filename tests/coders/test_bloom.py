@@ -43,7 +43,9 @@ def test_maps_equal_their_definition(n: int, alpha: int, seed: int) -> None:
 
 @pytest.mark.parametrize(("n", "alpha"), [(1000, 10), (1003, 10), (997, 50)])
 def test_every_bucket_holds_alpha_items_and_the_last_the_rest(n: int, alpha: int) -> None:
-    for buckets in fitted(n, alpha=alpha).maps:
+    maps = fitted(n, alpha=alpha).maps
+    assert len(maps) > 0
+    for buckets in maps:
         sizes = np.bincount(buckets)
         assert (sizes[:-1] == alpha).all() and sizes[-1] == n - alpha * (len(sizes) - 1)
 

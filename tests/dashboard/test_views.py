@@ -44,6 +44,7 @@ def test_every_panel_reads_a_name_that_a_run_of_its_block_has(whole) -> None:
         runs = [run for run in whole.runs if run.kind == block.kind]
         names = {name for run in runs for name in run.summary}
         names |= {name for run in runs for _, values in run.history for name in values}
+        assert runs and names and block.panels, block.title
         for panel in block.panels:
             read = panel.y if hasattr(panel, "y") and isinstance(panel.y, list) else getattr(panel, "metrics", None)
             read = read or [panel.x.name, panel.y.name]

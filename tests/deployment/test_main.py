@@ -13,8 +13,8 @@ from hashbench.deployment.evaluation import Form
 from hashbench.deployment.main import FACTS, Wishes, deploy, stored_forms
 from hashbench.deployment.onnx_graph import required
 from hashbench.errors import InputError
+from hashbench.store.added_metrics import add_metrics
 from hashbench.store.engine import open_store
-from hashbench.store.later import add_measured
 from hashbench.store.result import MetricRow
 from hashbench.tables.report import tables
 from hashbench.tasks.catalogue import find_task
@@ -76,7 +76,7 @@ def test_a_page_without_npm_is_one_line(tmp_path: Path, monkeypatch: pytest.Monk
 def test_what_was_measured_of_the_forms_is_a_column_of_the_report(tmp_path: Path) -> None:
     store = build(tmp_path / "r.db", [Answers("bert-mlm", 0.8)])
     run_id = store.query("SELECT id FROM run WHERE kind = 'finetune'")[0]["id"]
-    add_measured(store, run_id, [MetricRow("best_step", 1.0)])  # as every fine-tuning stores it
+    add_metrics(store, run_id, [MetricRow("best_step", 1.0)])  # as every fine-tuning stores it
     forms = [
         Form("float32", 4_000_000, "accuracy", "validation", 0.8, 0.25),
         Form("int8", 1_000_000, "accuracy", "validation", 0.75, 0.2),

@@ -99,5 +99,7 @@ def test_text_is_text_and_what_a_page_says_itself_is_left_to_it(svgs: dict[str, 
 
 
 def test_files_hold_no_tips(store: Store, tmp_path: Path) -> None:
-    for drawn in styled(lambda: draw_curves(FigureData(store))):
+    figures = list(styled(lambda: draw_curves(FigureData(store))))
+    assert figures
+    for drawn in figures:
         assert "step 200" not in save(drawn, tmp_path, "svg").read_text()

@@ -19,7 +19,7 @@ from hashbench.store.drivers import NOW
 from hashbench.store.engine import Store, open_store
 from hashbench.store.environment import Environment
 from hashbench.store.finishing import finish
-from hashbench.store.pulse import Pulse
+from hashbench.store.heartbeats import HeartbeatMonitor
 from hashbench.store.queue import (
     LOSSES_PER_TRY,
     LeaseLost,
@@ -135,7 +135,7 @@ def test_a_clock_that_runs_ahead_takes_no_live_run(new_store: Callable[[str], St
     store, ahead = new_store("results.db"), new_store("results.db")  # two processes on one file
     now = 0.0
     ahead.now = sa.literal_column(f"({NOW['sqlite']} + 90.0)", sa.Double)
-    ahead.pulse = Pulse(clock=lambda: now)
+    ahead.heartbeats = HeartbeatMonitor(clock=lambda: now)
     experiment_id = lab.plan(store, lab.run("a"))
     held = lab.claim(store, experiment_id)
     assert lab.claim(ahead, experiment_id, "ahead") is None

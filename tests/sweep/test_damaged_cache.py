@@ -9,7 +9,7 @@ import pytest
 
 from hashbench.store.packing import unpack
 from tests.damage import DAMAGES
-from tests.sweep.test_supply import Machines
+from tests.sweep.test_needed_files import Machines
 
 pytestmark = pytest.mark.slow
 OUTPUTS = """

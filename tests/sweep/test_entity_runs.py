@@ -56,7 +56,9 @@ def test_every_run_is_done_and_the_table_has_models_and_floors(swept: tuple[Path
 def test_stored_ranks_give_the_stored_scores(swept: tuple[Path, str]) -> None:
     store = open_store(swept[0] / "r.db")
     table = results(store, everything=True)
-    for run in runs(store, experiments(store)[0].id):
+    runs_of = runs(store, experiments(store)[0].id)
+    assert len(runs_of) == 4
+    for run in runs_of:
         stored = predictions(store, run.run_id, "test", "best")
         assert stored is not None
         rows = table[(table.run_id == run.run_id) & (table.split == "test") & (table.checkpoint == "best")]
@@ -83,7 +85,8 @@ def test_intervals_over_pages_and_tidy_rows(swept: tuple[Path, str]) -> None:
 def test_a_training_leaves_what_predictions_need(swept: tuple[Path, str]) -> None:
     folder = swept[0]
     store = open_store(folder / "r.db")
-    trained = [run for run in runs(store, experiments(store)[0].id) if run.kind == "finetune"]
+    trained = [run for run in runs(store, experiments(store)[0].id) if run.kind == "entities"]
+    assert {run.model for run in trained} == {"hashed", "sampled"}
     for run in trained:
         kept = {each.kind: folder / "cache" / "artifacts" / each.url for each in artifacts(store, run.run_id)}
         assert set(kept) == {"weights", "head", "coder"} and all(path.is_file() for path in kept.values())

@@ -61,6 +61,7 @@ def test_a_measurement_is_repeated_as_a_run_of_its_own(experiment) -> None:
 def test_a_finetuning_waits_for_its_models_pretraining(experiment) -> None:
     runs = plan(experiment(MODELS)).runs
     pretrain = {run.model: run.id for run in runs if run.kind == "pretrain"}
+    assert {run.kind for run in runs} >= {"pretrain", "finetune"} and len(pretrain) == 2
     for run in runs:
         assert run.needs == ((pretrain[run.model],) if run.kind == "finetune" else ())
 

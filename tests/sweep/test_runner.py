@@ -150,7 +150,7 @@ class Dying(Executor):
         Dying.deaths -= 1
         return [Crash("gone", "nobody", is_try=False)] * self.n_workers
 
-    def stop(self, patience_s):
+    def stop(self, grace_s):
         pass
 
 
@@ -185,7 +185,7 @@ class Endless(Executor):
     def replace_crashed(self):
         return []
 
-    def stop(self, patience_s):
+    def stop(self, grace_s):
         Endless.stopped += 1
 
 

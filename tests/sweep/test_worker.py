@@ -23,7 +23,7 @@ from hashbench.sweep import heartbeat as heartbeat_module
 from hashbench.sweep import worker as worker_module
 from hashbench.sweep.events import Event, RunEnded
 from hashbench.sweep.executors.base import Control
-from hashbench.sweep.kept import KeptResults
+from hashbench.sweep.result_spool import ResultSpool
 from hashbench.training.checkpoints import Interrupted
 from hashbench.training.curves import NotFinite
 from hashbench.training.machine import Machine
@@ -73,7 +73,7 @@ class Bench:
         self.control.work = self._do
         self.worker = worker_module.Worker(make_assignment(folder, 3), 0, self.control)
         self.store = open_store(folder / "r.db")
-        self.kept = KeptResults(ArtifactFolder(folder / "cache"))
+        self.spool = ResultSpool(ArtifactFolder(folder / "cache"))
 
     def _do(self, run: Run, machine: Machine) -> Result:
         self.machines.append(machine)
@@ -149,7 +149,7 @@ def test_a_ready_result_of_a_worker_that_is_stopped_meanwhile_is_kept_and_handed
     bench.worker.loop()
     assert bench.on_disk == 1
     assert counts(bench.store, 1) == {"planned": 2, "running": 1, "done": 0, "failed": 0, "void": 0}
-    (run_id,) = bench.kept.hand_in(bench.store)
+    (run_id,) = bench.spool.hand_in(bench.store)
     assert counts(bench.store, 1)["done"] == 1
     (attempt,) = attempts(bench.store, run_id)
     assert attempt.state == "done" and attempt.notes["sources"]
@@ -214,7 +214,7 @@ def test_a_deleted_database_ends_the_worker_and_keeps_its_result(bench: Bench) -
     assert bench.on_disk == 1
     assert "its file was deleted or renamed" in bench.control.lines[-1]
     saved = open_store(bench.worker._store.save_copy(), create=False)
-    assert len(bench.kept.hand_in(saved)) == 1
+    assert len(bench.spool.hand_in(saved)) == 1
     assert counts(saved, 1) == {"planned": 2, "running": 0, "done": 1, "failed": 0, "void": 0}
 
 

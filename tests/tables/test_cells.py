@@ -69,6 +69,7 @@ def test_means_equal_the_stores_view(paper_store: Store, small_store: Store) -> 
     for store in (paper_store, small_store):
         measured = measure(store)
         rows = store.query("SELECT model, task, value FROM scores_by_model WHERE own = 1 AND checkpoint = 'best'")
+        assert len(rows) > 3
         for row in rows:
             cell = score_cell(_entry(measured, row["model"]), row["task"], measured.own)
             assert cell.value == (None if row["value"] is None else pytest.approx(100 * row["value"]))

@@ -100,6 +100,7 @@ def test_floors_are_rows_of_every_table_of_scores(filled: dict[str, Table]) -> N
 def test_a_users_own_model_follows_the_papers(tmp_path: Path) -> None:
     world = World(models=("bert-mlm", "proj-256"), tasks=("cola",), seeds=(0,))
     found = tables(build(tmp_path / "results.db", world), ReportRequest(table="1,2"))
+    assert len(found) == 2
     for table in found:
         row = _row(table, "proj-256")
         assert row.section == "Also in this experiment"

@@ -54,7 +54,9 @@ def test_tokenized_once_for_each_tokenizer(tmp_path: Path, monkeypatch: pytest.M
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_damaged_ids_are_made_again(tmp_path: Path, damage: str, capsys: pytest.CaptureFixture[str]) -> None:
     first = encode_task(DATA, WordTokenizer(), tmp_path)
-    for path in sorted(path for path in first.folder.rglob("*") if path.is_file()):
+    paths = sorted(path for path in first.folder.rglob("*") if path.is_file())
+    assert len(paths) > 2
+    for path in paths:
         DAMAGES[damage](path)
         again = encode_task(DATA, WordTokenizer(), tmp_path)
         assert again.types.fingerprint == first.types.fingerprint

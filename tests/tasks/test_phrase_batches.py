@@ -63,6 +63,7 @@ def test_documents_are_cut_one_behind_the_other() -> None:
 
 def test_a_sequence_belongs_to_one_document() -> None:
     data = documents()
+    assert set(data.splits) == {"train", "validation", "test"} and all(map(len, data.splits.values()))
     for split, rows in data.splits.items():
         found = sequences(data.pages.offsets, rows, 16)
         assert set(found.documents) == set(rows), split
@@ -118,6 +119,7 @@ def test_labels_stand_at_their_items() -> None:
     """With nothing replaced, the item in the row is the one to predict, and its m tokens are its codes."""
     made = data_of(documents(), objective=NOTHING)
     batch = next(iter(made.train_dataloader()))
+    assert len(batch) > 0
     for row in range(len(batch)):
         complete = items_of(batch, row)
         labels = batch.labels[row].numpy()

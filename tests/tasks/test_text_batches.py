@@ -58,7 +58,9 @@ CORRUPT = {"mlm": mlm.corrupt, "shuffle_random": shuffle_random.corrupt}
 def test_pretraining_batches_are_the_corrupted_rows(corpus: Corpus, objective: str) -> None:
     data = pretraining(corpus, objective)
     starts, ends = corpus.rows(32)
-    for batch in data.train_dataloader():
+    batches = list(data.train_dataloader())
+    assert batches
+    for batch in batches:
         assert batch.row_ids is not None and batch.labels is not None
         rows = batch.row_ids.numpy()
         length = int((ends - starts)[rows].max()) + 2
@@ -141,7 +143,9 @@ def test_finetuning_batches_hold_texts_and_labels_of_their_rows() -> None:
     data = task("sst2")
     coder = make_coder("md5-rows")
     train = data.splits["train"]
-    for batch in finetuning(data).train_dataloader():
+    batches = list(finetuning(data).train_dataloader())
+    assert sum(map(len, batches)) == len(train)
+    for batch in batches:
         assert batch.row_ids is not None and batch.labels is not None
         for i, row in enumerate(batch.row_ids.tolist()):
             words = WordTokenizer().tokenize(train.texts[0][row])[:22]

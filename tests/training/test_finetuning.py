@@ -111,7 +111,9 @@ def test_best_weights_give_the_best_outputs_again(prepared, tmp_path):
     done, data = run(prepared, tmp_path, 1e-3, keep_best_weights=True)
     done.restore_best()
     model, head = done.model.eval(), done.head.eval()
-    for batch in data.evaluation_loader("validation"):
+    batches = list(data.evaluation_loader("validation"))
+    assert sum(map(len, batches)) == len(done.best.outputs["validation"]) > 0
+    for batch in batches:
         with torch.inference_mode():
             outputs = head(model(batch), batch.mask).numpy()
         expected = done.best.outputs["validation"][batch.row_ids.numpy()]

@@ -55,7 +55,7 @@ class Executor(ABC):
         """Starts a worker for each that ended badly, and says how each of these ended."""
 
     @abstractmethod
-    def stop(self, patience_s: float) -> None:
+    def stop(self, grace_s: float) -> None:
         """Asks all workers to stop at their next step, and kills what has not stopped in time."""
 
 

@@ -77,13 +77,13 @@ class LocalExecutor(Executor):
                 self._workers[index] = self._started(index)
         return crashes
 
-    def stop(self, patience_s: float) -> None:
+    def stop(self, grace_s: float) -> None:
         self._stopping = True
         for worker in self._workers:
             with contextlib.suppress(OSError):  # it has ended
                 if worker.pipe is not None:
                     worker.pipe.send(None)
-        deadline = time.monotonic() + patience_s
+        deadline = time.monotonic() + grace_s
         while not self.ended() and time.monotonic() < deadline:
             self.event(wait_s=0.2)  # a worker that nobody listens to could not end
         for worker in self._workers:

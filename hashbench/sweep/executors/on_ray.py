@@ -153,9 +153,9 @@ class RayExecutor(Executor):
         room = ray.cluster_resources()
         processes = self.n_workers * self.assignment.resolved.experiment.all_devices
         for kind, number in self._needs.items():
-            there = int(room.get(kind, 0.0))
-            if processes * number > there:
-                print(f"Ray has {there} {kind}s, {processes * number} are asked for; some runs wait", file=sys.stderr)
+            present = int(room.get(kind, 0.0))
+            if processes * number > present:
+                print(f"Ray has {present} {kind}s, {processes * number} are asked for; some runs wait", file=sys.stderr)
 
     def event(self, wait_s: float) -> Event | None:
         self._say_if_late()
@@ -187,14 +187,14 @@ class RayExecutor(Executor):
             self._slots[slot.index] = self._placed(slot.index)
         return crashes
 
-    def stop(self, patience_s: float) -> None:
+    def stop(self, grace_s: float) -> None:
         self._stopping = True
         with contextlib.suppress(RayActorError), signals_as_raised():
             for slot in self._slots:
                 slot.actor.stop.remote()
             working = [slot.work for slot in self._slots if slot.work is not None and not slot.ended and not slot.crash]
             if working:
-                ray.wait(working, num_returns=len(working), timeout=patience_s)
+                ray.wait(working, num_returns=len(working), timeout=grace_s)
         for slot in self._slots:
             ray.kill(slot.actor)
 

@@ -59,7 +59,7 @@ def run_on_cluster(run: Run, assignment: Assignment, machine: Machine, resources
     """
     outbox: Any = ray.remote(Outbox).options(num_cpus=0, max_restarts=0).remote()
     plain = replace(machine, should_stop=None, watch=None)
-    each = machine.devices // machine.nodes
+    per_node = machine.devices // machine.nodes
     trainer = TorchTrainer(
         share_of_worker,
         train_loop_config={"run": run, "parcel": Parcel.of(assignment), "machine": plain, "outbox": outbox},
@@ -67,7 +67,7 @@ def run_on_cluster(run: Run, assignment: Assignment, machine: Machine, resources
             num_workers=machine.devices,
             use_gpu=resources["GPU"] > 0,
             resources_per_worker=dict(resources),
-            placement_strategy="STRICT_PACK" if machine.nodes == 1 else "STRICT_SPREAD" if each == 1 else "PACK",
+            placement_strategy="STRICT_PACK" if machine.nodes == 1 else "STRICT_SPREAD" if per_node == 1 else "PACK",
         ),
         run_config=RunConfig(
             name=uuid.uuid4().hex,
@@ -89,11 +89,11 @@ def run_on_cluster(run: Run, assignment: Assignment, machine: Machine, resources
 def share_of_worker(told: dict[str, Any]) -> None:
     """The life of a process that Ray Train started."""
     machine: Machine = told["machine"]
-    each = machine.devices // machine.nodes
-    if each == 1:  # a node of its own for each; Ray Train tells nodes apart by their address, which may be the same
+    per_node = machine.devices // machine.nodes
+    if per_node == 1:  # a node of its own for each; Ray Train tells nodes apart by their address, which may be the same
         os.environ |= {"LOCAL_RANK": "0", "NODE_RANK": os.environ["RANK"]}
-    elif int(os.environ["LOCAL_WORLD_SIZE"]) != each:
-        raise RuntimeError(f"Ray placed {os.environ['LOCAL_WORLD_SIZE']} processes on a node in place of {each}")
+    elif int(os.environ["LOCAL_WORLD_SIZE"]) != per_node:
+        raise RuntimeError(f"Ray placed {os.environ['LOCAL_WORLD_SIZE']} processes on a node in place of {per_node}")
     os.environ["GROUP_RANK"] = os.environ["NODE_RANK"]  # torchrun's word for it
     outbox, stop = told["outbox"], threading.Event()
     threading.Thread(target=watch_for_stop, args=(outbox, stop), daemon=True).start()

@@ -19,8 +19,8 @@ def find_executor(name: str) -> type[Executor]:
     """The executor of this word. Raises InputError where its package is not installed."""
     if name not in ELSEWHERE:
         return LocalExecutor
-    found: type[Executor] = _imported(name, *ELSEWHERE[name])
-    return found
+    executor: type[Executor] = _imported(name, *ELSEWHERE[name])
+    return executor
 
 
 def find_shard_workers(name: str) -> ShardWorkers:

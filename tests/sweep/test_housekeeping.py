@@ -14,9 +14,9 @@ from hashbench.runs.base import Run
 from hashbench.store.engine import Store
 from hashbench.store.finishing import finish
 from hashbench.store.status import attempts, counts, needed_by_others
-from hashbench.sweep.kept import KeptResults
+from hashbench.sweep.housekeeping import look_after, release_dead, remove_temporary_files, saved_copy
 from hashbench.sweep.processes import own_name
-from hashbench.sweep.upkeep import look_after, release_dead, remove_temporary_files, saved_copy
+from hashbench.sweep.result_spool import ResultSpool
 from tests.store.conftest import lab as lab
 from tests.store.conftest import new_store as new_store
 
@@ -48,7 +48,7 @@ def test_a_kept_result_of_a_dead_process_is_stored_before_its_run_is_freed(
     store = new_store("r.db")
     experiment_id = lab.plan(store, lab.run("a"), lab.run("b"))
     held, _ = lab.claim(store, experiment_id, gone()), lab.claim(store, experiment_id, gone())
-    KeptResults(ArtifactFolder(tmp_path)).keep(held, lab.result())
+    ResultSpool(ArtifactFolder(tmp_path)).keep(held, lab.result())
     look_after(store, experiment_id, ArtifactFolder(tmp_path))
     assert counts(store, experiment_id) == {"planned": 1, "running": 0, "done": 1, "failed": 0, "void": 0}
     assert [item.state for item in attempts(store, held.run_id)] == ["done"]

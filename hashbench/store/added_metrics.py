@@ -12,7 +12,7 @@ from hashbench.store.result import MetricRow
 from hashbench.store.schema import metric, run
 
 
-def add_measured(store: Store, run_id: str, rows: Sequence[MetricRow]) -> None:
+def add_metrics(store: Store, run_id: str, rows: Sequence[MetricRow]) -> None:
     """Adds numbers to a finished run; earlier ones of the same names, splits and conditions give way.
 
     Raises InputError where the run is not finished.

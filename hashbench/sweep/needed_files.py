@@ -10,13 +10,13 @@ from hashbench.artifacts.checksums import FileSum
 from hashbench.runs.artifacts import ArtifactFolder, sum_of
 from hashbench.runs.base import Run, Workplace
 from hashbench.runs.registry import kind_of
-from hashbench.store.again import files_of_all_attempts
 from hashbench.store.engine import Store
+from hashbench.store.reruns import files_of_all_attempts
 
 
 def needs_read_by(run: Run, place: Workplace) -> list[Run]:
     """The runs whose files a run reads."""
-    return [place.runs[each] for each in run.needs] if kind_of(run).reads_needs else []
+    return [place.runs[need_id] for need_id in run.needs] if kind_of(run).reads_needs else []
 
 
 def gone_files(runs: Sequence[Run], done: Collection[str], artifacts: ArtifactFolder) -> list[Run]:

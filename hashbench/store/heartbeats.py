@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 
 
-class Pulse:
+class HeartbeatMonitor:
     """The last heartbeat of each attempt, and since when it has not moved."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -22,7 +22,7 @@ class Pulse:
         now = self._clock()
         before = self._seen
         self._seen = {
-            each: before[each] if each in before and before[each][0] == beat else (beat, now)
-            for each, beat in beats.items()
+            attempt_id: before[attempt_id] if attempt_id in before and before[attempt_id][0] == beat else (beat, now)
+            for attempt_id, beat in beats.items()
         }
-        return {each: now - since for each, (_, since) in self._seen.items()}
+        return {attempt_id: now - since for attempt_id, (_, since) in self._seen.items()}

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hashbench.errors import InputError
-from hashbench.store.again import claim_again, files_of_all_attempts, finish_again
 from hashbench.store.engine import Store
 from hashbench.store.finishing import finish, void
 from hashbench.store.queue import ClaimedRun, LeaseLost, fail, heartbeat, pending
+from hashbench.store.reruns import claim_rerun, files_of_all_attempts, finish_rerun
 from hashbench.store.result import Artifact, MetricRow, Result
 from hashbench.store.status import artifacts, attempts, counts, runs
 
@@ -22,7 +22,7 @@ SECOND = Artifact("weights", "a/weights.safetensors", 5, "cd" * 32)
 
 
 def again(store: Store, run_id: str, lease_s: float = 60.0) -> ClaimedRun | None:
-    return claim_again(store, run_id, worker="w2", lease_s=lease_s)
+    return claim_rerun(store, run_id, worker="w2", lease_s=lease_s)
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def test_its_result_stays_and_its_new_files_are_known(store: Store, finished: tu
     assert held is not None and held.again and held.spec == first.spec
     assert counts(store, experiment_id)["done"] == 1
     assert heartbeat(store, held) and pending(store, experiment_id, 2)
-    finish_again(store, held, Result(metrics=[MetricRow("loss", 0.7)], artifacts=[SECOND], seconds=2.0, log="log"))
+    finish_rerun(store, held, Result(metrics=[MetricRow("loss", 0.7)], artifacts=[SECOND], seconds=2.0, log="log"))
     assert not pending(store, experiment_id, 2) and artifacts(store, first.run_id) == [FIRST]
     assert files_of_all_attempts(store, first.run_id) == [SECOND, FIRST]
     assert [(row["value"]) for row in store.query("SELECT value FROM metric")] == [0.5]
@@ -66,7 +66,7 @@ def test_one_that_lost_its_lease_writes_nothing(store: Store, finished: tuple[in
     assert held is not None
     fail(store, held, "given up")
     with pytest.raises(LeaseLost):
-        finish_again(store, held, Result(artifacts=[SECOND]))
+        finish_rerun(store, held, Result(artifacts=[SECOND]))
     assert files_of_all_attempts(store, run_id) == [FIRST]
 
 

@@ -20,7 +20,7 @@ ABOUT = "about"  # the array of a file that holds everything but outputs and tar
 ARRAYS = ("outputs", "targets")
 
 
-class KeptResults:
+class ResultSpool:
     """The kept results of one cache folder, one file each; they may belong to several databases."""
 
     def __init__(self, artifacts: ArtifactFolder) -> None:
@@ -28,7 +28,7 @@ class KeptResults:
 
     def keep(self, held: ClaimedRun, result: Result) -> None:
         """Writes a result, whole or not at all. Raises OSError where the disk has no room."""
-        arrays = {f"{name}-{n}": vars(each)[name] for n, each in enumerate(result.predictions) for name in ARRAYS}
+        arrays = {f"{name}-{n}": vars(scored)[name] for n, scored in enumerate(result.predictions) for name in ARRAYS}
         with sealed_write(self._path(held.token)) as part, part.open("wb") as file:
             # mypy mistakes the arrays for allow_pickle
             np.savez_compressed(file, **{ABOUT: np.array(_as_text(held, result))}, **arrays)  # type: ignore[arg-type]
@@ -61,10 +61,10 @@ class KeptResults:
 
 def _as_text(held: ClaimedRun, result: Result) -> str:
     whole = {"held": asdict(held), **vars(result)}
-    whole["metrics"] = [asdict(each) for each in result.metrics]
-    whole["artifacts"] = [asdict(each) for each in result.artifacts]
+    whole["metrics"] = [asdict(row) for row in result.metrics]
+    whole["artifacts"] = [asdict(file) for file in result.artifacts]
     whole["predictions"] = [
-        {name: value for name, value in vars(each).items() if name not in ARRAYS} for each in result.predictions
+        {name: value for name, value in vars(scored).items() if name not in ARRAYS} for scored in result.predictions
     ]
     whole["notes"] = dict(result.notes)
     return json.dumps(whole)
@@ -77,8 +77,8 @@ def _read(path: Path) -> tuple[ClaimedRun, Result] | None:
         with np.load(path, allow_pickle=False) as arrays:
             about: dict[str, Any] = json.loads(str(arrays[ABOUT]))
             predictions = [
-                Predictions(**each, **{name: arrays[f"{name}-{n}"] for name in ARRAYS})
-                for n, each in enumerate(about["predictions"])
+                Predictions(**fields, **{name: arrays[f"{name}-{n}"] for name in ARRAYS})
+                for n, fields in enumerate(about["predictions"])
             ]
     except FileNotFoundError:
         return None
@@ -87,8 +87,8 @@ def _read(path: Path) -> tuple[ClaimedRun, Result] | None:
         return None
     held = about.pop("held")
     parts = {
-        "metrics": [MetricRow(**each) for each in about["metrics"]],
-        "artifacts": [Artifact(**each) for each in about["artifacts"]],
+        "metrics": [MetricRow(**row) for row in about["metrics"]],
+        "artifacts": [Artifact(**file) for file in about["artifacts"]],
         "predictions": predictions,
     }
     return ClaimedRun(**held | {"needs": tuple(held["needs"])}), Result(**about | parts)

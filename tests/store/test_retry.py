@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from hashbench.errors import InputError
 from hashbench.store.engine import open_store
-from hashbench.store.patience import Patience, StoreAway, is_outage, reason_of
+from hashbench.store.retry import Retry, StoreAway, is_outage, reason_of
 
 
 def outage(text: str = "connection refused\nIs the server running?") -> sa.exc.OperationalError:
@@ -35,7 +35,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
-    monkeypatch.setattr("hashbench.store.patience.time", made)
+    monkeypatch.setattr("hashbench.store.retry.time", made)
     return made
 
 
@@ -50,8 +50,8 @@ def fails_until(clock: Clock, back_at: float) -> Callable[[], str]:
 
 def test_an_outage_is_outlasted_with_one_line_a_minute(clock: Clock) -> None:
     lines: list[str] = []
-    patience = Patience("pg", 900.0, tell=lines.append)
-    assert patience(fails_until(clock, 200.0)) == "answer"
+    retry = Retry("pg", 900.0, tell=lines.append)
+    assert retry(fails_until(clock, 200.0)) == "answer"
     assert 200.0 <= clock.now < 211.0
     assert lines[0] == "pg: away now (connection refused); waiting for it up to 15 min"
     assert [line.split(" (")[0] for line in lines[1:-1]] == [f"pg: away for {n} min" for n in (1, 2, 3)]
@@ -59,34 +59,34 @@ def test_an_outage_is_outlasted_with_one_line_a_minute(clock: Clock) -> None:
 
 
 def test_the_limit_counts_from_the_last_answer_on(clock: Clock) -> None:
-    patience = Patience("pg", 60.0, tell=lambda _: None)
-    assert patience(fails_until(clock, 40.0)) == "answer"
-    assert patience(fails_until(clock, 80.0)) == "answer"
+    retry = Retry("pg", 60.0, tell=lambda _: None)
+    assert retry(fails_until(clock, 40.0)) == "answer"
+    assert retry(fails_until(clock, 80.0)) == "answer"
     with pytest.raises(StoreAway, match=r"pg: did not answer for 1 min: connection refused; the same command goes on"):
-        patience(fails_until(clock, 1000.0))
+        retry(fails_until(clock, 1000.0))
     assert clock.now < 170.0
     assert issubclass(StoreAway, InputError)
 
 
 def test_a_look_does_not_wait_and_ends_at_the_limit(clock: Clock) -> None:
     lines: list[str] = []
-    patience = Patience("pg", 60.0, tell=lines.append)
-    assert patience.once(fails_until(clock, 50.0)) is None
+    retry = Retry("pg", 60.0, tell=lines.append)
+    assert retry.once(fails_until(clock, 50.0)) is None
     assert clock.now == 0.0
     clock.sleep(50.0)
-    assert patience.once(fails_until(clock, 50.0)) == "answer"
+    assert retry.once(fails_until(clock, 50.0)) == "answer"
     assert len(lines) == 2
-    assert patience.once(fails_until(clock, 200.0)) is None
+    assert retry.once(fails_until(clock, 200.0)) is None
     clock.sleep(61.0)
     with pytest.raises(StoreAway):
-        patience.once(fails_until(clock, 200.0))
+        retry.once(fails_until(clock, 200.0))
 
 
 def test_a_wish_to_stop_ends_the_waiting(clock: Clock) -> None:
     stop = threading.Event()
     stop.set()
     with pytest.raises(StoreAway):
-        Patience("pg", 900.0, tell=lambda _: None, stop=stop)(fails_until(clock, 100.0))
+        Retry("pg", 900.0, tell=lambda _: None, stop=stop)(fails_until(clock, 100.0))
     assert clock.now == 0.0
 
 
@@ -98,7 +98,7 @@ def test_what_is_no_outage_is_raised_at_once(clock: Clock, error: Exception) -> 
         calls.append(1)
         raise error
 
-    for way in (Patience("pg", 900.0, tell=print), Patience("pg", 900.0, tell=print).once):
+    for way in (Retry("pg", 900.0, tell=print), Retry("pg", 900.0, tell=print).once):
         with pytest.raises(type(error)) as raised:
             way(call)
         assert raised.value is error

@@ -14,7 +14,7 @@ from hashbench.store.engine import Store
 from hashbench.store.queue import abandon
 from hashbench.store.result import Artifact, MetricRow, Predictions, Result
 from hashbench.store.status import artifacts, attempts, counts, predictions
-from hashbench.sweep.kept import KeptResults
+from hashbench.sweep.result_spool import ResultSpool
 from tests.damage import DAMAGES
 from tests.store.conftest import lab as lab
 from tests.store.conftest import new_store as new_store
@@ -36,19 +36,19 @@ def whole_result() -> Result:
 
 
 @pytest.fixture
-def kept(tmp_path: Path) -> KeptResults:
-    return KeptResults(ArtifactFolder(tmp_path / "cache"))
+def spool(tmp_path: Path) -> ResultSpool:
+    return ResultSpool(ArtifactFolder(tmp_path / "cache"))
 
 
 def test_a_kept_result_is_stored_as_if_it_had_come_in_time(
-    kept: KeptResults, tmp_path: Path, lab: Lab, new_store: Callable[[str], Store]
+    spool: ResultSpool, tmp_path: Path, lab: Lab, new_store: Callable[[str], Store]
 ) -> None:
     store = new_store("r.db")
     held = lab.claim(store, lab.plan(store, lab.run("a"), lab.run("b", needs=["a"])))
     (tmp_path / "cache" / "running" / held.run_id).mkdir(parents=True)
-    kept.keep(held, whole_result())
-    assert kept.hand_in(new_store("other.db")) == []
-    assert kept.hand_in(store) == [held.run_id]
+    spool.keep(held, whole_result())
+    assert spool.hand_in(new_store("other.db")) == []
+    assert spool.hand_in(store) == [held.run_id]
     assert not (tmp_path / "cache" / "running" / held.run_id).exists()
     rows = store.query("SELECT name, step, value, reason FROM metric ORDER BY name")
     assert [tuple(row.values()) for row in rows] == [("accuracy", 7, 0.1 + 0.2, None), ("pearson", 0, None, "nan")]
@@ -60,31 +60,31 @@ def test_a_kept_result_is_stored_as_if_it_had_come_in_time(
     assert (attempt.state, attempt.seconds, attempt.log, attempt.notes) == (
         "done", 12.5, "epoch é", {"data": "built-in"},
     )  # fmt: skip
-    assert kept.hand_in(store) == [] and not list((tmp_path / "cache" / "finished").iterdir())
+    assert spool.hand_in(store) == [] and not list((tmp_path / "cache" / "finished").iterdir())
 
 
 def test_a_kept_result_of_an_attempt_that_was_taken_over_is_dropped(
-    kept: KeptResults, tmp_path: Path, lab: Lab, new_store: Callable[[str], Store]
+    spool: ResultSpool, tmp_path: Path, lab: Lab, new_store: Callable[[str], Store]
 ) -> None:
     store = new_store("r.db")
     experiment_id = lab.plan(store, lab.run("a"))
     held = lab.claim(store, experiment_id)
-    kept.keep(held, whole_result())
+    spool.keep(held, whole_result())
     abandon(store, held.attempt_id, "the worker process is gone")
     lab.finish_all(store, experiment_id)
-    assert kept.hand_in(store) == []
+    assert spool.hand_in(store) == []
     assert counts(store, experiment_id)["done"] == 1
     assert not list((tmp_path / "cache" / "finished").iterdir())
 
 
-def test_without_kept_results_there_is_nothing_to_do(kept: KeptResults, new_store: Callable[[str], Store]) -> None:
-    assert kept.hand_in(new_store("r.db")) == []
-    kept.drop("0" * 32)
+def test_without_kept_results_there_is_nothing_to_do(spool: ResultSpool, new_store: Callable[[str], Store]) -> None:
+    assert spool.hand_in(new_store("r.db")) == []
+    spool.drop("0" * 32)
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_one_is_set_aside_and_its_run_is_done_again(
-    kept: KeptResults,
+    spool: ResultSpool,
     tmp_path: Path,
     lab: Lab,
     new_store: Callable[[str], Store],
@@ -93,10 +93,10 @@ def test_a_damaged_one_is_set_aside_and_its_run_is_done_again(
 ) -> None:
     store = new_store("r.db")
     held = lab.claim(store, lab.plan(store, lab.run("a")))
-    kept.keep(held, whole_result())
+    spool.keep(held, whole_result())
     (path,) = (tmp_path / "cache" / "finished").glob("*.npz")
     DAMAGES[damage](path)
-    assert kept.hand_in(store) == [] and attempts(store, held.run_id)[0].state == "running"
+    assert spool.hand_in(store) == [] and attempts(store, held.run_id)[0].state == "running"
     line = capsys.readouterr().err
     assert line.startswith(f"{path}: ") and line.endswith("and its run is done again\n")
-    assert kept.hand_in(store) == [] and capsys.readouterr().err == ""
+    assert spool.hand_in(store) == [] and capsys.readouterr().err == ""

@@ -35,10 +35,10 @@ class OpenFile:
 
     def _inode_at_path(self) -> tuple[int, int] | None:
         try:
-            found = os.stat(self.path)
+            status = os.stat(self.path)
         except FileNotFoundError:
             return None
-        return found.st_dev, found.st_ino
+        return status.st_dev, status.st_ino
 
 
 def save_copy(connection: sqlite3.Connection, path: Path) -> Path:

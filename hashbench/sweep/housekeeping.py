@@ -11,27 +11,27 @@ from hashbench.runs.artifacts import ArtifactFolder
 from hashbench.runs.registry import kind_of
 from hashbench.showing import tell
 from hashbench.store.engine import Store
-from hashbench.store.patience import Patience
 from hashbench.store.queue import abandon
+from hashbench.store.retry import Retry
 from hashbench.store.running import running
 from hashbench.sweep.assignment import Assignment
-from hashbench.sweep.kept import KeptResults
 from hashbench.sweep.processes import is_dead
+from hashbench.sweep.result_spool import ResultSpool
 
 
-def patience_of(store: Store, experiment: Experiment) -> Patience:
+def retry_of(store: Store, experiment: Experiment) -> Retry:
     """Calls of the store that are made again while its database is away, as long as the experiment says."""
-    return patience_named(store.name, experiment)
+    return retry_named(store.name, experiment)
 
 
-def patience_named(name: str, experiment: Experiment) -> Patience:
+def retry_named(name: str, experiment: Experiment) -> Retry:
     """The same of a database that is not open yet, by its name in messages."""
-    return Patience(name, 60.0 * experiment.database_minutes, tell=tell)
+    return Retry(name, 60.0 * experiment.database_minutes, tell=tell)
 
 
 def look_after(store: Store, experiment_id: int, artifacts: ArtifactFolder) -> None:
     """Hands in results that were ready while the database was away, then frees the runs of dead processes."""
-    for run_id in KeptResults(artifacts).hand_in(store):
+    for run_id in ResultSpool(artifacts).hand_in(store):
         tell(f"run {run_id[:12]}: its result was kept on disk and is stored now")
     release_dead(store, experiment_id)
 

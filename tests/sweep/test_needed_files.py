@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from hashbench.experiment.load import load_experiment
-from hashbench.store.again import files_of_all_attempts
 from hashbench.store.engine import Store, open_store
+from hashbench.store.reruns import files_of_all_attempts
 from hashbench.store.status import attempts
 from hashbench.sweep.events import Event, RunEnded
 from hashbench.sweep.executors.base import Control

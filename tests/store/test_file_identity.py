@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hashbench.store.engine import Store, open_store
+from hashbench.store.file_identity import DatabaseMoved
 from hashbench.store.finishing import finish
-from hashbench.store.moved import DatabaseMoved
 from hashbench.store.queue import heartbeat
 from hashbench.store.status import counts
 

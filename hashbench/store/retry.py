@@ -61,7 +61,7 @@ def reason_of(error: BaseException) -> str:
     return first_line(driver)
 
 
-class Patience:
+class Retry:
     """Calls the store again, with back-off, while its database is away; for a limited time since it last answered."""
 
     def __init__(

@@ -24,7 +24,7 @@ WHERE a.run_id = :run AND a.state = 'done' ORDER BY a.id DESC
 """
 
 
-def claim_again(
+def claim_rerun(
     store: Store,
     run_id: str,
     *,
@@ -54,7 +54,7 @@ def claim_again(
         return ClaimedRun(run_id, token, attempt_id, lease_s, spec=spec, needs=(), again=True, **about)
 
 
-def finish_again(store: Store, held: ClaimedRun, result: Result) -> None:
+def finish_rerun(store: Store, held: ClaimedRun, result: Result) -> None:
     """Ends a further attempt with the files of its result. Raises LeaseLost where it is over already."""
     seconds = store.now - attempt.c.started_at if result.seconds is None else result.seconds
     ended = sa.update(attempt).where(*mine(held)).values(

@@ -8,9 +8,9 @@ import sqlalchemy as sa
 
 from hashbench.store.engine import Store
 from hashbench.store.finishing import finish, void
+from hashbench.store.free_runs import chunks, mend
 from hashbench.store.planning import retry_failed
 from hashbench.store.queue import _free_run, claim, fail, pending
-from hashbench.store.ready import chunks, mend
 from hashbench.store.result import Result
 from hashbench.store.schema import experiment_run
 from tests.store.noted import wrong_notes
