@@ -8,7 +8,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 
 from hashbench.errors import near_match
-from hashbench.experiment.schema import Experiment
+from hashbench.experiment.blocks import experiment_schema
 
 KINDS = {  # pydantic's error types -> what should stand there
     "int": "a whole number",
@@ -41,7 +41,7 @@ def schema_keys(block: type[BaseModel]) -> dict[str, type[BaseModel] | None]:
 def unknown_key(prefix: Sequence[str | int], key: str, known: list[str]) -> str:
     """The sentence for a key that the schema does not have, or has in another place."""
     name = ".".join(str(part) for part in (*prefix, key))
-    places = [] if near_match(key, known) else places_of(key, Experiment)
+    places = [] if near_match(key, known) else places_of(key, experiment_schema())
     elsewhere = f"; '{key}' stands {' or '.join(places)}" if places else near_match(key, known)
     return f"unknown key '{name}'{elsewhere} (list: hashbench schema)"
 
@@ -49,7 +49,8 @@ def unknown_key(prefix: Sequence[str | int], key: str, known: list[str]) -> str:
 def places_of(key: str, block: type[BaseModel], name: str = "") -> list[str]:
     """Where a key stands in an experiment file, in words.
 
-    >>> places_of("keep_weights", Experiment), places_of("sequence_length", Experiment)
+    >>> file = experiment_schema()
+    >>> places_of("keep_weights", file), places_of("sequence_length", file)
     (['at the top level of the file, in no block'], ["in the block 'pretrain'"])
     """
     keys = schema_keys(block)

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from hashbench.errors import InputError
 from hashbench.metrics.rankings import DECILES, PAGE, TOKENS, RankingMetric, TokenRecall, deciles, page_mean
 from hashbench.metrics.registry import find_metric
 from hashbench.tasks.base import ConditionedScore, SplitOutputs, Task, TaskKind
-from hashbench.tasks.blocks import EntitiesBlock, PhrasesBlock
 from hashbench.tasks.item_batches import HiddenItems, ItemData
 from hashbench.text.types import TokenizedTexts, TypeTable
 from hashbench.text.unicode import offsets_from, pack, ranges
@@ -62,7 +61,23 @@ def number_items(items: list[str], pages: TokenizedTexts, train: np.ndarray) -> 
     return table, rank[pages.ids]
 
 
-def split_pages(pages: np.ndarray, protocol: EntitiesBlock | PhrasesBlock, where: str) -> dict[str, np.ndarray]:
+class SplitShares(Protocol):
+    """The keys of a kind's block that say which rows are held out."""
+
+    @property
+    def split_seed(self) -> int:
+        """Of the rows that are held out."""
+
+    @property
+    def test_share(self) -> float:
+        """Share of the rows that are held out for testing."""
+
+    @property
+    def validation_share(self) -> float:
+        """Share of the remaining rows by which the best evaluation is chosen."""
+
+
+def split_pages(pages: np.ndarray, protocol: SplitShares, where: str) -> dict[str, np.ndarray]:
     """Train, validation and test pages, each (k,), ascending, of the pages (n,).
 
     Which of them: a function of the number of pages and the seed alone.

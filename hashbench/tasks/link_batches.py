@@ -5,7 +5,7 @@ Every draw is a function of (seed, epoch, page) or of (seed, case) alone.
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
@@ -14,11 +14,13 @@ from hashbench.data.loader import Make
 from hashbench.embeddings.base import Batch
 from hashbench.objectives.entities import MASK_ID, NO_LABEL
 from hashbench.objectives.randomness import random_bits
-from hashbench.tasks.blocks import EntitiesBlock
 from hashbench.tasks.item_batches import CASES_AT_ONCE, PADDING, ItemData, Settings
 from hashbench.tasks.items import LinkSet, protocol_of
 from hashbench.text.types import TokenizedTexts
 from hashbench.text.unicode import ranges
+
+if TYPE_CHECKING:
+    from hashbench.tasks.kinds.entities import EntitiesBlock
 
 SEGMENT, START, HIDDEN, CONTEXT = 31, 32, 33, 34  # streams of random numbers
 LAST = np.uint64(2**64 - 1)

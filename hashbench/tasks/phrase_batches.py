@@ -8,7 +8,7 @@ is hidden, all of them by [MASK], and each is a case; their second segment alway
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 import torch
@@ -18,10 +18,12 @@ from hashbench.data.loader import Make
 from hashbench.embeddings.base import Batch, Template
 from hashbench.objectives.entities import NO_LABEL, EntityObjective, corrupt
 from hashbench.objectives.randomness import integers, uniforms
-from hashbench.tasks.blocks import PhrasesBlock
 from hashbench.tasks.item_batches import CASES_AT_ONCE, PADDING, ItemData, Settings
 from hashbench.tasks.items import LinkSet, protocol_of
 from hashbench.text.unicode import ranges
+
+if TYPE_CHECKING:
+    from hashbench.tasks.kinds.phrases import PhrasesBlock
 
 LEAST = 2  # items of a sequence: one hidden, one beside it
 SENTENCE_ENDS = (".", "!", "?")
