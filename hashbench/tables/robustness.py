@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from hashbench.papers.column import Column
+from hashbench.perturbations.registry import title_of
 from hashbench.results.measured import AVERAGE, PERCENT
 from hashbench.results.robustness import RobustnessCurve, RobustnessResults, measure_robustness
 from hashbench.statistics.estimates import Estimate
@@ -18,15 +19,6 @@ TIDY = (
     "experiment", "task", "metric", "perturbation", "rate", "model", "measure", "value", "low", "high", "n_seeds",
     "n_examples", "versus", "unit",
 )  # fmt: skip
-KINDS = {
-    "swap": "adjacent characters swapped",
-    "delete": "a character left out",
-    "insert": "a letter put in",
-    "keyboard": "a letter of a neighbouring key",
-    "case": "another case",
-    "misspelling": "common misspellings",
-    "unseen": "forms unseen in pre-training",
-}
 DATA_FACTS = (
     Column("words", "count", "fact", "words"),
     Column("words_changed", "percent", "fact", "words", subtitle="changed, %"),
@@ -96,7 +88,7 @@ def _summary_table(results: RobustnessResults, versus: str | None) -> Table:
     over = f"over the rates 0 to {_rate(highest)}"
     what = f"average of {len(results.tasks()) - 1} tasks" if tasks == [AVERAGE] else ", ".join(tasks)
     title = f"Robustness in {results.experiment.name}: what is kept of the score under noise, {over}; {what}"
-    named = "; ".join(f"{kind}: {KINDS[kind]}" for kind in results.kinds() if kind in KINDS)
+    named = "; ".join(f"{kind}: {title_of(kind)}" for kind in results.kinds())
     notes = [f"{named}." if named else "", *_notes(results, results.tasks()[0], versus)]
     marked = mark_best(rows, columns)
     return _table(results, "summary", title, columns=columns, rows=marked, notes=[note for note in notes if note])
@@ -117,7 +109,7 @@ def _task_table(results: RobustnessResults, task: str, versus: str | None) -> Ta
             curve.model,
             curve.model,
             {column.name: _cell(results, curve, column) for column in columns},
-            section=KINDS.get(kind, kind),
+            section=title_of(kind),
         )
         for kind in dict.fromkeys(curve.kind for curve in results.curves)
         for curve in curves
@@ -173,7 +165,7 @@ def _unseen_noise(results: RobustnessResults) -> list[str]:
         blind = [model for model, same in by_model.items() if same == {True}]
         if blind:
             lines.append(
-                f"{KINDS.get(kind, kind).capitalize()}: the scores of {', '.join(blind)} are the same at every rate. A "
+                f"{title_of(kind).capitalize()}: the scores of {', '.join(blind)} are the same at every rate. A "
                 "model that lower-cases its input sees no change of case, and one that predicts a constant sees no "
                 "change at all: what they retain follows by construction and is no finding."
             )
