@@ -23,6 +23,7 @@ class Pearson(SummedMetric):
 
     name = "pearson"
     outputs = "values"
+    of_constant = 0.0  # a constant correlates with nothing
 
     def score(self, targets: np.ndarray, outputs: np.ndarray) -> float:
         """The score of targets (n,) and values (n,); raises UndefinedScore where a side is constant."""
@@ -56,6 +57,7 @@ class Spearman(Metric):
 
     name = "spearman"
     outputs = "values"
+    of_constant = 0.0  # a constant correlates with nothing
 
     def score(self, targets: np.ndarray, outputs: np.ndarray) -> float:
         """The score of targets (n,) and values (n,); raises UndefinedScore where a side is constant."""

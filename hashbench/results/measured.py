@@ -12,7 +12,7 @@ from operator import itemgetter
 from typing import Any
 
 from hashbench.allocator import collecting_nothing
-from hashbench.metrics.registry import metrics
+from hashbench.metrics.registry import metric_of, metrics
 from hashbench.results import queries
 from hashbench.results.entries import Entry, entries
 from hashbench.results.runs import MeasuredRun, SeedScore, Specs, environment_of, origin_of, run_of
@@ -20,7 +20,6 @@ from hashbench.store.engine import Store
 from hashbench.store.packing import unpack
 from hashbench.store.status import StoredExperiment, find_experiment
 
-RECALL = "rec@"  # begins the names of metrics of rankings
 PERCENT = 100.0  # scores are stored in their natural range
 AVERAGE = "average"  # over tasks; stands where a task is named
 Scores = dict[tuple[str, str], list[SeedScore]]  # by (label, run id)
@@ -124,9 +123,9 @@ class Measured:
         return frozenset(run_id for run_id, constant in found.items() if constant)
 
     def hides_items(self) -> bool:
-        """Whether the experiment is one on hidden items: all of its tasks are read by the recall of rankings."""
-        read = {run.metric for run in self.runs if run.metric}
-        return bool(read) and all(metric.startswith(RECALL) for metric in read)
+        """Whether the experiment is one on hidden items: all of its tasks are read by a metric of rankings."""
+        read = {metric_of(run.metric) for run in self.runs if run.metric}
+        return bool(read) and all(metric is not None and metric.outputs == "rankings" for metric in read)
 
     @cached_property
     def grids(self) -> dict[str, list[float]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from hashbench.metrics.registry import metric_of
 from hashbench.results.comparison import Comparison, PairedDifference
 from hashbench.results.measured import AVERAGE, PERCENT
 from hashbench.results.origins import data_warnings, task_origins
@@ -92,7 +93,8 @@ def remarks(comparison: Comparison) -> list[str]:
         )
     if any(line.task == AVERAGE for line in comparison.lines):
         notes.append("average: over the tasks, within each seed and each draw; further parts of a task do not count.")
-    if any("rec@" in line.metric or line.metric == "mrr" for line in comparison.lines):
+    metrics = [metric_of(line.metric) for line in comparison.lines]
+    if any(metric.unit == "page" for metric in metrics if metric):
         notes.append("Cases of links: pages are drawn, with all of their cases.")
     return [*notes, *_signs_of_both(comparison), *(f"not compared: {why}" for why in comparison.skipped)]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hashbench.papers.column import Column
-from hashbench.results.baselines import f1_without_accuracy
+from hashbench.results.baselines import hollow_accuracy
 from hashbench.results.entries import Entry
 from hashbench.results.measured import Measured
 from hashbench.tables.table import Cell, Row
@@ -26,7 +26,7 @@ def signed(measured: Measured, entry: Entry, cell: Cell, readings: Sequence[Stor
     hollow = [
         task
         for task, metric, split in readings
-        if metric == "f1" and f1_without_accuracy(measured, entry, task, split)
+        if hollow_accuracy(measured, entry, task, metric, split)
     ]
     return replace(cell, hollow_f1=bool(hollow))
 
