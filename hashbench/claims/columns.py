@@ -10,7 +10,7 @@ from hashbench.claims.expressions import ColumnName
 from hashbench.claims.published import ALIASES, COSTS, EXACT, EXACT_FORMS
 from hashbench.errors import InputError, near_match
 from hashbench.papers.column import Column
-from hashbench.papers.paper import Layout, Paper, load_paper, papers
+from hashbench.papers.paper import Layout, Paper, layouts, load_paper, papers
 from hashbench.results.measured import AVERAGE, Measured
 from hashbench.tables.paper import ANY_TASK
 
@@ -189,8 +189,7 @@ def check_column(measured: Measured, column: ColumnName, where: str) -> None:
 
 def nameable(tasks: Iterable[str]) -> list[str]:
     """The columns that an own claim of an experiment with these tasks may name, but for metrics and other forms."""
-    layouts = [layout for name in papers() for layout in load_paper(name).tables.values()]
-    printed = (each.name for layout in layouts for each in layout.columns)
+    printed = (column.name for layout in layouts() for column in layout.columns)
     return list(dict.fromkeys([*tasks, AVERAGE, *TIMES, *FACT_UNITS, LATENCY_RATIO, *COSTS, *printed]))
 
 

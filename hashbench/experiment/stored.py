@@ -39,7 +39,7 @@ def model_of_run(store: Store, run_id: str) -> StoredModel:
         for row in runs(store, stored.id):
             if row.run_id == run_id:
                 loaded, model = _resolved(spec, stored.config, row.model, store.name)
-                return StoredModel(loaded, model, tuple(stored.config.get("provenance", {}).get("sources", ())))
+                return StoredModel(loaded, model, tuple(stored.provenance.get("sources", ())))
     raise InputError(f"{store.name}: run {run_id[:8]} belongs to no experiment; name another")
 
 

@@ -9,7 +9,6 @@ from hashbench.metrics.registry import metric_of
 from hashbench.results.comparison import Comparison, PairedDifference
 from hashbench.results.measured import AVERAGE, PERCENT
 from hashbench.results.origins import data_warnings, task_origins
-from hashbench.results.runs import BASELINE
 from hashbench.statistics.estimates import Estimate
 from hashbench.tables.experiment import own_table
 from hashbench.tables.numbers import MISSING, signs, signs_said
@@ -96,10 +95,10 @@ def remarks(comparison: Comparison) -> list[str]:
     metrics = [metric_of(line.metric) for line in comparison.lines]
     if any(metric.unit == "page" for metric in metrics if metric):
         notes.append("Cases of links: pages are drawn, with all of their cases.")
-    return [*notes, *_signs_of_both(comparison), *(f"not compared: {why}" for why in comparison.skipped)]
+    return [*notes, *_flags_of_both(comparison), *(f"not compared: {why}" for why in comparison.skipped)]
 
 
-def _signs_of_both(comparison: Comparison) -> list[str]:
+def _flags_of_both(comparison: Comparison) -> list[str]:
     """Which scores of each side a table of its experiment marks: a difference of such says little."""
     said = []
     compared = {(line.model, line.task) for line in comparison.lines}
@@ -109,12 +108,12 @@ def _signs_of_both(comparison: Comparison) -> list[str]:
         columns = {column.name: column.task or column.name for column in table.columns}
         marked: dict[str, list[str]] = {}
         for row in table.rows:
-            if row.kind == BASELINE or side.model not in (None, row.model):
+            if row.is_baseline or side.model not in (None, row.model):
                 continue
             for name, cell in row.cells.items():
                 if signs(cell) and ("" if side.model else row.model, columns[name]) in compared:
                     where = columns[name] if side.model else f"{row.model} on {columns[name]}"
                     for what in signs_said(cell).split("; "):
-                        marked.setdefault(what[2:], []).append(where)  # without the sign, which no number has here
+                        marked.setdefault(what[2:], []).append(where)  # without the character, which no number has here
         said += [f"{at}: {what}: {', '.join(dict.fromkeys(names))}." for what, names in marked.items()]
     return said

@@ -11,10 +11,10 @@ from hashbench.results.entries import Entry
 from hashbench.results.measured import Measured
 from hashbench.results.samples import Evidence
 from hashbench.tables.cells import row_kind
+from hashbench.tables.flags import SCORED, flagged, mark_under
 from hashbench.tables.legend import missing_lines
 from hashbench.tables.measures import RowView, data_cell
 from hashbench.tables.request import ReportSource, TableFile
-from hashbench.tables.signs import SCORED, mark_under, signed
 from hashbench.tables.table import Cell, Row, Table, mark_best
 
 TRIVIAL = "Trivial baselines"
@@ -152,7 +152,7 @@ def _entry_row(entry: Entry, section: Section, view: RowView) -> list[Row]:
     cells: dict[str, Cell] = {}
     for column in view.columns.values():
         beside = view.printed(key, column, listed=listed)
-        cell = signed(view.measured, entry, view.cell(entry, column), view.readings(column))
+        cell = flagged(view.measured, entry, view.cell(entry, column), view.readings(column))
         cells[column.name] = replace(cell, published=beside.published, unavailable=beside.unavailable)
     row = Row(
         entry.model,
