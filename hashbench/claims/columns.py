@@ -126,7 +126,7 @@ def _scored(measured: Measured, paper: Paper, layout: Layout, *, column: Column)
     if column.measure == "score":
         score = _stored(measured, paper, column)
         return score if isinstance(score, Absent) else ScoreColumn(((score,),))
-    by_name = {each.name: each for each in reversed(layout.columns) if each.measure == "score"}
+    by_name = {other.name: other for other in reversed(layout.columns) if other.measure == "score"}
     groups = []
     for part in column.tasks:
         names = (part,) if isinstance(part, str) else part
@@ -160,7 +160,7 @@ def _own(measured: Measured, name: str) -> ScoreColumn | Absent | None:
     if name in tasks:
         return ScoreColumn(((_reported(measured, name),),))
     for task in tasks:
-        metrics = {score.metric for each in measured.scores.values() for score in each if score.run.task == task}
+        metrics = {score.metric for scores in measured.scores.values() for score in scores if score.run.task == task}
         metric = name.removeprefix(f"{task}_")
         if metric in metrics and metric != name:
             return ScoreColumn(((replace(_reported(measured, task), metric=metric),),))

@@ -33,8 +33,8 @@ def _with_kinds(kinds: tuple[TaskKind, ...]) -> type[Experiment]:
         if kind.name in Experiment.model_fields:
             raise InputError(f"kind of task {kind.name!r}: its block would stand where {kind.name} does; rename it")
         fields[kind.name] = (kind.block, Field(default=kind.block(), description=kind.block_help))
-    made = create_model("Experiment", __base__=_Sent, __doc__=Experiment.__doc__, **fields)
-    return cast("type[Experiment]", made)
+    schema = create_model("Experiment", __base__=_Sent, __doc__=Experiment.__doc__, **fields)
+    return cast("type[Experiment]", schema)
 
 
 class _Sent(Experiment):

@@ -55,11 +55,11 @@ def places_of(key: str, block: type[BaseModel], name: str = "") -> list[str]:
     """
     keys = schema_keys(block)
     here = f"in the block '{name}'" if name else "at the top level of the file, in no block"
-    found = [here] if key in keys else []
+    places = [here] if key in keys else []
     for inner_name, inner in keys.items():
         if inner is not None and inner_name not in ("models", "tasks"):  # lists, whose entries have keys of their own
-            found += places_of(key, inner, f"{name}.{inner_name}".lstrip("."))
-    return found
+            places += places_of(key, inner, f"{name}.{inner_name}".lstrip("."))
+    return places
 
 
 def complaint(
@@ -116,7 +116,7 @@ def _members(block: type[BaseModel]) -> dict[str, type[BaseModel]]:
 
 def _sentence(keys: Sequence[str | int], faults: Sequence[Mapping[str, Any]], block: type[BaseModel]) -> str:
     name = ".".join(str(part) for part in keys)
-    fault = next((each for each in faults if each["type"] == "value_error"), faults[0])
+    fault = next((fault for fault in faults if fault["type"] == "value_error"), faults[0])
     kind, context = fault["type"], fault.get("ctx", {})
     if kind == "missing" and isinstance(keys[-1], int):
         return f"{'.'.join(str(part) for part in keys[:-1])}: has too few values; add the one at place {keys[-1] + 1}"
@@ -128,7 +128,7 @@ def _sentence(keys: Sequence[str | int], faults: Sequence[Mapping[str, Any]], bl
         return f"{name}: {context['error']}"
     if "too_short" in kind and len(faults) == 1:
         return f"{name}: must not be empty; give at least {context['min_length']}"
-    wanted = " or ".join(dict.fromkeys(_wanted(each) for each in faults))
+    wanted = " or ".join(dict.fromkeys(_wanted(fault) for fault in faults))
     return f"{name}: must be {wanted}, not {_shown(fault['input'])}; correct the value"
 
 

@@ -117,8 +117,9 @@ def _make_corpora_absolute(values: object, base: Path) -> None:
         listed = values["corpora"] if "corpora" in values else None
         if isinstance(listed, list):
             own = [isinstance(name, str) and is_own_corpus(name) for name in listed]
-            made = [_absolute(name, base) if is_own else name for name, is_own in zip(listed, own, strict=True)]
-            values["corpora"] = made
+            values["corpora"] = [
+                _absolute(name, base) if is_own else name for name, is_own in zip(listed, own, strict=True)
+            ]
     for value in values.values() if isinstance(values, dict) else values if isinstance(values, list) else ():
         _make_corpora_absolute(value, base)
 

@@ -71,8 +71,8 @@ class ResolvedExperiment:
 
     def fingerprints(self, names: tuple[str, ...]) -> list[dict[str, str]]:
         """Corpora by name and fingerprint; no folder."""
-        found = [self.corpora[name] for name in dict.fromkeys(names)]
-        return [{"name": corpus.name, "fingerprint": corpus.fingerprint} for corpus in found]
+        corpora = [self.corpora[name] for name in dict.fromkeys(names)]
+        return [{"name": corpus.name, "fingerprint": corpus.fingerprint} for corpus in corpora]
 
 
 def task_block(task: LocatedTask) -> dict[str, Any]:

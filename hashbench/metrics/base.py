@@ -124,13 +124,13 @@ class SummedMetric(Metric):
         self, targets: np.ndarray, outputs: Sequence[np.ndarray], units: np.ndarray | None = None
     ) -> DrawScorer:
         """Targets (n,), each run's outputs (n,), (n, C) or (n, 3 + m), `units` (n,). One product a block of draws."""
-        columns = [self.columns(targets, each) for each in outputs]
+        columns = [self.columns(targets, of_run) for of_run in outputs]
         table = np.column_stack([np.ones(len(targets)), *columns])  # (n, 1 + c of all runs)
         if units is not None:
             table = _by_unit(table, units)  # (units, 1 + c of all runs)
         whole = len(targets) < EXACT and (table == np.rint(table)).all()
         table = table.astype(np.float32 if whole else np.float64)
-        ends = np.cumsum([1, *(each.shape[1] for each in columns)])
+        ends = np.cumsum([1, *(of_run.shape[1] for of_run in columns)])
 
         def scores(counts: np.ndarray) -> np.ndarray:
             """Counts (draws, n_units) -> scores (runs, draws)."""

@@ -71,7 +71,7 @@ class Spearman(Metric):
         """Targets (n,) and each run's values (n,); ranks are taken anew in every draw. Raises ValueError for units."""
         if units is not None:
             raise ValueError("spearman is not drawn by units")
-        real, ours = Ranked.of(targets), [Ranked.of(each.reshape(len(targets))) for each in outputs]
+        real, ours = Ranked.of(targets), [Ranked.of(values.reshape(len(targets))) for values in outputs]
         return DrawScorer(len(targets), RANK_CELLS, lambda counts: drawn_spearman(counts, real, ours))
 
 

@@ -25,7 +25,7 @@ def metrics(*kinds: OutputKind) -> Mapping[str, Metric]:
 @functools.cache
 def _metrics(extra_folder: str | None) -> Mapping[str, Metric]:
     modules = modules_in("hashbench.metrics", EXTRA_FOLDER, "metrics")
-    listed = by_name(modules, "metric", lambda module: ((each.name, each) for each in vars(module).get("METRICS", ())))
+    listed = by_name(modules, "metric", lambda module: ((it.name, it) for it in vars(module).get("METRICS", ())))
     order = get_args(OutputKind)
     return dict(sorted(listed.items(), key=lambda item: order.index(item[1].outputs)))
 

@@ -100,7 +100,7 @@ def remarks(comparison: Comparison) -> list[str]:
 
 def _flags_of_both(comparison: Comparison) -> list[str]:
     """Which scores of each side a table of its experiment marks: a difference of such says little."""
-    said = []
+    flags = []
     compared = {(line.model, line.task) for line in comparison.lines}
     for at, side in {"A": comparison.first, "B": comparison.second}.items():
         measured = side.evidence.measured
@@ -115,5 +115,5 @@ def _flags_of_both(comparison: Comparison) -> list[str]:
                     where = columns[name] if side.model else f"{row.model} on {columns[name]}"
                     for what in signs_said(cell).split("; "):
                         marked.setdefault(what[2:], []).append(where)  # without the character, which no number has here
-        said += [f"{at}: {what}: {', '.join(dict.fromkeys(names))}." for what, names in marked.items()]
-    return said
+        flags += [f"{at}: {what}: {', '.join(dict.fromkeys(names))}." for what, names in marked.items()]
+    return flags

@@ -148,8 +148,8 @@ def _notes(results: RobustnessResults, task: str, versus: str | None) -> list[st
         n = sum(curve.model != versus for curve in results.curves)
         lines.append(
             f"The last column of a task's table: area of the retention minus that of {versus}, in points; the same "
-            f"draws on both sides. All tables together have {n} such differences at 95 %, not corrected for their number: about one "
-            "in twenty may be off by chance."
+            f"draws on both sides. All tables together have {n} such differences at 95 %, not corrected for their "
+            "number: about one in twenty may be off by chance."
         )
     return lines + _unseen_noise(results)
 

@@ -145,13 +145,13 @@ def _lowest(keys: np.ndarray, n: int) -> np.ndarray:
     return np.argsort(keys, axis=1, kind="stable")
 
 
-def _some_links(pages: TokenizedTexts, each: int | None, seed: int) -> np.ndarray:
-    """Places of the links to hide (n,): all, or `each` a page, drawn by the seed."""
+def _some_links(pages: TokenizedTexts, per_page: int | None, seed: int) -> np.ndarray:
+    """Places of the links to hide (n,): all, or `per_page` of each page, drawn by the seed."""
     lengths = np.diff(pages.offsets)
-    if each is None:
+    if per_page is None:
         return np.arange(len(pages.ids))
     keys = random_bits(seed, 0, np.arange(len(pages.ids)), 1, HIDDEN)[:, 0]
     page = np.repeat(np.arange(len(pages)), lengths)
     order = np.lexsort((keys, page))  # page by page, in random order
     within = ranges(np.zeros(len(pages), np.int64), lengths)
-    return np.sort(order[within < each])
+    return np.sort(order[within < per_page])

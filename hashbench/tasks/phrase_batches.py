@@ -84,9 +84,9 @@ class HiddenPhrases:
         self.sequences = held_out
         rows = np.arange(len(held_out))
         labels = [self.hidden(rows[i : i + CASES_AT_ONCE])[1] for i in range(0, len(rows), CASES_AT_ONCE)]
-        per_row = [(each != NO_LABEL).sum(1) for each in labels]
+        per_row = [(block != NO_LABEL).sum(1) for block in labels]
         # (n,)
-        self.targets = np.concatenate([each[each != NO_LABEL] for each in labels]).astype(np.int64)
+        self.targets = np.concatenate([block[block != NO_LABEL] for block in labels]).astype(np.int64)
         each_row = np.concatenate(per_row)
         self.first = np.cumsum(each_row) - each_row  # number of each sequence's first case
         self.page_rows = np.repeat(held_out.documents, each_row)  # (n,)

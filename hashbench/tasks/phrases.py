@@ -204,7 +204,7 @@ def read_words(texts: Iterator[str], folder: Path) -> Words:
     begins, lengths = [np.zeros(0, np.int64)], [np.zeros(1, np.int64)]
     with path.open("wb") as file:
         while chunk := [paragraphs(text) for text in islice(texts, CHUNK_DOCUMENTS)]:
-            chunk_words = interner.add([each for document in chunk for each in document])
+            chunk_words = interner.add([paragraph for document in chunk for paragraph in document])
             file.write(chunk_words.ids.astype(np.int32, copy=False).tobytes())
             begins.append(chunk_words.offsets[:-1] + n_words)
             ends = np.cumsum([0, *map(len, chunk)])  # in paragraphs
