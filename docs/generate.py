@@ -16,7 +16,7 @@ import typer
 from pydantic import BaseModel
 
 from hashbench.cli.app import app
-from hashbench.experiment.schema import Experiment
+from hashbench.experiment.blocks import experiment_schema
 from hashbench.plots.main import page_figures
 from hashbench.store.engine import open_store
 from hashbench.tables.request import ReportRequest
@@ -51,7 +51,7 @@ def keys_page() -> str:
 def blocks() -> Iterator[tuple[str, type[BaseModel]]]:
     """The experiment and each block in it, once, with the key that holds it."""
     seen: set[type[BaseModel]] = set()
-    waiting: list[tuple[str, Any]] = [("The file", Experiment)]
+    waiting: list[tuple[str, Any]] = [("The file", experiment_schema())]
     while waiting:
         name, annotation = waiting.pop(0)
         if isinstance(annotation, type) and issubclass(annotation, BaseModel):

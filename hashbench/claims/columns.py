@@ -10,7 +10,7 @@ from hashbench.claims.expressions import ColumnName
 from hashbench.claims.published import ALIASES, COSTS, EXACT, EXACT_FORMS
 from hashbench.errors import InputError, near_match
 from hashbench.papers.column import Column
-from hashbench.papers.paper import Layout, Paper, load_paper, papers
+from hashbench.papers.paper import Layout, Paper, layouts, load_paper, papers
 from hashbench.results.measured import AVERAGE, Measured
 from hashbench.tables.paper import ANY_TASK
 
@@ -126,7 +126,7 @@ def _scored(measured: Measured, paper: Paper, layout: Layout, *, column: Column)
     if column.measure == "score":
         score = _stored(measured, paper, column)
         return score if isinstance(score, Absent) else ScoreColumn(((score,),))
-    by_name = {each.name: each for each in reversed(layout.columns) if each.measure == "score"}
+    by_name = {other.name: other for other in reversed(layout.columns) if other.measure == "score"}
     groups = []
     for part in column.tasks:
         names = (part,) if isinstance(part, str) else part
@@ -160,7 +160,7 @@ def _own(measured: Measured, name: str) -> ScoreColumn | Absent | None:
     if name in tasks:
         return ScoreColumn(((_reported(measured, name),),))
     for task in tasks:
-        metrics = {score.metric for each in measured.scores.values() for score in each if score.run.task == task}
+        metrics = {score.metric for scores in measured.scores.values() for score in scores if score.run.task == task}
         metric = name.removeprefix(f"{task}_")
         if metric in metrics and metric != name:
             return ScoreColumn(((replace(_reported(measured, task), metric=metric),),))
@@ -189,8 +189,7 @@ def check_column(measured: Measured, column: ColumnName, where: str) -> None:
 
 def nameable(tasks: Iterable[str]) -> list[str]:
     """The columns that an own claim of an experiment with these tasks may name, but for metrics and other forms."""
-    layouts = [layout for name in papers() for layout in load_paper(name).tables.values()]
-    printed = (each.name for layout in layouts for each in layout.columns)
+    printed = (column.name for layout in layouts() for column in layout.columns)
     return list(dict.fromkeys([*tasks, AVERAGE, *TIMES, *FACT_UNITS, LATENCY_RATIO, *COSTS, *printed]))
 
 

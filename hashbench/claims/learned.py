@@ -19,7 +19,7 @@ from hashbench.claims.expressions import (
 from hashbench.claims.grammar import ClaimPart
 from hashbench.claims.quantities import Quantity, apply, evaluate, minus
 from hashbench.claims.results import Missing, Results, Seeds
-from hashbench.results.baselines import f1_without_accuracy
+from hashbench.results.baselines import hollow_accuracy
 from hashbench.results.measured import PERCENT
 from hashbench.statistics.estimates import Estimate, combine
 
@@ -53,7 +53,7 @@ def f1_marks(part: ClaimPart, results: Results) -> list[str]:
             continue
         entry = results.entry(results.variant(slug)[0])
         for score in known.scores:
-            below = score.metric == "f1" and f1_without_accuracy(results.measured, entry, score.task, score.split)
+            below = hollow_accuracy(results.measured, entry, score.task, score.metric, score.split)
             if below:
                 ours, theirs = (PERCENT * value for value in below)
                 marks[f"the average counts F1 on {score.task} of {slug}, whose accuracy of {ours:.1f} is below the "

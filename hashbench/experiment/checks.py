@@ -23,6 +23,7 @@ from hashbench.experiment.models import ResolvedModel
 from hashbench.experiment.schema import Finetune, Pretrain
 from hashbench.listing import is_own
 from hashbench.objectives.registry import objective_of, pretrains, reads_items
+from hashbench.perturbations.registry import find_perturbation
 from hashbench.tasks.base import Task
 from hashbench.tasks.items import item_kind
 from hashbench.text.tokenizers import make_tokenizer
@@ -95,7 +96,8 @@ def check_streaming(loaded: Loaded, model: ResolvedModel) -> None:
 
 
 def check_robustness(loaded: Loaded, models: Iterable[ResolvedModel], tasks: Sequence[Task]) -> None:
-    """Raises InputError where robustness is asked for of hidden items, or unseen words where no model has seen any."""
+    """Raises InputError where robustness is asked for of hidden items, or a perturbation that needs a corpus where no
+    model reads any."""
     block = loaded.experiment.robustness_block
     if block is None:
         return
@@ -105,9 +107,10 @@ def check_robustness(loaded: Loaded, models: Iterable[ResolvedModel], tasks: Seq
             raise InputError(
                 f"{where}: robustness changes texts, and task '{task.name}' has items; leave the block out"
             )
-    if "unseen" in block.perturbations and not any(needs_corpus(model.spec) for model in models):
+    needing = [name for name in block.perturbations if find_perturbation(name).needs_corpus]
+    if needing and not any(needs_corpus(model.spec) for model in models):
         raise InputError(
-            f"{where}: perturbation unseen needs a corpus that was read before, and no model here reads one; "
+            f"{where}: perturbation {needing[0]} needs a corpus that was read before, and no model here reads one; "
             "name the other perturbations"
         )
 

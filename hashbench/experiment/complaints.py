@@ -8,7 +8,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 
 from hashbench.errors import near_match
-from hashbench.experiment.schema import Experiment
+from hashbench.experiment.blocks import experiment_schema
 
 KINDS = {  # pydantic's error types -> what should stand there
     "int": "a whole number",
@@ -41,7 +41,7 @@ def schema_keys(block: type[BaseModel]) -> dict[str, type[BaseModel] | None]:
 def unknown_key(prefix: Sequence[str | int], key: str, known: list[str]) -> str:
     """The sentence for a key that the schema does not have, or has in another place."""
     name = ".".join(str(part) for part in (*prefix, key))
-    places = [] if near_match(key, known) else places_of(key, Experiment)
+    places = [] if near_match(key, known) else places_of(key, experiment_schema())
     elsewhere = f"; '{key}' stands {' or '.join(places)}" if places else near_match(key, known)
     return f"unknown key '{name}'{elsewhere} (list: hashbench schema)"
 
@@ -49,16 +49,17 @@ def unknown_key(prefix: Sequence[str | int], key: str, known: list[str]) -> str:
 def places_of(key: str, block: type[BaseModel], name: str = "") -> list[str]:
     """Where a key stands in an experiment file, in words.
 
-    >>> places_of("keep_weights", Experiment), places_of("sequence_length", Experiment)
+    >>> file = experiment_schema()
+    >>> places_of("keep_weights", file), places_of("sequence_length", file)
     (['at the top level of the file, in no block'], ["in the block 'pretrain'"])
     """
     keys = schema_keys(block)
     here = f"in the block '{name}'" if name else "at the top level of the file, in no block"
-    found = [here] if key in keys else []
+    places = [here] if key in keys else []
     for inner_name, inner in keys.items():
         if inner is not None and inner_name not in ("models", "tasks"):  # lists, whose entries have keys of their own
-            found += places_of(key, inner, f"{name}.{inner_name}".lstrip("."))
-    return found
+            places += places_of(key, inner, f"{name}.{inner_name}".lstrip("."))
+    return places
 
 
 def complaint(
@@ -115,7 +116,7 @@ def _members(block: type[BaseModel]) -> dict[str, type[BaseModel]]:
 
 def _sentence(keys: Sequence[str | int], faults: Sequence[Mapping[str, Any]], block: type[BaseModel]) -> str:
     name = ".".join(str(part) for part in keys)
-    fault = next((each for each in faults if each["type"] == "value_error"), faults[0])
+    fault = next((fault for fault in faults if fault["type"] == "value_error"), faults[0])
     kind, context = fault["type"], fault.get("ctx", {})
     if kind == "missing" and isinstance(keys[-1], int):
         return f"{'.'.join(str(part) for part in keys[:-1])}: has too few values; add the one at place {keys[-1] + 1}"
@@ -127,7 +128,7 @@ def _sentence(keys: Sequence[str | int], faults: Sequence[Mapping[str, Any]], bl
         return f"{name}: {context['error']}"
     if "too_short" in kind and len(faults) == 1:
         return f"{name}: must not be empty; give at least {context['min_length']}"
-    wanted = " or ".join(dict.fromkeys(_wanted(each) for each in faults))
+    wanted = " or ".join(dict.fromkeys(_wanted(fault) for fault in faults))
     return f"{name}: must be {wanted}, not {_shown(fault['input'])}; correct the value"
 
 

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from hashbench.data.documents import is_own_corpus
 from hashbench.errors import InputError, located
+from hashbench.experiment.blocks import experiment_schema
 from hashbench.experiment.claims import checked_claims
 from hashbench.experiment.complaints import complaint, schema_keys, unknown_key
 from hashbench.experiment.schema import Experiment, TaskEntry
@@ -88,8 +89,9 @@ def load_experiment(path: str | Path, overrides: Sequence[str] = ()) -> Loaded:
         # What stood there is gone.
         lines = {place: line for place, line in lines.items() if place[: len(keys)] != keys}
     _make_corpora_absolute(values, Path(path).resolve().parent)
-    draft = Loaded(Experiment.model_construct(), Path(path).resolve(), shown, values, lines, overridden)
-    experiment = validate(Experiment, values, draft)
+    schema = experiment_schema()
+    draft = Loaded(schema.model_construct(), Path(path).resolve(), shown, values, lines, overridden)
+    experiment = validate(schema, values, draft)
     listed = [] if isinstance(experiment.claims, str) else range(len(experiment.claims))
     places = [draft.where("claims", i) for i in listed]
     claims = checked_claims(experiment.claims, draft.folder, draft.where("claims"), places)
@@ -115,8 +117,9 @@ def _make_corpora_absolute(values: object, base: Path) -> None:
         listed = values["corpora"] if "corpora" in values else None
         if isinstance(listed, list):
             own = [isinstance(name, str) and is_own_corpus(name) for name in listed]
-            made = [_absolute(name, base) if is_own else name for name, is_own in zip(listed, own, strict=True)]
-            values["corpora"] = made
+            values["corpora"] = [
+                _absolute(name, base) if is_own else name for name, is_own in zip(listed, own, strict=True)
+            ]
     for value in values.values() if isinstance(values, dict) else values if isinstance(values, list) else ():
         _make_corpora_absolute(value, base)
 
@@ -217,7 +220,7 @@ def _parse_override(override: str) -> tuple[tuple[str, ...], Any]:
     if not equals or not name:
         raise InputError(f"override {override}: is not of the form key=value; as in finetune.epochs=3")
     keys = tuple(name.split("."))
-    block: type[BaseModel] = Experiment
+    block: type[BaseModel] = experiment_schema()
     for depth, key in enumerate(keys):
         known = schema_keys(block)
         if key not in known:

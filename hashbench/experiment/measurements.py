@@ -6,9 +6,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from hashbench.perturbations.registry import perturbations
 from hashbench.tasks.blocks import Strict
 
-Perturbation = Literal["swap", "delete", "insert", "keyboard", "case", "misspelling", "unseen"]
+NAMES = tuple(perturbations())
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -47,7 +48,7 @@ class Efficiency(Strict):
 class Robustness(Strict):
     """Evaluations of fine-tuned models on the reporting sets with noise in the texts, the same for every model."""
 
-    perturbations: tuple[Perturbation, ...] = Field(
+    perturbations: tuple[Literal[NAMES], ...] = Field(  # type: ignore[valid-type]
         default=("swap", "delete", "insert", "keyboard", "case", "misspelling", "unseen"), min_length=1,
         description=(
             "adjacent characters swapped, one left out, one put in, one of a neighbouring key, another case, a common"

@@ -41,8 +41,8 @@ class ResolvedExperiment:
     _blocks: dict[str, dict[str, Any]] = field(default_factory=dict, repr=False)
 
     def model(self, label: str) -> ResolvedModel:
-        """The model of a label; any other than those of the models is the baseline's."""
-        return self.models.get(label, self.baseline)
+        """The model of a label, which may be the baseline's. Raises KeyError for an unknown one."""
+        return self.baseline if label == self.baseline.label and label not in self.models else self.models[label]
 
     def tuning_of(self, label: str) -> dict[str, dict[str, Any]]:
         """How values of a model were chosen, as far as the file says, by name: tried, on, by."""
@@ -70,8 +70,8 @@ class ResolvedExperiment:
 
     def fingerprints(self, names: tuple[str, ...]) -> list[dict[str, str]]:
         """Corpora by name and fingerprint; no folder."""
-        found = [self.corpora[name] for name in dict.fromkeys(names)]
-        return [{"name": corpus.name, "fingerprint": corpus.fingerprint} for corpus in found]
+        corpora = [self.corpora[name] for name in dict.fromkeys(names)]
+        return [{"name": corpus.name, "fingerprint": corpus.fingerprint} for corpus in corpora]
 
 
 def task_block(task: LocatedTask) -> dict[str, Any]:

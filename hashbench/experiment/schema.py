@@ -1,4 +1,4 @@
-"""The keys of an experiment file. Every default stands here, or in the block of keys that this file takes in, once.
+"""The keys of an experiment file. Every default stands once: here, or in the block of keys that a kind of task brings.
 
 Where a default is None the value follows from the model's objective and the encoder's size; the rule stands in
 `experiment/recipes.py`, and `hashbench check FILE` prints the outcome. Paper values: HashFormers, tables 4 and 5.
@@ -15,10 +15,9 @@ from hashbench.experiment.budget import Budget
 from hashbench.experiment.choices import EncoderSize, ExecutorName
 from hashbench.experiment.hardware import OnHardware
 from hashbench.experiment.measurements import Efficiency, Robustness
-from hashbench.tasks.blocks import EntitiesBlock, PhrasesBlock, Strict, TaskEntry
+from hashbench.tasks.blocks import Strict, TaskEntry
 from hashbench.tracking import PROJECT, Mode
 
-Floor = Literal["majority", "bag-of-words", "popularity", "co-occurrence", "most-frequent-tag"]
 Seed = Annotated[int, Field(ge=0)]
 Rate = Annotated[float, Field(gt=0)]
 Beta = Annotated[float, Field(ge=0, lt=1)]
@@ -272,6 +271,8 @@ the papers' claims (claims.md)."""
 class Experiment(Strict):
     """An experiment file."""
 
+    # What every file has. Files are read as `experiment_schema()`, which adds the blocks that kinds of task bring.
+
     name: str = Field(
         min_length=1, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",
         description="name of the experiment, as in hashbench report NAME",
@@ -290,7 +291,7 @@ class Experiment(Strict):
         description="size of the embedding of all models with a free size; other models keep their size",
     )
     baseline: str = Field(default="bert-mlm", description="the model that ratios refer to")
-    floors: tuple[Floor, ...] = Field(
+    floors: tuple[str, ...] = Field(
         default=("majority", "bag-of-words", "popularity", "co-occurrence", "most-frequent-tag"),
         description=(
             "scores that a model must beat, in every table; the first two for texts, the others for page-link sets, "
@@ -313,8 +314,6 @@ class Experiment(Strict):
             "listed is printed as not declared"
         ),
     )
-    entities: EntitiesBlock = Field(default=EntitiesBlock(), description="of page-link sets")
-    phrases: PhrasesBlock = Field(default=PhrasesBlock(), description="of the task phrases: masked items of corpora")
     efficiency: bool | Efficiency = Field(
         default=False,
         description="measure time and memory of each model in turn with the baseline; true, or a block of its values",
@@ -385,4 +384,5 @@ class Experiment(Strict):
     @property
     def task_blocks(self) -> dict[str, Strict]:
         """The blocks that speak of one kind of task, by its name."""
-        return {"entities": self.entities, "phrases": self.phrases}
+        own = type(self).model_fields.keys() - Experiment.model_fields.keys()
+        return {name: block for name, block in self if name in own}

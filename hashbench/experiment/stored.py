@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from hashbench.errors import InputError
+from hashbench.experiment.blocks import experiment_schema
 from hashbench.experiment.load import Loaded
 from hashbench.experiment.models import ResolvedModel, model_of
 from hashbench.experiment.resolved import model_block
-from hashbench.experiment.schema import Experiment, Finetune
+from hashbench.experiment.schema import Finetune
 from hashbench.store.engine import Store
 from hashbench.store.status import experiments, run_spec, runs
 
@@ -38,7 +39,7 @@ def model_of_run(store: Store, run_id: str) -> StoredModel:
         for row in runs(store, stored.id):
             if row.run_id == run_id:
                 loaded, model = _resolved(spec, stored.config, row.model, store.name)
-                return StoredModel(loaded, model, tuple(stored.config.get("provenance", {}).get("sources", ())))
+                return StoredModel(loaded, model, tuple(stored.provenance.get("sources", ())))
     raise InputError(f"{store.name}: run {run_id[:8]} belongs to no experiment; name another")
 
 
@@ -50,8 +51,9 @@ def _resolved(
     The store keeps every key with its value and does not tell which ones the file had. Those count over a model's own
     recipe, so the keys that are not at their defaults are tried as the file's, then all.
     """
-    values = {key: config[key] for key in Experiment.model_fields if key in config}
-    experiment = Experiment.model_validate_json(json.dumps(values))
+    schema = experiment_schema()
+    values = {key: config[key] for key in schema.model_fields if key in config}
+    experiment = schema.model_validate_json(json.dumps(values))
     for written in (experiment.model_dump(mode="json", exclude_defaults=True), values):
         loaded = Loaded(experiment, Path.cwd() / "store.yaml", shown, written)
         model = model_of(loaded, label)

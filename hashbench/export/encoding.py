@@ -15,10 +15,11 @@ from hashbench.data.fingerprints import usable_cache_folder
 from hashbench.data.sources import open_sources
 from hashbench.embeddings.registry import build_embedding, find_model
 from hashbench.errors import InputError
+from hashbench.experiment.blocks import experiment_schema
 from hashbench.experiment.corpus_needs import needs_corpus, read_without_corpus
 from hashbench.experiment.load import Loaded
 from hashbench.experiment.models import ResolvedModel, model_of
-from hashbench.experiment.schema import Experiment, Pretrain
+from hashbench.experiment.schema import Pretrain
 from hashbench.experiment.stored import model_of_run
 from hashbench.objectives.registry import reads_items
 from hashbench.store.engine import open_results
@@ -48,7 +49,8 @@ def reader_of_model(name: str, data: Sequence[str] | None, note: Callable[[str],
     """The reader of a named model, fitted where it must be on the corpora of `data`, else on the built-in corpus, which
     `note` is told.
     """
-    experiment = Experiment.model_validate({"name": "encode", "models": (name,), "data": tuple(data or ("builtin",))})
+    values = {"name": "encode", "models": (name,), "data": tuple(data or ("builtin",))}
+    experiment = experiment_schema().model_validate(values)
     loaded = Loaded(experiment, Path.cwd() / "encode.yaml", "--model", {})
     find_model(name)  # its message, without a file that nobody wrote
     model = model_of(loaded, name)

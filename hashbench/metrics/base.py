@@ -46,6 +46,11 @@ class Metric(ABC):
 
     name: str  # as stored and as users write it
     outputs: ClassVar[OutputKind]  # what it scores
+    unit: ClassVar[str] = "example"  # what is drawn: examples, or groups of them
+    # What counts where predictions are constant and it is therefore undefined; None: nothing
+    of_constant: ClassVar[float | None] = None
+    # Whether it says little of a model whose accuracy is below the majority class's
+    needs_accuracy: ClassVar[bool] = False
 
     @abstractmethod
     def score(self, targets: np.ndarray, outputs: np.ndarray) -> float:
@@ -64,6 +69,25 @@ class Metric(ABC):
         """Whether outputs (n,) or (n, 1), or the classes with the highest of outputs (n, C), are all one."""
         answers = outputs.argmax(axis=1) if outputs.ndim == 2 and outputs.shape[1] > 1 else outputs.ravel()
         return bool((answers == answers[:1]).all())
+
+    def units(self, outputs: np.ndarray) -> np.ndarray | None:
+        """The unit of each example, outputs (n, ...) -> (n,); None where each is one by itself."""
+        return None
+
+    def right(self, targets: np.ndarray, outputs: np.ndarray) -> np.ndarray | None:
+        """Which examples are right (n,) bool: targets (n,), outputs (n, ...). None where that is no word for it."""
+        return predicted_classes(outputs) == targets if self.outputs == "classes" else None
+
+    def under(self, condition: str) -> Metric | None:
+        """The metric of the examples that meet a condition, as it is stored; None where it knows no such condition."""
+        return None
+
+    def by_condition(self, targets: np.ndarray, outputs: np.ndarray) -> dict[str, float]:
+        """Every score that is stored of targets (n,) and outputs (n, ...), by condition; '' is of all examples alike.
+
+        Empty where these outputs have no such score. Raises UndefinedScore.
+        """
+        return {"": self.score(targets, outputs)}
 
     def compact(self, outputs: np.ndarray) -> np.ndarray:
         """Outputs in fewer bytes, of the same score: class ids (n,) of logits (n, C), small integers of counts."""
@@ -100,13 +124,13 @@ class SummedMetric(Metric):
         self, targets: np.ndarray, outputs: Sequence[np.ndarray], units: np.ndarray | None = None
     ) -> DrawScorer:
         """Targets (n,), each run's outputs (n,), (n, C) or (n, 3 + m), `units` (n,). One product a block of draws."""
-        columns = [self.columns(targets, each) for each in outputs]
+        columns = [self.columns(targets, of_run) for of_run in outputs]
         table = np.column_stack([np.ones(len(targets)), *columns])  # (n, 1 + c of all runs)
         if units is not None:
             table = _by_unit(table, units)  # (units, 1 + c of all runs)
         whole = len(targets) < EXACT and (table == np.rint(table)).all()
         table = table.astype(np.float32 if whole else np.float64)
-        ends = np.cumsum([1, *(each.shape[1] for each in columns)])
+        ends = np.cumsum([1, *(of_run.shape[1] for of_run in columns)])
 
         def scores(counts: np.ndarray) -> np.ndarray:
             """Counts (draws, n_units) -> scores (runs, draws)."""

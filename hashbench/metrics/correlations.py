@@ -23,6 +23,7 @@ class Pearson(SummedMetric):
 
     name = "pearson"
     outputs = "values"
+    of_constant = 0.0  # a constant correlates with nothing
 
     def score(self, targets: np.ndarray, outputs: np.ndarray) -> float:
         """The score of targets (n,) and values (n,); raises UndefinedScore where a side is constant."""
@@ -56,6 +57,7 @@ class Spearman(Metric):
 
     name = "spearman"
     outputs = "values"
+    of_constant = 0.0  # a constant correlates with nothing
 
     def score(self, targets: np.ndarray, outputs: np.ndarray) -> float:
         """The score of targets (n,) and values (n,); raises UndefinedScore where a side is constant."""
@@ -69,7 +71,7 @@ class Spearman(Metric):
         """Targets (n,) and each run's values (n,); ranks are taken anew in every draw. Raises ValueError for units."""
         if units is not None:
             raise ValueError("spearman is not drawn by units")
-        real, ours = Ranked.of(targets), [Ranked.of(each.reshape(len(targets))) for each in outputs]
+        real, ours = Ranked.of(targets), [Ranked.of(values.reshape(len(targets))) for values in outputs]
         return DrawScorer(len(targets), RANK_CELLS, lambda counts: drawn_spearman(counts, real, ours))
 
 

@@ -48,6 +48,7 @@ class F1(MacroF1):
     """
 
     name = "f1"
+    needs_accuracy = True
 
     def score(self, targets: np.ndarray, outputs: np.ndarray) -> float:
         """The score of targets (n,) and class ids (n,) or logits (n, C)."""

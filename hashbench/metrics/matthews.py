@@ -16,6 +16,7 @@ class Matthews(SummedMetric):
 
     name = "matthews"
     outputs = "classes"
+    of_constant = 0.0
 
     def score(self, targets: np.ndarray, outputs: np.ndarray) -> float:
         """The score of targets (n,) and class ids (n,) or logits (n, C)."""

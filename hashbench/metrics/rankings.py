@@ -7,23 +7,25 @@ best bucket was the right one. Targets are items, numbered by decreasing trainin
 
 from __future__ import annotations
 
+import copy
 from abc import abstractmethod
 
 import numpy as np
 
-from hashbench.metrics.base import SummedMetric
+from hashbench.metrics.base import Metric, SummedMetric
 
 PAGE, RANK, CERTIFIED, TOKENS = range(4)
 RECALLS = (1, 10, 20)  # of the paper's tables
 DECILES = 10
-# What a metric's name ends in where only cases of one decile count; stored with this word
-DECILE = " tenth="
+# Begins the stored condition that only cases of one decile count
+DECILE = "tenth="
 
 
 class RankingMetric(SummedMetric):
     """The mean of a value of each case, over all cases or over those of one decile by frequency."""
 
     outputs = "rankings"
+    unit = "page"
     trained_only = False  # whether a trivial baseline has no such value
     by_decile = False  # whether it is stored for each decile and with all pages alike too
 
@@ -42,6 +44,33 @@ class RankingMetric(SummedMetric):
     def is_constant(self, outputs: np.ndarray) -> bool:
         """False: outputs (n, 3 + m) hold ranks of the right items, and not what was predicted."""
         return False
+
+    def units(self, outputs: np.ndarray) -> np.ndarray:
+        """The page of each case: (n, 3 + m) -> (n,)."""
+        pages: np.ndarray = outputs[:, PAGE]
+        return pages
+
+    def under(self, condition: str) -> Metric | None:
+        """The metric of the cases of one decile, as "tenth=3"."""
+        _, is_decile, decile = condition.partition(DECILE)
+        if not is_decile:
+            return None
+        metric = copy.copy(self)
+        metric.decile = int(decile)
+        return metric
+
+    def by_condition(self, targets: np.ndarray, outputs: np.ndarray) -> dict[str, float]:
+        """Over all cases; where it is `by_decile` with all pages alike, and over each decile that has cases."""
+        if self.trained_only and outputs.shape[1] == TOKENS:
+            return {}
+        values = self.of_cases(outputs)  # (n,)
+        scores = {"": float(values.mean())}
+        if not self.by_decile:
+            return scores
+        scores["pages alike"] = page_mean(values, outputs[:, PAGE])
+        part = deciles(targets)
+        of_deciles = {f"{DECILE}{decile + 1}": values[part == decile] for decile in range(DECILES)}
+        return scores | {condition: float(some.mean()) for condition, some in of_deciles.items() if len(some)}
 
     def columns(self, targets: np.ndarray, outputs: np.ndarray) -> np.ndarray:
         """The values of the cases that count, and whether they do: (n,), (n, 3 + m) -> (n, 2)."""
@@ -74,6 +103,10 @@ class Recall(RankingMetric):
         """1 where the right item is among the first k: (n, 3 + m) -> (n,)."""
         return recall_at(self.k, outputs[:, RANK])
 
+    def right(self, targets: np.ndarray, outputs: np.ndarray) -> np.ndarray:
+        """Which right items are among the first k: (n,), (n, 3 + m) -> (n,) bool."""
+        return self.of_cases(outputs) > 0
+
 
 class ReciprocalRank(RankingMetric):
     """Mean of 1 / rank, 0 for an item beyond the ranking."""
@@ -96,6 +129,11 @@ class TokenRecall(RankingMetric):
     def of_cases(self, outputs: np.ndarray) -> np.ndarray:
         """Share of a case's right buckets: (n, 3 + m) -> (n,)."""
         return outputs[:, TOKENS:].mean(axis=1)
+
+    def by_condition(self, targets: np.ndarray, outputs: np.ndarray) -> dict[str, float]:
+        """Over all maps, and of each."""
+        maps = {f"map={j + 1}": float(outputs[:, TOKENS + j].mean()) for j in range(outputs.shape[1] - TOKENS)}
+        return super().by_condition(targets, outputs) | maps
 
 
 class Certified(RankingMetric):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import os
 from collections.abc import Mapping, Sequence
@@ -13,7 +12,6 @@ import numpy as np
 from hashbench.errors import InputError, near_match
 from hashbench.listing import by_name, modules_in
 from hashbench.metrics.base import Metric, OutputKind, Score
-from hashbench.metrics.rankings import DECILE, RankingMetric
 
 EXTRA_FOLDER = "HASHBENCH_METRICS"
 
@@ -27,27 +25,31 @@ def metrics(*kinds: OutputKind) -> Mapping[str, Metric]:
 @functools.cache
 def _metrics(extra_folder: str | None) -> Mapping[str, Metric]:
     modules = modules_in("hashbench.metrics", EXTRA_FOLDER, "metrics")
-    listed = by_name(modules, "metric", lambda module: ((each.name, each) for each in vars(module).get("METRICS", ())))
+    listed = by_name(modules, "metric", lambda module: ((it.name, it) for it in vars(module).get("METRICS", ())))
     order = get_args(OutputKind)
     return dict(sorted(listed.items(), key=lambda item: order.index(item[1].outputs)))
 
 
 def find_metric(name: str, *kinds: OutputKind) -> Metric:
-    """The named metric, of some kinds of output or of any; a ranking's name may end in ' tenth=3'.
+    """The named metric, of some kinds of output or of any; the name may end in a condition, as ' tenth=3' of rankings.
 
     Raises:
         InputError: there is none of this name.
     """
     known = metrics(*kinds)
-    name, _, decile = name.partition(DECILE)
-    metric = known.get(name)
+    stem, _, condition = name.partition(" ")
+    metric = known.get(stem)
+    if metric is not None and condition:
+        metric = metric.under(condition)
     if metric is None:
         hint = near_match(name, list(known)) or f"; known are {', '.join(known)}"
         raise InputError(f"unknown metric {name!r}{hint}")
-    if decile and isinstance(metric, RankingMetric):
-        metric = copy.copy(metric)
-        metric.decile = int(decile)
     return metric
+
+
+def metric_of(name: str) -> Metric | None:
+    """The metric that a stored score is one of, under whatever condition; None for one that is not here any more."""
+    return metrics().get(name.partition(" ")[0])
 
 
 def evaluate(names: Sequence[str], targets: np.ndarray, outputs: np.ndarray) -> dict[str, Score]:

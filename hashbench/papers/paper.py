@@ -107,6 +107,11 @@ class Paper(PaperFile):
     numbers: dict[tuple[str, str, str], PublishedNumber]  # by (table, model, column)
 
 
+def layouts() -> list[Layout]:
+    """The layouts of all papers' tables, in their order."""
+    return [layout for name in papers() for layout in load_paper(name).tables.values()]
+
+
 def papers() -> list[str]:
     """The papers whose tables can be printed, the suite's first one in front."""
     names = [entry.name.removesuffix(".yaml") for entry in PUBLISHED.iterdir() if entry.name.endswith(".yaml")]

@@ -8,7 +8,7 @@ from hashbench.plots.base import Drawn, FigureData, NothingToDraw, Plot
 from hashbench.plots.colours import told_apart
 from hashbench.plots.sheet import count_of, log_scores, marker_of, sheet, tip
 from hashbench.results.budgets import RecordedBudgets, recorded_budgets
-from hashbench.tables.fronts import score_column
+from hashbench.tables.fronts import drawn_score, score_column
 from hashbench.tables.table import Cell, Table, comparable
 
 HEIGHT = {"single": 3.0, "double": 3.6}  # inches
@@ -25,12 +25,11 @@ def draw(data: FigureData) -> list[Drawn]:
     lines = lines_of(table, budgets)
     if max(map(len, lines.values()), default=0) < SEVERAL:
         raise NothingToDraw("no model was measured at two budgets; give budget: {embedding_parameters: [SIZE, SIZE]}")
-    column = next(column for column in table.columns if column.name == score_column(table))
-    tasks = ", ".join(part if isinstance(part, str) else " and ".join(part) for part in column.tasks)
+    column, words = drawn_score(table)
     with told_apart(lines):  # by family: its sizes look alike
         drawn = sheet(
             data, "budgets", "score and embedding parameters", height=HEIGHT[data.width], models=lines,
-            also=[f"average over {tasks}" if tasks else f"score: {column.name}", "bars: 95 % intervals over examples",
+            also=[words, "bars: 95 % intervals over examples",
                   "families of one budget side by side"],
         )  # fmt: skip
         axes = drawn.panels[0]

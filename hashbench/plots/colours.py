@@ -16,7 +16,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 
-from hashbench.papers.paper import load_paper, papers
+from hashbench.papers.paper import layouts
 
 # On light ground, and the same on dark.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#332288", "#882255")
@@ -87,8 +87,7 @@ def _number(name: str) -> int:
 @cache
 def _places() -> dict[str, tuple[int, int]]:
     """Colour and marker of the models of all papers' tables, families and members in the tables' order."""
-    layouts = [layout for name in papers() for layout in load_paper(name).tables.values()]
-    sections = [section for layout in layouts for section in layout.sections]
+    sections = [section for layout in layouts() for section in layout.sections]
     models = [
         model
         for section in sections
@@ -97,7 +96,7 @@ def _places() -> dict[str, tuple[int, int]]:
     used = Counter(dict.fromkeys(range(len(COLOURS)), 0))
     places: dict[str, tuple[int, int]] = {}
     for family in families(list(dict.fromkeys(models))):
-        colour = min(used, key=lambda each: used[each])  # of equal ones the first
+        colour = min(used, key=lambda number: used[number])  # of equal ones the first
         for model in family:
             places[model] = (colour, used[colour] % len(MARKERS))
             used[colour] += 1
@@ -113,12 +112,12 @@ def families(models: Sequence[str], n_words: int = 1) -> list[list[str]]:
     groups: dict[str, list[str]] = {}
     for model in models:
         groups.setdefault("-".join(model.split("-")[:n_words]), []).append(model)
-    found = []
+    parted = []
     for group in groups.values():
         if len(group) <= len(MARKERS):
-            found.append(group)
+            parted.append(group)
             continue
         parts = families(group, n_words + 1)
         rest = [model for part in parts if len(part) < LEAST for model in part]
-        found += [*([rest] if rest else []), *(part for part in parts if len(part) >= LEAST)]
-    return found
+        parted += [*([rest] if rest else []), *(part for part in parts if len(part) >= LEAST)]
+    return parted

@@ -25,7 +25,7 @@ from hashbench.plots.sheet import (
     tip,
     widen,
 )
-from hashbench.tables.fronts import COSTS, Cost, CostPoint, front, points_of, score_column
+from hashbench.tables.fronts import COSTS, Cost, CostPoint, drawn_score, front, points_of
 
 LEAST = 4.0  # percent that the vertical axis spans
 HEIGHT = {"single": 2.3, "double": 3.3}  # inches
@@ -50,8 +50,7 @@ def draw(data: FigureData) -> list[Drawn]:
 
 def _figure(data: FigureData, cost: Cost, points: Sequence[CostPoint]) -> Drawn:
     table = data.table
-    column = next(column for column in table.columns if column.name == score_column(table))
-    tasks = ", ".join(part if isinstance(part, str) else " and ".join(part) for part in column.tasks)
+    column, words = drawn_score(table)
     named = data.width == "double"  # a narrow figure has a legend in the place of names
     drawn = sheet(
         data,
@@ -61,12 +60,12 @@ def _figure(data: FigureData, cost: Cost, points: Sequence[CostPoint]) -> Drawn:
         models=[] if named else [point.model for point in points],
         handles=[Line2D([], [], color=FRONT, lw=1.2, label="Pareto front")],
         also=[
-            f"average over {tasks}" if tasks else f"score: {column.name}",
+            words,
             *(["bars: sd over seeds"] if any(point.deviation for point in points) else []),
         ],
     )
     axes = drawn.panels[0]
-    score = "average score" if tasks else column.name
+    score = "average score" if column.tasks else column.name
     _points(axes, points, score=score, cost=cost.title)
     axes.set_xlabel(cost.label)
     axes.set_ylabel(f"{score}, percent")

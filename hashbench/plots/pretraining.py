@@ -7,7 +7,7 @@ import json
 from hashbench.plots.base import Drawn, FigureData, NothingToDraw, Plot
 from hashbench.plots.sheet import count_of, log_scores, marker_of, sheet, tip
 from hashbench.results.measured import Measured
-from hashbench.tables.fronts import score_column
+from hashbench.tables.fronts import drawn_score, score_column
 from hashbench.tables.table import Cell, Table
 
 HEIGHT = {"single": 2.1, "double": 2.8}  # inches
@@ -21,15 +21,14 @@ def draw(data: FigureData) -> list[Drawn]:
     lines = lines_of(data.measured, table)
     if not lines:
         raise NothingToDraw("no model was fine-tuned from two steps of its pre-training; give pretrain.checkpoints")
-    column = next(column for column in table.columns if column.name == score_column(table))
-    tasks = ", ".join(part if isinstance(part, str) else " and ".join(part) for part in column.tasks)
+    column, words = drawn_score(table)
     drawn = sheet(
         data,
         "pretraining",
         "score and pre-training",
         height=HEIGHT[data.width],
         models=lines,
-        also=[f"average over {tasks}" if tasks else f"score: {column.name}", "bars: sd over seeds"],
+        also=[words, "bars: sd over seeds"],
     )
     axes = drawn.panels[0]
     for model, line in lines.items():

@@ -5,12 +5,12 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
+from hashbench.metrics.registry import metric_of
 from hashbench.results.entries import Entry
 from hashbench.results.measured import Measured
 from hashbench.results.runs import SeedScore
 
 MAJORITY = "majority"
-CORRELATIONS = ("matthews", "pearson", "spearman")
 
 
 def baselines(measured: Measured, tasks: Sequence[str]) -> list[Entry]:
@@ -19,17 +19,23 @@ def baselines(measured: Measured, tasks: Sequence[str]) -> list[Entry]:
 
 
 def baseline_value(scores: Sequence[SeedScore]) -> float | None:
-    """A baseline's score in its natural range; None where it was not measured. A constant prediction correlates with
-    nothing, so that an undefined correlation counts as 0."""
+    """A baseline's score in its natural range; None where it was not measured. Where it is undefined, what
+    counts of a constant prediction: a correlation is 0."""
     known = [score.value for score in scores if score.value is not None]
     if known:
         return known[0]
-    return 0.0 if any(score.metric in CORRELATIONS for score in scores) else None
+    counting = (metric.of_constant for score in scores if (metric := metric_of(score.metric)))
+    return next((value for value in counting if value is not None), None)
 
 
-def f1_without_accuracy(measured: Measured, entry: Entry, task: str, split: str) -> tuple[float, float] | None:
-    """Accuracy of a model and of the majority class, where the model's is lower: then its F1 measures how often it says
-    the rarer class. None where it is not lower, or not known."""
+def hollow_accuracy(
+    measured: Measured, entry: Entry, task: str, metric: str, split: str
+) -> tuple[float, float] | None:
+    """Accuracy of a model and of the majority class, where the metric says little because the model's is lower: its F1
+    then measures how often it says the rarer class. None where it is not lower, not known, or of no concern."""
+    known_metric = metric_of(metric)
+    if known_metric is None or not known_metric.needs_accuracy:
+        return None
     ours = _accuracy(measured, entry, task, split)
     for majority in baselines(measured, [task]):
         theirs = _accuracy(measured, majority, task, split) if majority.model == MAJORITY else None

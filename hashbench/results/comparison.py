@@ -12,8 +12,6 @@ from functools import partial
 import numpy as np
 
 from hashbench.errors import InputError, near_match
-from hashbench.metrics.base import predicted_classes
-from hashbench.metrics.rankings import Recall
 from hashbench.metrics.registry import metrics
 from hashbench.results.entries import Entry
 from hashbench.results.measured import AVERAGE, measure
@@ -290,11 +288,8 @@ def _estimate(by_seed: Sequence[float], by_seed_and_draw: np.ndarray, n_examples
 
 def right_ones(sample: Sample, seed: RunSeed) -> np.ndarray | None:
     """Which examples (n,) one seed has right; None where right and wrong are no words for the metric."""
-    outputs = sample.outputs(seed)
     metric = metrics().get(sample.metric)
-    if isinstance(metric, Recall):
-        return metric.of_cases(outputs) > 0
-    return predicted_classes(outputs) == sample.targets if metric and metric.outputs == "classes" else None
+    return metric.right(sample.targets, sample.outputs(seed)) if metric else None
 
 
 def _average(pairs: Sequence[Paired], seeds: Sequence[RunSeed], model: str) -> PairedDifference:

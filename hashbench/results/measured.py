@@ -12,7 +12,7 @@ from operator import itemgetter
 from typing import Any
 
 from hashbench.allocator import collecting_nothing
-from hashbench.metrics.registry import metrics
+from hashbench.metrics.registry import metric_of, metrics
 from hashbench.results import queries
 from hashbench.results.entries import Entry, entries
 from hashbench.results.runs import MeasuredRun, SeedScore, Specs, environment_of, origin_of, run_of
@@ -20,7 +20,6 @@ from hashbench.store.engine import Store
 from hashbench.store.packing import unpack
 from hashbench.store.status import StoredExperiment, find_experiment
 
-RECALL = "rec@"  # begins the names of metrics of rankings
 PERCENT = 100.0  # scores are stored in their natural range
 AVERAGE = "average"  # over tasks; stands where a task is named
 Scores = dict[tuple[str, str], list[SeedScore]]  # by (label, run id)
@@ -60,9 +59,8 @@ class Measured:
 
     @property
     def record(self) -> dict[str, Any]:
-        """What the sweep noted of its data: sources, and of each task origin, notes and rows; older ones noted none."""
-        config = self.experiment.config
-        return config["provenance"] if "provenance" in config else {}
+        """What the sweep noted of its data."""
+        return self.experiment.provenance
 
     def tasks(self) -> list[str]:
         """The tasks of the experiment, in its order."""
@@ -70,11 +68,11 @@ class Measured:
 
     def traits(self) -> dict[str, dict[str, str]]:
         """What each task says that it may be grouped by, as its language and script; {} of most."""
-        found: dict[str, dict[str, str]] = {}
+        by_task: dict[str, dict[str, str]] = {}
         for run in self.runs:
             if run.task is not None:  # a run that was stored without them may be of the same task
-                found[run.task] = found.get(run.task) or run.traits
-        return found
+                by_task[run.task] = by_task.get(run.task) or run.traits
+        return by_task
 
     def pretrainings(self) -> list[MeasuredRun]:
         """The pre-trainings, finished or not."""
@@ -117,16 +115,17 @@ class Measured:
         """The ids of trainings and evaluations that predict the same of every example of every split."""
         known = metrics()
         scored = {run.run_id: known[run.metric] for run in self.runs if run.is_scored and run.metric in known}
-        found: dict[str, bool] = {}
+        constants: dict[str, bool] = {}
         for row in self.query(queries.OUTPUTS, experiment=self.experiment.id, checkpoint=self.checkpoint):
             if metric := scored.get(row["run_id"]):
-                found[row["run_id"]] = found.get(row["run_id"], True) and metric.is_constant(unpack(row["outputs"]))
-        return frozenset(run_id for run_id, constant in found.items() if constant)
+                before = constants.get(row["run_id"], True)
+                constants[row["run_id"]] = before and metric.is_constant(unpack(row["outputs"]))
+        return frozenset(run_id for run_id, constant in constants.items() if constant)
 
     def hides_items(self) -> bool:
-        """Whether the experiment is one on hidden items: all of its tasks are read by the recall of rankings."""
-        read = {run.metric for run in self.runs if run.metric}
-        return bool(read) and all(metric.startswith(RECALL) for metric in read)
+        """Whether the experiment is one on hidden items: all of its tasks are read by a metric of rankings."""
+        read = {metric_of(run.metric) for run in self.runs if run.metric}
+        return bool(read) and all(metric is not None and metric.outputs == "rankings" for metric in read)
 
     @cached_property
     def grids(self) -> dict[str, list[float]]:

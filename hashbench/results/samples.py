@@ -14,8 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from hashbench.errors import InputError
-from hashbench.metrics.rankings import PAGE
-from hashbench.metrics.registry import metrics
+from hashbench.metrics.registry import metric_of, metrics
 from hashbench.results.entries import Entry
 from hashbench.results.measured import Measured
 from hashbench.results.runs import SeedScore
@@ -160,8 +159,8 @@ class Sample:
     @property
     def units(self) -> np.ndarray | None:
         """What is drawn in place of single examples: the page of each case (n,); None: the examples themselves."""
-        ranked = self.metric.partition(" ")[0] in ("mrr", "certified") or "rec@" in self.metric
-        return next(iter(self.stored.values())).outputs[:, PAGE] if ranked else None
+        metric = metric_of(self.metric)
+        return metric.units(next(iter(self.stored.values())).outputs) if metric and self.stored else None
 
     def outputs(self, seed: RunSeed) -> np.ndarray:
         """The stored outputs of one seed, row by row of `targets`: (n,), (n, C), or the columns of rankings."""

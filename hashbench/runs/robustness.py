@@ -13,6 +13,7 @@ from hashbench.coders.cache import type_codes
 from hashbench.coders.collisions import agreement, shared_tokens, types_per_bucket
 from hashbench.errors import InputError
 from hashbench.experiment.resolved import ResolvedExperiment
+from hashbench.perturbations.misspelling import misspellings
 from hashbench.runs.base import Run, RunKind, Workplace
 from hashbench.runs.evaluation import load_files
 from hashbench.runs.finetuning import KIND as FINETUNING
@@ -24,7 +25,7 @@ from hashbench.store.result import MetricRow, Predictions, Result
 from hashbench.tasks.base import SplitOutputs
 from hashbench.tasks.encoding import encode_task
 from hashbench.tasks.text_batches import FinetuningData
-from hashbench.text.perturbation import VERSION, WORD, misspellings
+from hashbench.text.perturbation import VERSION, WORD
 from hashbench.training.finetuning import make_head_of, outputs_on
 from hashbench.training.machine import Machine
 from hashbench.training.model import Model, build_model

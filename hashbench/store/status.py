@@ -33,6 +33,11 @@ class StoredExperiment:
     created_at: float
     called_at: float
 
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """What the sweep noted of its data: sources, and of each task origin, notes and rows; older ones noted none."""
+        return self.config["provenance"] if "provenance" in self.config else {}
+
 
 @dataclass(frozen=True)
 class RunStatus:

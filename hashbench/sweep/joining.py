@@ -6,14 +6,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from hashbench.errors import InputError
 from hashbench.experiment.load import Loaded
 from hashbench.runs.registry import names
 from hashbench.store.engine import open_store
 from hashbench.store.planning import planned_runs
-from hashbench.store.status import StoredExperiment, done_ids, experiments
+from hashbench.store.status import done_ids, experiments
 from hashbench.sweep.housekeeping import release_dead, retry_of
 from hashbench.sweep.plan import Plan, plan
 from hashbench.sweep.runner import DONE, Sweep, assign, carry_out, shared_at
@@ -34,7 +33,7 @@ def join(loaded: Loaded, *, db: str, data: Sequence[str] | None = None, workers:
     store = open_store(db)
     retry = retry_of(store, loaded.experiment)
     stored = next((row for row in retry(experiments, store) if row.name == loaded.experiment.name), None)
-    origins = data_origins(planned) if stored is None else known_origins(stored)
+    origins = data_origins(planned) if stored is None else stored.provenance
     experiment_id = retry(write_down, store, planned, origins) if stored is None else stored.id
     theirs = retry(planned_runs, store, experiment_id)
     refuse_another_plan(of_phase(planned), theirs, f"{loaded.shown}: '{loaded.experiment.name}' in {store.name}")
@@ -42,11 +41,6 @@ def join(loaded: Loaded, *, db: str, data: Sequence[str] | None = None, workers:
     rows = training_rows(origins) if origins else {}
     times = of_phase(planned, measures_time=True) <= set(theirs)
     return take_part(Sweep(store, experiment_id, planned, assignment, workers, rows, times))
-
-
-def known_origins(stored: StoredExperiment) -> Mapping[str, Any]:
-    """Where the data of a stored experiment come from, as its sweep found it; empty where it did not look."""
-    return stored.config["provenance"] if "provenance" in stored.config else {}
 
 
 def take_part(work: Sweep) -> int:

@@ -10,6 +10,7 @@ from pathlib import Path
 from hashbench.data.fingerprints import usable_cache_folder
 from hashbench.data.sources import open_sources
 from hashbench.errors import InputError
+from hashbench.experiment.blocks import experiment_schema
 from hashbench.experiment.resolved import ResolvedExperiment
 from hashbench.experiment.schema import Experiment
 from hashbench.experiment.stored import model_of_run
@@ -120,7 +121,7 @@ def subject_of_run(store: Store, run_id: str, data: Sequence[str] | None, export
 def subject_of_folder(store: Store, exported: ExportedModel, request: FurtherRequest) -> Subject:
     """An exported model by itself, labelled by the name of its folder."""
     label = exported.folder.resolve().name
-    config = Experiment.model_validate({"name": COLLECTED, "models": (label,), "baseline": label})
+    config = experiment_schema().model_validate({"name": COLLECTED, "models": (label,), "baseline": label})
     experiment_id = collecting_experiment(store, COLLECTED, config.model_dump(mode="json"), baseline=label)
     for spec in specs_under(store, experiment_id, label):
         if exported.weights not in spec:

@@ -10,9 +10,9 @@ from typing import Literal
 from hashbench.papers.column import Column
 from hashbench.results.entries import Entry
 from hashbench.results.measured import PERCENT, Measured
-from hashbench.results.runs import BASELINE, SeedScore
+from hashbench.results.runs import SeedScore
 from hashbench.results.samples import Evidence
-from hashbench.tables.table import BINARY, BYTES, DECIMAL, Cell, Row, RowKind, scaled
+from hashbench.tables.table import BINARY, BYTES, DECIMAL, TRIVIAL, Cell, Row, RowKind, scaled
 
 # Units that depend on the size
 SCALES = {"params": DECIMAL, "binary params": BINARY, "bytes": BYTES}
@@ -26,7 +26,7 @@ CENTRES: Mapping[str, Callable[[Sequence[float]], float]] = {"mean": statistics.
 
 def row_kind(entry: Entry) -> RowKind:
     """What a row of this entry is."""
-    return BASELINE if entry.is_baseline else "model"
+    return TRIVIAL if entry.is_baseline else "model"
 
 
 def entry_row(entry: Entry, cells: dict[str, Cell]) -> Row:

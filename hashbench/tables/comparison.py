@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from hashbench.metrics.registry import metric_of
 from hashbench.results.comparison import Comparison, PairedDifference
 from hashbench.results.measured import AVERAGE, PERCENT
 from hashbench.results.origins import data_warnings, task_origins
-from hashbench.results.runs import BASELINE
 from hashbench.statistics.estimates import Estimate
 from hashbench.tables.experiment import own_table
 from hashbench.tables.numbers import MISSING, signs, signs_said
@@ -102,14 +102,15 @@ def remarks(comparison: Comparison) -> list[str]:
         )
     if any(line.task == AVERAGE for line in comparison.lines):
         notes.append("average: over the tasks, within each seed and each draw; further parts of a task do not count.")
-    if any("rec@" in line.metric or line.metric == "mrr" for line in comparison.lines):
+    metrics = [metric_of(line.metric) for line in comparison.lines]
+    if any(metric.unit == "page" for metric in metrics if metric):
         notes.append("Cases of links: pages are drawn, with all of their cases.")
-    return [*notes, *_signs_of_both(comparison), *(f"not compared: {why}" for why in comparison.skipped)]
+    return [*notes, *_flags_of_both(comparison), *(f"not compared: {why}" for why in comparison.skipped)]
 
 
-def _signs_of_both(comparison: Comparison) -> list[str]:
+def _flags_of_both(comparison: Comparison) -> list[str]:
     """Which scores of each side a table of its experiment marks: a difference of such says little."""
-    said = []
+    flags = []
     compared = {(line.model, line.task) for line in comparison.lines}
     for at, side in {"A": comparison.first, "B": comparison.second}.items():
         measured = side.evidence.measured
@@ -117,12 +118,12 @@ def _signs_of_both(comparison: Comparison) -> list[str]:
         columns = {column.name: column.task or column.name for column in table.columns}
         marked: dict[str, list[str]] = {}
         for row in table.rows:
-            if row.kind == BASELINE or side.model not in (None, row.model):
+            if row.is_baseline or side.model not in (None, row.model):
                 continue
             for name, cell in row.cells.items():
                 if signs(cell) and ("" if side.model else row.model, columns[name]) in compared:
                     where = columns[name] if side.model else f"{row.model} on {columns[name]}"
                     for what in signs_said(cell).split("; "):
-                        marked.setdefault(what[2:], []).append(where)  # without the sign, which no number has here
-        said += [f"{at}: {what}: {', '.join(dict.fromkeys(names))}." for what, names in marked.items()]
-    return said
+                        marked.setdefault(what[2:], []).append(where)  # without the character, which no number has here
+        flags += [f"{at}: {what}: {', '.join(dict.fromkeys(names))}." for what, names in marked.items()]
+    return flags

@@ -9,13 +9,13 @@ from hashbench.papers.column import Column
 from hashbench.papers.paper import Paper
 from hashbench.results.entries import Entry
 from hashbench.results.measured import Measured
-from hashbench.results.runs import BASELINE, SeedScore
+from hashbench.results.runs import SeedScore
 from hashbench.results.samples import Evidence
 from hashbench.tables.cells import average_cell, entry_row, fact_cell, score_cell
+from hashbench.tables.flags import flagged, marked
 from hashbench.tables.legend import missing_lines
 from hashbench.tables.request import TableFile
-from hashbench.tables.signs import mark_under, signed
-from hashbench.tables.table import Cell, Table, mark_best
+from hashbench.tables.table import Cell, Table
 
 SIZES = (
     Column("total_params", "params", "fact", "params", better="low", subtitle="all"),
@@ -56,7 +56,7 @@ def own_table(
         entry_row(entry, {column.name: own_cell(measured, entry, column, evidence) for column in columns})
         for entry in measured.entries
     ]
-    rows = mark_under(mark_best(rows, columns), [row for row in rows if row.kind == BASELINE], columns)
+    rows = marked(rows, columns)
     notes = [_average_note(trained, shared)] if len(shared) < len(trained) else []
     if further:
         sets = ", ".join(further)
@@ -138,18 +138,18 @@ def _other_column(first: Column, metric: str, split: str) -> Column:
 
 
 def own_cell(measured: Measured, entry: Entry, column: Column, evidence: Evidence | None) -> Cell:
-    """A score, an average, minutes or a fact, with the signs that tell how far it can be trusted."""
-    def read(one: Entry, task: str) -> list[SeedScore]:
-        return measured.read(one, task, column.metric, column.split)
+    """A score, an average, minutes or a fact, with the flags that tell how far it can be trusted."""
+    def read(of: Entry, task: str) -> list[SeedScore]:
+        return measured.read(of, task, column.metric, column.split)
 
     if column.measure == "score":
         assert column.task is not None
         cell = score_cell(entry, column.task, read if column.metric else measured.own, evidence)
-        return signed(measured, entry, cell, [(column.task, column.metric, column.split)])
+        return flagged(measured, entry, cell, [(column.task, column.metric, column.split)])
     if column.measure == "average":
         scores = [score for task in column.tasks for score in measured.own(entry, str(task))]
         readings = dict.fromkeys((score.run.task or "", score.metric, score.split) for score in scores)
-        return signed(measured, entry, average_cell(entry, column.tasks, measured.own, evidence), list(readings))
+        return flagged(measured, entry, average_cell(entry, column.tasks, measured.own, evidence), list(readings))
     if column.measure == "minutes":
         return minutes_cell(measured, entry)
     return fact_cell(measured, entry, column)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from hashbench.papers.column import Column
 from hashbench.tables.table import Row, Table, comparable
 
 
@@ -58,6 +59,14 @@ def score_column(table: Table) -> str:
     """What stands for a model in one number: the average, or the first score where there is none; '' for neither."""
     names = [column.name for column in table.columns if column.measure in ("average", "score")]
     return "average" if "average" in names else next(iter(names), "")
+
+
+def drawn_score(table: Table) -> tuple[Column, str]:
+    """The column of that number, and what it is in words: an average with its tasks, or a score."""
+    name = score_column(table)
+    column = next(column for column in table.columns if column.name == name)
+    tasks = ", ".join(part if isinstance(part, str) else " and ".join(part) for part in column.tasks)
+    return column, f"average over {tasks}" if tasks else f"score: {name}"
 
 
 def points_of(table: Table, cost: str) -> list[CostPoint]:

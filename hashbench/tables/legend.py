@@ -44,8 +44,8 @@ def legend(table: Table, *, best: str) -> str:
         "brackets alone: quoted by the paper, not trained here": any(row.kind == "quoted" for row in table.rows),
         f"{MISSING}: missing": any(cell.value is None for cell in ours),
     }
-    said = "; ".join(words for words, occurs in parts.items() if occurs)
-    return said and f"{said}."
+    line = "; ".join(words for words, occurs in parts.items() if occurs)
+    return line and f"{line}."
 
 
 def notes(table: Table) -> list[str]:

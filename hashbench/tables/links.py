@@ -15,15 +15,14 @@ from hashbench.papers.column import Column
 from hashbench.results import queries
 from hashbench.results.entries import Entry
 from hashbench.results.measured import PERCENT, Measured
-from hashbench.results.runs import BASELINE
 from hashbench.results.samples import Evidence
 from hashbench.statistics.estimates import percentile_interval
 from hashbench.tables.cells import entry_row, score_cell
 from hashbench.tables.experiment import MINUTES, SIZES, minutes_cell
+from hashbench.tables.flags import marked
 from hashbench.tables.legend import missing_lines
 from hashbench.tables.request import ReportSource, TableFile
-from hashbench.tables.signs import mark_under
-from hashbench.tables.table import Cell, Row, Table, mark_best, scaled
+from hashbench.tables.table import Cell, Row, Table, scaled
 
 SPLIT = "test"
 METRICS = {"rec@1": "rec@1", "rec@10": "rec@10", "rec@20": "rec@20", "mrr": "MRR", "token_rec@1": "token rec@1"}
@@ -50,7 +49,7 @@ def link_tables(source: ReportSource) -> list[Table]:
         tables.append(main_table(measured, task, evidence))
         tables.append(_by_condition(measured, task, BY_BEAM, [f"beam={beam}" for beam in beams], "beam width"))
         deciles = [f"tenth={decile + 1}" for decile in range(DECILES)]
-        tables.append(_by_condition(measured, task, BY_DECILE, deciles, "tenth of the cases by frequency"))
+        tables.append(_by_condition(measured, task, BY_DECILE, deciles, "decile of the cases by frequency"))
     return [table for table in tables if any(row.measured() for row in table.rows)] or tables[:1]
 
 
@@ -89,8 +88,8 @@ def _notes(cases: str, intervals: bool) -> list[str]:
     notes = [
         cases,
         "The best evaluation is chosen on cases of validation pages; the test pages are read once.",
-        "ceiling: share of the cases whose item does not share all its buckets with a more frequent one; certified: "
-        "rankings of 20 that a beam of 20 proves complete.",
+        "token rec@1: share of the right buckets, over cases and maps; ceiling: share of the cases whose item does not "
+        "share all its buckets with a more frequent one; certified: rankings of 20 that a beam of 20 proves complete.",
     ]
     return [*notes, "Intervals: 95 %, test pages drawn with replacement."] if intervals else notes
 
@@ -144,7 +143,7 @@ def _table(measured: Measured, title: str, columns: Sequence[Column], rows: Sequ
         title=title,
         experiment=measured.experiment.name,
         columns=tuple(columns),
-        rows=tuple(mark_under(mark_best(list(rows), columns), [row for row in rows if row.kind == BASELINE], columns)),
+        rows=tuple(marked(rows, columns)),
         missing=tuple(missing_lines(models, scores)),
         published=False,
     )

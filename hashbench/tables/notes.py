@@ -225,8 +225,8 @@ def _deviations(measured: Measured, paper: Paper) -> str:
 
 
 def _commits(measured: Measured) -> str:
-    made = {(origin.git_commit, origin.git_tree, origin.has_diff): origin for origin in _done(measured)}
-    return distinct(origin.code(SHORT) for origin in made.values())
+    by_code = {(origin.git_commit, origin.git_tree, origin.has_diff): origin for origin in _done(measured)}
+    return distinct(origin.code(SHORT) for origin in by_code.values())
 
 
 def _sources(measured: Measured) -> list[SourcesOfRun]:
@@ -237,8 +237,8 @@ def _sources(measured: Measured) -> list[SourcesOfRun]:
 
 def _software(measured: Measured) -> str:
     installed = _each_once(origin.packages for origin in _done(measured))
-    found = dict.fromkeys(package for packages in installed for package in packages)
-    versions = {name: [version for package, version in found if package == name] for name in PACKAGES}
+    known = dict.fromkeys(package for packages in installed for package in packages)
+    versions = {name: [version for package, version in known if package == name] for name in PACKAGES}
     return ", ".join(f"{name} {' and '.join(some)}" for name, some in versions.items() if some)
 
 

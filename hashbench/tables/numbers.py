@@ -87,12 +87,12 @@ def signs_said(cell: Cell) -> str:
     >>> signs_said(Cell(31.7, under="bag-of-words", constant=True))
     '† not above bag-of-words; ‡ constant predictions'
     """
-    said = {
+    meanings = {
         f"{UNDER} not above {cell.under}": bool(cell.under),
         f"{CONSTANT} constant predictions": cell.constant,
         f"{HOLLOW_F1} counts an F1 whose accuracy is below the majority class": cell.hollow_f1,
     }
-    return "; ".join(words for words, occurs in said.items() if occurs)
+    return "; ".join(words for words, occurs in meanings.items() if occurs)
 
 
 def spread(cell: Cell, column: Column, table: Table) -> str:

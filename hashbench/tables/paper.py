@@ -11,10 +11,10 @@ from hashbench.results.entries import Entry
 from hashbench.results.measured import Measured
 from hashbench.results.samples import Evidence
 from hashbench.tables.cells import row_kind
+from hashbench.tables.flags import SCORED, flagged, mark_under
 from hashbench.tables.legend import missing_lines
 from hashbench.tables.measures import RowView, data_cell
 from hashbench.tables.request import ReportSource, TableFile
-from hashbench.tables.signs import SCORED, mark_under, signed
 from hashbench.tables.table import Cell, Row, Table, mark_best
 
 TRIVIAL = "Trivial baselines"
@@ -58,13 +58,20 @@ def _views(measured: Measured, paper: Paper, number: str, evidence: Evidence | N
     columns = [_with_reading(column, readings) for column in layout.columns]
     views = []
     for variant in layout.variants or (ALONE,):
-        own = [replace(one, metric=one.metric + variant.metric) if one.measure == "score" else one for one in columns]
+        own = [_of_variant(column, variant) for column in columns]
         tasks = _tasks_with(own, measured)
         for task in tasks or [""]:
-            placed = {one.name: replace(one, task=task) if one.task == ANY_TASK else one for one in own}
+            placed = {
+                column.name: replace(column, task=task) if column.task == ANY_TASK else column for column in own
+            }
             settings = task if len(tasks) > 1 else ""
             views.append(RowView(measured, paper, number, placed, layout, ratios, evidence, variant, settings))
     return views
+
+
+def _of_variant(column: Column, variant: Variant) -> Column:
+    """A column of scores with the variant's metric."""
+    return replace(column, metric=column.metric + variant.metric) if column.measure == "score" else column
 
 
 def _with_reading(column: Column, readings: Mapping[str, tuple[str, str]]) -> Column:
@@ -152,7 +159,7 @@ def _entry_row(entry: Entry, section: Section, view: RowView) -> list[Row]:
     cells: dict[str, Cell] = {}
     for column in view.columns.values():
         beside = view.printed(key, column, listed=listed)
-        cell = signed(view.measured, entry, view.cell(entry, column), view.readings(column))
+        cell = flagged(view.measured, entry, view.cell(entry, column), view.readings(column))
         cells[column.name] = replace(cell, published=beside.published, unavailable=beside.unavailable)
     row = Row(
         entry.model,

@@ -1,4 +1,4 @@
-"""`hashbench report robustness`: tables of what is retained under noise, of the data sets and of the coders."""
+"""`hashbench report robustness`: tables of score retention under noise, of the data sets and of the coders."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from hashbench.papers.column import Column
+from hashbench.perturbations.registry import title_of
 from hashbench.results.measured import AVERAGE, PERCENT
 from hashbench.results.robustness import RobustnessCurve, RobustnessResults, measure_robustness
 from hashbench.statistics.estimates import Estimate
@@ -18,15 +19,7 @@ TIDY = (
     "experiment", "task", "metric", "perturbation", "rate", "model", "measure", "value", "low", "high", "n_seeds",
     "n_examples", "versus", "unit",
 )  # fmt: skip
-KINDS = {
-    "swap": "adjacent characters swapped",
-    "delete": "a character left out",
-    "insert": "a letter put in",
-    "keyboard": "a letter of a neighbouring key",
-    "case": "another case",
-    "misspelling": "common misspellings",
-    "unseen": "forms unseen in pre-training",
-}
+RETENTION = "retention, %"
 DATA_FACTS = (
     Column("words", "count", "fact", "words"),
     Column("words_changed", "percent", "fact", "words", subtitle="changed, %"),
@@ -80,9 +73,9 @@ def _without_records(tables: Sequence[Table]) -> list[Table]:
 
 
 def _summary_table(results: RobustnessResults, versus: str | None) -> Table:
-    """The share of the score that each model keeps of each noise: of the average where there is one, else by task."""
+    """The score retention of each model under each noise: of the average where there is one, else by task."""
     tasks = [AVERAGE] if AVERAGE in results.tasks() else results.tasks()
-    columns = [Column(kind, "percent", "score", kind, subtitle="kept, %", better="high") for kind in results.kinds()]
+    columns = [Column(kind, "percent", "score", kind, subtitle=RETENTION, better="high") for kind in results.kinds()]
     rows = []
     for task in tasks:
         for model in results.models():
@@ -95,8 +88,8 @@ def _summary_table(results: RobustnessResults, versus: str | None) -> Table:
     highest = max(rate for curve in results.curves for rate in curve.rates)
     over = f"over the rates 0 to {_rate(highest)}"
     what = f"average of {len(results.tasks()) - 1} tasks" if tasks == [AVERAGE] else ", ".join(tasks)
-    title = f"Robustness in {results.experiment.name}: what is kept of the score under noise, {over}; {what}"
-    named = "; ".join(f"{kind}: {KINDS[kind]}" for kind in results.kinds() if kind in KINDS)
+    title = f"Robustness in {results.experiment.name}: score retention under noise, {over}; {what}"
+    named = "; ".join(f"{kind}: {title_of(kind)}" for kind in results.kinds())
     notes = [f"{named}." if named else "", *_notes(results, results.tasks()[0], versus)]
     marked = mark_best(rows, columns)
     return _table(results, "summary", title, columns=columns, rows=marked, notes=[note for note in notes if note])
@@ -107,17 +100,17 @@ def _task_table(results: RobustnessResults, task: str, versus: str | None) -> Ta
     curves = [curve for curve in results.curves if curve.task == task]
     rates = list(dict.fromkeys(rate for curve in curves for rate in curve.rates))
     columns = [Column(f"at_{rate:g}", "percent", "score", _rate(rate), subtitle="score") for rate in rates]
-    columns += [Column(f"kept_{rate:g}", "percent", "score", f"{_rate(rate)} kept", subtitle="%") for rate in rates[1:]]
+    columns += [Column(f"kept_{rate:g}", "percent", "score", _rate(rate), subtitle=RETENTION) for rate in rates[1:]]
     columns.append(Column("area", "percent", "score", "area", subtitle="score"))
-    columns.append(Column("kept_area", "percent", "score", "area", subtitle="kept, %"))
+    columns.append(Column("kept_area", "percent", "score", "area", subtitle=RETENTION))
     if versus is not None:
-        columns.append(Column("versus", "points", "score", "kept, minus", subtitle=versus))
+        columns.append(Column("versus", "points", "score", "retention, minus", subtitle=versus))
     rows = [
         Row(
             curve.model,
             curve.model,
             {column.name: _cell(results, curve, column) for column in columns},
-            section=KINDS.get(kind, kind),
+            section=title_of(kind),
         )
         for kind in dict.fromkeys(curve.kind for curve in results.curves)
         for curve in curves
@@ -145,8 +138,8 @@ def _notes(results: RobustnessResults, task: str, versus: str | None) -> list[st
         return ["Unweighted mean over the tasks; intervals draw the tasks' examples independently of each other."]
     lines = [
         "A rate is the share of a text's words that are changed, before any tokenizer and the same for every model.",
-        "Kept: score at the rate / score at rate 0. The summary and area: mean over the rates from 0 to the highest "
-        "(trapezoids).",
+        "Retention: score at the rate / score at rate 0. The summary and area: mean over the rates from 0 to the "
+        "highest (trapezoids).",
         *results.notes,
     ]
     if max(len(curve.seeds) for curve in results.curves) > 1:
@@ -154,9 +147,9 @@ def _notes(results: RobustnessResults, task: str, versus: str | None) -> list[st
     if versus is not None:
         n = sum(curve.model != versus for curve in results.curves)
         lines.append(
-            f"The last column of a task's table: kept area minus that of {versus}, in points; the same draws on both "
-            f"sides. All tables together have {n} such differences at 95 %, not corrected for their number: about one "
-            "in twenty may be off by chance."
+            f"The last column of a task's table: area of the retention minus that of {versus}, in points; the same "
+            f"draws on both sides. All tables together have {n} such differences at 95 %, not corrected for their "
+            "number: about one in twenty may be off by chance."
         )
     return lines + _unseen_noise(results)
 
@@ -173,7 +166,7 @@ def _unseen_noise(results: RobustnessResults) -> list[str]:
         blind = [model for model, same in by_model.items() if same == {True}]
         if blind:
             lines.append(
-                f"{KINDS.get(kind, kind).capitalize()}: the scores of {', '.join(blind)} are the same at every rate. A "
+                f"{title_of(kind).capitalize()}: the scores of {', '.join(blind)} are the same at every rate. A "
                 "model that lower-cases its input sees no change of case, and one that predicts a constant sees no "
                 "change at all: what they retain follows by construction and is no finding."
             )
@@ -253,7 +246,7 @@ def _rate(rate: float) -> str:
 
 
 def records(results: RobustnessResults, versus: str | None) -> list[dict[str, Any]]:
-    """One row an estimate, scores in percent, shares kept in percent and differences in points, then the facts."""
+    """One row an estimate, scores and retention in percent and differences in points, then the facts."""
     rows: list[dict[str, Any]] = []
     for curve in results.curves:
         for at, rate in enumerate(curve.rates):

@@ -7,13 +7,12 @@ from dataclasses import replace
 
 from hashbench.errors import InputError
 from hashbench.papers.column import Column
-from hashbench.results.runs import BASELINE
 from hashbench.tables.cells import entry_row
 from hashbench.tables.experiment import OF_MINUTES, SIZES, own_cell, own_table
+from hashbench.tables.flags import marked
 from hashbench.tables.legend import missing_lines
 from hashbench.tables.request import ReportSource, TableFile
-from hashbench.tables.signs import mark_under
-from hashbench.tables.table import Table, mark_best
+from hashbench.tables.table import Table
 
 OF_SCRIPTS = "A column is the unweighted mean of the languages that are written in a script, the last one that of all."
 
@@ -40,7 +39,7 @@ def script_table(source: ReportSource) -> list[Table]:
         entry_row(entry, {column.name: own_cell(measured, entry, column, source.evidence) for column in columns})
         for entry in measured.entries
     ]
-    rows = mark_under(mark_best(rows, columns), [row for row in rows if row.kind == BASELINE], columns)
+    rows = marked(rows, columns)
     return [
         replace(
             own, number="scripts", title=f"Experiment {own.experiment}: scripts", columns=tuple(columns),

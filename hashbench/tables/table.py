@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from hashbench.papers.column import Column, PublishedNumber
-from hashbench.results.runs import BASELINE
 
 RowKind = Literal["model", "floor", "family", "quoted", "task", "claim"]
+TRIVIAL: Final = "floor"  # the kind of a trivial baseline's row
 Tone = Literal["good", "bad", "open", "none", ""]  # what a word says of the thing
 Scale = tuple[tuple[str, float], ...]  # units of a count with their size, largest first
 DECIMAL: Scale = (("M", 1e6), ("K", 1e3))
@@ -64,7 +64,7 @@ class Row:
     @property
     def is_baseline(self) -> bool:
         """Whether it is a trivial baseline, which is no model."""
-        return self.kind == BASELINE
+        return self.kind == TRIVIAL
 
     def measured(self) -> bool:
         """Whether any cell holds a measured value."""

@@ -35,8 +35,6 @@ class Task:
     label: str = "label"
     metrics: tuple[str, ...] = ("accuracy",)  # all of them are stored at every evaluation
     select_metric: str = "accuracy"
-    # Paper -> the metric that its tables show
-    paper_metrics: dict[str, str] = field(default_factory=dict)
     select_splits: tuple[str, ...] = ("validation",)  # several are selected on together, as one set
     report_splits: tuple[str, ...] = ("validation",)
     evaluation_stride: int = 1  # how many times the common interval lies between two evaluations
@@ -153,6 +151,7 @@ class TaskKind(ABC):
     exported: ClassVar[bool] = True  # whether a model that learned a task of it can be written into a folder
     # Its block of the experiment file, whose key is the kind's name
     block: ClassVar[type[Strict] | None] = None
+    block_help: ClassVar[str] = ""  # of what tasks the block speaks, for the list of keys
 
     @abstractmethod
     def takes(self, entry: TaskEntry) -> bool:

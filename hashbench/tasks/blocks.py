@@ -1,8 +1,8 @@
-"""The blocks of an experiment file that speak of tasks: own data sets, and how sets of items are split and tested."""
+"""What blocks of an experiment file are made of, and the entry of an own data set."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -17,102 +17,6 @@ Beams = Annotated[
     tuple[Annotated[int, Field(gt=0)], ...],
     Field(description="beam widths whose recall is stored, beside that of the full ranking"),
 ]
-
-
-class EntitiesBlock(Strict):
-    """How a page-link set is split, cut into segments and evaluated; the same for all models of an experiment."""
-
-    max_items: int | None = Field(default=None, gt=0, description="keep links to the most linked items only; null: all")
-    test_share: float = Field(default=0.1, gt=0, lt=1, description="share of the pages that are held out for testing")
-    validation_share: float = Field(
-        default=0.1,
-        gt=0,
-        lt=1,
-        description="share of the remaining pages by which the best evaluation is chosen",
-    )
-    split_seed: int = Field(default=0, ge=0, description="of the held-out pages and of the contexts they are tested in")
-    segment_items: int = Field(default=32, ge=2, description="items of a segment at most, the hidden ones included")
-    segment: Literal["subset", "contiguous"] = Field(
-        default="subset",
-        description="how a segment is drawn from a longer page: any of its links, or neighbours (links may be sorted)",
-    )
-    validation_cases: int | None = Field(
-        default=2048,
-        gt=0,
-        description="cases of an evaluation during training; null: every link of every validation page",
-    )
-    cases_per_page: int | None = Field(
-        default=None,
-        gt=0,
-        description="hidden links a test page, one at a time; null: each of its links; the paper: 1",
-    )
-    beams: Beams = (1, 5, 10, 20, 50, 100)
-
-
-class PhrasesBlock(Strict):
-    """How a corpus becomes items that are hidden and predicted; the same for all models of an experiment."""
-
-    corpora: tuple[str, ...] = Field(
-        default=("wikipedia", "bookcorpus"),
-        min_length=1,
-        description="corpora, read in this order: names, or paths of own files as texts/*.txt (relative to the file)",
-    )
-    max_documents: int | None = Field(
-        default=None,
-        gt=0,
-        description="read only the first documents of each corpus; null: all",
-    )
-    vocabulary: str | None = Field(
-        default=None,
-        min_length=1,
-        description=(
-            "word pieces of a vocabulary file or hub name (bert-base-uncased); null: trained on the training documents"
-        ),
-    )
-    vocabulary_size: int = Field(
-        default=30_522,
-        ge=300,
-        description="rows of a trained vocabulary of word pieces, specials included",
-    )
-    items: int = Field(
-        default=1_000_000,
-        gt=0,
-        description="items in all: every word piece, then the most frequent words and pairs of words from one list",
-    )
-    sequence_items: int = Field(default=128, ge=4, description="items of a sequence at most, special ones not counted")
-    next_sentence: bool = Field(
-        default=True,
-        description=(
-            "sequences in two segments, the second one followed the first or is of another document, and a head that "
-            "tells which, as in BERT; false: one segment"
-        ),
-    )
-    test_share: float = Field(
-        default=0.1,
-        gt=0,
-        lt=1,
-        description="share of the documents that are held out for testing",
-    )
-    validation_share: float = Field(
-        default=0.1,
-        gt=0,
-        lt=1,
-        description="share of the remaining documents by which the best evaluation is chosen",
-    )
-    split_seed: int = Field(default=0, ge=0, description="of the held-out documents and of what is hidden in them")
-    validation_sequences: int | None = Field(
-        default=100,
-        gt=0,
-        description=(
-            "sequences of an evaluation during training, each with all its hidden items; null: all of validation"
-        ),
-    )
-    test_sequences: int | None = Field(
-        default=2_000,
-        gt=0,
-        description="sequences of the test, each with all its hidden items; null: all",
-    )
-    beams: Beams = (1, 5, 10, 20, 50, 100)
 
 
 class TaskEntry(Strict):

@@ -87,8 +87,8 @@ def _check_part(name: str, tasks: Mapping[str, Task]) -> None:
     part_of |= {task.part.lower(): task.part for task in alike}
     # Codes of one script share half their letters, so that only a slip of the pen is near.
     near = difflib.get_close_matches(part.lower(), list(part_of), n=2, cutoff=0.8)
-    found = " or ".join(repr(f"{collection}:{found}") for found in dict.fromkeys(part_of[word] for word in near))
-    hint = f"did you mean {found}?" if found else f"there are {', '.join(task.part for task in alike)}"
+    nearest = " or ".join(repr(f"{collection}:{other}") for other in dict.fromkeys(part_of[word] for word in near))
+    hint = f"did you mean {nearest}?" if nearest else f"there are {', '.join(task.part for task in alike)}"
     raise InputError(f"unknown task {name!r}: {collection} has no {part!r}; {hint} (list: hashbench data list)")
 
 

@@ -6,17 +6,16 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
 from hashbench.data.fingerprints import digest
 from hashbench.data.sources import SourceKind
 from hashbench.errors import InputError
-from hashbench.metrics.rankings import DECILES, PAGE, TOKENS, RankingMetric, TokenRecall, deciles, page_mean
+from hashbench.metrics.rankings import TOKENS
 from hashbench.metrics.registry import find_metric
 from hashbench.tasks.base import ConditionedScore, SplitOutputs, Task, TaskKind
-from hashbench.tasks.blocks import EntitiesBlock, PhrasesBlock
 from hashbench.tasks.item_batches import HiddenItems, ItemData
 from hashbench.text.types import TokenizedTexts, TypeTable
 from hashbench.text.unicode import offsets_from, pack, ranges
@@ -62,7 +61,23 @@ def number_items(items: list[str], pages: TokenizedTexts, train: np.ndarray) -> 
     return table, rank[pages.ids]
 
 
-def split_pages(pages: np.ndarray, protocol: EntitiesBlock | PhrasesBlock, where: str) -> dict[str, np.ndarray]:
+class SplitShares(Protocol):
+    """The keys of a kind's block that say which rows are held out."""
+
+    @property
+    def split_seed(self) -> int:
+        """Of the rows that are held out."""
+
+    @property
+    def test_share(self) -> float:
+        """Share of the rows that are held out for testing."""
+
+    @property
+    def validation_share(self) -> float:
+        """Share of the remaining rows by which the best evaluation is chosen."""
+
+
+def split_pages(pages: np.ndarray, protocol: SplitShares, where: str) -> dict[str, np.ndarray]:
     """Train, validation and test pages, each (k,), ascending, of the pages (n,).
 
     Which of them: a function of the number of pages and the seed alone.
@@ -115,29 +130,12 @@ class ItemKind(TaskKind):
         return {split: SplitOutputs(outputs, cases.targets)}
 
     def scores(self, task: Task, result: SplitOutputs) -> list[ConditionedScore]:
-        """Every metric; recalls also for each decile of the cases by frequency, and with pages alike."""
-        outputs, targets = result
-        n_maps = outputs.shape[1] - TOKENS
-        scores = []
-        part, pages = deciles(targets), outputs[:, PAGE]
-        for name in task.metrics:
-            metric = find_metric(name)
-            assert isinstance(metric, RankingMetric)
-            if metric.trained_only and not n_maps:
-                continue
-            values = metric.of_cases(outputs)  # (n,)
-            scores.append(ConditionedScore(name, float(values.mean())))
-            if not metric.by_decile:
-                continue
-            scores.append(ConditionedScore(name, page_mean(values, pages), condition="pages alike"))
-            for decile in range(DECILES):
-                of_decile = values[part == decile]
-                if len(of_decile):
-                    scores.append(ConditionedScore(name, float(of_decile.mean()), condition=f"tenth={decile + 1}"))
-        for j in range(n_maps):
-            right = float(outputs[:, TOKENS + j].mean())
-            scores.append(ConditionedScore(TokenRecall.name, right, condition=f"map={j + 1}"))
-        return scores
+        """Every metric, under every condition that it is stored for."""
+        return [
+            ConditionedScore(name, value, condition=condition)
+            for name in task.metrics
+            for condition, value in find_metric(name).by_condition(result.targets, result.outputs).items()
+        ]
 
     def protocol_spec(self, task: Task) -> dict[str, Any]:
         """A vocabulary file is in the fingerprint of the data, by its content."""

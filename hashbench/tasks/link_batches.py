@@ -5,7 +5,7 @@ Every draw is a function of (seed, epoch, page) or of (seed, case) alone.
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
@@ -14,11 +14,13 @@ from hashbench.data.loader import Make
 from hashbench.embeddings.base import Batch
 from hashbench.objectives.entities import MASK_ID, NO_LABEL
 from hashbench.objectives.randomness import random_bits
-from hashbench.tasks.blocks import EntitiesBlock
 from hashbench.tasks.item_batches import CASES_AT_ONCE, PADDING, ItemData, Settings
 from hashbench.tasks.items import LinkSet, protocol_of
 from hashbench.text.types import TokenizedTexts
 from hashbench.text.unicode import ranges
+
+if TYPE_CHECKING:
+    from hashbench.tasks.kinds.entities import EntitiesBlock
 
 SEGMENT, START, HIDDEN, CONTEXT = 31, 32, 33, 34  # streams of random numbers
 LAST = np.uint64(2**64 - 1)
@@ -143,13 +145,13 @@ def _lowest(keys: np.ndarray, n: int) -> np.ndarray:
     return np.argsort(keys, axis=1, kind="stable")
 
 
-def _some_links(pages: TokenizedTexts, each: int | None, seed: int) -> np.ndarray:
-    """Places of the links to hide (n,): all, or `each` a page, drawn by the seed."""
+def _some_links(pages: TokenizedTexts, per_page: int | None, seed: int) -> np.ndarray:
+    """Places of the links to hide (n,): all, or `per_page` of each page, drawn by the seed."""
     lengths = np.diff(pages.offsets)
-    if each is None:
+    if per_page is None:
         return np.arange(len(pages.ids))
     keys = random_bits(seed, 0, np.arange(len(pages.ids)), 1, HIDDEN)[:, 0]
     page = np.repeat(np.arange(len(pages)), lengths)
     order = np.lexsort((keys, page))  # page by page, in random order
     within = ranges(np.zeros(len(pages), np.int64), lengths)
-    return np.sort(order[within < each])
+    return np.sort(order[within < per_page])

@@ -8,7 +8,7 @@ is hidden, all of them by [MASK], and each is a case; their second segment alway
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 import torch
@@ -18,10 +18,12 @@ from hashbench.data.loader import Make
 from hashbench.embeddings.base import Batch, Template
 from hashbench.objectives.entities import NO_LABEL, EntityObjective, corrupt
 from hashbench.objectives.randomness import integers, uniforms
-from hashbench.tasks.blocks import PhrasesBlock
 from hashbench.tasks.item_batches import CASES_AT_ONCE, PADDING, ItemData, Settings
 from hashbench.tasks.items import LinkSet, protocol_of
 from hashbench.text.unicode import ranges
+
+if TYPE_CHECKING:
+    from hashbench.tasks.kinds.phrases import PhrasesBlock
 
 LEAST = 2  # items of a sequence: one hidden, one beside it
 SENTENCE_ENDS = (".", "!", "?")
@@ -82,9 +84,9 @@ class HiddenPhrases:
         self.sequences = held_out
         rows = np.arange(len(held_out))
         labels = [self.hidden(rows[i : i + CASES_AT_ONCE])[1] for i in range(0, len(rows), CASES_AT_ONCE)]
-        per_row = [(each != NO_LABEL).sum(1) for each in labels]
+        per_row = [(block != NO_LABEL).sum(1) for block in labels]
         # (n,)
-        self.targets = np.concatenate([each[each != NO_LABEL] for each in labels]).astype(np.int64)
+        self.targets = np.concatenate([block[block != NO_LABEL] for block in labels]).astype(np.int64)
         each_row = np.concatenate(per_row)
         self.first = np.cumsum(each_row) - each_row  # number of each sequence's first case
         self.page_rows = np.repeat(held_out.documents, each_row)  # (n,)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress, islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,7 +25,6 @@ from hashbench.data.fingerprints import cache_folder, digest, write_json
 from hashbench.data.sources import SourceKind
 from hashbench.errors import InputError
 from hashbench.tasks.base import CheckedData, Task
-from hashbench.tasks.blocks import PhrasesBlock
 from hashbench.tasks.items import LinkSet, protocol_of, split_pages
 from hashbench.text.phrases import PairCounts, Phrases, choose, frequent_words, paragraphs
 from hashbench.text.pieces import TRAIN
@@ -32,6 +32,9 @@ from hashbench.text.types import TokenizedTexts, TypeTable
 from hashbench.text.unicode import pack
 from hashbench.text.wordpieces import WordPieceTokenizer
 from hashbench.text.words import WordTokenizer
+
+if TYPE_CHECKING:
+    from hashbench.tasks.kinds.phrases import PhrasesBlock
 
 NAME = "phrases"  # the kind, and the named task
 FORMAT = 1  # of the prepared files; a change makes all of them anew
@@ -201,7 +204,7 @@ def read_words(texts: Iterator[str], folder: Path) -> Words:
     begins, lengths = [np.zeros(0, np.int64)], [np.zeros(1, np.int64)]
     with path.open("wb") as file:
         while chunk := [paragraphs(text) for text in islice(texts, CHUNK_DOCUMENTS)]:
-            chunk_words = interner.add([each for document in chunk for each in document])
+            chunk_words = interner.add([paragraph for document in chunk for paragraph in document])
             file.write(chunk_words.ids.astype(np.int32, copy=False).tobytes())
             begins.append(chunk_words.offsets[:-1] + n_words)
             ends = np.cumsum([0, *map(len, chunk)])  # in paragraphs

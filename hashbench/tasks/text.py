@@ -50,12 +50,14 @@ class LocatedTexts:
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of all that the data are made from: contents of the tables, columns, names of the labels."""
+        """SHA-256 of all that the data are made from: contents of the tables, columns, names of the labels, the
+        block of its kind."""
         parts = [f"{split} {table.fingerprint()}" for split, table in sorted(self.tables.items())]
         names = file_fingerprint(self.names_file) if self.names_file else ""
         task = self.task
-        sample = [] if task.max_rows is None else [f"max_rows {task.max_rows}"]
-        return digest("task", *parts, *task.text, task.label, task.kind.name, names, *task.evaluation_splits, *sample)
+        more = [] if task.max_rows is None else [f"max_rows {task.max_rows}"]
+        more += [] if task.protocol is None else [f"protocol {task.protocol.model_dump_json()}"]
+        return digest("task", *parts, *task.text, task.label, task.kind.name, names, *task.evaluation_splits, *more)
 
     def checked_items(self) -> CheckedData:
         """Reads the tables, so that a label that is none is found."""

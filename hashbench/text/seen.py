@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hashbench.text.inflections import derived, inflected
+from hashbench.perturbations.inflections import derived, inflected
 from hashbench.text.types import TypeTable
 
 BLOCK = 1_000_000  # types turned into strings at a time

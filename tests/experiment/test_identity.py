@@ -7,6 +7,7 @@ import platform
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -14,7 +15,7 @@ import torch
 from hashbench.embeddings.registry import find_model, load_own
 from hashbench.experiment import identity
 from hashbench.experiment.identity import canonical, run_id
-from hashbench.experiment.resolved import own_code
+from hashbench.experiment.resolved import ResolvedExperiment, own_code
 
 SPEC = {"kind": "pretrain", "pretrain": {"steps": 3}, "seed": 0}
 
@@ -113,3 +114,11 @@ def test_own_code_is_hashed_and_the_suites_is_not(tmp_path: Path) -> None:
     file.write_text("from hashbench.embeddings.base import Embedding\nclass Mine(Embedding): pass\n")
     assert own_code(load_own(f"{file}:Mine")) == hashlib.sha256(file.read_bytes()).hexdigest()
     assert own_code(find_model("bert-mlm").embedding.family) is None
+
+
+def test_a_label_is_a_models_or_the_baselines() -> None:
+    model, baseline = SimpleNamespace(label="ours"), SimpleNamespace(label="bert-mlm")
+    resolved = ResolvedExperiment(Mock(), {"ours": model}, baseline, (), {}, ())  # type: ignore[dict-item, arg-type]
+    assert resolved.model("ours") is model and resolved.model("bert-mlm") is baseline
+    with pytest.raises(KeyError, match="theirs"):
+        resolved.model("theirs")

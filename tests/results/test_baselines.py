@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hashbench.claims.report import claim_sections
-from hashbench.results.baselines import baseline_value, baselines, f1_without_accuracy
+from hashbench.results.baselines import baseline_value, baselines, hollow_accuracy
 from hashbench.results.listing import listed_experiments
 from hashbench.results.measured import Measured, measure
 from hashbench.store.engine import Store
@@ -74,9 +74,10 @@ def test_an_experiment_is_listed_with_the_encoders_of_its_models(tmp_path: Path)
 def test_an_f1_counts_for_little_where_accuracy_is_below_the_majority_class(measured: Measured) -> None:
     eager, sober = (measured.find_entry(model) for model in ("eager", "sober"))
     assert eager is not None and sober is not None
-    assert f1_without_accuracy(measured, eager, "qqp", SPLIT) == pytest.approx((0.605, 0.63))
-    assert f1_without_accuracy(measured, sober, "qqp", SPLIT) is None
-    assert f1_without_accuracy(measured, eager, "qqp", "test") is None  # nothing is known there
+    assert hollow_accuracy(measured, eager, "qqp", "f1", SPLIT) == pytest.approx((0.605, 0.63))
+    assert hollow_accuracy(measured, sober, "qqp", "f1", SPLIT) is None
+    assert hollow_accuracy(measured, eager, "qqp", "f1", "test") is None  # nothing is known there
+    assert hollow_accuracy(measured, eager, "qqp", "accuracy", SPLIT) is None
 
 
 def test_an_undefined_correlation_of_a_baseline_is_none_at_all(tmp_path: Path) -> None:

@@ -207,6 +207,7 @@ def test_a_summary_comes_first_and_what_is_named_in_full(tmp_path: Path) -> None
         "strong": pytest.approx(90), "weak": pytest.approx(62.5)
     }  # fmt: skip
     assert [row.model for row in summary.rows if row.cells["swap"].best] == ["strong"]
+    assert {column.subtitle for column in summary.columns} == {"retention, %"}
     assert "average of 2 tasks" in summary.title and "--task (sst2, mrpc, average)" in summary.notes[-1]
     assert titles(tasks=("mrpc",)) == ["robustness summary", "robustness mrpc"]
     assert titles(noises=("swap",)) == [f"robustness {name}" for name in ("summary", "sst2", "mrpc", "average")]

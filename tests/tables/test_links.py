@@ -32,8 +32,13 @@ def test_the_main_table_comes_first_then_one_by_beam_and_one_by_frequency(found:
     assert [table.title for table in found] == [
         f"Experiment {found[0].experiment}: links",
         "rec@20 on links by beam width",
-        "rec@1 on links by tenth of the cases by frequency",
+        "rec@1 on links by decile of the cases by frequency",
     ]
+
+
+def test_its_notes_explain_its_columns(found: list[Table]) -> None:
+    notes = " ".join(found[0].notes)
+    assert all(f"{title}: " in notes for title in ("token rec@1", "ceiling", "certified"))
 
 
 def test_a_score_is_the_mean_over_seeds_in_percent(found: list[Table]) -> None:

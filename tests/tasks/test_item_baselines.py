@@ -8,10 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hashbench.tasks.blocks import EntitiesBlock
 from hashbench.tasks.item_baselines import ranks_of
 from hashbench.tasks.items import LinkSet
-from hashbench.tasks.kinds.entities import ENTITIES, KIND
+from hashbench.tasks.kinds.entities import ENTITIES, KIND, EntitiesBlock
 from hashbench.tasks.link_batches import Cases
 from hashbench.tasks.links import in_folder
 

@@ -11,7 +11,6 @@ from hashbench.tasks.catalogue import known_kinds
 PACKAGE = Path(hashbench.__file__).parent
 # Files in which a kind's name stands with another meaning, or as a key that users write.
 EXCEPTED = {
-    "experiment/schema.py": "keys of the experiment file",
     "tasks/named/proformer.py": "classification: a folder of data",
     "tasks/named/slots.py": "tagging: a folder of data",
     "tasks/named/trec.py": "classification: a folder of data",

@@ -12,10 +12,9 @@ import torch
 from hashbench.coders.bloom import Bloom
 from hashbench.embeddings.base import Template
 from hashbench.objectives.entities import MASK_ID, EntityObjective
-from hashbench.tasks.blocks import EntitiesBlock
 from hashbench.tasks.item_batches import PADDING, with_specials
 from hashbench.tasks.items import LinkSet
-from hashbench.tasks.kinds.entities import ENTITIES
+from hashbench.tasks.kinds.entities import ENTITIES, EntitiesBlock
 from hashbench.tasks.link_batches import Cases, EntityData, segments
 from hashbench.tasks.links import in_folder
 from hashbench.text.types import TokenizedTexts

@@ -10,10 +10,9 @@ import pytest
 from hashbench.embeddings.base import PAD, SPECIALS, Template
 from hashbench.metrics.rankings import PAGE, RANK
 from hashbench.objectives.entities import MASK_ID, NO_LABEL, EntityObjective
-from hashbench.tasks.blocks import PhrasesBlock
 from hashbench.tasks.item_batches import PADDING
 from hashbench.tasks.items import LinkSet
-from hashbench.tasks.kinds.phrases import KIND, PHRASES
+from hashbench.tasks.kinds.phrases import KIND, PHRASES, PhrasesBlock
 from hashbench.tasks.phrase_batches import HiddenPhrases, PhraseData, pairs_with_specials, sequences
 from hashbench.text.types import TokenizedTexts, TypeTable
 from tests.oracles.superbloom import predicted

@@ -15,8 +15,7 @@ import pytest
 from hashbench.data.sources import open_sources
 from hashbench.errors import InputError
 from hashbench.tasks import phrases
-from hashbench.tasks.blocks import PhrasesBlock
-from hashbench.tasks.kinds.phrases import PHRASES
+from hashbench.tasks.kinds.phrases import PHRASES, PhrasesBlock
 from hashbench.tasks.locate import locate_task
 from hashbench.tasks.phrases import LocatedPhrases, read_words
 from tests.oracles.phrases import listed, segmented

@@ -5,16 +5,19 @@ from __future__ import annotations
 import concurrent.futures
 import math
 import random
-from typing import get_args
 
 import pytest
 
 from hashbench.errors import InputError
 from hashbench.experiment import measurements
-from hashbench.text.inflections import derived, inflected, unseen_form
-from hashbench.text.perturbation import CHANGES, KEYBOARD, KINDS, WORD, misspellings, n_words, perturbed
+from hashbench.perturbations.inflections import derived, inflected, unseen_form
+from hashbench.perturbations.letters import KEYBOARD
+from hashbench.perturbations.misspelling import misspellings
+from hashbench.perturbations.registry import perturbations
+from hashbench.text.perturbation import WORD, n_words, perturbed
 from tests.oracles import perturbation as oracle
 
+KINDS = perturbations()
 TEXTS = [
     "The movie was really good, wasn't it?",
     "a gorgeous , witty , seductive movie .",
@@ -111,9 +114,9 @@ def test_a_change_is_of_its_kind(kind: str, is_right) -> None:
     generator = random.Random(1)
     words = [*misspellings(), "Movie", "THE", "it", "Hannah", "don't"]
     for word in generator.sample(words, 150) + words[-4:]:
-        after = CHANGES[kind](word, generator.getrandbits(64))
+        after = KINDS[kind].change(word, generator.getrandbits(64))
         assert after is None or is_right(word, after), (word, after)
-    assert CHANGES["swap"]("aa", 0) is CHANGES["delete"]("a", 0) is CHANGES["case"]("日本", 0) is None
+    assert KINDS["swap"].change("aa", 0) is KINDS["delete"].change("a", 0) is KINDS["case"].change("日本", 0) is None
 
 
 def test_neighbours_of_keys_are_those_of_a_keyboard() -> None:
@@ -155,4 +158,4 @@ def test_an_unknown_kind() -> None:
 
 
 def test_the_schema_knows_the_same_kinds() -> None:
-    assert get_args(measurements.Perturbation) == KINDS == tuple(measurements.Robustness().perturbations)
+    assert measurements.NAMES == tuple(KINDS) and set(measurements.Robustness().perturbations) <= set(KINDS)

@@ -15,8 +15,7 @@ from hashbench.metrics.rankings import CERTIFIED, PAGE, RANK, TOKENS
 from hashbench.metrics.registry import find_metric
 from hashbench.objectives.entities import EntityHead, EntityObjective
 from hashbench.objectives.item_search import ItemSearch
-from hashbench.tasks.blocks import EntitiesBlock
-from hashbench.tasks.kinds.entities import ENTITIES
+from hashbench.tasks.kinds.entities import ENTITIES, EntitiesBlock
 from hashbench.tasks.link_batches import EntityData
 from hashbench.tasks.links import in_folder
 from hashbench.training.checkpoints import Interrupted

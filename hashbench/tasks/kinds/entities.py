@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
 
 from hashbench.data.files import FileTable
 from hashbench.data.sources import Place, Source
 from hashbench.errors import InputError, near_match
 from hashbench.tasks.base import Task
-from hashbench.tasks.blocks import EntitiesBlock, TaskEntry
+from hashbench.tasks.blocks import Beams, Strict, TaskEntry
 from hashbench.tasks.item_baselines import nearest, popularity
 from hashbench.tasks.items import METRICS, ItemKind, LinkSet, RowLength, protocol_of
 from hashbench.tasks.link_batches import Cases, EntityData
@@ -18,12 +21,43 @@ NAME = "entities"  # the kind, the named task, and the folder in a data folder
 LABEL = "links"  # the column of links, unless an own data set names another
 
 
+class EntitiesBlock(Strict):
+    """How a page-link set is split, cut into segments and evaluated; the same for all models of an experiment."""
+
+    max_items: int | None = Field(default=None, gt=0, description="keep links to the most linked items only; null: all")
+    test_share: float = Field(default=0.1, gt=0, lt=1, description="share of the pages that are held out for testing")
+    validation_share: float = Field(
+        default=0.1,
+        gt=0,
+        lt=1,
+        description="share of the remaining pages by which the best evaluation is chosen",
+    )
+    split_seed: int = Field(default=0, ge=0, description="of the held-out pages and of the contexts they are tested in")
+    segment_items: int = Field(default=32, ge=2, description="items of a segment at most, the hidden ones included")
+    segment: Literal["subset", "contiguous"] = Field(
+        default="subset",
+        description="how a segment is drawn from a longer page: any of its links, or neighbours (links may be sorted)",
+    )
+    validation_cases: int | None = Field(
+        default=2048,
+        gt=0,
+        description="cases of an evaluation during training; null: every link of every validation page",
+    )
+    cases_per_page: int | None = Field(
+        default=None,
+        gt=0,
+        description="hidden links a test page, one at a time; null: each of its links; the paper: 1",
+    )
+    beams: Beams = (1, 5, 10, 20, 50, 100)
+
+
 class PageLinks(ItemKind):
     """Items are what pages link to; a row is a page's segment."""
 
     name = NAME
     description = "a page-link set"
     block = EntitiesBlock
+    block_help = "of page-link sets"
     baselines = {"popularity": popularity, "co-occurrence": nearest}
     batches = EntityData
     coherent_maps = True

@@ -5,14 +5,82 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from pydantic import Field
+
 from hashbench.data.sources import Source, locate_corpus
 from hashbench.errors import InputError
 from hashbench.tasks.base import Task
-from hashbench.tasks.blocks import PhrasesBlock, Strict, TaskEntry
+from hashbench.tasks.blocks import Beams, Strict, TaskEntry
 from hashbench.tasks.item_baselines import popularity
 from hashbench.tasks.items import METRICS, ItemKind, LinkSet, RowLength, protocol_of
 from hashbench.tasks.phrase_batches import HiddenPhrases, PhraseData
 from hashbench.tasks.phrases import NAME, LocatedPhrases
+
+
+class PhrasesBlock(Strict):
+    """How a corpus becomes items that are hidden and predicted; the same for all models of an experiment."""
+
+    corpora: tuple[str, ...] = Field(
+        default=("wikipedia", "bookcorpus"),
+        min_length=1,
+        description="corpora, read in this order: names, or paths of own files as texts/*.txt (relative to the file)",
+    )
+    max_documents: int | None = Field(
+        default=None,
+        gt=0,
+        description="read only the first documents of each corpus; null: all",
+    )
+    vocabulary: str | None = Field(
+        default=None,
+        min_length=1,
+        description=(
+            "word pieces of a vocabulary file or hub name (bert-base-uncased); null: trained on the training documents"
+        ),
+    )
+    vocabulary_size: int = Field(
+        default=30_522,
+        ge=300,
+        description="rows of a trained vocabulary of word pieces, specials included",
+    )
+    items: int = Field(
+        default=1_000_000,
+        gt=0,
+        description="items in all: every word piece, then the most frequent words and pairs of words from one list",
+    )
+    sequence_items: int = Field(default=128, ge=4, description="items of a sequence at most, special ones not counted")
+    next_sentence: bool = Field(
+        default=True,
+        description=(
+            "sequences in two segments, the second one followed the first or is of another document, and a head that "
+            "tells which, as in BERT; false: one segment"
+        ),
+    )
+    test_share: float = Field(
+        default=0.1,
+        gt=0,
+        lt=1,
+        description="share of the documents that are held out for testing",
+    )
+    validation_share: float = Field(
+        default=0.1,
+        gt=0,
+        lt=1,
+        description="share of the remaining documents by which the best evaluation is chosen",
+    )
+    split_seed: int = Field(default=0, ge=0, description="of the held-out documents and of what is hidden in them")
+    validation_sequences: int | None = Field(
+        default=100,
+        gt=0,
+        description=(
+            "sequences of an evaluation during training, each with all its hidden items; null: all of validation"
+        ),
+    )
+    test_sequences: int | None = Field(
+        default=2_000,
+        gt=0,
+        description="sequences of the test, each with all its hidden items; null: all",
+    )
+    beams: Beams = (1, 5, 10, 20, 50, 100)
 
 
 class CorpusPhrases(ItemKind):
@@ -20,6 +88,7 @@ class CorpusPhrases(ItemKind):
 
     name = NAME
     block = PhrasesBlock
+    block_help = "of the task phrases: masked items of corpora"
     baselines = {"popularity": popularity}
     batches = PhraseData
     in_order = True

@@ -40,12 +40,12 @@ def most_frequent_tag(data: TaskData, splits: Sequence[str], *, for_test: bool =
     best = {word: min(counts, key=lambda tag: (-counts[tag], tag)) for word, counts in by_word.items()}
     overall: Counter[int] = sum(by_word.values(), Counter())
     usual = min(overall, key=lambda tag: (-overall[tag], tag))
-    found = {}
+    counts_of_splits = {}
     for split in splits:
         part = data.splits[split]
         predicted = [tuple(best.get(word, usual) for word in words_of(text)) for text in part.texts[0]]
-        found[split] = TagScheme(data.label_names).counts(padded(part.labels), padded(predicted))[:, 1:]
-    return found
+        counts_of_splits[split] = TagScheme(data.label_names).counts(padded(part.labels), padded(predicted))[:, 1:]
+    return counts_of_splits
 
 
 def padded(tags: Sequence[tuple[int, ...]] | np.ndarray) -> np.ndarray:

@@ -21,7 +21,6 @@ def _task(name: str, hub: HubPlace, **rows: int) -> Task:
         kind=KIND,
         text=("text",),
         metrics=("accuracy", "f1_macro", "matthews"),
-        paper_metrics={"proformer": "accuracy"},
         select_splits=("validation",) if "validation" in rows else ("holdout",),
         report_splits=("test",),
         official_rows=rows,

@@ -14,9 +14,9 @@ from hashbench.data import files
 from hashbench.data.sources import open_sources
 from hashbench.errors import InputError
 from hashbench.tasks import links
-from hashbench.tasks.blocks import EntitiesBlock, TaskEntry
+from hashbench.tasks.blocks import TaskEntry
 from hashbench.tasks.items import LinkSet
-from hashbench.tasks.kinds.entities import ENTITIES, KIND
+from hashbench.tasks.kinds.entities import ENTITIES, KIND, EntitiesBlock
 from hashbench.tasks.links import in_folder
 from hashbench.tasks.locate import available, locate_task
 

@@ -41,7 +41,6 @@ def load(path: Path, task: str = "atis") -> TaskData:
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
 def test_tasks_report_on_test_by_accuracy(task) -> None:
     assert (task.report_splits, task.select_metric) == (("test",), "accuracy")
-    assert task.paper_metrics == {"proformer": "accuracy"}
 
 
 def test_a_validation_split_is_selected_on(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Signs behind numbers, in every format with their meaning: not above a trivial baseline, constant, a hollow F1."""
+"""Flags behind numbers, in every format with their meaning: not above a trivial baseline, constant, a hollow F1."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from hashbench.rendering.page.main import page
 from hashbench.rendering.registry import render
 from hashbench.store.engine import Store
 from hashbench.store.result import Result
+from hashbench.tables.flags import mark_under, marked
 from hashbench.tables.report import tables
 from hashbench.tables.request import ReportRequest
-from hashbench.tables.signs import mark_under
-from hashbench.tables.table import Cell, Row, Table
+from hashbench.tables.table import TRIVIAL, Cell, Row, RowKind, Table
 from tests.claims.world import Answers, build
 from tests.databases.hand_made import HandRun
 from tests.databases.hand_made import build as build_by_hand
@@ -128,8 +128,8 @@ def test_other_data_are_not_compared() -> None:
         return Row(model, model, {"sst2": Cell(value, group=group)}, "model" if "bert" in model else "floor")
 
     models = [row("bert-mlm", 50.0, "tiny 32 f0"), row("bert-sr", 50.0, "tiny 32 f1")]
-    marked = mark_under(models, [row("majority", 60.0, "tiny  f1")], [SCORE])
-    assert [each.cells["sst2"].under for each in marked] == ["", "majority"]
+    rows = mark_under(models, [row("majority", 60.0, "tiny  f1")], [SCORE])
+    assert [row.cells["sst2"].under for row in rows] == ["", "majority"]
     smaller_is_better = replace(SCORE, better="low")
     assert mark_under(models, [row("majority", 60.0, "tiny  f1")], [smaller_is_better]) == models
 
@@ -141,3 +141,12 @@ def test_a_baseline_that_stands_in_two_rows_counts_with_each() -> None:
     elsewhere = Row("majority", "majority", {"sst2": Cell(None, group="base  f1")}, "floor")
     for baselines in ([here, elsewhere], [elsewhere, here]):
         assert mark_under([model], baselines, [SCORE])[0].cells["sst2"].under == "majority"
+
+
+def test_the_best_is_marked_and_what_is_under_a_baseline_of_the_same_rows() -> None:
+    values = {"bert-mlm": 70.0, "bert-sr": 50.0, "majority": 60.0}
+    kinds: dict[str, RowKind] = {"majority": TRIVIAL}
+    rows = [Row(name, name, {"sst2": Cell(value)}, kinds.get(name, "model")) for name, value in values.items()]
+    cells = {row.model: row.cells["sst2"] for row in marked(rows, [SCORE])}
+    assert [name for name, cell in cells.items() if cell.best] == ["bert-mlm"]
+    assert {name: cell.under for name, cell in cells.items() if cell.under} == {"bert-sr": "majority"}

@@ -1,4 +1,4 @@
-"""Which cells get a sign: not above a trivial baseline, constant predictions, an F1 that accuracy does not support."""
+"""Which cells get a flag: not above a trivial baseline, constant predictions, an F1 that accuracy does not support."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hashbench.papers.column import Column
-from hashbench.results.baselines import f1_without_accuracy
+from hashbench.results.baselines import hollow_accuracy
 from hashbench.results.entries import Entry
 from hashbench.results.measured import Measured
-from hashbench.tables.table import Cell, Row
+from hashbench.tables.table import Cell, Row, mark_best
 
 SCORED = ("score", "average", "prr", "prr_average")  # measures that baselines have too
 TOLERANCE = 1e-9  # of sums of shares
 StoredReading = tuple[str, str, str]  # task, metric, split
 
 
-def signed(measured: Measured, entry: Entry, cell: Cell, readings: Sequence[StoredReading]) -> Cell:
+def flagged(measured: Measured, entry: Entry, cell: Cell, readings: Sequence[StoredReading]) -> Cell:
     """A model's cell with what must be said of its predictions; `readings`: the scores that it stands on."""
     if cell.value is None or entry.is_baseline:
         return cell
@@ -26,22 +26,27 @@ def signed(measured: Measured, entry: Entry, cell: Cell, readings: Sequence[Stor
     hollow = [
         task
         for task, metric, split in readings
-        if metric == "f1" and f1_without_accuracy(measured, entry, task, split)
+        if hollow_accuracy(measured, entry, task, metric, split)
     ]
     return replace(cell, hollow_f1=bool(hollow))
 
 
+def marked(rows: Sequence[Row], columns: Sequence[Column]) -> list[Row]:
+    """The same rows, with the best of each column marked, and what is not above a trivial baseline among the rows."""
+    return mark_under(mark_best(list(rows), columns), [row for row in rows if row.is_baseline], columns)
+
+
 def mark_under(rows: Sequence[Row], baselines: Sequence[Row], columns: Sequence[Column]) -> list[Row]:
     """The same rows, with the cells of models that are not above a trivial baseline on the same data marked."""
-    marked = [dict(row.cells) for row in rows]
+    by_row = [dict(row.cells) for row in rows]
     for column in columns:
         if column.measure not in SCORED or column.better != "high":
             continue
-        for row, cells in zip(rows, marked, strict=True):
+        for row, cells in zip(rows, by_row, strict=True):
             if row.kind in ("model", "family"):
                 cell = cells[column.name]
                 cells[column.name] = replace(cell, under=_not_beaten(cell, column, baselines))
-    return [replace(row, cells=cells) for row, cells in zip(rows, marked, strict=True)]
+    return [replace(row, cells=cells) for row, cells in zip(rows, by_row, strict=True)]
 
 
 def _not_beaten(cell: Cell, column: Column, baselines: Sequence[Row]) -> str:

@@ -1,0 +1,35 @@
+"""The perturbations by name, found by listing this folder."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+
+from hashbench.errors import InputError, near_match
+from hashbench.listing import by_name, modules_in
+from hashbench.perturbations.base import Perturbation
+
+
+@functools.cache
+def perturbations() -> Mapping[str, Perturbation]:
+    """Every perturbation by name. Raises InputError where two have one name."""
+    return by_name(
+        modules_in("hashbench.perturbations"),
+        "perturbation",
+        lambda module: ((entry.name, entry) for entry in vars(module).get("PERTURBATIONS", ())),
+    )
+
+
+def find_perturbation(name: str) -> Perturbation:
+    """The named perturbation. Raises InputError where there is none of this name."""
+    known = perturbations()
+    if name not in known:
+        hint = near_match(name, list(known)) or f"; there are: {', '.join(known)}"
+        raise InputError(f"unknown perturbation {name!r}{hint}")
+    return known[name]
+
+
+def title_of(name: str) -> str:
+    """How tables call a perturbation; one that this version does not know by its name."""
+    known = perturbations()
+    return known[name].words if name in known else name
