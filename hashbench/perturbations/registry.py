@@ -1,4 +1,4 @@
-"""The perturbations by name, found by listing this folder."""
+"""The perturbations by name, found by listing this folder and the one named by HASHBENCH_PERTURBATIONS."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from hashbench.errors import InputError, near_match
 from hashbench.listing import by_name, modules_in
 from hashbench.perturbations.base import Perturbation
 
+EXTRA_FOLDER = "HASHBENCH_PERTURBATIONS"
+
 
 @functools.cache
 def perturbations() -> Mapping[str, Perturbation]:
-    """Every perturbation by name. Raises InputError where two have one name."""
+    """Every perturbation by name. Raises InputError where two have one name, or that variable names no folder."""
     return by_name(
-        modules_in("hashbench.perturbations"),
+        modules_in("hashbench.perturbations", EXTRA_FOLDER, "perturbations"),
         "perturbation",
         lambda module: ((entry.name, entry) for entry in vars(module).get("PERTURBATIONS", ())),
     )

@@ -7,10 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hashbench import perturbations as room
-from hashbench.listing import import_file
-from hashbench.perturbations import registry
-from hashbench.perturbations.registry import perturbations, title_of
+from hashbench.perturbations.registry import EXTRA_FOLDER, perturbations, title_of
 from hashbench.text.perturbation import perturbed
 
 FILE = """
@@ -27,8 +24,7 @@ PERTURBATIONS = (
 def stars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The registry with one more file."""
     (tmp_path / "stars.py").write_text(FILE)
-    modules = [*registry.modules_in(room.__name__), import_file(tmp_path / "stars.py")]
-    monkeypatch.setattr(registry, "modules_in", lambda package: modules)
+    monkeypatch.setenv(EXTRA_FOLDER, str(tmp_path))
     perturbations.cache_clear()
     yield
     perturbations.cache_clear()
