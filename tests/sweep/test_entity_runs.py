@@ -49,7 +49,7 @@ def test_every_run_is_done_and_the_table_has_models_and_floors(swept: tuple[Path
     folder, out = swept
     store = open_store(folder / "r.db")
     assert counts(store, experiments(store)[0].id)["done"] == 4
-    for word in ("hashed", "sampled", "popularity", "co-occurrence", "rec@20", "MRR", "beam width", "tenth"):
+    for word in ("hashed", "sampled", "popularity", "co-occurrence", "rec@20", "MRR", "beam width", "decile"):
         assert word in out
 
 

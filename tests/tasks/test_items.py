@@ -9,10 +9,9 @@ import pytest
 
 from hashbench.errors import InputError
 from hashbench.tasks.base import SplitOutputs
-from hashbench.tasks.blocks import EntitiesBlock
 from hashbench.tasks.items import LinkSet, item_kind, number_items, protocol_of, split_pages
 from hashbench.tasks.kinds.classification import KIND as CLASSES
-from hashbench.tasks.kinds.entities import ENTITIES, KIND
+from hashbench.tasks.kinds.entities import ENTITIES, KIND, EntitiesBlock
 from hashbench.text.types import TokenizedTexts, TypeTable
 
 # Cases of two pages: page, rank of the right item, certified, right bucket in each of two maps

@@ -11,8 +11,8 @@ import pytest
 
 from hashbench.data.sources import open_sources
 from hashbench.errors import InputError
-from hashbench.tasks.blocks import PhrasesBlock, TaskEntry
-from hashbench.tasks.kinds.phrases import KIND, PHRASES
+from hashbench.tasks.blocks import TaskEntry
+from hashbench.tasks.kinds.phrases import KIND, PHRASES, PhrasesBlock
 from tests.tasks.test_phrase_batches import documents
 
 
