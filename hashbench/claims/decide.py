@@ -16,7 +16,6 @@ from hashbench.claims.quantities import Quantity, apply, evaluate
 from hashbench.claims.results import Missing, Results
 from hashbench.claims.rule import Outcome, comes_free, of_interval, of_point
 from hashbench.claims.verdicts import QUOTED, About, Decided, Decision
-from hashbench.statistics.estimates import combine
 
 ONE_SEED = "one seed: examples only"
 SEEDS_ONLY = "seeds only: no predictions to draw from"
@@ -138,8 +137,7 @@ def _log_ratio(left: float, right: float) -> float:
 def _from_interval(claim: Claim, part: ClaimPart, quantity: Quantity, *, timed: bool) -> Decision:
     """The verdict of the interval over seeds and examples. TimeColumn runs stand in the place of seeds."""
     by_seed = quantity.by_seed or {}
-    n = sum(quantity.n_examples.values())
-    estimate = combine(quantity.value, list(by_seed.values()), quantity.by_draw, n_examples=n)
+    estimate = quantity.estimate()
     value, low, high = (
         math.exp(number) if part.kind == "ratio_at_least" else number
         for number in (estimate.value, estimate.low, estimate.high)
@@ -155,7 +153,8 @@ def _from_interval(claim: Claim, part: ClaimPart, quantity: Quantity, *, timed: 
         marks.append(ALIKE)
     return Decision(
         outcome, value=value if defined else None, low=low if known else None, high=high if known else None,
-        seeds=tuple(sorted(by_seed)), n_examples=n, tasks=tuple(quantity.n_examples), marks=tuple(marks), timed=timed,
+        seeds=tuple(sorted(by_seed)), n_examples=estimate.n_examples, tasks=tuple(quantity.n_examples),
+        marks=tuple(marks), timed=timed,
     )  # fmt: skip
 
 

@@ -21,7 +21,7 @@ from hashbench.claims.quantities import Quantity, apply, evaluate, minus
 from hashbench.claims.results import Missing, Results, Seeds
 from hashbench.results.baselines import hollow_accuracy
 from hashbench.results.measured import PERCENT
-from hashbench.statistics.estimates import Estimate, combine
+from hashbench.statistics.estimates import Estimate
 
 AT_BASELINE = "at the baseline"
 NONE_KNOWN = f"{AT_BASELINE}, for all that is known"
@@ -106,5 +106,4 @@ def _above(side: Term, baseline: str, column: Columns, results: Results, seeds: 
     def leaf(slug: str, name: ColumnName) -> Quantity:
         return results.trivial(slug, name, seeds)
 
-    above = apply(minus, [_value(side, column, results, seeds), evaluate(ModelName(baseline), column, leaf)])
-    return combine(above.value, list((above.by_seed or {}).values()), above.by_draw)
+    return apply(minus, [_value(side, column, results, seeds), evaluate(ModelName(baseline), column, leaf)]).estimate()

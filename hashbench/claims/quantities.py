@@ -22,11 +22,14 @@ from hashbench.claims.expressions import (
     Pair,
     column_names,
 )
+from hashbench.statistics.estimates import Estimate, combine, example_share
 
 
 @dataclass(frozen=True)
 class Quantity:
     """`by_seed` None: no seed varies it (a constant, a count). `by_draw` (draws,) None: no examples, or not stored.
+
+    `draws_of_seeds` are the draws of each seed by itself, each (draws,); of trivial baselines there are none.
 
     >>> Quantity(3.0).fixed
     True
@@ -36,11 +39,20 @@ class Quantity:
     by_seed: Mapping[int, float] | None = None
     by_draw: np.ndarray | None = None
     n_examples: Mapping[str, int] = field(default_factory=dict)  # by task
+    draws_of_seeds: Mapping[int, np.ndarray] | None = None
 
     @property
     def fixed(self) -> bool:
         """Whether nothing varies it."""
         return self.by_seed is None and self.by_draw is None
+
+    def estimate(self) -> Estimate:
+        """The value with its interval, as `hashbench compare` has it: what seeds and examples share counts once."""
+        by_seed, draws = self.by_seed or {}, self.draws_of_seeds or {}
+        return combine(
+            self.value, list(by_seed.values()), self.by_draw, n_examples=sum(self.n_examples.values()),
+            example_share=example_share(np.stack([draws[seed] for seed in by_seed])) if draws else 1.0,
+        )  # fmt: skip
 
 
 def apply(form: Callable[..., float], quantities: Sequence[Quantity]) -> Quantity:
@@ -63,10 +75,28 @@ def apply(form: Callable[..., float], quantities: Sequence[Quantity]) -> Quantit
         }
     by_draw = None
     if all(each.by_draw is not None for each in varying):
-        with np.errstate(divide="ignore", invalid="ignore"):
-            by_draw = np.asarray(form(*(each.value if each.by_draw is None else each.by_draw for each in quantities)))
+        by_draw = _of_draws(form, [each.by_draw for each in quantities], quantities)
+    draws_of_seeds = None
+    if by_seed and all(each.draws_of_seeds is not None for each in varying if each.by_seed is not None):
+        draws_of_seeds = {
+            seed: _of_draws(form, [_draws(each, seed) for each in quantities], quantities) for seed in by_seed
+        }
     examples = {task: n for each in quantities for task, n in each.n_examples.items()}
-    return Quantity(value, by_seed, by_draw, examples)
+    return Quantity(value, by_seed, by_draw, examples, draws_of_seeds if by_draw is not None else None)
+
+
+def _draws(quantity: Quantity, seed: int) -> np.ndarray | None:
+    """The draws of a seed (draws,); of what no seed varies its own."""
+    return quantity.by_draw if quantity.draws_of_seeds is None else quantity.draws_of_seeds[seed]
+
+
+def _of_draws(
+    form: Callable[..., float], draws: Sequence[np.ndarray | None], quantities: Sequence[Quantity]
+) -> np.ndarray:
+    """The function's value in each draw (draws,): of arrays each (draws,), and of values where there is none."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values = (each.value if drawn is None else drawn for drawn, each in zip(draws, quantities, strict=True))
+        return np.asarray(form(*values))
 
 
 def _finite(form: Callable[..., float], values: Sequence[float]) -> float:

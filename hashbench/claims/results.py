@@ -161,7 +161,10 @@ class Results:
         centre = CENTRES[self.paper.statistic if self.paper else "mean"](list(by_seed.values()))
         if not drawable(sample.metric) or sample.missing(list(by_seed)):
             return Quantity(centre, by_seed)
-        return Quantity(centre, by_seed, sample.by_draw(list(by_seed)), {score.task: sample.n})
+        draws = sample.by_seed_and_draw(list(by_seed))
+        return Quantity(
+            centre, by_seed, draws.mean(axis=0), {score.task: sample.n}, dict(zip(by_seed, draws, strict=True))
+        )
 
     def _trivial_score(self, entry: Entry, score: StoredScore) -> Quantity:
         """A trivial baseline's score. Raises Missing."""

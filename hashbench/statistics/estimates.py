@@ -49,18 +49,25 @@ def combine(
 
     What seeds and examples vary only together is in both intervals, so that their sum is too wide (measured: it covers
     97 to 99 % with three to five seeds). `example_share` of the draws' variance is that of the examples alone: with the
-    function of that name, and two or more seeds, each part counts once.
+    function of that name, and two or more seeds, each part counts once. The interval is never narrower than over the
+    draws by themselves: seeds that are alike by chance take nothing away.
     """
     seeds = list(by_seed) if by_seed is not None else []
     over_seeds, over_draws = t_interval(seeds, confidence), percentile_interval(by_draw, confidence)
     spread = _spread(over_seeds is not None, over_draws is not None)
-    factor = math.sqrt(example_share) if over_seeds is not None else 1.0
-    ends = [(interval, times) for interval, times in ((over_seeds, 1.0), (over_draws, factor)) if interval is not None]
-    if not ends:
+    if over_seeds is None and over_draws is None:
         return Estimate(value, math.nan, math.nan, len(seeds), n_examples)
-    below = math.hypot(*(times * max(0.0, value - interval[0]) for interval, times in ends))
-    above = math.hypot(*(times * max(0.0, interval[1] - value) for interval, times in ends))
+    of_seeds, of_draws = (_deviations(value, interval) for interval in (over_seeds, over_draws))
+    factor = math.sqrt(example_share)
+    below, above = (
+        max(math.hypot(by_seed, factor * by_draw), by_draw) for by_seed, by_draw in zip(of_seeds, of_draws, strict=True)
+    )
     return Estimate(value, value - below, value + above, len(seeds), n_examples, spread)
+
+
+def _deviations(value: float, interval: tuple[float, float] | None) -> tuple[float, float]:
+    """How far an interval's ends are below and above a value; 0 where there is none."""
+    return (max(0.0, value - interval[0]), max(0.0, interval[1] - value)) if interval else (0.0, 0.0)
 
 
 def example_share(by_seed_and_draw: np.ndarray) -> float:

@@ -16,6 +16,7 @@ from hashbench.claims.verdicts import Decided
 from hashbench.claims.words import tally
 from hashbench.errors import InputError
 from hashbench.papers.paper import load_paper
+from hashbench.results.comparison import compare
 from hashbench.results.measured import measure
 from hashbench.results.samples import Evidence
 from hashbench.store.engine import Store
@@ -62,6 +63,18 @@ def test_holds_fails_undecided(ask: Ask) -> None:
     assert 20 < better.shown.low < 30 < better.shown.high < 40
     assert ask(left="weak", right="strong").outcome == "fails"
     assert ask(left="strong", right="good").outcome == "undecided"
+
+
+def test_the_interval_is_that_of_compare(ask: Ask, store: Store) -> None:
+    """Of one task, and of a mean of models: both count once what seeds and examples vary only together."""
+    for right in ("weak", "good"):
+        claimed, line = ask(left="strong", right=right).shown, compare([store], "strong", right, draws=DRAWS).lines[0]
+        compared = (line.difference.value, line.difference.low, line.difference.high)
+        assert line.task == "sst2"
+        assert (claimed.value, claimed.low, claimed.high) == pytest.approx([100 * each for each in compared])
+    over_mean = ask(left="strong", right="mean(weak,good)").shown
+    assert over_mean.low is not None and over_mean.high is not None
+    assert over_mean.low < over_mean.value < over_mean.high
 
 
 def test_a_bound_is_met_by_the_whole_interval_or_not(ask: Ask) -> None:

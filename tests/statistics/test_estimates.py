@@ -65,10 +65,15 @@ def test_the_confidence_is_a_choice() -> None:
 
 
 def test_only_the_examples_own_share_is_added_to_that_of_seeds() -> None:
-    half = T_2 / math.sqrt(3)
-    found = combine(0.0, [-1.0, 0.0, 1.0], DRAWS, example_share=0.25)
+    half = T_2 * 2 / math.sqrt(3)
+    found = combine(0.0, [-2.0, 0.0, 2.0], DRAWS, example_share=0.25)
     assert found.high == pytest.approx(math.hypot(half, 2.9 / 2), abs=1e-5)
     assert combine(0.0, [0.0], DRAWS, example_share=0.25).high == pytest.approx(2.9)  # one seed: no other interval
+
+
+def test_seeds_that_are_alike_by_chance_leave_the_interval_over_draws() -> None:
+    found = combine(0.0, [0.5, 0.5, 0.5], DRAWS, example_share=0.0)
+    assert (found.low, found.high) == pytest.approx(percentile_interval(DRAWS))
 
 
 def test_the_share_of_examples_is_that_of_a_known_sum() -> None:
