@@ -1,4 +1,7 @@
-"""Rows of tables: the runs of a model that may share a cell, apart where encoder, precision or data differ."""
+"""Rows of tables: the runs of a model that may share a cell, apart where encoder, precision or data differ.
+
+Tasks of one row may have been measured in several precisions: a cell is only compared with those of its own.
+"""
 
 from __future__ import annotations
 
@@ -82,19 +85,22 @@ def grouped(runs: Sequence[MeasuredRun], key: Callable[[MeasuredRun], Key]) -> d
 
 
 def _entries_of(name: str, runs: Sequence[MeasuredRun]) -> list[Entry]:
-    """The entries of one model: its runs by (encoder, precision), then by the data of each task.
+    """The entries of one model: its runs by encoder, by precision where a task has several, by the data of each task.
 
     A trivial baseline has no encoder: its run may have been made for an experiment of another size.
     """
     parts: dict[tuple[str, str, int], list[MeasuredRun]] = {}
     seen: dict[tuple[str, str, str | None], list[str]] = {}  # data of a task, in the order met
     done = [run for run in runs if run.state == "done"]
+    by_task = grouped(done or runs, lambda run: run.task)
+    apart = any(len({run.precision for run in of_task}) > 1 for of_task in by_task.values())
     for run in done or runs:
         encoder = "" if run.is_baseline else run.encoder
-        known = seen.setdefault((encoder, run.precision, run.task), [])
+        precision = run.precision if apart else ""
+        known = seen.setdefault((encoder, precision, run.task), [])
         if run.fingerprint not in known:
             known.append(run.fingerprint)
-        parts.setdefault((encoder, run.precision, known.index(run.fingerprint)), []).append(run)
+        parts.setdefault((encoder, precision, known.index(run.fingerprint)), []).append(run)
     # How an open run will be made is not known yet: the first part misses it
     if done and len(done) < len(runs):
         next(iter(parts.values())).extend(run for run in runs if run.state != "done")

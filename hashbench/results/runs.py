@@ -99,6 +99,12 @@ class MeasuredRun:
         requested = str(self.spec["finetune"]["precision"]) if "finetune" in self.spec and self.is_scored else ""
         return dict(self.origin.notes).get("precision_found", requested)
 
+    def block(self, name: str) -> Mapping[str, Any]:
+        """A block of its spec ('finetune'), with the precision that was found in place of the one asked for."""
+        asked: Mapping[str, Any] = self.spec[name]
+        found = dict(self.origin.notes).get("precision_found")
+        return {**asked, "precision": found} if found and "precision" in asked else asked
+
     @property
     def traits(self) -> dict[str, str]:
         """What its task may be grouped by, as its language and script."""

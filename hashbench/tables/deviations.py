@@ -72,7 +72,7 @@ def _differing(
     declared, distinct = declarations(measured), _distinct(runs, block)
     for key, wanted in recipe.items():
         having = [run for run in distinct if key in run.spec[block]]
-        ours = {_place(run): run.spec[block][key] for run in having}
+        ours = {_place(run): run.block(block)[key] for run in having}
         theirs = {_place(run): _wanted(run, wanted) for run in having}
         chosen = {place: rows_that_decided(declared, f"{block}.{key}", *place) for place in ours}
         lines += _lines(key, ours, theirs, chosen)
@@ -81,7 +81,7 @@ def _differing(
 
 def _distinct(runs: Sequence[MeasuredRun], block: str) -> list[MeasuredRun]:
     """One run for those of a model and task that share a block of their specs, as runs that differ by seed do."""
-    by_content = {(*_place(run), id(run.spec[block]), id(run.spec["model"])): run for run in runs}
+    by_content = {(*_place(run), id(run.spec[block]), id(run.spec["model"]), run.precision): run for run in runs}
     return list(by_content.values())
 
 

@@ -36,7 +36,7 @@ def legend(table: Table, *, best: str) -> str:
         f"[{UNAVAILABLE}]: the paper's number is not available to us": table.published
         and any(cell.unavailable for cell in cells),
         f"{best}: best of the models, trivial baselines aside": any(cell.best for cell in cells),
-        f"{UNDER}: not above the best trivial baseline": any(cell.under for cell in cells),
+        f"{UNDER}: the value is not above that of the best trivial baseline": any(cell.under for cell in cells),
         f"{CONSTANT}: one constant prediction for every example, in a seed at least": any(c.constant for c in cells),
         f"{HOLLOW_F1}: counts the F1 of a task whose accuracy is below the majority class": any(
             cell.hollow_f1 for cell in cells

@@ -138,7 +138,7 @@ def _readings(measured: Measured, table: Table) -> list[tuple[str, str, str]]:
 def _pretraining(measured: Measured) -> str:
     recipes = []
     for run in measured.pretrainings():
-        recipe = run.spec["pretrain"]
+        recipe = run.block("pretrain")
         notes = dict(run.origin.notes)
         corpora = notes["corpora"] if "corpora" in notes else " and ".join(corpora_of(run))
         documents = run.spec["corpus"]["max_documents"] if run.spec["corpus"] else None
@@ -163,12 +163,21 @@ def _finetuning(measured: Measured) -> str:
         return ""
     recipes = _each_once(run.spec["finetune"] for run in runs)
     seeds = distinct(sorted({run.seed for run in runs if run.seed is not None}))
-    precision = distinct(run.precision for run in runs)
     return (
         f"{_length(recipes)}, batch {distinct(recipe['batch_size'] for recipe in recipes)}, "
         f"{distinct(recipe['max_length'] for recipe in recipes)} tokens at most, {_rates(measured, recipes)}, "
-        f"seeds {seeds}, precision {precision}{_pooling(runs)}"
+        f"seeds {seeds}, precision {_precision(runs)}{_pooling(runs)}"
     )
+
+
+def _precision(runs: Sequence[MeasuredRun]) -> str:
+    """The precision of all runs, or each with its tasks."""
+    tasks: dict[str, dict[str, None]] = {}
+    for run in runs:
+        tasks.setdefault(run.precision, {})[run.task or ""] = None
+    if len(tasks) == 1:
+        return next(iter(tasks))
+    return " and ".join(f"{precision} ({', '.join(names)})" for precision, names in tasks.items())
 
 
 def _pooling(runs: Sequence[MeasuredRun]) -> str:

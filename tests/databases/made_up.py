@@ -60,7 +60,7 @@ class World:
     efficiency: bool = True
     floors: bool = True
     learning_rate: float | list[float] = 3e-5
-    notes: dict[str, dict[str, str]] = field(default_factory=dict)  # by task, of its fine-tunings; of efficiency
+    notes: dict[str, dict[str, str]] = field(default_factory=dict)  # by task or task/seed, of fine-tunings; efficiency
     undefined: set[tuple[str, str]] = field(default_factory=set)  # (model, task) whose score is undefined
     failed: set[tuple[str, str, int]] = field(default_factory=set)  # (model, task, seed)
     data: dict[tuple[str, str, int], str] = field(default_factory=dict)  # another fingerprint for (model, task, seed)
@@ -176,7 +176,7 @@ def _result(held: Any, world: World) -> Result:
     if held.kind == "efficiency":
         return Result(_efficiency(held.model), seconds=30.0, notes=world.notes.get("efficiency", {}))
     metric, split = READINGS.get(str(held.task), OTHER)
-    notes = world.notes[held.task] if held.task in world.notes else {}
+    notes = world.notes.get(f"{held.task}/{held.seed}", world.notes.get(str(held.task), {}))
     if held.kind == "floor":
         metrics = [MetricRow(metric, FLOORS[held.model], split=split)]
         metrics += [MetricRow("best_step", 0), MetricRow("last_step", 0)]

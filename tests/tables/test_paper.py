@@ -123,13 +123,19 @@ def test_runs_on_other_data_do_not_share_a_cell(tmp_path: Path) -> None:
     assert (ratio.value, ratio.reason) == (None, "settings differ between runs of one model, or no baseline")
 
 
-def test_precision_as_found_sets_rows_apart(tmp_path: Path) -> None:
-    class Mixed(World):
-        pass
-
-    world = Mixed(models=("bert-mlm",), tasks=("cola", "sst2"), seeds=(0,), notes={"sst2": {"precision_found": "bf16"}})
+def test_precision_as_found_sets_rows_apart_where_a_task_has_several(tmp_path: Path) -> None:
+    world = World(models=("bert-mlm",), tasks=("cola", "sst2"), notes={"sst2/2": {"precision_found": "bf16"}})
     rows = [row for row in tables(build(tmp_path / "results.db", world))[0].rows if row.kind == "model"]
-    assert [(row.settings, row.cells["cola"].value is None) for row in rows] == [
-        ("precision 32", False),
-        ("precision bf16", True),
+    assert [(row.settings, row.cells["cola"].n, row.cells["sst2"].n) for row in rows] == [
+        ("precision 32", 3, 2),
+        ("precision bf16", None, 1),
     ]
+
+
+def test_tasks_of_one_row_may_have_precisions_of_their_own(tmp_path: Path) -> None:
+    world = World(models=("bert-mlm",), tasks=("cola", "sst2"), notes={"sst2": {"precision_found": "bf16"}})
+    table = tables(build(tmp_path / "results.db", world))[0]
+    (row,) = [row for row in table.rows if row.kind == "model"]
+    assert (row.settings, row.cells["cola"].n, row.cells["sst2"].n) == ("", 3, 3)
+    assert ("32" in row.cells["cola"].group, "bf16" in row.cells["sst2"].group) == (True, True)
+    assert "precision 32 (cola) and bf16 (sst2)" in dict(table.provenance)["fine-tuning"]
