@@ -174,7 +174,7 @@ def _start_run(mode: Mode, tracked: TrackedRun) -> object:
         name=tracked.name,
         job_type=tracked.kind,
         config=dict(tracked.config),
-        dir=str(tracked.folder),
+        dir=str(tracked.folder.resolve()),
         resume="allow",
         reinit="create_new",  # else a run that was never finished would be given back instead
         settings=wandb.Settings(silent=True, console="off", x_disable_stats=True),

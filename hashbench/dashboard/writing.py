@@ -95,7 +95,7 @@ def _write(run: ShownRun, path: Path, *, project: str, entity: str | None) -> Pa
         job_type=run.kind,
         tags=run.tags,
         config=dict(run.config),
-        dir=str(path),
+        dir=str(path.resolve()),  # its service keeps the folder that it was started in
         reinit="create_new",
         settings=wandb.Settings(**QUICK),
     )
