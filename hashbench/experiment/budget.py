@@ -19,6 +19,11 @@ class Budget(Strict):
     )
 
     @property
+    def is_list(self) -> bool:
+        """Whether models are named after their sizes, also where the list has one."""
+        return isinstance(self.embedding_parameters, tuple)
+
+    @property
     def sizes(self) -> tuple[int, ...]:
         """The numbers of parameters."""
         given = self.embedding_parameters

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, get_args
 
@@ -20,6 +21,7 @@ KINDS = {  # pydantic's error types -> what should stand there
     "dict": "a block of keys",
     "model": "a block of keys",
 }
+QUOTED = re.compile(r"'([^']*)'")
 BOUNDS = {
     "greater_than": "greater than",
     "greater_than_equal": "at least",
@@ -40,10 +42,25 @@ def schema_keys(block: type[BaseModel]) -> dict[str, type[BaseModel] | None]:
 
 def unknown_key(prefix: Sequence[str | int], key: str, known: list[str]) -> str:
     """The sentence for a key that the schema does not have, or has in another place."""
-    name = ".".join(str(part) for part in (*prefix, key))
     places = [] if near_match(key, known) else places_of(key, experiment_schema())
     elsewhere = f"; '{key}' stands {' or '.join(places)}" if places else near_match(key, known)
-    return f"unknown key '{name}'{elsewhere} (list: hashbench schema)"
+    return f"unknown key {place((*prefix, key), quoted=True)}{elsewhere} (list: hashbench schema)"
+
+
+def place(keys: Sequence[str | int], *, quoted: bool = False) -> str:
+    """Where a value stands, entries of lists counted from 1.
+
+    >>> place(["finetune", "epochs"], quoted=True), place(["models", 0, "coder", "alpha"]), place(["floors", 1])
+    ("'finetune.epochs'", 'coder.alpha of entry 1 of models', 'entry 2 of floors')
+    """
+    entries = [i for i, key in enumerate(keys) if isinstance(key, int)]
+    within = entries[-1] + 1 if entries else 0
+    name = ".".join(str(key) for key in keys[within:])
+    shown = f"'{name}'" if quoted else name
+    if not within:
+        return shown
+    entry = f"entry {int(keys[within - 1]) + 1} of {place(keys[: within - 1])}"
+    return f"{shown} of {entry}" if name else entry
 
 
 def places_of(key: str, block: type[BaseModel], name: str = "") -> list[str]:
@@ -115,21 +132,23 @@ def _members(block: type[BaseModel]) -> dict[str, type[BaseModel]]:
 
 
 def _sentence(keys: Sequence[str | int], faults: Sequence[Mapping[str, Any]], block: type[BaseModel]) -> str:
-    name = ".".join(str(part) for part in keys)
+    name = place(keys)
     fault = next((fault for fault in faults if fault["type"] == "value_error"), faults[0])
     kind, context = fault["type"], fault.get("ctx", {})
     if kind == "missing" and isinstance(keys[-1], int):
-        return f"{'.'.join(str(part) for part in keys[:-1])}: has too few values; add the one at place {keys[-1] + 1}"
+        return f"{place(keys[:-1])}: has too few values; add entry {keys[-1] + 1}"
     if kind == "extra_forbidden":
         return unknown_key(keys[:-1], str(keys[-1]), list(block.model_fields))
     if kind == "missing":
-        return f"key '{name}' is missing; add it (keys: hashbench schema)"
+        return f"key {place(keys, quoted=True)} is missing; add it (keys: hashbench schema)"
     if kind == "value_error":
         return f"{name}: {context['error']}"
     if "too_short" in kind and len(faults) == 1:
         return f"{name}: must not be empty; give at least {context['min_length']}"
     wanted = " or ".join(dict.fromkeys(_wanted(fault) for fault in faults))
-    return f"{name}: must be {wanted}, not {_shown(fault['input'])}; correct the value"
+    names = [name for each in faults if each["type"] == "literal_error" for name in QUOTED.findall(_wanted(each))]
+    near = near_match(fault["input"], names) if isinstance(fault["input"], str) else ""
+    return f"{name}: must be {wanted}, not {_shown(fault['input'])}{near or '; correct the value'}"
 
 
 def _wanted(fault: Mapping[str, Any]) -> str:

@@ -131,7 +131,9 @@ def _absolute(name: str, base: Path) -> str:
 def _read(path: Path) -> str:
     """The text of the file. Raises InputError for what is not a readable, non-empty text file."""
     if path.is_dir():
-        raise InputError(f"{path}: is a folder; name an experiment file in it, as in {path / 'glue.yaml'}")
+        names = sorted(each.name for each in path.glob("*.yaml"))
+        there = f"one of {', '.join(names[:8])}" if names else "there is none (*.yaml)"
+        raise InputError(f"{path}: is a folder; name an experiment file in it: {there}")
     try:
         data = path.read_bytes()
     except FileNotFoundError:

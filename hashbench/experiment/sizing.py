@@ -56,10 +56,10 @@ def with_budget(spec: ModelSpec, dim: int, budget: int) -> Sized:
     return Sized(with_size(spec, best), best, sizes(best))
 
 
-def at_sizes(spec: ModelSpec, dim: int, budgets: Sequence[int]) -> list[ModelSpec]:
-    """The model at each budget; where there are several, named after them. Raises InputError as `with_budget`."""
+def at_sizes(spec: ModelSpec, dim: int, budgets: Sequence[int], *, named: bool = True) -> list[ModelSpec]:
+    """The model at each budget, `named` after it (NAME-0.23M). Raises InputError as `with_budget`."""
     sized = [(budget, with_budget(spec, dim, budget).spec) for budget in budgets]
-    return [replace(each, name=f"{spec.name}-{amount(budget)}") if len(sized) > 1 else each for budget, each in sized]
+    return [replace(each, name=f"{spec.name}-{amount(budget)}") if named else each for budget, each in sized]
 
 
 def at_budgets(
@@ -74,7 +74,8 @@ def at_budgets(
             found.append((spec, entry))
             continue
         with located(loaded.where(*((*place, "budget") if own else ("budget",)))):
-            found += [(each, entry) for each in at_sizes(spec, encoder_width(loaded, spec, place), budget.sizes)]
+            width = encoder_width(loaded, spec, place)
+            found += [(each, entry) for each in at_sizes(spec, width, budget.sizes, named=budget.is_list)]
     return found
 
 

@@ -63,26 +63,26 @@ FAULTS = {
     ),
     "an item of a list": (
         "finetune:\n  learning_rate:\n    - 1\n    - x\n",
-        "a.yaml:6: finetune.learning_rate.1: must be a number, not 'x'; correct the value",
+        "a.yaml:6: entry 2 of finetune.learning_rate: must be a number, not 'x'; correct the value",
     ),
     "one of several words": (
         "encoder: bas\n",
-        "a.yaml:3: encoder: must be 'tiny', 'mini', 'small', 'medium' or 'base', not 'bas'; correct the value",
+        "a.yaml:3: encoder: must be 'tiny', 'mini', 'small', 'medium' or 'base', not 'bas'; did you mean 'base'?",
     ),
     "duplicate key": ("name: y\n", "a.yaml:3: key 'name' stands twice; keep one of them"),
     "a seed twice": ("seeds: [0, 0]\n", "a.yaml:3: '0' stands twice in seeds; keep one of them"),
-    "a negative seed": ("seeds: [-1]\n", "a.yaml:3: seeds.0: must be at least 0, not -1; correct the value"),
+    "a negative seed": ("seeds: [-1]\n", "a.yaml:3: entry 1 of seeds: must be at least 0, not -1; correct the value"),
     "a task without text": (
         "tasks: [{name: a, path: b}]\n",
-        "a.yaml:3: key 'tasks.0.text' is missing; add it (keys: hashbench schema)",
+        "a.yaml:3: key 'text' of entry 1 of tasks is missing; add it (keys: hashbench schema)",
     ),
     "an unknown key of a task": (
         "tasks:\n  - name: a\n    pathh: b\n    path: b\n    text: c\n",
-        "a.yaml:5: unknown key 'tasks.0.pathh'; did you mean 'path'? (list: hashbench schema)",
+        "a.yaml:5: unknown key 'pathh' of entry 1 of tasks; did you mean 'path'? (list: hashbench schema)",
     ),
     "three text columns": (
         "tasks: [{name: a, path: b, text: [x, y, z]}]\n",
-        "a.yaml:3: tasks.0.text: must be text or a list of at most 2, not ['x', 'y', 'z']; correct the value",
+        "a.yaml:3: text of entry 1 of tasks: must be text or a list of at most 2, not ['x', 'y', 'z']; correct the value",
     ),
     "an empty list": ("seeds: []\n", "a.yaml:3: seeds: must not be empty; give at least 1"),
     "an unclosed bracket": (
@@ -122,12 +122,12 @@ def test_models_that_are_no_list(load) -> None:
 
 
 def test_like_and_use_together(load) -> None:
-    with pytest.raises(InputError, match=r"^a\.yaml:2: models\.0: give either like or use, not both$"):
+    with pytest.raises(InputError, match=r"^a\.yaml:2: entry 1 of models: give either like or use, not both$"):
         load("name: x\nmodels: [{name: m, like: a, use: b.py:C}]\n")
 
 
 def test_unknown_key_of_a_model(load) -> None:
-    with pytest.raises(InputError, match=r"^a\.yaml:4: unknown key 'models\.1\.lik'; did you mean 'like'\?"):
+    with pytest.raises(InputError, match=r"^a\.yaml:4: unknown key 'lik' of entry 2 of models; did you mean 'like'\?"):
         load("name: x\nmodels:\n  - bert-mlm\n  - {name: m, lik: a}\n")
 
 
@@ -190,7 +190,7 @@ def test_what_is_no_readable_text_file(tmp_path: Path, monkeypatch: pytest.Monke
     Path("list.yaml").write_text("- a\n")
     messages = {
         "none.yaml": "none.yaml: no such file; in that folder: binary.yaml, empty.yaml, good.yaml, list.yaml",
-        ".": ".: is a folder; name an experiment file in it, as in glue.yaml",
+        ".": ".: is a folder; name an experiment file in it: one of binary.yaml, empty.yaml, good.yaml, list.yaml",
         "empty.yaml": "empty.yaml: is empty; an experiment needs at least name and models (keys: hashbench schema)",
         "binary.yaml": "binary.yaml: is not a text file; an experiment is written in YAML (keys: hashbench schema)",
         "list.yaml": "list.yaml:1: is not a block of keys; write 'name: ...' and so on (keys: hashbench schema)",

@@ -53,6 +53,11 @@ def test_an_experiments_budget_sets_what_is_free(experiment) -> None:
     assert resolved["hashformer-md-proj"].pretrain.vocabulary_size == 500  # as the file says
 
 
+def test_a_list_of_one_budget_names_the_model_after_it_too(experiment) -> None:
+    loaded = experiment("budget: {embedding_parameters: [230_000]}\nmodels: [hash-emb-k2-sum]")
+    assert list(resolve_models(loaded)) == ["hash-emb-k2-sum-0.23M"]
+
+
 def test_several_budgets_are_models_of_their_own(experiment) -> None:
     loaded = experiment(
         "models:\n- {name: hash-emb-k1-sum, budget: {embedding_parameters: [230_000, 6_400_000]}}\n- hash-emb-k2-sum"
