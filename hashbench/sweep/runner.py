@@ -9,6 +9,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from pathlib import Path
 
 import torch
 
@@ -24,6 +25,7 @@ from hashbench.runs.registry import names
 from hashbench.showing import printable, tell, without_passwords
 from hashbench.store.engine import Store, open_store
 from hashbench.store.file_identity import DatabaseMoved
+from hashbench.store.places import check_file
 from hashbench.store.planning import retry_failed, set_turns
 from hashbench.store.queue import pending
 from hashbench.store.retry import Retry
@@ -92,6 +94,8 @@ def sweep(
     until = None if max_hours is None else time.monotonic() + 3600.0 * max_hours
     other = None if card is None else find_card(card)
     find_executor(loaded.experiment.executor)
+    if "://" not in db:  # before minutes of planning; servers are asked when they are needed
+        check_file(Path(db), db, create=True, read_only=dry_run)
     planned = plan(loaded, data=data)
     n_workers = workers or loaded.experiment.workers
     for remark in planned.notes:

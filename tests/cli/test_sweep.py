@@ -17,6 +17,12 @@ def test_a_dry_run_starts_nothing(run: Run) -> None:
     assert not Path("results.db").exists()
 
 
+@pytest.mark.parametrize("options", [["--dry-run"], []])
+def test_a_database_that_cannot_be_made_is_told_before_anything_is_planned(run: Run, options: list[str]) -> None:
+    outcome = run("sweep", "small.yaml", *options, "--db", "gone/results.db")
+    fails(outcome, "gone/results.db: no folder 'gone' for it; make that folder, or give another --db")
+
+
 def test_sweep_names_the_executor(run: Run) -> None:
     fails(run("sweep", "small.yaml", "--executor", "slurm"), "see: hashbench sweep --help")
 
