@@ -37,6 +37,7 @@ def warnings(measured: Measured, paper: Paper, table: Table) -> list[str]:
     lines = data_warnings(task_origins(measured, paper), sorted(corpora), published=table.published)
     lines += scratch_warning(measured.runs)
     lines += tuned_on_reported(measured) if {column.measure for column in table.columns} & SCORES else []
+    lines += _weak_baseline(measured.experiment.baseline, table)
     if not table.published:
         return lines
     scale = encoder_deviation(measured, paper)
@@ -49,6 +50,20 @@ def warnings(measured: Measured, paper: Paper, table: Table) -> list[str]:
         on_what = f"measured on {', '.join(other)} (paper: {paper.data})"
         lines.append(f"NOT THE PAPER'S DATA: {on_what}: published values are no target here.")
     return lines
+
+
+def _weak_baseline(baseline: str, table: Table) -> list[str]:
+    """That shares of a baseline's score say little where a trivial one reaches it: dividing by next to nothing."""
+    of_baseline = [row for row in table.rows if row.model == baseline]
+    weak = [
+        column.title
+        for column in table.columns
+        if column.measure == "prr" and any(row.cells[column.name].under for row in of_baseline if row.cells)
+    ]
+    if not weak:
+        return []
+    said = f"{baseline} is not above the best trivial baseline on {', '.join(weak)}"
+    return [f"WEAK BASELINE: {said}: PRR there is a share of a score that shows nothing learned; the average has it too."]
 
 
 def provenance(measured: Measured, paper: Paper, table: Table) -> Lines:

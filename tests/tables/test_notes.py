@@ -88,6 +88,16 @@ def test_times_name_the_precision_that_was_found(tmp_path: Path) -> None:
     assert "threads 1, precision 32; model and baseline" in _facts(_table(tmp_path, world, "3"))["timing"]
 
 
+def test_shares_of_a_baseline_that_a_trivial_one_reaches_are_warned_of(tmp_path: Path) -> None:
+    class Flat(World):
+        def score(self, model: str, task: str) -> float:
+            return 0.1 if task == "cola" else 0.9
+
+    warnings = _table(tmp_path, Flat(tasks=("cola", "sst2"), seeds=(1,)), "2").warnings
+    said = [line for line in warnings if line.startswith("WEAK")]
+    assert len(said) == 1 and "bert-mlm is not above the best trivial baseline on CoLA: PRR there" in said[0]
+
+
 @pytest.mark.parametrize(
     "world",
     [
