@@ -62,8 +62,10 @@ def _weak_baseline(baseline: str, table: Table) -> list[str]:
     ]
     if not weak:
         return []
-    said = f"{baseline} is not above the best trivial baseline on {', '.join(weak)}"
-    return [f"WEAK BASELINE: {said}: PRR there is a share of a score that shows nothing learned; the average has it too."]
+    return [
+        f"WEAK BASELINE: {baseline} is not above the best trivial baseline on {', '.join(weak)}: PRR there is a share of "
+        "a score that shows nothing learned; the average has it too."
+    ]
 
 
 def provenance(measured: Measured, paper: Paper, table: Table) -> Lines:

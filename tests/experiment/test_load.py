@@ -82,7 +82,8 @@ FAULTS = {
     ),
     "three text columns": (
         "tasks: [{name: a, path: b, text: [x, y, z]}]\n",
-        "a.yaml:3: text of entry 1 of tasks: must be text or a list of at most 2, not ['x', 'y', 'z']; correct the value",
+        "a.yaml:3: text of entry 1 of tasks: must be text or a list of at most 2, not ['x', 'y', 'z']; "
+        "correct the value",
     ),
     "an empty list": ("seeds: []\n", "a.yaml:3: seeds: must not be empty; give at least 1"),
     "an unclosed bracket": (
