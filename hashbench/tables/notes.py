@@ -63,8 +63,8 @@ def _weak_baseline(baseline: str, table: Table) -> list[str]:
     if not weak:
         return []
     return [
-        f"WEAK BASELINE: {baseline} is not above the best trivial baseline on {', '.join(weak)}: PRR there is a share of "
-        "a score that shows nothing learned; the average has it too."
+        f"WEAK BASELINE: {baseline} is not above the best trivial baseline on {', '.join(weak)}: PRR there is a share "
+        "of a score that shows nothing learned; the average has it too."
     ]
 
 
