@@ -43,6 +43,10 @@ def report(
         typer.Option("--all-metrics", help="In the experiment's own table: show every stored metric of each task."),
     ] = False,
     checkpoint: EvaluationOption = "best",
+    provenance: Annotated[
+        bool,
+        typer.Option(help="Say below each table which data, recipe, code and machines its numbers come from."),
+    ] = True,
     output: Output = None,
 ) -> None:
     """Print the tables of an experiment, with measured values beside published ones.
@@ -55,7 +59,9 @@ def report(
         from hashbench.cli.reporting import print_page, print_report
         from hashbench.tables.request import ReportRequest
 
-        request = ReportRequest(named or experiment, paper, table, published, examples, all_metrics, checkpoint)
+        request = ReportRequest(
+            named or experiment, paper, table, published, examples, all_metrics, checkpoint, provenance
+        )
         if style != PAGE:
             print_report(db, request, style, output)
             return

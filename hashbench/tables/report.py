@@ -91,5 +91,6 @@ def noted(source: ReportSource, tables: Sequence[Table], *, warns_once: bool = F
     """Tables of one name with their warnings; what they stand on is said under a paper's and the first of others."""
     for place, table in enumerate(tables):
         said = () if place and warns_once else warnings(source.measured, source.paper, table)
-        facts = () if place and not table.paper else provenance(source.measured, source.paper, table)
+        told = source.request.provenance and (not place or bool(table.paper))
+        facts = provenance(source.measured, source.paper, table) if told else ()
         yield replace(table, warnings=tuple(said), provenance=tuple(facts))

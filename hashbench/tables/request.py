@@ -29,6 +29,7 @@ class ReportRequest:
     examples: bool = False  # 95 % intervals over examples
     all_metrics: bool = False  # the experiment's own table has a column for every stored metric
     checkpoint: Checkpoint = "best"
+    provenance: bool = True  # what the tables stand on, below them
     claims_file: Path | None = None  # a CSV of further claims
     parts: bool = False  # each part of a claim by itself
     one_seed: bool = False  # whether claims on scores are decided with one seed, on its examples alone
