@@ -46,6 +46,9 @@ class DataTable(Protocol):
     def n_rows(self) -> int | None:
         """Rows, or None where only reading would tell."""
 
+    def about_n_rows(self) -> int | None:
+        """Rows, near enough to estimate how long a training takes; None where nothing tells."""
+
     def read(self, columns: Sequence[str]) -> dict[str, Cells]:
         """The columns asked for."""
 

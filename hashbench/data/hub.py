@@ -74,6 +74,10 @@ class HubTable:
         """None: only reading would tell."""
         return None
 
+    def about_n_rows(self) -> int | None:
+        """None: the hub is not asked for an estimate."""
+        return None
+
     def problem(self) -> str:
         """What keeps the table from being read, or nothing."""
         return _problem(self.place.repository, self.place.revision)

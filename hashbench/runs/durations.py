@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hashbench.data.files import FileTable
 from hashbench.tasks.base import LocatedTask
 
 # Before anything was measured: seconds that a run takes beside its work, and its work over the guess of it.
@@ -121,8 +120,7 @@ def likely_rows(tasks: Sequence[LocatedTask]) -> dict[str, int]:
     rows = {}
     for located in tasks:
         task, table = located.task, located.tables.get("train")
-        found = table.about_n_rows() if isinstance(table, FileTable) else table.n_rows() if table is not None else None
-        found = found or task.official_rows.get("train")
+        found = (table.about_n_rows() if table is not None else None) or task.official_rows.get("train")
         if found:
             rows[task.name] = found if task.max_rows is None else min(found, task.max_rows)
     return rows
