@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from typing import Literal
 
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from matplotlib.text import Text
+from matplotlib.text import Annotation, Text
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from matplotlib.transforms import Bbox
 
@@ -29,12 +30,14 @@ from hashbench.tables.fronts import COSTS, Cost, CostPoint, drawn_score, front, 
 
 LEAST = 4.0  # percent that the vertical axis spans
 HEIGHT = {"single": 2.3, "double": 3.3}  # inches
+SIDES: tuple[tuple[float, Literal["left", "right"]], ...] = ((6.0, "left"), (-6.0, "right"))
+Place = tuple[float, float, Literal["left", "right"]]
 STEP = 8.0  # points between two places of a name
 # Offsets in points at which a name is tried, near ones first: right and left, then further up and down.
-PLACES = [
+PLACES: list[Place] = [
     (dx, dy, side)
     for dy in (0.0, *(sign * STEP * step for step in range(1, 12) for sign in (1, -1)))
-    for dx, side in ((6.0, "left"), (-6.0, "right"))
+    for dx, side in SIDES
 ]
 SEVERAL = 2  # models; one alone is no comparison
 
@@ -113,7 +116,8 @@ def _points(axes: Axes, points: Sequence[CostPoint], *, score: str, cost: str) -
 
 
 def _label(axes: Axes, points: Sequence[CostPoint]) -> None:
-    """The models' names beside their points, each at the first place where it covers nothing, else at the last."""
+    """The models' names beside their points, where they cover nothing: at the first place to which no other point is
+    nearer, else at the first one with a line to the point, else at the last."""
     renderer = axes.figure.canvas.get_renderer()  # type: ignore[attr-defined]
     frame = axes.get_window_extent()
     taken = [text.get_window_extent(renderer) for text in axes.texts if text.get_text()]
@@ -121,22 +125,44 @@ def _label(axes: Axes, points: Sequence[CostPoint]) -> None:
     corners = _pixels(axes, front(points))  # no name crosses the line of the front
     for (x, y), (next_x, next_y) in pairwise([*corners, (frame.x1, corners[-1][1])]):
         taken += [Bbox([(x, y - 2), (next_x, y + 2)]), Bbox([(next_x - 2, y), (next_x + 2, next_y)])]
+    pixels = dict(zip((point.model for point in points), _pixels(axes, points), strict=True))
     for point in sorted(points, key=lambda point: -point.score):
-        for dx, dy, side in PLACES:
-            line = {"arrowstyle": "-", "lw": 0.4, "color": QUIET} if abs(dy) > STEP else None
-            text = axes.annotate(
-                point.name, (point.cost, point.score), xytext=(dx, dy), textcoords="offset points", ha=side,
-                va="center", fontsize=SMALL, arrowprops=line,
-            )  # fmt: skip
-            text.set_in_layout(False)
+        free: list[tuple[bool, Place]] = []  # whether the point itself is nearest, and the place
+        for place in PLACES:
+            text = _annotate(axes, point, place)
             text.update_positions(renderer)
             # The annotation's own would hold its line too.
             box = Text.get_window_extent(text, renderer)
-            inside = frame.x0 < box.x0 and box.x1 < frame.x1 and frame.y0 < box.y0 and box.y1 < frame.y1
-            if (inside and not box.count_overlaps(taken)) or (dx, dy, side) == PLACES[-1]:
-                break
             text.remove()
-        taken.append(box)
+            if frame.x0 < box.x0 and box.x1 < frame.x1 and frame.y0 < box.y0 and box.y1 < frame.y1:
+                if not box.count_overlaps(taken):
+                    free.append((_nearest(box, pixels) == point.model, place))
+        beside = next((place for own, place in free if own), None)
+        place = beside or (free[0][1] if free else PLACES[-1])
+        text = _annotate(axes, point, place, line=beside is None or abs(place[1]) > STEP)
+        text.update_positions(renderer)
+        taken.append(Text.get_window_extent(text, renderer))
+
+
+def _annotate(axes: Axes, point: CostPoint, place: Place, *, line: bool = False) -> Annotation:
+    """A model's name at a place beside its point, with a line to it where others are as near."""
+    dx, dy, side = place
+    to_point = {"arrowstyle": "-", "lw": 0.4, "color": QUIET, "relpos": (float(side == "right"), 0.5)}
+    text = axes.annotate(
+        point.name, (point.cost, point.score), xytext=(dx, dy), textcoords="offset points", ha=side,
+        va="center", fontsize=SMALL, arrowprops=to_point if line else None,
+    )  # fmt: skip
+    text.set_in_layout(False)
+    return text
+
+
+def _nearest(box: Bbox, pixels: Mapping[str, tuple[float, float]]) -> str:
+    """The model whose point is nearest to a name."""
+    away = {
+        model: math.hypot(max(box.x0 - x, 0.0, x - box.x1), max(box.y0 - y, 0.0, y - box.y1))
+        for model, (x, y) in pixels.items()
+    }
+    return min(away, key=lambda model: away[model])
 
 
 def _pixels(axes: Axes, points: Sequence[CostPoint]) -> list[tuple[float, float]]:
