@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 
 from hashbench.plots.base import Drawn, FigureData, NothingToDraw, Plot
 from hashbench.plots.colours import told_apart
@@ -14,6 +15,7 @@ from hashbench.tables.table import Cell, Table, comparable
 HEIGHT = {"single": 3.0, "double": 3.6}  # inches
 LEAST = 4.0  # percent that the vertical axis spans
 ASIDE = 0.16  # powers of ten over which the families of one budget stand side by side
+ROOM = 0.2  # powers of ten between two ticks
 SEVERAL = 2  # points of at least one family; else there is no line
 FamilyLine = list[tuple[float, Cell]]  # embedding parameters and score, by size
 
@@ -42,8 +44,7 @@ def draw(data: FigureData) -> list[Drawn]:
             )  # fmt: skip
             tip(mark, *(_told(family, size, cell) for size, cell in line))
     axes.margins(x=0.05, y=0.08)
-    places = budgets.sizes
-    log_scores(axes, table, column, places, along="embedding parameters", least=LEAST)
+    log_scores(axes, table, column, ticks(budgets.sizes, lines), along="embedding parameters", least=LEAST)
     return [drawn]
 
 
@@ -56,6 +57,19 @@ def lines_of(table: Table, budgets: RecordedBudgets) -> Mapping[str, FamilyLine]
         if row.kind == "model" and size and row.cells[score].value is not None:
             lines.setdefault(budgets.of(row.model)[0], []).append((size, row.cells[score]))
     return {family: sorted(line, key=lambda point: point[0]) for family, line in lines.items()}
+
+
+def ticks(budgets: Sequence[int], lines: Mapping[str, FamilyLine]) -> list[float]:
+    """The budgets, then the sizes of other points as far as their numbers have room.
+
+    >>> ticks([100_000, 400_000], {"a": [(100_001.0, Cell(1.0))], "b": [(16_500.0, Cell(1.0)), (17_000.0, Cell(1.0))]})
+    [16500.0, 100000, 400000]
+    """
+    places: list[float] = list(budgets)
+    for size in sorted(size for line in lines.values() for size, _ in line):
+        if all(abs(math.log10(size / place)) > ROOM for place in places):
+            places.append(size)
+    return sorted(places)
 
 
 def spreads(line: FamilyLine) -> tuple[list[float], list[float]]:
