@@ -35,12 +35,11 @@ def draw(data: FigureData) -> list[Drawn]:
                   "families of one budget side by side"],
         )  # fmt: skip
         axes = drawn.panels[0]
-        for i, (family, line) in enumerate(lines.items()):
-            aside = 10 ** (ASIDE * ((i + 0.5) / len(lines) - 0.5))
+        for family, line in lines.items():
             scores = [cell.value or 0.0 for _, cell in line]
             mark, _, _ = axes.errorbar(
-                [size * aside for size, _ in line], scores, yerr=spreads(line), lw=0.9, elinewidth=0.4, capsize=1.5,
-                **marker_of(family),
+                [aside(family, size, lines) for size, _ in line], scores, yerr=spreads(line), lw=0.9, elinewidth=0.4,
+                capsize=1.5, **marker_of(family),
             )  # fmt: skip
             tip(mark, *(_told(family, size, cell) for size, cell in line))
     axes.margins(x=0.05, y=0.08)
@@ -57,6 +56,19 @@ def lines_of(table: Table, budgets: RecordedBudgets) -> Mapping[str, FamilyLine]
         if row.kind == "model" and size and row.cells[score].value is not None:
             lines.setdefault(budgets.of(row.model)[0], []).append((size, row.cells[score]))
     return {family: sorted(line, key=lambda point: point[0]) for family, line in lines.items()}
+
+
+def aside(family: str, size: float, lines: Mapping[str, FamilyLine]) -> float:
+    """Where a point is drawn, so that families of about one size stand side by side around it.
+
+    >>> lines = {"a": [(100.0, Cell(1.0))], "b": [(100.0, Cell(1.0)), (9_000.0, Cell(1.0))]}
+    >>> aside("a", 100.0, lines) < 100.0 < aside("b", 100.0, lines), aside("b", 9_000.0, lines)
+    (True, 9000.0)
+    """
+    beside = [
+        name for name, line in lines.items() if any(abs(math.log10(size / other)) < ROOM / 2 for other, _ in line)
+    ]
+    return size * 10 ** (ASIDE / len(lines) * (beside.index(family) - (len(beside) - 1) / 2))
 
 
 def ticks(budgets: Sequence[int], lines: Mapping[str, FamilyLine]) -> list[float]:
