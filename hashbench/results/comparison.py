@@ -17,7 +17,7 @@ from hashbench.results.entries import Entry
 from hashbench.results.measured import AVERAGE, measure
 from hashbench.results.samples import Evidence, RunSeed, Sample, draw_together
 from hashbench.statistics.draws import DRAWS
-from hashbench.statistics.estimates import Estimate, combine, example_share
+from hashbench.statistics.estimates import Estimate, combine_matched
 from hashbench.store.engine import Store
 from hashbench.store.result import Checkpoint
 from hashbench.store.status import experiments
@@ -268,22 +268,11 @@ def _paired(x: Sample, y: Sample, model: str, *, own: bool) -> Paired:
     only = [(float((a & ~b).mean()), float((b & ~a).mean())) for a, b in rights if a is not None and b is not None]
     line = PairedDifference(
         model, x.task, x.metric, x.split, float(np.mean(first)), float(np.mean(second)),
-        _estimate(list(by_seed.values()), by_draw, x.n), tuple(seeds),
+        combine_matched(list(by_seed.values()), by_draw, n_examples=x.n), tuple(seeds),
         float(np.mean([a for a, _ in only])) if only else None,
         float(np.mean([b for _, b in only])) if only else None,
     )  # fmt: skip
     return Paired(line, by_seed, by_draw, own)
-
-
-def _estimate(by_seed: Sequence[float], by_seed_and_draw: np.ndarray, n_examples: int) -> Estimate:
-    """The mean difference with an interval that counts once what seeds and examples vary only together.
-
-    By seed (seeds,), by seed and draw (seeds, draws).
-    """
-    return combine(
-        float(np.mean(by_seed)), by_seed, by_seed_and_draw.mean(axis=0), n_examples=n_examples,
-        example_share=example_share(by_seed_and_draw),
-    )  # fmt: skip
 
 
 def right_ones(sample: Sample, seed: RunSeed) -> np.ndarray | None:
@@ -297,6 +286,6 @@ def _average(pairs: Sequence[Paired], seeds: Sequence[RunSeed], model: str) -> P
     by_seed = [float(np.mean([pair.by_seed[seed] for pair in pairs])) for seed in seeds]
     by_draw = np.mean([pair.by_draw[[list(pair.by_seed).index(seed) for seed in seeds]] for pair in pairs], axis=0)
     lines = [pair.line for pair in pairs]
-    difference = _estimate(by_seed, by_draw, sum(line.difference.n_examples for line in lines))
+    difference = combine_matched(by_seed, by_draw, n_examples=sum(line.difference.n_examples for line in lines))
     first, second = (float(np.mean([getattr(line, side) for line in lines])) for side in ("first", "second"))
     return PairedDifference(model, AVERAGE, f"{len(lines)} tasks", "", first, second, difference, tuple(seeds))

@@ -18,14 +18,14 @@ from hashbench.results import queries
 from hashbench.results.measured import AVERAGE
 from hashbench.results.samples import draw_seed
 from hashbench.statistics.draws import drawn
-from hashbench.statistics.estimates import Estimate, combine
+from hashbench.statistics.estimates import Estimate, combine_matched
 from hashbench.store.engine import Store
 from hashbench.store.result import Predictions
 from hashbench.store.status import StoredExperiment, find_experiment
 
 # Of the examples: a report has thousands of intervals, and their ends move by a thirtieth of their width at most times.
 DRAWS = 2_000
-# (seeds, rates), and (draws, rates) of the mean over seeds: None without predictions
+# (seeds, rates), and (seeds, draws, rates): None without predictions
 CurveValues = tuple[np.ndarray, np.ndarray | None]
 AttemptOutputs = dict[tuple[str, str], Predictions]  # of one attempt by (split, condition)
 
@@ -60,22 +60,24 @@ class RobustnessCurve:
         both = [seed for seed in self.seeds if seed in other.seeds]
         if not both:
             return Estimate(float("nan"), float("nan"), float("nan"))
-        ours, theirs = (c.retained[0][[c.seeds.index(seed) for seed in both]] for c in (self, other))
-        draws = None
-        if self.retained[1] is not None and other.retained[1] is not None and self.seeds == other.seeds:
-            draws = self.retained[1] - other.retained[1]
+        (ours, our_draws), (theirs, their_draws) = (
+            [None if values is None else values[[c.seeds.index(seed) for seed in both]] for values in c.retained]
+            for c in (self, other)
+        )
+        assert ours is not None and theirs is not None
+        draws = None if our_draws is None or their_draws is None else our_draws - their_draws
         return self._estimate((ours - theirs, draws), at)
 
     def _estimate(self, values: CurveValues, at: int | None) -> Estimate:
-        by_seed, by_draw = (None if array is None else self._pick(array, at) for array in values)
-        assert by_seed is not None  # every curve has seeds
-        return combine(float(by_seed.mean()), by_seed.tolist(), by_draw, n_examples=self.n_examples)
+        by_seed, by_draw = values
+        draws = None if by_draw is None else self._pick(by_draw, at)
+        return combine_matched(self._pick(by_seed, at).tolist(), draws, n_examples=self.n_examples)
 
     def _pick(self, values: np.ndarray, at: int | None) -> np.ndarray:
-        """(n, rates) -> (n,): the values at the rate of that number, or the areas under them."""
+        """(..., rates) -> (...): the values at the rate of that number, or the areas under them."""
         if at is not None:
-            return values[:, at]
-        areas: np.ndarray = np.trapezoid(values, np.array(self.rates), axis=1) / self.rates[-1]
+            return values[..., at]
+        areas: np.ndarray = np.trapezoid(values, np.array(self.rates), axis=-1) / self.rates[-1]
         return areas
 
 
@@ -208,7 +210,7 @@ def _curves(rows: Sequence[Row], outputs: Mapping[int, AttemptOutputs], draws: i
             continue
         # (seeds, rates)
         by_seed = np.array([[scores[seed, name] for name in names] for seed in attempts], float)
-        by_draw = None if by_condition is None else np.stack([by_condition[name] for name in names], axis=1)
+        by_draw = None if by_condition is None else np.stack([by_condition[name] for name in names], axis=-1)
         retained = (_over_first(by_seed), None if by_draw is None else _over_first(by_draw))
         n_examples = len(whole.targets) if whole else 0
         curves.append(
@@ -223,7 +225,7 @@ def _curves(rows: Sequence[Row], outputs: Mapping[int, AttemptOutputs], draws: i
 def _draw_all(
     row: Row, conditions: Sequence[str], runs: Sequence[AttemptOutputs], draws: int
 ) -> dict[str, np.ndarray] | None:
-    """The metric in each draw, averaged over the seeds' runs, by condition: each (draws,). None without predictions."""
+    """The metric of each seed's run in each draw, by condition: each (seeds, draws). None without predictions."""
     keys = [(row["split"], condition) for condition in conditions]
     if any(key not in run for run in runs for key in keys):
         return None
@@ -234,12 +236,12 @@ def _draw_all(
         )  # (conditions x runs, draws)
     except ValueError:  # a metric of a user's own that cannot be drawn
         return None
-    return dict(zip(conditions, values.reshape(len(conditions), len(runs), draws).mean(axis=1), strict=True))
+    return dict(zip(conditions, values.reshape(len(conditions), len(runs), draws), strict=True))
 
 
 def _over_first(values: np.ndarray) -> np.ndarray:
-    """(n, rates) over its first column: (n, rates), NaN where that is not above 0."""
-    first = values[:, :1]
+    """(..., rates) over its first column: (..., rates), NaN where that is not above 0."""
+    first = values[..., :1]
     return np.divide(values, first, out=np.full(values.shape, np.nan), where=first > 0)
 
 
@@ -264,7 +266,7 @@ def _averages(curves: Sequence[RobustnessCurve]) -> list[RobustnessCurve]:
 
 
 def _mean(parts: Sequence[CurveValues]) -> CurveValues:
-    """The mean over tasks of (seeds, rates) and of (draws, rates); without draws where one task has none."""
+    """The mean over tasks of (seeds, rates) and of (seeds, draws, rates); without draws where one task has none."""
     draws = [by_draw for _, by_draw in parts if by_draw is not None]
     by_seed = np.sum([by_seed for by_seed, _ in parts], axis=0) / len(parts)
     return by_seed, np.sum(draws, axis=0) / len(draws) if len(draws) == len(parts) else None

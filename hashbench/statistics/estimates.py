@@ -65,6 +65,20 @@ def combine(
     return Estimate(value, value - below, value + above, len(seeds), n_examples, spread)
 
 
+def combine_matched(
+    by_seed: Sequence[float], by_seed_and_draw: np.ndarray | None, *, n_examples: int = 0
+) -> Estimate:
+    """The mean over seeds (n,) with an interval that counts once what seeds and examples vary only together.
+
+    (n, draws): the same seeds, each in every draw of the examples; None without stored predictions.
+    """
+    value = float(np.mean(by_seed))
+    if by_seed_and_draw is None:
+        return combine(value, by_seed, None, n_examples=n_examples)
+    share = example_share(by_seed_and_draw)
+    return combine(value, by_seed, by_seed_and_draw.mean(axis=0), n_examples=n_examples, example_share=share)
+
+
 def _deviations(value: float, interval: tuple[float, float] | None) -> tuple[float, float]:
     """How far an interval's ends are below and above a value; 0 where there is none."""
     return (max(0.0, value - interval[0]), max(0.0, interval[1] - value)) if interval else (0.0, 0.0)

@@ -139,6 +139,11 @@ def test_several_seeds_widen_the_interval_and_are_matched(tmp_path: Path) -> Non
     strong = found.curve("strong", "sst2", "swap")
     assert strong is not None and strong.seeds == (0, 1, 2)
     assert strong.score(1).spread == "seeds and examples"
+    some = measure_robustness(build(tmp_path / "s.db", seeds=(1, 2)), draws=100).curve("weak", "sst2", "swap")
+    assert some is not None
+    matched = strong.less(some, 2)  # over the seeds that both have
+    assert (matched.n_seeds, matched.spread) == (2, "seeds and examples")
+    assert matched.value == pytest.approx(0.8 - 0.5)
 
 
 def test_the_average_is_over_tasks(tmp_path: Path) -> None:
