@@ -189,7 +189,8 @@ def check_column(measured: Measured, column: ColumnName, where: str) -> None:
 
 def nameable(tasks: Iterable[str]) -> list[str]:
     """The columns that an own claim of an experiment with these tasks may name, but for metrics and other forms."""
-    printed = (column.name for layout in layouts() for column in layout.columns)
+    known = [*tasks, ANY_TASK, None, ""]
+    printed = (column.name for layout in layouts() for column in layout.columns if column.task in known)
     return list(dict.fromkeys([*tasks, AVERAGE, *TIMES, *FACT_UNITS, LATENCY_RATIO, *COSTS, *printed]))
 
 
@@ -197,4 +198,4 @@ def is_nameable(name: str, tasks: Mapping[str, Iterable[str]]) -> bool:
     """Whether an own claim of an experiment with these tasks, and their metrics, may name a column."""
     plain = name.removeprefix(PRR)
     scores = {f"{task}_{metric}" for task, metrics in tasks.items() for metric in metrics}
-    return plain in scores or plain in ALIASES or plain in nameable(tasks) or _counted(plain) is not None
+    return plain in scores or ALIASES.get(plain, plain) in nameable(tasks) or _counted(plain) is not None

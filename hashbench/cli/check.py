@@ -65,6 +65,8 @@ def check_experiment(file: Path, overrides: Sequence[str], data: Sequence[str] |
     resolved = planned.resolved
     notes = check_data(planned) if labels else {}
     print(f"{file}: valid, encoder {loaded.experiment.encoder}, {planned.counts}\n")
+    for remark in planned.notes:
+        print(f"note: {remark}\n")
     models, tasks = model_rows(resolved), task_rows(resolved)
     print_rows(list(models[0]), models, "text")
     declared = declared_lines({label: resolved.tuning_of(label) for label in resolved.models}, resolved.models)
@@ -72,8 +74,6 @@ def check_experiment(file: Path, overrides: Sequence[str], data: Sequence[str] |
     if tasks:  # pre-training alone has none
         print()
         print_rows(list(tasks[0]), tasks, "text")
-    for remark in planned.notes:
-        print(f"\n{remark}")
     for name, lines in notes.items():
         for line in lines:
             print(f"\n{name}: {line}")

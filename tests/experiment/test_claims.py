@@ -66,10 +66,12 @@ def test_what_a_claim_names_and_the_experiment_lacks_is_noted_before_the_sweep(e
         '  - {id: fine, kind: greater, left: a, right: ab-c, column: "mean(rte,cola_accuracy,average,emb_params)"}\n'
         "  - {id: model, kind: greater, left: a, right: ab-d, column: prr_rte}\n"
         "  - {id: column, kind: greater, left: a, right: ab-c, column: rtee}\n"
+        "  - {id: task, kind: greater, left: a, right: ab-c, column: mnli}\n"
     )
     claims = experiment(MODELS + "claims:\n" + rows).experiment.claims
     assert not isinstance(claims, str)
     assert absent_from(claims, ["a", "ab-c"], {"rte": ("accuracy",), "cola": ("matthews", "accuracy")}) == [
         "claim model will not be decided: no model 'ab-d' in this experiment; did you mean 'ab-c'?",
         "claim column will not be decided: no column 'rtee'; did you mean 'rte'?",
+        "claim task will not be decided: no column 'mnli'",
     ]
