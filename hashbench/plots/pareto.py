@@ -26,6 +26,7 @@ from hashbench.plots.sheet import (
     tip,
     widen,
 )
+from hashbench.results.budgets import TOLERANCE
 from hashbench.tables.fronts import COSTS, Cost, CostPoint, drawn_score, front, points_of
 
 LEAST = 4.0  # percent that the vertical axis spans
@@ -39,16 +40,23 @@ PLACES: list[Place] = [
     for dy in (0.0, *(sign * STEP * step for step in range(1, 12) for sign in (1, -1)))
     for dx, side in SIDES
 ]
+MOST_NAMES = 25  # more would lie on each other
 SEVERAL = 2  # models; one alone is no comparison
 
 
 def draw(data: FigureData) -> list[Drawn]:
     """A picture for each cost that was measured."""
     by_cost = [(cost, points_of(data.table, cost.column)) for cost in COSTS]
-    drawn = [_figure(data, cost, points) for cost, points in by_cost if len(points) >= SEVERAL]
+    drawn = [_figure(data, cost, points) for cost, points in by_cost if _differ(points)]
     if not drawn:
-        raise NothingToDraw("no two models have a score and a size; finish the sweep, or set `efficiency: true`")
+        raise NothingToDraw("no two models with a score differ in size; finish the sweep, or set `efficiency: true`")
     return drawn
+
+
+def _differ(points: Sequence[CostPoint]) -> bool:
+    """Whether there are several points at several costs: models of one budget have no front."""
+    costs = [point.cost for point in points]
+    return len(points) >= SEVERAL and max(costs) - min(costs) > TOLERANCE * max(costs)
 
 
 def _figure(data: FigureData, cost: Cost, points: Sequence[CostPoint]) -> Drawn:
@@ -65,6 +73,7 @@ def _figure(data: FigureData, cost: Cost, points: Sequence[CostPoint]) -> Drawn:
         also=[
             words,
             *(["bars: sd over seeds"] if any(point.deviation for point in points) else []),
+            *(["names: those on the front alone"] if named and len(points) > MOST_NAMES else []),
         ],
     )
     axes = drawn.panels[0]
@@ -79,7 +88,7 @@ def _figure(data: FigureData, cost: Cost, points: Sequence[CostPoint]) -> Drawn:
     baseline_levels(axes, table, column.name)
     if named:
         drawn.figure.draw_without_rendering()  # places are known once the layout is made
-        _label(axes, points)
+        _label(axes, points, front(points) if len(points) > MOST_NAMES else points)
     return drawn
 
 
@@ -115,9 +124,9 @@ def _points(axes: Axes, points: Sequence[CostPoint], *, score: str, cost: str) -
         tip(mark, f"{point.name}\n{score}: {point.score:.2f}{deviation}\n{cost}: {count_of(point.cost)}")
 
 
-def _label(axes: Axes, points: Sequence[CostPoint]) -> None:
-    """The models' names beside their points, where they cover nothing: at the first place to which no other point is
-    nearer, else at the first one with a line to the point, else at the last."""
+def _label(axes: Axes, points: Sequence[CostPoint], named: Sequence[CostPoint]) -> None:
+    """Names beside their points, where they cover nothing: at the first place to which no other point is nearer, else
+    at the first one with a line to the point, else at the last. `points`: all that are drawn."""
     renderer = axes.figure.canvas.get_renderer()  # type: ignore[attr-defined]
     frame = axes.get_window_extent()
     taken = [text.get_window_extent(renderer) for text in axes.texts if text.get_text()]
@@ -126,7 +135,7 @@ def _label(axes: Axes, points: Sequence[CostPoint]) -> None:
     for (x, y), (next_x, next_y) in pairwise([*corners, (frame.x1, corners[-1][1])]):
         taken += [Bbox([(x, y - 2), (next_x, y + 2)]), Bbox([(next_x - 2, y), (next_x + 2, next_y)])]
     pixels = dict(zip((point.model for point in points), _pixels(axes, points), strict=True))
-    for point in sorted(points, key=lambda point: -point.score):
+    for point in sorted(named, key=lambda point: -point.score):
         free: list[tuple[bool, Place]] = []  # whether the point itself is nearest, and the place
         for place in PLACES:
             text = _annotate(axes, point, place)

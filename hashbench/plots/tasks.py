@@ -59,6 +59,7 @@ def draw(data: FigureData) -> list[Drawn]:
     for axes, column in zip(drawn.panels, columns, strict=True):
         _bars(axes, column, rows, published=published[column.name])
         _baselines(axes, column, baselines, looks=looks)
+        axes.set_xlim(left=0)  # as bars begin, also where none is drawn
     return [drawn]
 
 
