@@ -75,13 +75,14 @@ def number(value: float, claim: Claim) -> str:
 
 
 def measured(claim: Claim, decision: Decision) -> str:
-    """'+1.57 [+0.60, +2.55] percent', or nothing where there is no number."""
+    """'+1.57 [+0.60, +2.55] points', of a difference of percents, or nothing where there is no number."""
     if decision.value is None:
         return ""
     interval = ""
     if decision.low is not None and decision.high is not None:
         interval = f" [{number(decision.low, claim)}, {number(decision.high, claim)}]"
-    return f"{number(decision.value, claim)}{interval} {claim.unit}"
+    is_points = claim.unit == "percent" and quantity(claim) == "difference"
+    return f"{number(decision.value, claim)}{interval} {'points' if is_points else claim.unit}"
 
 
 def stands_on(decision: Decision) -> str:
@@ -147,7 +148,7 @@ def short_tally(decided: Sequence[Decided]) -> str:
 
 
 def tally_lines(decided: Sequence[Decided]) -> list[str]:
-    """'On scores, 3 claims: 1 holds, 0 fails, 2 undecided (1 at the baseline), 0 not measured.', a line a kind."""
+    """'On scores, 3 claims: 1 holds, 0 fail, 2 undecided (1 at the baseline), 0 not measured.', a line a kind."""
     lines = []
     for about, counts in tally(decided).items():
         members = [each for each in decided if each.about == about and not each.names_absent_model]
@@ -155,7 +156,7 @@ def tally_lines(decided: Sequence[Decided]) -> list[str]:
         for outcome, n in counts.items():
             reasons = Counter(each.because for each in members if each.outcome == outcome and each.because)
             listed = ", ".join(f"{count} {reason}" for reason, count in reasons.items())
-            parts.append(f"{n} {outcome}" + (f" ({listed})" if listed else ""))
+            parts.append(f"{n} {outcome if n == 1 else PLURALS[outcome]}" + (f" ({listed})" if listed else ""))
         n_claims = f"{len(members)} claim{'s' if len(members) > 1 else ''}"
         lines.append(f"{ABOUT_WORDS[about]}, {n_claims}: {', '.join(parts)}.")
     absent = sum(each.names_absent_model for each in decided)
@@ -177,7 +178,7 @@ def closing(decided: Sequence[Decided]) -> list[str]:
 
 
 def evidence(decided: Decided) -> str:
-    """'difference +1.57 [+0.60, +2.55] percent, claimed > 0 (paper: 3.6); 1 seed (0); ...'."""
+    """'difference +1.57 [+0.60, +2.55] points, claimed > 0 (paper: 3.6); 1 seed (0); ...'."""
     claim, shown = decided.claim, decided.shown
     value = measured(claim, shown)
     unknown = claim.expected is None or claim.kind == "count"  # a count's number is what is claimed

@@ -100,8 +100,15 @@ def fitted_reader(loaded: Loaded, model: ResolvedModel, sources: Sequence[str]) 
 
 
 def encode_texts(reader: Reader, texts: Sequence[str]) -> list[Encoded]:
-    """One `{token, codes, bits}` for each token: rows or codewords in `codes`, bits in hexadecimal."""
-    tokens = [token for text in texts for token in reader.tokenizer.tokenize(text)]
+    """One `{token, codes, bits}` for each token: rows or codewords in `codes`, bits in hexadecimal.
+
+    Raises InputError for a text without a token.
+    """
+    by_text = [list(reader.tokenizer.tokenize(text)) for text in texts]
+    for place, (text, found) in enumerate(zip(texts, by_text, strict=True), start=1):
+        if not found:
+            raise InputError(f"text {place}: no token in {text!r}; give a text with a word")
+    tokens = [token for found in by_text for token in found]
     codes = reader.coder.encode(tokens)
     numbers = _numbers(reader, codes)
     has_bits = reader.coder.bits is not None

@@ -85,10 +85,10 @@ def signs_said(cell: Cell) -> str:
     """The signs with their meaning.
 
     >>> signs_said(Cell(31.7, under="bag-of-words", constant=True))
-    '† not above bag-of-words; ‡ constant predictions'
+    '† value not above that of bag-of-words; ‡ constant predictions'
     """
     meanings = {
-        f"{UNDER} not above {cell.under}": bool(cell.under),
+        f"{UNDER} value not above that of {cell.under}": bool(cell.under),
         f"{CONSTANT} constant predictions": cell.constant,
         f"{HOLLOW_F1} counts an F1 whose accuracy is below the majority class": cell.hollow_f1,
     }

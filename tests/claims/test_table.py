@@ -77,7 +77,7 @@ def test_claims_about_models_that_are_not_there_are_listed_and_not_counted(store
     (table,) = claim_tables(store, request)
     text = render([table], width=200)
     assert "own-1  1 holds\n" in text and "own-2  about models that are not in this experiment" in text
-    assert "On scores, 1 claim: 1 holds, 0 fails, 0 undecided, 0 not measured." in text
+    assert "On scores, 1 claim: 1 holds, 0 fail, 0 undecided, 0 not measured." in text
     assert "2 further claims name models that the experiment does not have: not counted." in text
     assert [row.model for row in table.rows] == ["own-1a", "own-1b", "own-2"]
     assert json.loads(render([table], "json"))[0]["counts"]["scores"]["not measured"] == 0

@@ -61,7 +61,7 @@ def test_one_seed_is_decided_where_that_is_asked_for_and_every_line_says_so(
     arguments = ("--claims-file", str(tmp_path / "own.csv"))
     code, out, _ = _run(capsys, db, *arguments, "--one-seed")
     assert code == 0 and "holds (one seed)" in out and "one seed: examples only" in out
-    assert "On scores, 1 claim: 1 holds (1 one seed), 0 fails" in out
+    assert "On scores, 1 claim: 1 holds (1 one seed), 0 fail" in out
     code, out, _ = _run(capsys, db, *arguments)
     assert code == 0 and "undecided (one seed)" in out and "on its examples alone it holds" in out
 

@@ -22,7 +22,7 @@ RUNS = [
 def test_scores_at_a_baseline_are_named_for_both_sides(tmp_path: Path) -> None:
     store = build(tmp_path / "r.db", RUNS)
     said = remarks(compare([store], "strong", "weak", draws=100))
-    assert "A: not above majority: rte." in said and "B: not above majority: sst2." in said
+    assert "A: value not above that of majority: rte." in said and "B: value not above that of majority: sst2." in said
 
 
 def test_of_two_experiments_the_models_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -31,5 +31,5 @@ def test_of_two_experiments_the_models_are_named(tmp_path: Path, monkeypatch: py
     stores = [build(tmp_path / name, RUNS) for name in ("mine.db", "theirs.db")]
     name = stores[0].query("SELECT name FROM experiment")[0]["name"]
     said = remarks(compare(stores, name, name, draws=100))
-    assert "A: not above majority: strong on rte, weak on sst2." in said
-    assert sum(line.startswith("B: not above majority: ") for line in said) == 1
+    assert "A: value not above that of majority: strong on rte, weak on sst2." in said
+    assert sum(line.startswith("B: value not above that of majority: ") for line in said) == 1

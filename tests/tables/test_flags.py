@@ -99,11 +99,11 @@ def test_every_format_for_people_has_the_signs_and_what_they_mean(store: Store, 
 def test_formats_for_programs_have_the_signs_with_their_meaning(store: Store) -> None:
     rows = list(csv.DictReader(io.StringIO(render([_table(store)], "csv"))))
     signs = {row["model"]: row["signs"] for row in rows if row["column"] == "sst2"}
-    assert signs["bert-sr"] == "† not above bag-of-words; ‡ constant predictions"
+    assert signs["bert-sr"] == "† value not above that of bag-of-words; ‡ constant predictions"
     assert signs["bert-mlm"] == ""
     read = json.loads(render([_table(store)], "json"))
     found = {row["model"]: row["signs"] for row in read if row["column"] == "sst2"}
-    assert found["hashformer-md-proj"] == "† not above bag-of-words" and found["bert-mlm"] is None
+    assert found["hashformer-md-proj"] == "† value not above that of bag-of-words" and found["bert-mlm"] is None
 
 
 def test_an_average_that_counts_a_hollow_f1_is_marked(tmp_path: Path) -> None:
