@@ -34,7 +34,7 @@ def plot(
 ) -> None:
     """Draw the figures of an experiment, in the size of a paper.
 
-    A model has the same colour and marker in all of them.
+    A model has the same colour and marker in all of them. In budgets, families have.
 
     Example: hashbench plot pareto tasks --experiment glue_tiny --format pdf --width single
     """

@@ -153,17 +153,19 @@ def _readings(measured: Measured, table: Table) -> list[tuple[str, str, str]]:
 
 
 def _pretraining(measured: Measured) -> str:
-    recipes = []
+    steps: dict[str, dict[str, None]] = {}  # of each recipe: several where weights were taken on the way
     for run in measured.pretrainings():
         recipe = run.block("pretrain")
         notes = dict(run.origin.notes)
         corpora = notes["corpora"] if "corpora" in notes else " and ".join(corpora_of(run))
         documents = run.spec["corpus"]["max_documents"] if run.spec["corpus"] else None
         first = f" (first {documents:,} documents)" if documents else ""
-        recipes.append(
-            f"{_steps(run.spec)} of {recipe['batch_size']} x {recipe['sequence_length']} tokens "
+        words = (
+            f"of {recipe['batch_size']} x {recipe['sequence_length']} tokens "
             f"on {corpora or 'no corpus'}{first}, seed {run.seed}, precision {recipe['precision']}"
         )
+        steps.setdefault(words, {})[_steps(run.spec)] = None
+    recipes = [f"{', '.join(of_recipe)} {words}" for words, of_recipe in steps.items()]
     recipes += starts([run for run in measured.trainings() if not run.spec.get("pretrain")])
     return "; ".join(dict.fromkeys(recipes))
 
