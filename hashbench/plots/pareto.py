@@ -32,10 +32,10 @@ from hashbench.tables.fronts import COSTS, Cost, CostPoint, drawn_score, front, 
 LEAST = 4.0  # percent that the vertical axis spans
 HEIGHT = {"single": 2.3, "double": 3.3}  # inches
 SIDES: tuple[tuple[float, Literal["left", "right"]], ...] = ((6.0, "left"), (-6.0, "right"))
-Place = tuple[float, float, Literal["left", "right"]]
+LabelPlace = tuple[float, float, Literal["left", "right"]]
 STEP = 8.0  # points between two places of a name
 # Offsets in points at which a name is tried, near ones first: right and left, then further up and down.
-PLACES: list[Place] = [
+PLACES: list[LabelPlace] = [
     (dx, dy, side)
     for dy in (0.0, *(sign * STEP * step for step in range(1, 12) for sign in (1, -1)))
     for dx, side in SIDES
@@ -136,7 +136,7 @@ def _label(axes: Axes, points: Sequence[CostPoint], named: Sequence[CostPoint]) 
         taken += [Bbox([(x, y - 2), (next_x, y + 2)]), Bbox([(next_x - 2, y), (next_x + 2, next_y)])]
     pixels = dict(zip((point.model for point in points), _pixels(axes, points), strict=True))
     for point in sorted(named, key=lambda point: -point.score):
-        free: list[tuple[bool, Place]] = []  # whether the point itself is nearest, and the place
+        free: list[tuple[bool, LabelPlace]] = []  # whether the point itself is nearest, and the place
         for place in PLACES:
             text = _annotate(axes, point, place)
             text.update_positions(renderer)
@@ -153,7 +153,7 @@ def _label(axes: Axes, points: Sequence[CostPoint], named: Sequence[CostPoint]) 
         taken.append(Text.get_window_extent(text, renderer))
 
 
-def _annotate(axes: Axes, point: CostPoint, place: Place, *, line: bool = False) -> Annotation:
+def _annotate(axes: Axes, point: CostPoint, place: LabelPlace, *, line: bool = False) -> Annotation:
     """A model's name at a place beside its point, with a line to it where others are as near."""
     dx, dy, side = place
     to_point = {"arrowstyle": "-", "lw": 0.4, "color": QUIET, "relpos": (float(side == "right"), 0.5)}

@@ -67,7 +67,7 @@ def test_machine_output_holds_rows_alone_and_the_loud_lines_go_to_stderr_once(
     printed = capsys.readouterr()
     assert printed.out.startswith("paper,table,model,column,value,") and "SAMPLED" not in printed.out
     assert "!! SAMPLED DATA: sst2" in printed.err
-    assert len(printed.err.splitlines()) == 2  # sampled data, and the scale
+    assert len(printed.err.splitlines()) == 3  # sampled data, the scale, and a baseline that learned nothing
 
 
 def test_the_text_is_also_written_to_a_file(
