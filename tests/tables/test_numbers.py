@@ -93,7 +93,8 @@ def test_a_cell_shows_its_value_with_signs_or_why_there_is_none() -> None:
 def test_signs_are_explained_in_their_order() -> None:
     cell = Cell(31.7, under="majority", hollow_f1=True)
     assert signs(cell) == "†§" and signs(Cell(80.0)) == signs_said(Cell(80.0)) == ""
-    assert signs_said(cell) == "† value not above that of majority; § counts an F1 whose accuracy is below the majority class"
+    under = "† value not above that of majority"
+    assert signs_said(cell) == f"{under}; § counts an F1 whose accuracy is below the majority class"
     assert signs_said(Cell(31.7, constant=True)) == "‡ constant predictions"
 
 
