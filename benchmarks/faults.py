@@ -110,7 +110,8 @@ class Chained(RunKind):
         made = []
         for number, (seconds, needs) in enumerate(RUNS):
             spec = {{"number": number, "seconds": seconds, "needs": needs}}
-            made.append(self.make(resolved.experiment.encoder, "raw", spec, seed=number, needs=tuple(made[need].id for need in needs)))
+            earlier = tuple(made[need].id for need in needs)
+            made.append(self.make(resolved.experiment.encoder, "raw", spec, seed=number, needs=earlier))
         return made
 
     def carry_out(self, run, place, machine):
