@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 
 CONFIDENCE = 0.95
+ALIKE = 1e-9  # of the width over draws: what is narrower over seeds is an error of rounding
 Spread = Literal["seeds and examples", "seeds", "examples", "none"]
 
 
@@ -49,8 +50,8 @@ def combine(
 
     What seeds and examples vary only together is in both intervals, so that their sum is too wide (measured: it covers
     97 to 99 % with three to five seeds). `example_share` of the draws' variance is that of the examples alone: with the
-    function of that name, and two or more seeds, each part counts once. The interval is never narrower than over the
-    draws by themselves: seeds that are alike by chance take nothing away.
+    function of that name, and two or more seeds, each part counts once. Seeds that are exactly alike say nothing of
+    what they vary together with the examples: then the draws count whole.
     """
     seeds = list(by_seed) if by_seed is not None else []
     over_seeds, over_draws = t_interval(seeds, confidence), percentile_interval(by_draw, confidence)
@@ -58,10 +59,9 @@ def combine(
     if over_seeds is None and over_draws is None:
         return Estimate(value, math.nan, math.nan, len(seeds), n_examples)
     of_seeds, of_draws = (_deviations(value, interval) for interval in (over_seeds, over_draws))
-    factor = math.sqrt(example_share)
-    below, above = (
-        max(math.hypot(by_seed, factor * by_draw), by_draw) for by_seed, by_draw in zip(of_seeds, of_draws, strict=True)
-    )
+    alike = over_seeds and over_draws and over_seeds[1] - over_seeds[0] < ALIKE * (over_draws[1] - over_draws[0])
+    factor = math.sqrt(example_share) if over_seeds and not alike else 1.0
+    below, above = (math.hypot(by_seed, factor * by_draw) for by_seed, by_draw in zip(of_seeds, of_draws, strict=True))
     return Estimate(value, value - below, value + above, len(seeds), n_examples, spread)
 
 
