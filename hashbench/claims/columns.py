@@ -189,7 +189,7 @@ def check_column(measured: Measured, column: ColumnName, where: str) -> None:
 
 def nameable(tasks: Iterable[str]) -> list[str]:
     """The columns that an own claim of an experiment with these tasks may name, but for metrics and other forms."""
-    known = [*tasks, ANY_TASK, None, ""]
+    known = [*tasks, ANY_TASK, None]
     printed = (column.name for layout in layouts() for column in layout.columns if column.task in known)
     return list(dict.fromkeys([*tasks, AVERAGE, *TIMES, *FACT_UNITS, LATENCY_RATIO, *COSTS, *printed]))
 

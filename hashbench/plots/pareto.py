@@ -136,18 +136,21 @@ def _label(axes: Axes, points: Sequence[CostPoint], named: Sequence[CostPoint]) 
         taken += [Bbox([(x, y - 2), (next_x, y + 2)]), Bbox([(next_x - 2, y), (next_x + 2, next_y)])]
     pixels = dict(zip((point.model for point in points), _pixels(axes, points), strict=True))
     for point in sorted(named, key=lambda point: -point.score):
-        free: list[tuple[bool, LabelPlace]] = []  # whether the point itself is nearest, and the place
-        for place in PLACES:
-            text = _annotate(axes, point, place)
+        free: LabelPlace | None = None  # the first place that covers nothing
+        beside: LabelPlace | None = None  # the first of them to which no other point is nearer
+        for tried in PLACES:
+            text = _annotate(axes, point, tried)
             text.update_positions(renderer)
             # The annotation's own would hold its line too.
             box = Text.get_window_extent(text, renderer)
             text.remove()
-            if frame.x0 < box.x0 and box.x1 < frame.x1 and frame.y0 < box.y0 and box.y1 < frame.y1:
-                if not box.count_overlaps(taken):
-                    free.append((_nearest(box, pixels) == point.model, place))
-        beside = next((place for own, place in free if own), None)
-        place = beside or (free[0][1] if free else PLACES[-1])
+            inside = frame.x0 < box.x0 and box.x1 < frame.x1 and frame.y0 < box.y0 and box.y1 < frame.y1
+            if inside and not box.count_overlaps(taken):
+                free = free or tried
+                if _nearest(box, pixels) == point.model:
+                    beside = tried
+                    break
+        place = beside or free or PLACES[-1]
         text = _annotate(axes, point, place, line=beside is None or abs(place[1]) > STEP)
         text.update_positions(renderer)
         taken.append(Text.get_window_extent(text, renderer))

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from matplotlib.text import Annotation, Text
 
 from hashbench.plots.base import FigureData, NothingToDraw
-from hashbench.plots.pareto import draw
+from hashbench.plots.pareto import _differ, _nearest, draw
 from hashbench.store.engine import Store
 from hashbench.tables.fronts import CostPoint, front, points_of
 from hashbench.tables.report import tables
@@ -41,6 +42,32 @@ def test_each_model_is_drawn_at_its_cost_and_score_and_named(store: Store) -> No
     points = points_of(tables(store)[0], "emb_params")
     assert {(point.cost, round(point.score, 6)) for point in points} <= drawn
     assert set(MODELS) <= {text.get_text() for text in axes.texts}
+
+
+def test_a_name_is_beside_its_own_point_or_has_a_line_to_it(store: Store) -> None:
+    for drawn in draw(FigureData(store)):
+        axes = drawn.panels[0]
+        renderer = axes.figure.canvas.get_renderer()  # type: ignore[attr-defined]
+        named = [text for text in axes.texts if isinstance(text, Annotation) and text.get_text() in MODELS]
+        assert len(named) == len(MODELS)
+        pixels = {text.get_text(): tuple(axes.transData.transform(text.xy)) for text in named}
+        for text in named:
+            nearest = _nearest(Text.get_window_extent(text, renderer), pixels)
+            assert text.arrow_patch is not None or pixels[nearest] == pixels[text.get_text()], text.get_text()
+
+
+def test_among_many_models_only_those_on_the_front_are_named(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hashbench.plots.pareto.MOST_NAMES", len(MODELS) - 1)
+    drawn = next(one for one in draw(FigureData(store)) if one.name == "pareto_parameters")
+    names = {text.get_text() for text in drawn.panels[0].texts} & set(MODELS)
+    assert names == {point.name for point in front(points_of(tables(store)[0], "emb_params"))} != set(MODELS)
+    assert "names: those on the front alone" in drawn.note
+
+
+def test_models_of_one_size_have_no_front() -> None:
+    assert _differ([CostPoint("a", 100.0, 5), CostPoint("b", 300.0, 6)])
+    assert not _differ([CostPoint("a", 799_900.0, 5), CostPoint("b", 800_000.0, 6)])
+    assert not _differ([CostPoint("a", 100.0, 5)])
 
 
 def test_without_sizes_there_is_nothing_to_draw(tmp_path: Path) -> None:

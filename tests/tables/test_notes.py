@@ -143,6 +143,14 @@ def test_a_built_in_corpus_is_named(tmp_path: Path) -> None:
     assert "BUILT-IN CORPUS: pre-trained on generated texts." in _table(tmp_path, world).warnings
 
 
+def test_a_precision_that_was_found_is_the_deviation_not_the_one_asked_for(tmp_path: Path) -> None:
+    world = World(tasks=("cola",), notes={"cola": {"precision_found": "bf16"}})
+    assert "fine-tuning precision bf16 (paper: 32)" in _facts(_table(tmp_path, world))["deviations"]
+    (tmp_path / "plain").mkdir()
+    plain = _facts(_table(tmp_path / "plain", World(tasks=("cola",), seeds=(0,))))
+    assert "precision" not in plain["deviations"]
+
+
 def test_deviations_of_some_models_name_them(tmp_path: Path) -> None:
     stated: dict[tuple[str, str | None], float] = {("a", "rte"): 1e-4, ("b", "rte"): 3e-4, ("c", "rte"): 1e-4}
     wanted = dict.fromkeys(stated, 1e-4)
