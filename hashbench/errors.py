@@ -25,7 +25,7 @@ def near_match(word: str, known: list[str]) -> str:
     """
     import difflib
 
-    matches = difflib.get_close_matches(word, known, n=2, cutoff=0.6)
+    matches = difflib.get_close_matches(word, list(dict.fromkeys(known)), n=2, cutoff=0.6)
     return f"; did you mean {' or '.join(repr(match) for match in matches)}?" if matches else ""
 
 

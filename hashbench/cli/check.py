@@ -85,7 +85,8 @@ def check_experiment(file: Path, overrides: Sequence[str], data: Sequence[str] |
 
 def check_embedding(reference: str, coder: str | None) -> bool:
     """Runs the contract checks on an embedding and prints one line each; whether all passed."""
-    from hashbench.experiment.contract import contract, remarks, spec_to_check
+    from hashbench.experiment.contract import contract, spec_to_check
+    from hashbench.experiment.contract_remarks import remarks
     from hashbench.experiment.used import OWN_CODER
 
     spec = spec_to_check(reference, coder)

@@ -3,8 +3,9 @@
 The learned reference without collisions: 16 numbers a byte, convolutions of widths 1 to 7 with their maximum over the
 word, ReLU, two highway layers y = g x + (1 - g) relu(A x), g = sigmoid(B x), and a linear map to the encoder's width.
 
-Ours: the table of bytes is drawn (it is zero in the released code, which loads it); special tokens have rows of their
-own; `character-cnn-small` has a free number of filters, shared out over widths 1 to 5.
+Ours: the table of bytes is drawn from U(-1, 1) and convolutions begin with biases of zero, else all words begin as
+nearly one vector (the released code begins with a table of zeros, and loads it); special tokens have rows of their own;
+`character-cnn-small` has a free number of filters, shared out over widths 1 to 5.
 """
 
 from __future__ import annotations
@@ -44,12 +45,14 @@ class CharacterCnn(Embedding):
         sizes = shared_out(filters) if isinstance(filters, int) else list(filters)
         if not sizes or min(sizes) < 1:
             raise InputError(f"embedding: filters {filters!r}; give at least {sum(SHARES)}, or one a width")
-        self.table = nn.Parameter(draw_weights(torch.empty(ROWS, WIDTH)))  # (263, 16)
+        self.table = nn.Parameter(nn.init.uniform_(torch.empty(ROWS, WIDTH), -1.0, 1.0))  # (263, 16)
         self.convolutions = nn.ModuleList(nn.Conv1d(WIDTH, n, width) for width, n in enumerate(sizes, start=1))
         self.highways = nn.ModuleList(nn.Linear(sum(sizes), 2 * sum(sizes)) for _ in range(highways))
         self.last = nn.Linear(sum(sizes), dim)
         self.specials = nn.Parameter(draw_weights(torch.empty(len(SPECIALS), dim)))  # (s, d)
         self.last.apply(init_weights)
+        for part in self.convolutions:
+            nn.init.zeros_(cast(Tensor, part.bias))
         for layer in self.highways:
             with torch.no_grad():
                 cast(nn.Linear, layer).bias.view(2, -1)[1].fill_(1.0)  # it begins by carrying its input on
@@ -92,7 +95,7 @@ MODELS = [
         name="character-cnn",
         code=CodeSpec("word-bytes"),
         embedding=EmbeddingSpec(CharacterCnn, small={"filters": 16}),
-        groups=("character-cnn",),
+        groups=("character-cnn",), version=2,  # version 1 began with all words as nearly one vector
         summary="CharacterBERT's convolutions over the bytes of a word, 2,048 filters",
     ),
     ModelSpec(
@@ -100,7 +103,7 @@ MODELS = [
         code=CodeSpec("word-bytes"),
         embedding=EmbeddingSpec(CharacterCnn, {"filters": 128}, small={"filters": 16}),
         free_size=FreeSize("embedding", "filters", least=16),
-        groups=("character-cnn",),
+        groups=("character-cnn",), version=2,  # as above
         summary="the same with 128 filters",
     ),
 ]

@@ -16,7 +16,6 @@ from torch import Tensor, nn
 
 from hashbench.embeddings.base import SPECIALS, CodeSpec, EmbeddingSpec, FreeSize, ModelSpec
 from hashbench.embeddings.rows import HashedRows, HashedTables
-from hashbench.layers import init_weights
 
 
 class BucketMean(HashedTables):
@@ -28,7 +27,7 @@ class BucketMean(HashedTables):
         self.table = HashedRows(num_buckets, width or dim, signs=signs, combine="mean")
         self.map = None if width is None else nn.Linear(width, dim, bias=False)
         if self.map is not None:
-            init_weights(self.map)
+            nn.init.normal_(self.map.weight, std=self.table.width**-0.5)  # vectors as large as means of rows
 
     def tables(self, codes: Tensor) -> Iterable[tuple[HashedRows, Tensor]]:
         """The table by all columns (n, c)."""
@@ -46,7 +45,7 @@ def _spec(name: str, summary: str, embedding: dict[str, Any] | None = None, **co
         code=CodeSpec("ngram-buckets", {"num_buckets": 50_000, **code}, small={"num_buckets": 23}),
         embedding=EmbeddingSpec(BucketMean, embedding or {}, small={"width": 8} if embedding else {}),
         free_size=FreeSize("code", "num_buckets"),
-        groups=("ngram-buckets",),
+        groups=("ngram-buckets",), version=2 if embedding else 1,  # version 1 of a map began far smaller
         summary=summary,
     )
 

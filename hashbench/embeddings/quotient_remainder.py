@@ -4,8 +4,8 @@ Of a number r of a type, q = r // c and s = r mod c: e = Q[q] * R[s], or their s
 has a pair of its own, with ceil(V / c) + c rows in place of V. Numbers are rows of a vocabulary, or, without one, the
 type's MD5 modulo V (ours).
 
-Differs from the released code: it draws both tables from U(sqrt(1 / V), 1), a slip; here Q begins as the suite's tables
-do, and R near 1 where it is a factor.
+Differs from the released code: it draws both tables from U(sqrt(1 / V), 1), a slip; here both are drawn around zero,
+such that a sum begins as other sums of rows do and a product with the scale of one row.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from hashbench.embeddings.base import SPECIALS, CodeSpec, EmbeddingSpec, FreeSiz
 from hashbench.embeddings.lookup import VOCABULARY_ROWS
 from hashbench.embeddings.rows import HashedRows, HashedTables
 from hashbench.errors import InputError
+from hashbench.layers import INIT_STD
 
 HASHED_NUMBERS = 2**18  # V without a vocabulary; ours
 Combine = Literal["mult", "add", "concat"]
@@ -33,16 +34,16 @@ class QuotientRemainder(HashedTables):
     ) -> None:
         """`num_rows`: V; `collisions`: c. Raises InputError for an odd `dim` that two tables are to share."""
         if combine not in ("mult", "add", "concat") or combine == "concat" and dim % 2:
-            remedy = "choose mult, add, or concat at an even one"
-            raise InputError(f"embedding: combine {combine!r} at width {dim}; {remedy}")
+            raise InputError(f"embedding: combine {combine!r}, width {dim}; choose mult, add, or concat at an even one")
         super().__init__(dim, len(SPECIALS))
         self.collisions, self.combine = collisions, combine
         width = dim // 2 if combine == "concat" else dim
         self.quotients = HashedRows(-(-num_rows // collisions), width)
         self.remainders = HashedRows(collisions, width)
         if combine == "mult":
-            with torch.no_grad():
-                self.remainders.weight.add_(1.0)
+            with torch.no_grad():  # so that their product has the scale of one row, and each of them its full part
+                self.quotients.weight.mul_(INIT_STD**-0.5)
+                self.remainders.weight.mul_(INIT_STD**-0.5)
 
     def tables(self, codes: Tensor) -> Iterable[tuple[HashedRows, Tensor]]:
         """Quotients and remainders of numbers (n, 1)."""
@@ -70,6 +71,7 @@ def _hashed(combine: Combine, summary: str) -> ModelSpec:
         free_size=FreeSize("embedding", "collisions", least=512),
         groups=("quotient-remainder",),
         summary=summary,
+        version=2 if combine == "mult" else 1,  # version 1 of products began with remainders at 1
     )  # fmt: skip
 
 
@@ -80,7 +82,7 @@ MODELS = [
         code=CodeSpec("vocabulary"),
         embedding=EmbeddingSpec(QuotientRemainder, small={"num_rows": 64, "collisions": 8}),
         free_size=FreeSize("embedding", "collisions", least=225),
-        groups=("quotient-remainder",),
+        groups=("quotient-remainder",), version=2,  # as above
         summary="the product of a row for quotient and remainder of a BPE piece's number",
     ),
     _hashed("mult", "the product of a row for quotient and remainder of a word's hash"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -24,7 +24,6 @@ from hashbench.text.types import TypeTable
 T = TypeVar("T")
 DIM = 16  # of the embedding that is tried: small, so that the checks take no time
 SEED = 0
-MANY = 100_000  # types that look for rows of a table which no code reaches
 # Ordinary, odd, empty and very long ones.
 TYPES = ["play", "plays", "the", ",", "naïve", "日本語", "🙂", "\0", "", "x" * 10_000]
 
@@ -49,6 +48,11 @@ class Specimen:
     coder: Coder
     embedding: Embedding  # in evaluation mode: dropout is off
     codes: Tensor  # (n, c) of TYPES
+
+    def vectors(self, types: Sequence[str]) -> Tensor:
+        """Vectors (n, d) of other types."""
+        vectors: Tensor = self.embedding.embed_types(torch.from_numpy(np.array(self.coder.encode(types))))
+        return vectors
 
     def rebuilt(self) -> Embedding:
         """The same embedding with other weights."""
@@ -92,54 +96,12 @@ def findings(first: str, make: Callable[[], T], promises: Mapping[str, Callable[
         yield Finding(promise, problem)
 
 
-def remarks(spec: ModelSpec) -> list[str]:
-    """What should be known of an embedding that keeps its promises."""
-    return [*rows_never_reached(spec), *parameters_left_out(spec)]
-
-
-def rows_never_reached(spec: ModelSpec, n_types: int = MANY) -> list[str]:
-    """A line for each parameter of which many more rows get no gradient from `n_types` types than chance would leave.
-
-    Chance is a code that hits every row alike: with n types about r (1 - 1/r)^n of r rows stay unreached.
-    """
-    specimen = make_specimen(spec)
-    draw = np.random.default_rng(SEED)
-    letters = draw.integers(ord("a"), ord("z") + 1, (n_types, 8)).astype(np.uint8)
-    lengths = draw.integers(2, 9, n_types)
-    types = [row[:length].tobytes().decode() for row, length in zip(letters, lengths, strict=True)]
-    vectors = specimen.embedding.embed_types(torch.from_numpy(np.array(specimen.coder.encode(types))))
-    if not vectors.requires_grad:
-        return []
-    (vectors * torch.randn(vectors.shape, generator=torch.Generator().manual_seed(SEED))).sum().backward()
-    lines = []
-    for name, parameter in specimen.embedding.named_parameters():
-        rows = len(parameter) if parameter.ndim > 1 else 0
-        if rows > len(SPECIALS) and parameter.grad is not None:
-            unreached = int((parameter.grad.flatten(1) == 0).all(1).sum())
-            chance = rows * (1 - 1 / rows) ** n_types
-            if unreached > len(SPECIALS) + 1.5 * chance:
-                lines.append(
-                    f"{unreached:,} of {rows:,} rows of {name} are reached by none of {n_types:,} types; "
-                    f"do the codes of {specimen.coder.name} span the table?"
-                )
-    return lines
-
-
-def parameters_left_out(spec: ModelSpec) -> list[str]:
-    """A line where an embedding counts less than half of its parameters: a paper may, a slip of the pen should not."""
-    embedding = make_specimen(spec).embedding
-    counted, stored = embedding.embedding_parameters(), sum(p.numel() for p in embedding.parameters())
-    if 2 * counted >= stored:
-        return []
-    return [f"embedding_parameters counts {counted:,} of {stored:,} parameters; tables print that number"]
-
-
-def make_specimen(spec: ModelSpec) -> Specimen:
-    """The embedding with seeded weights; a coder that must be fitted is fitted on TYPES."""
+def make_specimen(spec: ModelSpec, known: Sequence[str] = TYPES) -> Specimen:
+    """The embedding with seeded weights; a coder that must be fitted is fitted on `known`."""
     spec = with_dim(spec, DIM)
     coder = make_coder(spec.code.coder, **spec.code.args)
     if coder.needs_fit:
-        coder.fit(TypeTable.from_counts({each: 1 for each in TYPES if each}))
+        coder.fit(TypeTable.from_counts({each: 1 for each in known if each}))
     torch.manual_seed(SEED)
     return Specimen(spec, coder, build_embedding(spec, DIM).eval(), torch.from_numpy(np.array(coder.encode(TYPES))))
 

@@ -10,7 +10,7 @@ import pytest
 from hashbench.cli.app import main
 from hashbench.coders.registry import make_coder
 from hashbench.experiment.coder_contract import coder_contract
-from hashbench.experiment.contract import rows_never_reached
+from hashbench.experiment.contract_remarks import rows_never_reached
 from hashbench.experiment.load import load_experiment
 from hashbench.sweep.plan import plan
 

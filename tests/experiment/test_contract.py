@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from hashbench.embeddings.base import Batch, CodeSpec, Embedding, EmbeddingSpec, ModelSpec
 from hashbench.embeddings.registry import find_model
-from hashbench.experiment.contract import contract, parameters_left_out
+from hashbench.experiment.contract import contract
 
 ROOT = Path(__file__).parents[2]
 
@@ -126,14 +126,6 @@ def test_a_broken_promise_is_named(embedding: type[Embedding], expected: tuple[s
 @pytest.mark.parametrize("name", ["bert-mlm", "hashformer-md-pool", "hashformer-lsh-proj"])
 def test_models_of_the_suite_keep_them_too(name: str) -> None:
     assert {each.promise: each.problem for each in contract(find_model(name).small()) if each.problem} == {}
-
-
-def test_a_small_count_is_told() -> None:
-    def notes(embedding: type[Embedding]) -> list[str]:
-        return parameters_left_out(ModelSpec("own", EmbeddingSpec(embedding), code=CodeSpec("md5-bits")))
-
-    assert notes(Good) == []
-    assert notes(CountsLittle) == ["embedding_parameters counts 7 of 352 parameters; tables print that number"]
 
 
 def test_the_same_is_found_without_assertions(tmp_path: Path) -> None:
