@@ -22,7 +22,7 @@ class LowRankTable(VocabularyTable):
         with torch.no_grad():
             self.weight[PAD].zero_()
         self.map = nn.Linear(rank, dim, bias=False)
-        nn.init.normal_(self.map.weight, std=rank**-0.5)  # vectors begin at the scale of a plain table's rows
+        nn.init.normal_(self.map.weight, std=max(rank, 1) ** -0.5)  # vectors begin at the scale of a plain table's rows
 
     def embed_types(self, codes: Tensor) -> Tensor:
         """Row numbers (n, 1) -> vectors (n, d)."""

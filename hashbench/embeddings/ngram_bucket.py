@@ -27,7 +27,7 @@ class BucketMean(HashedTables):
         self.table = HashedRows(num_buckets, width or dim, signs=signs, combine="mean")
         self.map = None if width is None else nn.Linear(width, dim, bias=False)
         if self.map is not None:
-            nn.init.normal_(self.map.weight, std=self.table.width**-0.5)  # vectors as large as means of rows
+            nn.init.normal_(self.map.weight, std=max(self.table.width, 1) ** -0.5)  # vectors as large as means of rows
 
     def tables(self, codes: Tensor) -> Iterable[tuple[HashedRows, Tensor]]:
         """The table by all columns (n, c)."""
