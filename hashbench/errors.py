@@ -20,6 +20,8 @@ def near_match(word: str, known: list[str]) -> str:
 
     >>> near_match("hashformer-md-prj", ["hashformer-md-proj", "bert-mlm"])
     "; did you mean 'hashformer-md-proj'?"
+    >>> near_match("k2-0.8", ["k2-0.8M", "k2-0.8M"])
+    "; did you mean 'k2-0.8M'?"
     >>> near_match("xyz", ["bert-mlm"])
     ''
     """
