@@ -3,9 +3,9 @@
 The learned reference without collisions: 16 numbers a byte, convolutions of widths 1 to 7 with their maximum over the
 word, ReLU, two highway layers y = g x + (1 - g) relu(A x), g = sigmoid(B x), and a linear map to the encoder's width.
 
-Ours: the table of bytes is drawn from U(-1, 1) and convolutions begin with biases of zero, else all words begin as
-nearly one vector (the released code begins with a table of zeros, and loads it); special tokens have rows of their own;
-`character-cnn-small` has a free number of filters, shared out over widths 1 to 5.
+Ours: the table of bytes is drawn from U(-1, 1), biases of convolutions are zero, and the last map is drawn from N(0, 9/m)
+for m filters with rows that sum to zero, else all words begin and move as nearly one vector (the released code loads its
+weights); special tokens have rows of their own; `character-cnn-small` has a free number of filters over widths 1 to 5.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from hashbench.coders.word_bytes import LENGTH, ROWS
 from hashbench.embeddings.base import SPECIALS, CodeSpec, Embedding, EmbeddingSpec, FreeSize, ModelSpec
 from hashbench.errors import InputError
-from hashbench.layers import draw_weights, init_weights
+from hashbench.layers import draw_weights
 
 WIDTH = 16  # of the table of bytes
 FULL = (32, 32, 64, 128, 256, 512, 1_024)  # filters of widths 1 to 7
@@ -50,12 +50,13 @@ class CharacterCnn(Embedding):
         self.highways = nn.ModuleList(nn.Linear(sum(sizes), 2 * sum(sizes)) for _ in range(highways))
         self.last = nn.Linear(sum(sizes), dim)
         self.specials = nn.Parameter(draw_weights(torch.empty(len(SPECIALS), dim)))  # (s, d)
-        self.last.apply(init_weights)
-        for part in self.convolutions:
+        with torch.no_grad():  # positive features, and steps that move all words alike: apart, and large beside a step
+            self.last.weight.normal_(std=3 / sum(sizes) ** 0.5)
+            self.last.weight -= self.last.weight.mean(dim=1, keepdim=True)
+        for part in (*self.convolutions, self.last):
             nn.init.zeros_(cast(Tensor, part.bias))
-        for layer in self.highways:
-            with torch.no_grad():
-                cast(nn.Linear, layer).bias.view(2, -1)[1].fill_(1.0)  # it begins by carrying its input on
+        for layer in self.highways:  # they begin by carrying their input on
+            nn.init.ones_(cast(Tensor, layer.bias).detach().view(2, -1)[1])
 
     def embed_types(self, codes: Tensor) -> Tensor:
         """Ids of the bytes (n, 50) -> vectors (n, d)."""
@@ -69,8 +70,7 @@ class CharacterCnn(Embedding):
             plain, gate = layer(vectors).chunk(2, dim=1)
             gate = torch.sigmoid(gate)
             vectors = gate * vectors + (1 - gate) * torch.relu(plain)
-        result: Tensor = self.last(vectors)
-        return result
+        return cast(Tensor, self.last(vectors))
 
     def special_rows(self) -> Tensor:
         """Their own (s, d)."""
@@ -95,7 +95,7 @@ MODELS = [
         name="character-cnn",
         code=CodeSpec("word-bytes"),
         embedding=EmbeddingSpec(CharacterCnn, small={"filters": 16}),
-        groups=("character-cnn",), version=2,  # version 1 began with all words as nearly one vector
+        groups=("character-cnn",), version=3,  # 1 and 2 began with all words near one vector
         summary="CharacterBERT's convolutions over the bytes of a word, 2,048 filters",
     ),
     ModelSpec(
@@ -103,7 +103,7 @@ MODELS = [
         code=CodeSpec("word-bytes"),
         embedding=EmbeddingSpec(CharacterCnn, {"filters": 128}, small={"filters": 16}),
         free_size=FreeSize("embedding", "filters", least=16),
-        groups=("character-cnn",), version=2,  # as above
+        groups=("character-cnn",), version=3,  # as above
         summary="the same with 128 filters",
     ),
 ]
