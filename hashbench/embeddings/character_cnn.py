@@ -3,9 +3,9 @@
 The learned reference without collisions: 16 numbers a byte, convolutions of widths 1 to 7 with their maximum over the
 word, ReLU, two highway layers y = g x + (1 - g) relu(A x), g = sigmoid(B x), and a linear map to the encoder's width.
 
-Ours: the table of bytes is drawn from U(-1, 1), biases of convolutions are zero, and the last map is drawn from N(0, 9/m)
-for m filters with rows that sum to zero, else all words begin and move as nearly one vector (the released code loads its
-weights); special tokens have rows of their own; `character-cnn-small` has a free number of filters over widths 1 to 5.
+Ours: the table of bytes is drawn from U(-1, 1), biases of convolutions are zero, and the last map is drawn from
+N(0, 9/m) for m filters with rows that sum to zero, else words begin and move as nearly one vector (the released code
+loads weights); special tokens have own rows; `character-cnn-small` has a free number of filters over widths 1 to 5.
 """
 
 from __future__ import annotations
