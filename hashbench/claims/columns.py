@@ -155,7 +155,15 @@ def _own(measured: Measured, name: str) -> ScoreColumn | Absent | None:
     """A column of an own claim: a task, the average of all, or a metric of a task."""
     tasks = measured.tasks()
     if name == AVERAGE:
-        trained = [task for task in tasks if task not in measured.further_sets()]
+        models = [entry for entry in measured.entries if not entry.is_baseline]
+        further = measured.further_sets()
+        # A task of which only the trivial baselines are finished is not begun yet.
+        trained = [
+            task
+            for task in tasks
+            if task not in further
+            and any(score.value is not None for entry in models for score in measured.own(entry, task))
+        ]
         return ScoreColumn(tuple((_reported(measured, task),) for task in trained)) if trained else Absent("no task")
     if name in tasks:
         return ScoreColumn(((_reported(measured, name),),))

@@ -200,7 +200,8 @@ def _check_alike(part: ClaimPart, results: Results, seeds: frozenset[int], *, on
             basis = (sample.data, tuple(sorted(examples)) if sample.stored else (), tuple(sorted(precision)))
             model, known = first.setdefault(sample.task, (sample.entry.model, basis))
             if known != basis:
-                raise Missing(f"{sample.entry.model} and {model} were measured on other data of {sample.task}")
+                what = "on other data of" if known[:2] != basis[:2] else "in other precisions on"
+                raise Missing(f"{sample.entry.model} and {model} were measured {what} {sample.task}")
     if one_corpus:
         _check_corpora(part, results)
 

@@ -134,6 +134,13 @@ def test_one_seed_decides_on_its_examples_where_that_is_asked_for(store: Store, 
     assert (low.outcome, low.because) == ("undecided", "at the baseline")
 
 
+def test_other_precisions_are_not_compared(tmp_path: Path) -> None:
+    runs = [Answers("weak", 0.5, seed) for seed in SEEDS]
+    runs += [Answers("strong", 0.9, seed, precision="bf16") for seed in SEEDS]
+    found = _decide(build(tmp_path / "results.db", runs), tmp_path, left="strong")
+    assert found.missing == ("weak and strong were measured in other precisions on sst2",)
+
+
 def test_what_is_missing_is_named_and_nothing_is_averaged_without_it(ask: Ask) -> None:
     task = ask(left="strong", column="rte")
     assert (task.outcome, task.missing) == ("not measured", ("weak on rte: not in this experiment",))

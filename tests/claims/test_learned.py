@@ -79,6 +79,12 @@ def test_an_average_is_compared_with_the_baselines_average(tmp_path: Path) -> No
     assert part.marks[0].endswith("for all that is known: no bag-of-words on rte")
 
 
+def test_a_task_of_which_only_baselines_are_finished_is_not_in_the_average(tmp_path: Path) -> None:
+    floors = [WORDS, Answers("bag-of-words", 0.9, None, "rte")]
+    found = _decide(tmp_path, floors, left="strong", right="low", column="average")
+    assert (found.outcome, found.shown.tasks) == ("holds", ("sst2",))
+
+
 def test_of_a_difference_of_differences_each_must_have_learned(tmp_path: Path) -> None:
     higher = Answers("bag-of-words", 0.8, None)
     found = _decide(tmp_path, [higher], left="strong - low", right="weak - low", kind="interaction")

@@ -30,6 +30,7 @@ class Answers:
     n: int = N
     stored: bool = True  # whether the predictions are
     split: str = "validation"
+    precision: str = "32"  # that was found
 
     def run(self) -> HandRun:
         """The run as it is planned."""
@@ -47,7 +48,7 @@ class Answers:
         outputs = np.where(right, targets, 1 - targets)
         kept = [Predictions(self.split, "best", outputs, targets, f"rows-{self.n}")] if self.stored else []
         metrics = [score, MetricRow("best_step", STEP), MetricRow("last_step", STEP)]
-        return Result(metrics, predictions=kept, seconds=1.0)
+        return Result(metrics, predictions=kept, seconds=1.0, notes={"precision_found": self.precision})
 
 
 def build(path: Path, runs: Sequence[Answers | HandRun], **config: object) -> Store:
