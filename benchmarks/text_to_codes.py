@@ -5,9 +5,10 @@
 
 The peer goes from texts to ids by `encode_batch_fast` with a byte-level BPE trained on the head of the same texts.
 Ours goes from texts to type ids in final order, the table of types with counts, and the code of every type (the 128
-bits of MD5 or of LSH). Not timed on either side: reading the files, BPE training, the fit of the n-gram dictionary,
-compilation. Contestants take turns (A B C A B C ...); medians of rounds are printed, and the ratios are medians of the
-ratios within a round. Both use all cores that the process may use; HASHBENCH_THREADS and RAYON_NUM_THREADS limit them.
+bits of MD5 or of LSH), with the tokenizer `words`; with `unicode` and MD5 too, against `words`. Not timed on either
+side: reading the files, BPE training, the fit of the n-gram dictionary, compilation. Contestants take turns (A B C A B
+C ...); medians of rounds are printed, and the ratios are medians of the ratios within a round. Both use all cores that
+the process may use; HASHBENCH_THREADS and RAYON_NUM_THREADS limit them.
 """
 
 from __future__ import annotations
@@ -26,13 +27,17 @@ from tokenizers import Tokenizer
 from hashbench.coders.base import Coder
 from hashbench.coders.registry import make_coder
 from hashbench.errors import InputError
+from hashbench.text.base import Tokenizer as OurTokenizer
 from hashbench.text.compiled import thread_count
 from hashbench.text.subwords import SubwordTokenizer
 from hashbench.text.types import TypeTable
+from hashbench.text.unicode_words import UnicodeTokenizer
 from hashbench.text.words import WordTokenizer
 
 PEER = "tokenizers BPE"
-GOALS = {"words + md5 bits": 10.0, "words + lsh bits": 5.0}  # times the peer
+MD5, UNICODE = "words + md5 bits", "unicode + md5 bits"
+GOALS = {MD5: 10.0, "words + lsh bits": 5.0}  # times the peer
+UNICODE_GOAL = 0.7  # times the tokenizer `words`
 
 
 def read_texts(folder: Path, n_bytes: int) -> list[str]:
@@ -58,9 +63,9 @@ def trained_bpe(texts: list[str], vocabulary_size: int) -> Tokenizer:
     return bpe.library_tokenizer()
 
 
-def to_codes(texts: list[str], coder: Coder) -> TypeTable:
-    """The timed work of ours; returns the table, so that nothing is left out."""
-    interner = WordTokenizer().interner()
+def to_codes(texts: list[str], coder: Coder, tokenizer: OurTokenizer | None = None) -> TypeTable:
+    """The timed work of ours, with the tokenizer `words` or another; returns the table, so that nothing is left out."""
+    interner = (tokenizer or WordTokenizer()).interner()
     provisional = interner.add(texts)
     types, remap = interner.finish()
     provisional.remapped(remap)
@@ -94,6 +99,8 @@ def main() -> None:
         to_codes(head[:100], coder)  # compiles
     contestants: dict[str, Callable[[], object]] = {PEER: partial(bpe.encode_batch_fast, texts)}
     contestants |= {name: partial(to_codes, texts, coder) for name, coder in zip(GOALS, coders, strict=True)}
+    contestants[UNICODE] = partial(to_codes, texts, coders[0], UnicodeTokenizer())
+    to_codes(head[:100], coders[0], UnicodeTokenizer())  # compiles
     rounds = [{name: seconds(work) for name, work in contestants.items()} for _ in range(options.rounds)]
     report(rounds, n_words=sum(len(text.split()) for text in texts), n_bytes=sum(len(text.encode()) for text in texts))
 
@@ -108,6 +115,8 @@ def report(rounds: list[dict[str, float]], n_words: int, n_bytes: int) -> None:
             ratio = statistics.median(times[PEER] / times[name] for times in rounds)
             line += f"   {ratio:5.1f} x the peer (goal: {GOALS[name]:.0f} x)"
         print(line)
+    of_words = statistics.median(times[MD5] / times[UNICODE] for times in rounds)
+    print(f"{UNICODE:20s} {of_words:8.2f} x the words a second of {MD5} (goal: {UNICODE_GOAL})")
 
 
 if __name__ == "__main__":
