@@ -47,3 +47,13 @@ def test_filters_are_shared_out_and_none_is_lost() -> None:
     assert sum(FULL) == 2_048
     with pytest.raises(InputError, match="filters 15; give at least 16"):
         CharacterCnn(8, 15)
+
+
+@pytest.mark.parametrize("filters", [16, 128, 450])
+def test_words_begin_apart_and_large_beside_a_step_of_training(filters: int) -> None:
+    torch.manual_seed(0)
+    words = [f"{first}{last}" for first in ("ab", "cat", "super", "x", "north") for last in ("s", "ing", "ly", "west")]
+    vectors = CharacterCnn(128, filters).embed_types(torch.from_numpy(WordBytes().encode(words))).detach()
+    assert float(vectors.std(0).pow(2).mean().sqrt()) > 0.1  # 0.02 with the suite's usual values
+    unit = torch.nn.functional.normalize(vectors, dim=1)
+    assert float((unit @ unit.T).fill_diagonal_(0).sum() / (20 * 19)) < 0.7  # 0.9 where features keep their mean
