@@ -10,9 +10,7 @@ import ast
 import functools
 import hashlib
 import importlib.util
-import io
-import tokenize
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 from hashbench.coders.registry import find_coder
@@ -30,7 +28,6 @@ COMPUTING = {
     "efficiency", "runs", "layers", "splitmix",
 }  # fmt: skip
 DIGITS = 8  # hexadecimal, of each fingerprint
-IGNORED = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 
 
 def sources_of(run: Run, place: Workplace) -> str:
@@ -66,29 +63,39 @@ def files_of(modules: Iterable[str]) -> set[Path]:
 
 
 def fingerprint(files: Iterable[Path]) -> str:
-    """Of the code of these files, comments, docstrings and layout apart."""
-    codes = sorted((file.name, code_of(file)) for file in files)
-    return hashlib.sha256(repr(codes).encode()).hexdigest()[:DIGITS]
+    """A digest of the statements of these files, wherever they are: imports, file names, comments and layout apart.
+
+    A statement that moves to another file, or a file that gets another name, leaves it as it was.
+    """
+    statements = sorted({statement for file in files for statement in statements_of(file)})
+    return hashlib.sha256("\n".join(statements).encode()).hexdigest()[:DIGITS]
 
 
 @functools.cache
-def code_of(file: Path) -> str:
-    """The tokens of a Python file without comments and docstrings, with blanks between them."""
-    text = file.read_text(encoding="utf-8")
-    skipped = set(_docstring_lines(ast.parse(text)))
-    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-    return " ".join(
-        token.string.strip() for token in tokens if token.type not in IGNORED and token.start[0] not in skipped
-    )
+def statements_of(file: Path) -> tuple[str, ...]:
+    """The top-level statements of a Python file that are no imports, each as the text of its syntax tree."""
+    texts = (_structure(node) for node in ast.parse(file.read_text(encoding="utf-8")).body)
+    return tuple(text for text in texts if text)
 
 
-def _docstring_lines(tree: ast.Module) -> Iterator[int]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            first = node.body[0] if node.body else None
-            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-                if isinstance(first.value.value, str):
-                    yield from range(first.lineno, (first.end_lineno or first.lineno) + 1)
+def _structure(node: ast.AST) -> str:
+    """A syntax tree as text, "" for an import or a docstring. Made here since `ast.dump` differs between Pythons."""
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return ""
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+        return ""
+    if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+        return ""
+    parts = []
+    for name, value in ast.iter_fields(node):
+        if isinstance(value, ast.AST):
+            parts.append(f"{name}={_structure(value)}")
+        elif isinstance(value, list):
+            inner = [_structure(each) if isinstance(each, ast.AST) else repr(each) for each in value]
+            parts.append(f"{name}=[{' '.join(each for each in inner if each)}]" if value else "")
+        elif value is not None and name not in ("type_comment", "kind"):
+            parts.append(f"{name}={value!r}")
+    return f"{type(node).__name__}({' '.join(part for part in parts if part)})"
 
 
 def _file(module: str) -> Path | None:

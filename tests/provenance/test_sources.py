@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from hashbench.embeddings.registry import find_model, models
-from hashbench.provenance.sources import code_of, files_of, fingerprint, modules_of
+from hashbench.provenance.sources import files_of, fingerprint, modules_of, statements_of
 
 
 def write(path: Path, text: str) -> Path:
     path.write_text(text)
-    code_of.cache_clear()
+    statements_of.cache_clear()
     return path
 
 
@@ -32,9 +32,26 @@ def test_a_string_that_is_no_docstring_counts(tmp_path: Path) -> None:
     assert fingerprint([file]) != before
 
 
-def test_the_fingerprint_is_the_hash_of_names_and_tokens(tmp_path: Path) -> None:
-    file = write(tmp_path / "a.py", "x = 1  # one\n")
-    assert fingerprint([file]) == hashlib.sha256(b"[('a.py', 'x = 1')]").hexdigest()[:8]
+def test_imports_file_names_and_the_file_of_a_statement_do_not_count(tmp_path: Path) -> None:
+    one = write(tmp_path / "one.py", "import os\n\nX = 1\n\n\ndef f():\n    from sys import path\n\n    return path\n")
+    before = fingerprint([one])
+    assert fingerprint([write(tmp_path / "other.py", one.read_text().replace("import os", "import re"))]) == before
+    parts = [
+        write(tmp_path / "a.py", "from __future__ import annotations\n\nX = 1\n"),
+        write(tmp_path / "b.py", "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    import os\n\n\n"
+              "def f():\n    import sys\n\n    return path\n"),
+    ]  # fmt: skip
+    assert fingerprint(parts) == before
+
+
+def test_the_fingerprint_is_the_hash_of_the_statements(tmp_path: Path) -> None:
+    file = write(tmp_path / "a.py", "x = 1  # one\ny = None\n")
+    statements = (
+        "Assign(targets=[Name(id='x' ctx=Store())] value=Constant(value=1))",
+        "Assign(targets=[Name(id='y' ctx=Store())] value=Constant())",
+    )
+    assert statements_of(file) == statements
+    assert fingerprint([file]) == hashlib.sha256("\n".join(statements).encode()).hexdigest()[:8]
 
 
 def test_imports_are_followed_through_what_computes_only() -> None:
