@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from analysis import figures
-from hashbench.plots.curves import draw
+from hashbench.results.plots.curves import draw
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

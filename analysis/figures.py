@@ -7,11 +7,11 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from hashbench.errors import InputError
-from hashbench.plots.base import Drawn, FigureData, ImageFormat, NothingToDraw
-from hashbench.plots.sheet import save, styled
+from hashbench.common.errors import InputError
+from hashbench.results.plots.base import Drawn, FigureData, ImageFormat, NothingToDraw
+from hashbench.results.plots.sheet import save, styled
+from hashbench.results.tables.request import ReportRequest
 from hashbench.store.engine import Store, open_store
-from hashbench.tables.request import ReportRequest
 
 FORMATS: tuple[ImageFormat, ...] = ("png", "pdf", "svg")
 

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 
 from analysis import figures
-from hashbench.plots.robustness import draw
+from hashbench.results.plots.robustness import draw
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

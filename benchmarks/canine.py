@@ -20,16 +20,16 @@ import torch
 from torch import Tensor, nn
 from transformers import CanineConfig, CanineForSequenceClassification
 
-from hashbench.data.sources import open_sources
-from hashbench.data.weights import locate_weights
-from hashbench.embeddings.base import Batch, Published
-from hashbench.embeddings.canine import SPECIAL_POINTS
-from hashbench.embeddings.registry import find_model
-from hashbench.encoders.canine import SIZES
-from hashbench.objectives.classification import ClassificationHead
-from hashbench.tasks.catalogue import find_task
-from hashbench.tasks.locate import load_task
-from hashbench.training.model import Model, build_model, load_published
+from hashbench.data.sources.sources import open_sources
+from hashbench.data.sources.weights import locate_weights
+from hashbench.data.tasks.catalogue import find_task
+from hashbench.data.tasks.locate import load_task
+from hashbench.models.embeddings.base import Batch, Published
+from hashbench.models.embeddings.canine import SPECIAL_POINTS
+from hashbench.models.embeddings.registry import find_model
+from hashbench.models.encoders.canine import SIZES
+from hashbench.models.objectives.classification import ClassificationHead
+from hashbench.running.training.model import Model, build_model, load_published
 
 CLS, PAD, SEP = (SPECIAL_POINTS[name] for name in ("[CLS]", "[PAD]", "[SEP]"))
 

@@ -22,12 +22,12 @@ from pathlib import Path
 import torch
 from tokenizers import normalizers, pre_tokenizers
 
-from hashbench.coders.base import Coder
-from hashbench.coders.registry import make_coder
-from hashbench.coders.remembered import RememberedCodes
-from hashbench.embeddings.base import END, SPECIALS, START, Batch
-from hashbench.embeddings.registry import find_model, with_dim
-from hashbench.training.model import Model, build_model
+from hashbench.models.coders.base import Coder
+from hashbench.models.coders.registry import make_coder
+from hashbench.models.coders.remembered import RememberedCodes
+from hashbench.models.embeddings.base import END, SPECIALS, START, Batch
+from hashbench.models.embeddings.registry import find_model, with_dim
+from hashbench.running.training.model import Model, build_model
 
 # Written for this benchmark; the paper's ten have a mean word length of 4.8 and are not published.
 SENTENCES = Path(__file__).with_name("sentences.txt").read_text().splitlines()

@@ -93,10 +93,10 @@ OWN_KIND = '''
 import hashlib
 import time
 
-from hashbench.atomic import atomic_write
-from hashbench.runs.base import RunKind
+from hashbench.common.atomic import atomic_write
+from hashbench.running.runs.base import RunKind
 from hashbench.store.result import MetricRow, Result
-from hashbench.training.checkpoints import Interrupted
+from hashbench.running.training.checkpoints import Interrupted
 
 RUNS = {runs}  # seconds, and which earlier ones a run needs
 

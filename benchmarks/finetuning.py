@@ -24,21 +24,21 @@ from typing import Any
 import numpy as np
 import torch
 
-from hashbench.allocator import keep_freed_memory
-from hashbench.coders.registry import make_coder
-from hashbench.data.sources import open_sources
-from hashbench.embeddings.registry import find_model
-from hashbench.encoders.bert import SIZES
-from hashbench.experiment.schema import Finetune
-from hashbench.tasks.catalogue import find_task
-from hashbench.tasks.locate import load_task
-from hashbench.tasks.text_batches import FinetuningData
-from hashbench.tasks.text_data import TaskData
-from hashbench.text.subwords import SubwordTokenizer
-from hashbench.text.tokenizers import make_tokenizer
-from hashbench.training.finetuning import Job, finetune
-from hashbench.training.machine import Machine
-from hashbench.training.model import build_model
+from hashbench.common.allocator import keep_freed_memory
+from hashbench.data.sources.sources import open_sources
+from hashbench.data.tasks.catalogue import find_task
+from hashbench.data.tasks.locate import load_task
+from hashbench.data.tasks.text_batches import FinetuningData
+from hashbench.data.tasks.text_data import TaskData
+from hashbench.models.coders.registry import make_coder
+from hashbench.models.embeddings.registry import find_model
+from hashbench.models.encoders.bert import SIZES
+from hashbench.models.text.subwords import SubwordTokenizer
+from hashbench.models.text.tokenizers import make_tokenizer
+from hashbench.running.experiment.schema import Finetune
+from hashbench.running.training.finetuning import Job, finetune
+from hashbench.running.training.machine import Machine
+from hashbench.running.training.model import build_model
 
 VOCABULARY = 50_265
 MAX_LENGTH = 128

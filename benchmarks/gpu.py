@@ -22,7 +22,7 @@ from pathlib import Path
 
 import torch
 
-from hashbench.efficiency.cards import CARDS
+from hashbench.running.efficiency.cards import CARDS
 
 FOLDER = Path(__file__).resolve().parent
 WANTED = 45.0  # % of the published peak
@@ -81,7 +81,7 @@ def main() -> int:
     peak = options.peak if options.peak is not None else peak_of(name)
     print(f"{name}, torch {torch.__version__}, published peak in bf16: {f'{peak:g} TFLOP/s' if peak else 'not known'}")
     marked = ["-m", "gpu"] if on_gpu else []
-    tests, _ = run("-m", "pytest", "-q", "-rs", *marked, "tests/training/test_devices.py")
+    tests, _ = run("-m", "pytest", "-q", "-rs", *marked, "tests/running/training/test_devices.py")
     shape = (
         ["--size", "base", "--batch", str(options.batch), "--length", "512", "--steps", "10", "--compile"]
         if on_gpu

@@ -4,7 +4,7 @@
     python benchmarks/intervals.py --simulated            # predictions of the same sizes, where a database has none
 
 Ours draws 10,000 times, all models on the same examples, and recomputes the metric in every draw. The loop takes rows
-by index and calls `hashbench.metrics` (scikit-learn, scipy) once a draw and model; it is timed on a few draws of every
+by index and calls `hashbench.scores` (scikit-learn, scipy) once a draw and model; it is timed on a few draws of every
 task and its time multiplied, which is said. Times are of the processor, since other work on the machine is not ours;
 one thread.
 """
@@ -26,10 +26,10 @@ import numpy as np  # noqa: E402
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from hashbench.metrics.registry import evaluate, find_metric  # noqa: E402
-from hashbench.results.measured import measure  # noqa: E402
-from hashbench.results.samples import Evidence  # noqa: E402
-from hashbench.statistics.draws import DRAWS, drawn  # noqa: E402
+from hashbench.results.read.measured import measure  # noqa: E402
+from hashbench.results.read.samples import Evidence  # noqa: E402
+from hashbench.scores.draws import DRAWS, drawn  # noqa: E402
+from hashbench.scores.registry import evaluate, find_metric  # noqa: E402
 from hashbench.store.engine import open_store  # noqa: E402
 
 GOAL_S = 10.0

@@ -26,15 +26,15 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from hashbench.allocator import keep_freed_memory
-from hashbench.embeddings.base import SPECIALS, Batch
-from hashbench.embeddings.registry import build_embedding, find_model
-from hashbench.encoders.bert import SIZES, BertConfig, BertEncoder
-from hashbench.objectives import mlm, shuffle_random
-from hashbench.training.compiling import compile_parts
-from hashbench.training.heads import make_head, objective_loss
-from hashbench.training.model import Model
-from hashbench.training.recipe import adamw
+from hashbench.common.allocator import keep_freed_memory
+from hashbench.models.embeddings.base import SPECIALS, Batch
+from hashbench.models.embeddings.registry import build_embedding, find_model
+from hashbench.models.encoders.bert import SIZES, BertConfig, BertEncoder
+from hashbench.models.objectives import mlm, shuffle_random
+from hashbench.running.training.compiling import compile_parts
+from hashbench.running.training.heads import make_head, objective_loss
+from hashbench.running.training.model import Model
+from hashbench.running.training.recipe import adamw
 
 VOCABULARY = 50_265
 N_TYPES = VOCABULARY - len(SPECIALS)

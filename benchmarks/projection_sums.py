@@ -22,10 +22,10 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).resolve().parents[1]))  # for tests.oracles, behind an installed hashbench
 
 from benchmarks.text_to_codes import read_texts  # noqa: E402
-from hashbench.coders.projection import ProjectionCoder  # noqa: E402
-from hashbench.text.compiled import thread_count  # noqa: E402
-from hashbench.text.types import TypeTable  # noqa: E402
-from hashbench.text.words import WordTokenizer  # noqa: E402
+from hashbench.models.coders.projection import ProjectionCoder  # noqa: E402
+from hashbench.models.text.compiled import thread_count  # noqa: E402
+from hashbench.models.text.types import TypeTable  # noqa: E402
+from hashbench.models.text.words import WordTokenizer  # noqa: E402
 from tests.oracles import proformer as oracle  # noqa: E402
 
 GOAL = 50.0  # times the peer

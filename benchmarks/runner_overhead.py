@@ -1,7 +1,7 @@
 """What the runner costs a run that does nothing: claim, log, heartbeat, result and progress, in a reused worker.
 
-    python benchmarks/runner_overhead.py
-    python benchmarks/runner_overhead.py --executor ray
+python benchmarks/runner_overhead.py
+python benchmarks/runner_overhead.py --executor ray
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from hashbench.experiment.load import load_experiment
-from hashbench.runs.base import Run
-from hashbench.runs.finetuning import KIND
+from hashbench.running.experiment.load import load_experiment
+from hashbench.running.runs.base import Run
+from hashbench.running.runs.finetuning import KIND
+from hashbench.running.sweep import worker as worker_module
+from hashbench.running.sweep.assignment import Assignment
+from hashbench.running.sweep.events import RunEnded
+from hashbench.running.sweep.executors.base import OwnControl
+from hashbench.running.sweep.plan import plan
 from hashbench.store.engine import open_store
 from hashbench.store.planning import RunRow, add_experiment
 from hashbench.store.result import MetricRow, Result
-from hashbench.sweep import worker as worker_module
-from hashbench.sweep.assignment import Assignment
-from hashbench.sweep.events import RunEnded
-from hashbench.sweep.executors.base import OwnControl
-from hashbench.sweep.plan import plan
 
 # Ray's workers wait for a busy machine at its own low priority, and are ended where others fill its memory.
 QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_memory_monitor_refresh_ms": "0", "RAY_worker_niceness": "0"}
@@ -66,7 +66,7 @@ def in_this_process(assignment: Assignment) -> list[tuple[float, float]]:
 
 def on_ray(assignment: Assignment) -> list[tuple[float, float]]:
     """When the sweep heard of the end of each run of a warm actor, in seconds of the clock and of its own CPU."""
-    from hashbench.sweep.executors.on_ray import RayExecutor, Slot, SlotControl
+    from hashbench.running.sweep.executors.on_ray import RayExecutor, Slot, SlotControl
 
     class Idle(SlotControl):
         def carry_out(self, *_: object) -> Result:

@@ -28,7 +28,8 @@ from pathlib import Path
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, RowMapping
 
-from hashbench.experiment.identity import run_id
+from hashbench.running.experiment.identity import run_id
+from hashbench.running.sweep.worker import idle_waits
 from hashbench.store.engine import Store, insert_rows, open_results, open_store
 from hashbench.store.finishing import finish
 from hashbench.store.free_runs import mend
@@ -37,7 +38,6 @@ from hashbench.store.planning import RunRow, add_experiment
 from hashbench.store.queue import ClaimedRun, claim, heartbeat, pending
 from hashbench.store.result import MetricRow, Result
 from hashbench.store.schema import attempt, environment, metric, run
-from hashbench.sweep.worker import idle_waits
 
 SOURCE = "glue_tiny"
 METRICS = 50  # a run

@@ -22,9 +22,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hashbench.allocator import keep_freed_memory
-from hashbench.coders.bloom import permutation_map
-from hashbench.objectives.item_search import ItemSearch
+from hashbench.common.allocator import keep_freed_memory
+from hashbench.models.coders.bloom import permutation_map
+from hashbench.models.objectives.item_search import ItemSearch
 
 Contestant = Callable[[Tensor], Tensor]  # distributions (1, m, NB) -> scores of the best items (1, k)
 

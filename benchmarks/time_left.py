@@ -16,11 +16,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from hashbench.experiment.identity import whole  # noqa: E402
-from hashbench.runs.base import Run  # noqa: E402
+from hashbench.running.experiment.identity import whole  # noqa: E402
+from hashbench.running.runs.base import Run  # noqa: E402
+from hashbench.running.sweep import estimate  # noqa: E402
 from hashbench.store.engine import open_results  # noqa: E402
 from hashbench.store.status import find_experiment  # noqa: E402
-from hashbench.sweep import estimate  # noqa: E402
 
 PARTS = (0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 0.9)
 RUNS = """

@@ -26,14 +26,14 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # for tests.oracles
 
 from benchmarks.text_to_codes import read_texts  # noqa: E402
-from hashbench.coders.base import Coder  # noqa: E402
-from hashbench.coders.ngram_pooling import NgramPooling  # noqa: E402
-from hashbench.coders.registry import make_coder  # noqa: E402
-from hashbench.text.compiled import thread_count  # noqa: E402
-from hashbench.text.types import TypeTable  # noqa: E402
-from hashbench.text.words import WordTokenizer  # noqa: E402
-from tests.coders import test_byte_ngrams, test_ngram_buckets, test_trigrams, test_word_bytes  # noqa: E402
-from tests.coders import test_word_features as features  # noqa: E402
+from hashbench.models.coders.base import Coder  # noqa: E402
+from hashbench.models.coders.ngram_pooling import NgramPooling  # noqa: E402
+from hashbench.models.coders.registry import make_coder  # noqa: E402
+from hashbench.models.text.compiled import thread_count  # noqa: E402
+from hashbench.models.text.types import TypeTable  # noqa: E402
+from hashbench.models.text.words import WordTokenizer  # noqa: E402
+from tests.models.coders import test_byte_ngrams, test_ngram_buckets, test_trigrams, test_word_bytes  # noqa: E402
+from tests.models.coders import test_word_features as features  # noqa: E402
 from tests.oracles import hashes, keys  # noqa: E402
 from tests.oracles import ngram_pooling as plain  # noqa: E402
 
@@ -105,9 +105,7 @@ def define(definition: Callable[[str], object], types: Sequence[str]) -> None:
         definition(each)
 
 
-def run(
-    contest: Contest, table: TypeTable, sample: Sequence[str], rounds: int, clock: Callable[[], float]
-) -> None:
+def run(contest: Contest, table: TypeTable, sample: Sequence[str], rounds: int, clock: Callable[[], float]) -> None:
     """Measures one contest and prints its line."""
     md5 = make_coder("md5-rows")
     for coder in (contest.coder, md5):

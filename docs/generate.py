@@ -1,8 +1,8 @@
 """Writes the pages that follow from the code: `keys.md` from the schema, `commands.md` from the command line.
 
-    python docs/generate.py            # writes them
-    python docs/generate.py --check    # exit code 1 if they are not what the code says
-    python docs/generate.py --figures  # draws the figures of results.db.example into images/
+python docs/generate.py            # writes them
+python docs/generate.py --check    # exit code 1 if they are not what the code says
+python docs/generate.py --figures  # draws the figures of results.db.example into images/
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import typer
 from pydantic import BaseModel
 
 from hashbench.cli.app import app
-from hashbench.experiment.blocks import experiment_schema
-from hashbench.plots.main import page_figures
+from hashbench.results.plots.main import page_figures
+from hashbench.results.tables.request import ReportRequest
+from hashbench.running.experiment.blocks import experiment_schema
 from hashbench.store.engine import open_store
-from hashbench.tables.request import ReportRequest
 
 DOCS = Path(__file__).parent
 # Of images/: the experiment, the figure that draws it, and the picture.

@@ -10,20 +10,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hashbench.export.loading import load
-    from hashbench.rendering.notebook import report
-    from hashbench.results.scores import results
-    from hashbench.sweep.notebook import sweep
+    from hashbench.deployment.loading import load
+    from hashbench.results.read.scores import results
+    from hashbench.results.rendering.notebook import report
+    from hashbench.running.sweep.notebook import sweep
 
 __version__ = "0.1.0"
 __all__ = ["__version__", "load", "report", "results", "sweep"]
 
 
 PLACES = {
-    "load": "hashbench.export.loading",
-    "report": "hashbench.rendering.notebook",
-    "results": "hashbench.results.scores",
-    "sweep": "hashbench.sweep.notebook",
+    "load": "hashbench.deployment.loading",
+    "report": "hashbench.results.rendering.notebook",
+    "results": "hashbench.results.read.scores",
+    "sweep": "hashbench.running.sweep.notebook",
 }
 
 

@@ -18,11 +18,12 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))
 # Fixtures of every room that reads results.
 from tests.databases.stores import paper_store as paper_store  # noqa: E402
 from tests.databases.stores import small_store as small_store  # noqa: E402
-from tests.prepared import prepare_model  # noqa: E402
 
 
 @pytest.fixture(scope="session")
 def prepared(tmp_path_factory):
+    from tests.prepared import prepare_model  # imports Lightning, which most tests do not need
+
     return partial(prepare_model, tmp_path_factory.mktemp("prepared"))
 
 

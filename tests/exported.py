@@ -8,17 +8,17 @@ from pathlib import Path
 
 from safetensors.torch import save_file
 
-from hashbench.coders.base import Coder
-from hashbench.coders.registry import make_coder
-from hashbench.embeddings.base import ModelSpec
-from hashbench.embeddings.registry import find_model, with_dim
-from hashbench.export.config import Config, spec_values
-from hashbench.export.writing import TrainedModel, write
-from hashbench.objectives.classification import classification_head
-from hashbench.text.base import Tokenizer
-from hashbench.text.tokenizers import make_tokenizer
-from hashbench.text.types import TypeTable
-from hashbench.training.model import build_model
+from hashbench.deployment.config import Config, spec_values
+from hashbench.deployment.writing import TrainedModel, write
+from hashbench.models.coders.base import Coder
+from hashbench.models.coders.registry import make_coder
+from hashbench.models.embeddings.base import ModelSpec
+from hashbench.models.embeddings.registry import find_model, with_dim
+from hashbench.models.objectives.classification import classification_head
+from hashbench.models.text.base import Tokenizer
+from hashbench.models.text.tokenizers import make_tokenizer
+from hashbench.models.text.types import TypeTable
+from hashbench.running.training.model import build_model
 
 TEXTS = (
     "The old train leaves the station at noon, and nobody minds.",

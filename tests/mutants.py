@@ -2,7 +2,7 @@
 
 A mutation changes one operator, one small number or one truth value of a line. Mutations are drawn by seed, as many
 from each room. Each is applied in a copy of the checkout, where the tests that mirror the file run:
-`tests/ROOM/test_FILE.py`, or those that `tests/ROOM/covered_by.txt` names for it. Exit code 1 if a mutation survives.
+`tests/ROOM/test_FILE.py`, or those that `tests/covered_by.txt` names for it. Exit code 1 if a mutation survives.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ EACH = 4  # mutations from each room: 20 in all
 MARKED = "not slow and not gpu"
 ROOMS = {
     "store": "store/*.py",
-    "statistics": "statistics/*.py",
-    "coders": "coders/*.py",
-    "batching": "data/batching.py",
-    "claims": "claims/*.py",
+    "scores": "scores/*.py",
+    "coders": "models/coders/*.py",
+    "batching": "data/sources/batching.py",
+    "claims": "results/claims/*.py",
 }
 LIMIT_S = 600  # a mutation that makes the tests hang is caught
 ALSO_NEEDED = ("analysis", "benchmarks", "experiments", "pyproject.toml", "results.db.example", "README.md", "docs")
@@ -154,12 +154,11 @@ def swaps(operators: list, operands: list[ast.expr], lines: list[str]) -> Iterat
 
 def tests_of(file: str) -> list[str]:
     """The test files of a source file."""
-    room, name = Path(file).parts[1:-1], Path(file).name
-    folder = Path("tests", *room)
-    table = ROOT / folder / "covered_by.txt"
-    named = [line.split() for line in table.read_text().splitlines()] if table.is_file() else []
-    tests = [test for source, *others in named if source == name for test in others]
-    own = folder / f"test_{name}"
+    source = Path(*Path(file).parts[1:])
+    folder = Path("tests") / source.parent
+    lines = [line.split() for line in (ROOT / "tests" / "covered_by.txt").read_text().splitlines()]
+    tests = [test for covered, *others in lines if covered == str(source) for test in others]
+    own = folder / f"test_{source.name}"
     return [*([str(own)] if (ROOT / own).is_file() else []), *tests] or [str(folder)]
 
 

@@ -3,19 +3,19 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hashbench.coders.base import Coder
-from hashbench.coders.cache import type_codes
-from hashbench.coders.registry import make_coder
-from hashbench.corpora.batches import PretrainingData
-from hashbench.corpora.corpus import Corpus
-from hashbench.corpora.preparing import prepare
-from hashbench.data.sources import open_sources
-from hashbench.embeddings.base import ModelSpec
-from hashbench.embeddings.registry import find_model
-from hashbench.tasks.catalogue import find_task
-from hashbench.tasks.locate import load_task
-from hashbench.tasks.text_batches import FinetuningData
-from hashbench.text.tokenizers import make_tokenizer
+from hashbench.data.corpora.batches import PretrainingData
+from hashbench.data.corpora.corpus import Corpus
+from hashbench.data.corpora.preparing import prepare
+from hashbench.data.sources.sources import open_sources
+from hashbench.data.tasks.catalogue import find_task
+from hashbench.data.tasks.locate import load_task
+from hashbench.data.tasks.text_batches import FinetuningData
+from hashbench.models.coders.base import Coder
+from hashbench.models.coders.cache import type_codes
+from hashbench.models.coders.registry import make_coder
+from hashbench.models.embeddings.base import ModelSpec
+from hashbench.models.embeddings.registry import find_model
+from hashbench.models.text.tokenizers import make_tokenizer
 
 
 @dataclass

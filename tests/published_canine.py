@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from hashbench.embeddings.base import Published
+from hashbench.models.embeddings.base import Published
 
 SMALL = {
     "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64,

@@ -19,16 +19,16 @@ import pyarrow.parquet as pq
 import pytest
 
 from hashbench.cli.app import main
-from hashbench.data.sources import open_sources
-from hashbench.experiment.load import load_experiment
-from hashbench.experiment.models import resolve_models
+from hashbench.data.sources.sources import open_sources
+from hashbench.data.tasks.catalogue import expand_tasks
+from hashbench.data.tasks.locate import load_task
+from hashbench.running.experiment.load import load_experiment
+from hashbench.running.experiment.models import resolve_models
 from hashbench.store.engine import open_store
 from hashbench.store.migrate import upgrade
 from hashbench.store.schema import metadata
 from hashbench.store.status import find_experiment, runs
 from hashbench.store.views import VIEWS
-from hashbench.tasks.catalogue import expand_tasks
-from hashbench.tasks.locate import load_task
 from tests.databases import compared
 from tests.databases.made_up import World, build
 
@@ -47,7 +47,7 @@ PLACEHOLDERS = {"FILE": "mine.yaml", "FOLDER": "data", "my.yaml": "mine.yaml", "
 RUN_IDS = ("3fa2", "ID")  # in place of the first digits of a run
 # Commands that need a model trained on page links or on phrases, or the hub: the test that runs them.
 ELSEWHERE = {
-    "hashbench neighbours": "tests/sweep/test_entity_runs.py",
+    "hashbench neighbours": "tests/running/sweep/test_entity_runs.py",
     "hashbench data check": "tests/hub/test_check.py",
     "hashbench data links": "tests/cli/test_data.py",
     "hashbench worker": "tests/cli/test_worker.py",
@@ -309,11 +309,11 @@ def test_every_view_has_a_query_and_every_table_a_line() -> None:
 
 
 LISTED = {  # variable -> what the registry lists when the examples of extend.md lie in the folders that it names
-    "HASHBENCH_CODERS": "from hashbench.coders.registry import coders; print(*coders())",
-    "HASHBENCH_TASKS": "from hashbench.tasks.catalogue import known_tasks; print(*known_tasks())",
-    "HASHBENCH_METRICS": "from hashbench.metrics.registry import metrics; print(*metrics())",
-    "HASHBENCH_TABLES": "from hashbench.tables.registry import table_files; print(*table_files())",
-    "HASHBENCH_PLOTS": "from hashbench.plots.registry import plots; print(*plots())",
+    "HASHBENCH_CODERS": "from hashbench.models.coders.registry import coders; print(*coders())",
+    "HASHBENCH_TASKS": "from hashbench.data.tasks.catalogue import known_tasks; print(*known_tasks())",
+    "HASHBENCH_METRICS": "from hashbench.scores.registry import metrics; print(*metrics())",
+    "HASHBENCH_TABLES": "from hashbench.results.tables.registry import table_files; print(*table_files())",
+    "HASHBENCH_PLOTS": "from hashbench.results.plots.registry import plots; print(*plots())",
 }
 
 

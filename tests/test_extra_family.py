@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hashbench.cli.app import main
-from hashbench.embeddings.registry import EXTRA_FOLDER
+from hashbench.models.embeddings.registry import EXTRA_FOLDER
 
 FAMILY = '''
 """Made up: one vector for each first byte of a token's MD5."""
@@ -18,7 +18,7 @@ FAMILY = '''
 import torch
 from torch import nn
 
-from hashbench.embeddings.base import SPECIALS, CodeSpec, Embedding, EmbeddingSpec, ModelSpec, OriginSpec
+from hashbench.models.embeddings.base import SPECIALS, CodeSpec, Embedding, EmbeddingSpec, ModelSpec, OriginSpec
 
 
 class FirstByte(Embedding):
@@ -64,8 +64,8 @@ threads: 1
 """
 PARTS = {
     "HASHBENCH_TOKENIZERS": """
-from hashbench.text.base import Tokenizer
-from hashbench.text.types import DictInterner
+from hashbench.models.text.base import Tokenizer
+from hashbench.models.text.types import DictInterner
 
 class Halves(Tokenizer):
     kind = "halves"
@@ -83,7 +83,7 @@ class Halves(Tokenizer):
     "HASHBENCH_CODERS": """
 import numpy as np
 
-from hashbench.coders.base import Coder
+from hashbench.models.coders.base import Coder
 
 class Lengths(Coder):
     name, width, dtype, bits = "lengths", 16, np.uint8, 128
@@ -99,7 +99,7 @@ from dataclasses import dataclass
 
 from torch import nn
 
-from hashbench.encoders.base import Architecture, Encoder
+from hashbench.models.encoders.base import Architecture, Encoder
 
 @dataclass(frozen=True)
 class Shape:

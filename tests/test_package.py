@@ -11,15 +11,15 @@ import hashbench
 
 EXAMPLE = Path(__file__).parent.parent / "results.db.example"
 DATA_FILES = [
-    "data/hub.json",
-    "papers/published/hashformers.csv",
-    "papers/published/hashformers.yaml",
-    "rendering/page/static/page.css",
-    "rendering/page/static/tables.js",
-    "rendering/page/static/panel.js",
-    "rendering/page/templates/claims.html",
-    "rendering/page/templates/page.html",
-    "rendering/page/templates/table.html",
+    "data/sources/hub.json",
+    "results/papers/published/hashformers.csv",
+    "results/papers/published/hashformers.yaml",
+    "results/rendering/page/static/page.css",
+    "results/rendering/page/static/tables.js",
+    "results/rendering/page/static/panel.js",
+    "results/rendering/page/templates/claims.html",
+    "results/rendering/page/templates/page.html",
+    "results/rendering/page/templates/table.html",
     "store/readings.csv",
     "store/migrations/env.py",
     "store/migrations/versions/v0001_first.py",
@@ -45,7 +45,9 @@ def test_the_wheel_carries_the_experiment_files():
 def test_results_is_offered_without_importing_anything_heavy():
     assert "results" in hashbench.__all__
     assert callable(hashbench.results)
-    importlib.import_module("hashbench.results.measured")  # the room of that name is another road to the same table
+    importlib.import_module(
+        "hashbench.results.read.measured"
+    )  # the room of that name is another road to the same table
     assert list(hashbench.results(EXAMPLE, "eelbert_tiny")["experiment"].unique()) == ["eelbert_tiny"]
     with pytest.raises(AttributeError, match="has no attribute 'resuts'"):
         _ = hashbench.resuts

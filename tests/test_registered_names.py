@@ -13,15 +13,15 @@ from pathlib import Path
 import pytest
 
 import hashbench
-from hashbench.coders.registry import coders
-from hashbench.listing import modules_in
-from hashbench.text.tokenizers import tokenizers
+from hashbench.common.listing import modules_in
+from hashbench.models.coders.registry import coders
+from hashbench.models.text.tokenizers import tokenizers
 
 PACKAGE = Path(hashbench.__file__).parent
 # Why a comparison stands elsewhere, by file and name.
 EXCEPTED = {
-    ("efficiency/costs.py", "proformer"): "the printed arithmetic of one paper's encoder",
-    ("efficiency/costs.py", "bert"): "the printed arithmetic of the encoder that it is compared with",
+    ("running/efficiency/costs.py", "proformer"): "the printed arithmetic of one paper's encoder",
+    ("running/efficiency/costs.py", "bert"): "the printed arithmetic of the encoder that it is compared with",
     ("store/migrations/versions/v0003_lean.py", "entities"): "a kind of run, not the objective",
 }
 
@@ -37,10 +37,10 @@ def registered() -> dict[str, set[str]]:
     files: dict[str, set[str]] = defaultdict(set)
     for name, entry in [*coders().items(), *tokenizers().items()]:
         files[name].add(place_of(entry.__module__))
-    for module in modules_in("hashbench.encoders"):
+    for module in modules_in("hashbench.models.encoders"):
         for name in getattr(module, "ARCHITECTURES", {}):
             files[name].add(place_of(module.__name__))
-    for module in modules_in("hashbench.objectives"):
+    for module in modules_in("hashbench.models.objectives"):
         if (objective := getattr(module, "OBJECTIVE", None)) is not None:
             files[objective.name].add(place_of(module.__name__))
     return files
@@ -66,7 +66,7 @@ def test_no_file_compares_with_a_registered_name(registered: dict[str, set[str]]
         place = path.relative_to(PACKAGE).as_posix()
         names = {name for name in compared(ast.parse(path.read_text())) if name in registered}
         names = {name for name in names if place not in registered[name] and (place, name) not in EXCEPTED}
-        if names and not place.startswith("embeddings/"):
+        if names and not place.startswith("models/embeddings/"):
             elsewhere[place] = sorted(names)
     assert elsewhere == {}
 
@@ -77,9 +77,13 @@ def test_the_exceptions_are_needed() -> None:
 
 
 def test_names_of_all_four_registries_are_looked_for(registered: dict[str, set[str]]) -> None:
-    for name, place in (("bloom", "coders/bloom.py"), ("words", "text/words.py"), ("mlm", "objectives/mlm.py")):
+    for name, place in (
+        ("bloom", "models/coders/bloom.py"),
+        ("words", "models/text/words.py"),
+        ("mlm", "models/objectives/mlm.py"),
+    ):
         assert registered[name] == {place}
-    assert registered["canine"] == {"encoders/canine.py"}
+    assert registered["canine"] == {"models/encoders/canine.py"}
 
 
 @pytest.mark.parametrize(

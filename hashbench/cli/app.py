@@ -34,8 +34,8 @@ from hashbench.cli.spelling import in_this_release
 from hashbench.cli.status import status
 from hashbench.cli.sweep import sweep
 from hashbench.cli.worker import worker
-from hashbench.errors import InputError
-from hashbench.showing import printable
+from hashbench.common.errors import InputError
+from hashbench.common.showing import printable
 
 ADVICE = "hashbench.spelling"  # under which a context remembers what to write from now on
 PYDANTIC = {  # how it says what a type refuses -> plainly

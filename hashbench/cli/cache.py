@@ -17,11 +17,11 @@ def list_cache(style: TableFormat = "text") -> None:
 
     Example: hashbench cache list
     """
-    from hashbench.artifacts.cache import rooms
     from hashbench.cli.output import note, print_rows
-    from hashbench.data.fingerprints import cache_folder
-    from hashbench.rendering.rows import ListedRows
-    from hashbench.showing import day_text
+    from hashbench.common.cache import rooms
+    from hashbench.common.showing import day_text
+    from hashbench.data.sources.fingerprints import cache_folder
+    from hashbench.results.rendering.rows import ListedRows
 
     cache = cache_folder()
     folders = rooms(cache)
@@ -56,8 +56,8 @@ def clean(
 
     Example: hashbench cache clean --older-than 7 --dry-run
     """
-    from hashbench.artifacts.cache import DAY_S, cleaned, total_bytes
-    from hashbench.data.fingerprints import cache_folder
+    from hashbench.common.cache import DAY_S, cleaned, total_bytes
+    from hashbench.data.sources.fingerprints import cache_folder
 
     cache = cache_folder()
     old = cleaned(cache, older_than_s=older_than * DAY_S, weights=weights, dry_run=dry_run)

@@ -10,10 +10,10 @@ import typer
 
 from hashbench.cli.options import Data, Overrides
 from hashbench.cli.output import print_rows
-from hashbench.errors import InputError
+from hashbench.common.errors import InputError
 
 if TYPE_CHECKING:
-    from hashbench.experiment.contract import Finding
+    from hashbench.running.experiment.contract import Finding
 
 PROMISE_BROKEN = 1  # exit code
 
@@ -55,10 +55,10 @@ def check(
 
 def check_experiment(file: Path, overrides: Sequence[str], data: Sequence[str] | None, *, labels: bool) -> None:
     """Prints what a sweep would do. Raises InputError for whatever would stop it."""
-    from hashbench.experiment.load import load_experiment
-    from hashbench.experiment.summary import model_rows, task_rows
-    from hashbench.sweep.plan import check_data, plan
-    from hashbench.tables.tuning import NOT_DECLARED, declared_lines
+    from hashbench.results.tables.tuning import NOT_DECLARED, declared_lines
+    from hashbench.running.experiment.load import load_experiment
+    from hashbench.running.experiment.summary import model_rows, task_rows
+    from hashbench.running.sweep.plan import check_data, plan
 
     loaded = load_experiment(file, overrides)
     planned = plan(loaded, data=data)
@@ -85,9 +85,9 @@ def check_experiment(file: Path, overrides: Sequence[str], data: Sequence[str] |
 
 def check_embedding(reference: str, coder: str | None) -> bool:
     """Runs the contract checks on an embedding and prints one line each; whether all passed."""
-    from hashbench.experiment.contract import contract, spec_to_check
-    from hashbench.experiment.contract_remarks import remarks
-    from hashbench.experiment.used import OWN_CODER
+    from hashbench.running.experiment.contract import contract, spec_to_check
+    from hashbench.running.experiment.contract_remarks import remarks
+    from hashbench.running.experiment.used import OWN_CODER
 
     spec = spec_to_check(reference, coder)
     print(f"coder {coder or OWN_CODER}" + ("" if coder else ", the one of an embedding that names none (--coder NAME)"))
@@ -99,7 +99,7 @@ def check_embedding(reference: str, coder: str | None) -> bool:
 
 def check_coder(reference: str) -> bool:
     """Runs the contract checks on a coder of one's own and prints one line each; whether all passed."""
-    from hashbench.experiment.coder_contract import coder_contract
+    from hashbench.running.experiment.coder_contract import coder_contract
 
     if ".py:" not in reference:
         raise InputError(f"--coder {reference}: no file; write FILE.py:Class, or add --embedding FILE.py:Class")

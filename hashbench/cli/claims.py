@@ -37,10 +37,10 @@ def report_claims(
 
     Example: hashbench report claims glue_tiny --paper hashformers
     """
-    from hashbench.claims.table import claim_tables
     from hashbench.cli.output import print_tables
+    from hashbench.results.claims.table import claim_tables
+    from hashbench.results.tables.request import ReportRequest
     from hashbench.store.engine import open_results
-    from hashbench.tables.request import ReportRequest
 
     request = ReportRequest(
         named or experiment, paper, checkpoint=checkpoint, claims_file=file, parts=parts, one_seed=one_seed

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from hashbench.cli.options import DEFAULT_DB, EvaluationOption, TableFormat
-from hashbench.errors import InputError
+from hashbench.common.errors import InputError
 
 UNLIMITED = 10_000  # columns of what is no terminal: there `grep` shall find whole rows
 
@@ -46,10 +46,10 @@ def compare(
     Examples: hashbench compare hashformer-lsh-proj bert-mlm; hashbench compare glue_tiny --db mine.db --db theirs.db
     """
     from hashbench.cli.output import note, print_rows, show
-    from hashbench.rendering.rows import fitted_text
-    from hashbench.results.comparison import compare as compare_sides
+    from hashbench.results.read.comparison import compare as compare_sides
+    from hashbench.results.rendering.rows import fitted_text
+    from hashbench.results.tables.comparison import comparison_rows, n_names, remarks, sides
     from hashbench.store.engine import open_results
-    from hashbench.tables.comparison import comparison_rows, n_names, remarks, sides
 
     stores = [open_results(place) for place in _places(db or [], alone=second is None)]
     comparison = compare_sides(stores, first, second or first, experiment=experiment, checkpoint=checkpoint)

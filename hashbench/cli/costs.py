@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from hashbench.cli.options import TableFormat
-from hashbench.experiment.choices import EncoderSize
+from hashbench.running.experiment.choices import EncoderSize
 
 
 def costs(
@@ -27,6 +27,6 @@ def costs(
     Example: hashbench costs proformer proformer-k4 --words 64
     """
     from hashbench.cli.output import print_rows
-    from hashbench.efficiency.costs import COLUMNS, cost_rows
+    from hashbench.running.efficiency.costs import COLUMNS, cost_rows
 
     print_rows(COLUMNS, cost_rows(names or [], encoder, words), style)

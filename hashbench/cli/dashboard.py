@@ -29,7 +29,7 @@ def dashboard(
     Example: hashbench dashboard glue_tiny --db results.db.example --offline
     """
     from hashbench.cli.output import note
-    from hashbench.dashboard.main import dashboard as make_dashboard
+    from hashbench.results.dashboard.main import dashboard as make_dashboard
     from hashbench.store.engine import open_results
 
     store = open_results(db)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from hashbench.cli.options import Data, File, Overrides, RayAddress, TableFormat, name_cluster
-from hashbench.experiment.choices import ExecutorName
+from hashbench.running.experiment.choices import ExecutorName
 
 app = typer.Typer(help="List and check data; prepare corpora ahead of a sweep.", no_args_is_help=True)
 FOUND_WRONG = 1  # exit code
@@ -21,8 +21,8 @@ def list_data(data: Data = None, style: TableFormat = "text") -> None:
     Example: hashbench data list --data ~/data
     """
     from hashbench.cli.output import print_rows
-    from hashbench.data.sources import open_sources
-    from hashbench.tasks.locate import available
+    from hashbench.data.sources.sources import open_sources
+    from hashbench.data.tasks.locate import available
 
     rows = [
         {
@@ -53,7 +53,7 @@ def check_data(
     Example: hashbench data check cola ag_news
     """
     from hashbench.cli.output import note, print_rows
-    from hashbench.experiment.hub_check import COLUMNS, check_hub, hub_entries
+    from hashbench.running.experiment.hub_check import COLUMNS, check_hub, hub_entries
 
     findings = check_hub(hub_entries(names or []))
     print_rows(COLUMNS, [finding.row() for finding in findings], style)
@@ -82,9 +82,9 @@ def prepare(
     Example: hashbench data prepare experiments/glue_tiny.yaml --data ~/data
     """
     from hashbench.cli.output import note
-    from hashbench.experiment.load import load_experiment
-    from hashbench.sweep.plan import plan
-    from hashbench.sweep.preparing import prepared_corpora
+    from hashbench.running.experiment.load import load_experiment
+    from hashbench.running.sweep.plan import plan
+    from hashbench.running.sweep.preparing import prepared_corpora
 
     loaded = load_experiment(file, [*(overrides or []), *([f"executor={executor}"] if executor else [])])
     name_cluster(ray_address, loaded.experiment.executor)
@@ -110,7 +110,7 @@ def links(
     Example: hashbench data links --dump enwiki-latest-pages-articles-multistream.xml.bz2 --out ~/data
     """
     from hashbench.cli.output import note
-    from hashbench.data.dumps.page_links import SET_FILE, SET_FOLDER, make_page_links
+    from hashbench.data.sources.dumps.page_links import SET_FILE, SET_FOLDER, make_page_links
 
     link_set = make_page_links(dump, out, workers=workers, disambiguation=not without_disambiguation, note=note)
     print(f"{out / SET_FOLDER / SET_FILE}: {link_set.pages:,} pages, {link_set.links:,} links")

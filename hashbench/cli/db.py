@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from hashbench.cli.options import DEFAULT_DB, Database
-from hashbench.showing import without_passwords
+from hashbench.common.showing import without_passwords
 
 DIFFERENT = 1  # exit code of a merge of results that disagree
 
@@ -36,8 +36,8 @@ def merge(
     Example: hashbench db merge other.db
     """
     from hashbench.cli.output import note, show
-    from hashbench.exchange.merge import merge as merge_store
-    from hashbench.experiment.identity import run_id
+    from hashbench.results.exchange.merge import merge as merge_store
+    from hashbench.running.experiment.identity import run_id
     from hashbench.store.engine import open_store
 
     store = open_store(db)
@@ -73,7 +73,7 @@ def export(
     Example: hashbench db export results.db.example
     """
     from hashbench.cli.output import show
-    from hashbench.exchange.export import export_example
+    from hashbench.results.exchange.export import export_example
     from hashbench.store.engine import open_results
 
     store = open_results(db)

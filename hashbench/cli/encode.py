@@ -8,7 +8,7 @@ import typer
 
 from hashbench.cli.options import DEFAULT_DB, Data, Database, TextOrJson
 from hashbench.cli.output import note, print_json
-from hashbench.errors import InputError
+from hashbench.common.errors import InputError
 
 
 def encode(
@@ -31,7 +31,7 @@ def encode(
 
     Example: hashbench encode --model hashformer-md-proj --format json play
     """
-    from hashbench.export.encoding import encode_texts, reader_of_model, reader_of_run
+    from hashbench.deployment.encoding import encode_texts, reader_of_model, reader_of_run
 
     if run is not None:
         reader = reader_of_run(db, run, model, data or None)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from hashbench.cli.options import DEFAULT_DB, Data, Database, TextOrJson, TrustCode
-from hashbench.errors import InputError
+from hashbench.common.errors import InputError
 
 TrainedModels = Annotated[
     list[str] | None,
@@ -74,11 +74,11 @@ def evaluate(
     Example: hashbench evaluate 3fa2 --on adv_sst2.jsonl
     """
     from hashbench.cli.output import note, print_json, show
-    from hashbench.export.exported import exported_model
+    from hashbench.deployment.exported import exported_model
+    from hashbench.running.sweep.further import evaluate as evaluate_model
+    from hashbench.running.sweep.further import trainings_of
+    from hashbench.running.sweep.subjects import FurtherRequest
     from hashbench.store.engine import open_store
-    from hashbench.sweep.further import evaluate as evaluate_model
-    from hashbench.sweep.further import trainings_of
-    from hashbench.sweep.subjects import FurtherRequest
 
     named = models or []
     if bool(named) == (experiment is not None) or (experiment is None) != (task is None):

@@ -15,8 +15,8 @@ def list_experiments(db: Database = DEFAULT_DB, style: TableFormat = "text") -> 
     Example: hashbench list --db results.db.example
     """
     from hashbench.cli.output import print_rows
-    from hashbench.results.listing import listed_experiments
-    from hashbench.showing import few
+    from hashbench.common.showing import few
+    from hashbench.results.read.listing import listed_experiments
     from hashbench.store.engine import open_results
 
     rows = [

@@ -60,8 +60,8 @@ def export(
     Example: hashbench export --run 3fa2 my-model --onnx --int8
     """
     from hashbench.cli.output import note
-    from hashbench.deployment.main import Wishes, deploy, stored_forms
-    from hashbench.export.run import export_run
+    from hashbench.deployment.forms import Wishes, deploy, stored_forms
+    from hashbench.deployment.of_run import export_run
 
     wishes = Wishes(onnx=onnx, int8=int8, page=page, transformers=transformers, pt2=pt2, evaluate=evaluate)
     wishes = wishes.checked()

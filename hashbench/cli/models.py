@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from hashbench.cli.options import TableFormat
 from hashbench.cli.output import print_rows
-from hashbench.rendering.rows import text_lines
+from hashbench.results.rendering.rows import text_lines
 
 if TYPE_CHECKING:
-    from hashbench.efficiency.sizes import SizeRow
+    from hashbench.running.efficiency.sizes import SizeRow
 
 SHOWN = ["model", "tokens", "code", "params", "embedding", "needs"]  # on a terminal, under a heading for each paper
 OWN = "Further models, of no paper"
@@ -24,8 +24,8 @@ def models(style: TableFormat = "text") -> None:
 
     Example: hashbench models --format csv
     """
-    from hashbench.efficiency.sizes import MODEL_COLUMNS, model_rows
-    from hashbench.embeddings.registry import models as known_models
+    from hashbench.models.embeddings.registry import models as known_models
+    from hashbench.running.efficiency.sizes import MODEL_COLUMNS, model_rows
 
     rows = model_rows(list(known_models().values()))
     if style == "text":
@@ -36,7 +36,7 @@ def models(style: TableFormat = "text") -> None:
 
 def _print_models(rows: Sequence[SizeRow]) -> None:
     """The rows for people: a heading for each paper, the names of groups beside it, sizes in M and K."""
-    from hashbench.papers.paper import load_paper, papers
+    from hashbench.results.papers.paper import load_paper, papers
 
     short = [row | {"params": _size(row["total_params"]), "embedding": _size(row["emb_params"])} for row in rows]
     lines = text_lines(SHOWN, short)
@@ -59,7 +59,7 @@ def _size(count: str | int | None) -> str:
     >>> _size(38_603_520), _size(0)
     ('38.6M', '-')
     """
-    from hashbench.tables.table import scaled
+    from hashbench.results.tables.table import scaled
 
     value, unit = scaled(int(count or 0))
     return f"{value:.1f}{unit}" if count else "-"

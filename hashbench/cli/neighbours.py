@@ -34,6 +34,6 @@ def neighbours(
 
     Example: hashbench neighbours --run 3fa94c11 Tunisia Thailand
     """
-    from hashbench.export.neighbours import neighbours as find_neighbours
+    from hashbench.deployment.neighbours import neighbours as find_neighbours
 
     print_rows(["rank", "item", "score", "in_context"], find_neighbours(db, run, context, top=top, beam=beam), style)

@@ -8,10 +8,10 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from hashbench.errors import InputError
+from hashbench.common.errors import InputError
 
 DEFAULT_DB = "results.db"
-# of tables: those that hashbench.rendering finds in its own folder, named here since --help loads nothing
+# of tables: those that hashbench.results.rendering finds in its own folder, named here since --help loads nothing
 SHIPPED_FORMATS = ("text", "md", "csv", "json", "latex")
 
 Database = Annotated[
@@ -92,12 +92,12 @@ def format_of_tables(*others: str) -> Any:
     """
 
     def names() -> list[str]:
-        from hashbench.rendering.registry import renderers
+        from hashbench.results.rendering.registry import renderers
 
         return [*renderers(), *others]
 
     def known(name: str) -> str:
-        from hashbench.rendering.registry import known_format
+        from hashbench.results.rendering.registry import known_format
 
         return known_format(name, others)
 

@@ -7,14 +7,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from hashbench.atomic import replace_text
 from hashbench.cli.options import Format
-from hashbench.errors import InputError
-from hashbench.rendering.formats.tidy import json_text
-from hashbench.rendering.registry import find_renderer, render
-from hashbench.rendering.rows import ListedRows, render_rows
-from hashbench.showing import printable
-from hashbench.tables.table import Table
+from hashbench.common.atomic import replace_text
+from hashbench.common.errors import InputError
+from hashbench.common.showing import printable
+from hashbench.results.rendering.formats.tidy import json_text
+from hashbench.results.rendering.registry import find_renderer, render
+from hashbench.results.rendering.rows import ListedRows, render_rows
+from hashbench.results.tables.table import Table
 
 
 def show(text: str, *, end: str = "\n") -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hashbench.showing import duration_text
+from hashbench.common.showing import duration_text
 
 if TYPE_CHECKING:
-    from hashbench.rendering.rows import Value
-    from hashbench.results.overview import Activity, Overview
+    from hashbench.results.read.overview import Activity, Overview
+    from hashbench.results.rendering.rows import Value
 
 REASON_LENGTH = 200  # characters of a reason that are shown
 
@@ -21,7 +21,7 @@ def overview_lines(overview: Overview) -> list[str]:
 
 def kind_lines(overview: Overview) -> list[str]:
     """Runs by kind and state."""
-    from hashbench.rendering.rows import text_lines
+    from hashbench.results.rendering.rows import text_lines
 
     rows: list[dict[str, Value]] = [
         {"kind": kind, **{state: counted[state] if state in counted else 0 for state in overview.states}}

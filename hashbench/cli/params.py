@@ -8,8 +8,8 @@ import typer
 
 from hashbench.cli.options import TableFormat
 from hashbench.cli.output import note, print_rows
-from hashbench.errors import InputError
-from hashbench.experiment.choices import EncoderSize
+from hashbench.common.errors import InputError
+from hashbench.running.experiment.choices import EncoderSize
 
 ModelNames = Annotated[
     list[str] | None,
@@ -56,9 +56,9 @@ def params(
 
     Example: hashbench params --paper hashformers --format csv
     """
-    from hashbench.efficiency.budgets import BUDGET_COLUMNS, budget_rows
-    from hashbench.efficiency.sizes import PARAMETER_COLUMNS, parameter_rows
-    from hashbench.experiment.sizing import parameters_of
+    from hashbench.running.efficiency.budgets import BUDGET_COLUMNS, budget_rows
+    from hashbench.running.efficiency.sizes import PARAMETER_COLUMNS, parameter_rows
+    from hashbench.running.experiment.sizing import parameters_of
 
     if budget is not None:
         sized, missed = budget_rows(names or [], encoder, [parameters_of(size) for size in budget.split(",")])

@@ -39,7 +39,7 @@ def plot(
     Example: hashbench plot pareto tasks --experiment glue_tiny --format pdf --width single
     """
     from hashbench.cli.output import note
-    from hashbench.plots.main import plot as draw_figures
+    from hashbench.results.plots.main import plot as draw_figures
     from hashbench.store.engine import open_results
 
     store = open_results(db)

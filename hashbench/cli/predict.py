@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from hashbench.cli.options import TextOrJson, TrustCode
-from hashbench.errors import InputError
+from hashbench.common.errors import InputError
 
 if TYPE_CHECKING:
-    from hashbench.export.loading import Predictor
+    from hashbench.deployment.loading import Predictor
 
 
 def predict(
@@ -37,8 +37,8 @@ def predict(
 
     Example: hashbench predict my-model "a gripping film"
     """
-    from hashbench.export.inputs import asked_line
-    from hashbench.export.loading import load
+    from hashbench.deployment.inputs import asked_line
+    from hashbench.deployment.loading import load
 
     if stream and texts:
         raise InputError("predict --stream: reads lines of stdin; leave the texts out, or --stream")
@@ -53,7 +53,7 @@ def predict(
 
 def _answers(model: Predictor, lines: list[str], style: Literal["text", "json"]) -> Iterator[str]:
     """A line of output for each line of input."""
-    from hashbench.export.inputs import of_lines
+    from hashbench.deployment.inputs import of_lines
 
     if style == "text":
         predictions: Any = model.predict(of_lines(lines, model.config.is_pair))  # of a list it is a list

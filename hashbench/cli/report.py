@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from hashbench.allocator import collecting_nothing
 from hashbench.cli.options import (
     DEFAULT_DB,
     Database,
@@ -17,6 +16,7 @@ from hashbench.cli.options import (
     PaperName,
     format_of_tables,
 )
+from hashbench.common.allocator import collecting_nothing
 
 PAGE = "html"  # as a format: one page of everything, with figures
 
@@ -57,7 +57,7 @@ def report(
     """
     with collecting_nothing():
         from hashbench.cli.reporting import print_page, print_report
-        from hashbench.tables.request import ReportRequest
+        from hashbench.results.tables.request import ReportRequest
 
         request = ReportRequest(
             named or experiment, paper, table, published, examples, all_metrics, checkpoint, provenance

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from hashbench.cli.output import note, print_tables, show, write_output
+from hashbench.results.tables.report import tables
+from hashbench.results.tables.request import ReportRequest
 from hashbench.store.engine import open_results
-from hashbench.tables.report import tables
-from hashbench.tables.request import ReportRequest
 
 
 def print_report(db: str, request: ReportRequest, style: str, output: Path | None) -> None:
@@ -17,8 +17,8 @@ def print_report(db: str, request: ReportRequest, style: str, output: Path | Non
 
 def print_page(db: str, request: ReportRequest, output: Path | None) -> None:
     """Writes the page to a file, or prints it where none is named: it is no use on a terminal."""
-    from hashbench.plots.main import page_figures
-    from hashbench.rendering.page.main import page
+    from hashbench.results.plots.main import page_figures
+    from hashbench.results.rendering.page.main import page
 
     store = open_results(db)
     note(f"{store.name}: reading results, deciding claims ...")

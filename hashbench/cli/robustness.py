@@ -44,7 +44,7 @@ def report_robustness(
     Example: hashbench report robustness robustness_tiny --versus bert-mlm
     """
     from hashbench.cli.reporting import print_report
-    from hashbench.tables.request import ReportRequest
+    from hashbench.results.tables.request import ReportRequest
 
     tasks, noises, names = (
         [name.strip() for name in (given or "").split(",") if name.strip()] for given in (task, noise, models)

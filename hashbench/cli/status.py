@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hashbench.allocator import collecting_nothing
 from hashbench.cli.options import DEFAULT_DB, Database, ExperimentName, TextOrJson
 from hashbench.cli.output import print_json, print_rows, show
-from hashbench.errors import InputError
-from hashbench.rendering.formats.tidy import json_text
-from hashbench.showing import printable
+from hashbench.common.allocator import collecting_nothing
+from hashbench.common.errors import InputError
+from hashbench.common.showing import printable
+from hashbench.results.rendering.formats.tidy import json_text
 
 if TYPE_CHECKING:
     from hashbench.store.engine import Store
@@ -66,7 +66,7 @@ def status(
 def _print_experiment(store: Store, name: str | None, *, as_json: bool, every: bool) -> None:
     """Counts by state of the named experiment or the last one swept; then one row a run, or of many what is unusual."""
     from hashbench.cli.overview import overview_lines
-    from hashbench.results.overview import headline, overview
+    from hashbench.results.read.overview import headline, overview
     from hashbench.store.status import counts, find_experiment, runs
 
     experiment = find_experiment(store, name)
@@ -84,8 +84,8 @@ def _print_experiment(store: Store, name: str | None, *, as_json: bool, every: b
 
 
 def _print_different_code(store: Store, experiment_id: int) -> None:
-    from hashbench.results.overview import noted
-    from hashbench.results.sources import different_sources, sources_of
+    from hashbench.results.read.overview import noted
+    from hashbench.results.read.sources import different_sources, sources_of
 
     for line in different_sources(sources_of(*notes) for notes in noted(store, experiment_id)):
         show(f"different code: {line}")
@@ -97,8 +97,8 @@ def _watch(store: Store, name: str | None) -> None:
     A terminal shows them in one place; a log gets a line when something changed.
     """
     from hashbench.cli.overview import rate_line, trouble_lines, worker_lines
-    from hashbench.experiment.older import stored_value
-    from hashbench.results.overview import headline, overview
+    from hashbench.results.read.overview import headline, overview
+    from hashbench.running.experiment.older import stored_value
     from hashbench.store.queue import pending
     from hashbench.store.status import counts, find_experiment
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hashbench.cli.options import DEFAULT_DB, Artifacts, Data, Database, File, Overrides, RayAddress, name_cluster
-from hashbench.experiment.choices import ExecutorName
-from hashbench.showing import without_passwords
+from hashbench.common.showing import without_passwords
+from hashbench.running.experiment.choices import ExecutorName
 
 if TYPE_CHECKING:
-    from hashbench.experiment.load import Loaded
+    from hashbench.running.experiment.load import Loaded
 
 WorkersOption = Annotated[
     int | None, typer.Option(min=1, help="How many runs to do at the same time. Default: as the file says.")
@@ -61,8 +61,8 @@ def sweep(
 
     Example: hashbench sweep experiments/glue_tiny.yaml --data ~/data finetune.epochs=1
     """
-    from hashbench.errors import InputError
-    from hashbench.experiment.load import load_experiment
+    from hashbench.common.errors import InputError
+    from hashbench.running.experiment.load import load_experiment
 
     if on is not None and not dry_run:
         raise InputError("--on: an estimate for another machine needs --dry-run; add it, or leave --on out")
@@ -72,8 +72,8 @@ def sweep(
     if export_wandb is not None:
         _export_wandb(loaded, export_wandb, db=db, data=data or [])
         return
-    from hashbench.sweep.runner import DONE, SOME_FAILED
-    from hashbench.sweep.runner import sweep as run_sweep
+    from hashbench.running.sweep.runner import DONE, SOME_FAILED
+    from hashbench.running.sweep.runner import sweep as run_sweep
 
     code = run_sweep(
         loaded,
@@ -94,7 +94,7 @@ def sweep(
 
 def _export_wandb(loaded: Loaded, path: Path, *, db: str, data: list[str]) -> None:
     from hashbench.cli.output import note
-    from hashbench.experiment.wandb_sweep import sweep_options, write_wandb_sweep
+    from hashbench.running.experiment.wandb_sweep import sweep_options, write_wandb_sweep
 
     n = write_wandb_sweep(loaded, path, sweep_options(data, None if db == DEFAULT_DB else db))
     print(f"{path}: {n} combinations of a model, a task and a seed")
@@ -103,9 +103,9 @@ def _export_wandb(loaded: Loaded, path: Path, *, db: str, data: list[str]) -> No
 
 def _print_own_table(db: str, loaded: Loaded) -> None:
     from hashbench.cli.reporting import print_report
+    from hashbench.results.tables.request import ReportRequest
+    from hashbench.running.sweep.housekeeping import retry_named
     from hashbench.store.engine import parse
-    from hashbench.sweep.housekeeping import retry_named
-    from hashbench.tables.request import ReportRequest
 
     # the runs are done: that the database has just gone away is no reason to end with an error
     retry = retry_named(parse(db)[1], loaded.experiment)
@@ -116,8 +116,8 @@ def _print_own_table(db: str, loaded: Loaded) -> None:
 def _tell_of_the_best(db: str, loaded: Loaded) -> None:
     """How the best trained model of each task becomes a folder, where its weights were kept."""
     from hashbench.cli.output import note
-    from hashbench.experiment.tasks import exported_tasks
-    from hashbench.results.kept import best_kept
+    from hashbench.results.read.kept import best_kept
+    from hashbench.running.experiment.tasks import exported_tasks
 
     place = "" if db == DEFAULT_DB else f" --db {without_passwords(db)}"
     for run in best_kept(db, loaded.experiment.name, exported_tasks(loaded)):

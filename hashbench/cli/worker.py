@@ -24,8 +24,8 @@ def worker(
 
     Example: hashbench worker experiments/glue.yaml --db postgresql://me@server/results
     """
-    from hashbench.experiment.load import load_experiment
-    from hashbench.sweep.joining import join
+    from hashbench.running.experiment.load import load_experiment
+    from hashbench.running.sweep.joining import join
 
     loaded = load_experiment(file, overrides or [])
     raise typer.Exit(join(loaded, db=db, data=data or None, workers=workers, artifacts=artifacts))

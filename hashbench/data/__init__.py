@@ -1,1 +1,1 @@
-"""Where text comes from: the sources of tables and corpora, and how rows become batches."""
+"""Where text and labels come from: files, the hub, tasks, corpora and perturbed texts."""

@@ -1,7 +1,7 @@
 """The source of some classes with all that they use of hashbench, as one file that needs hashbench no more.
 
 Names are followed from a class to what its code mentions, through imports, module by module. Code that hashes is not
-followed: what it makes stands in the weights (`hashbench.coders` and `hashbench.text` give constants alone).
+followed: what it makes is in the weights, so only constants are taken from `hashbench.models.coders` and `.text`.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from hashbench.errors import InputError
+from hashbench.common.errors import InputError
 
 PACKAGE = "hashbench"
-CONSTANTS_ALONE = ("hashbench.coders", "hashbench.text")  # of these rooms no function and no class
+CONSTANTS_ALONE = ("hashbench.models.coders", "hashbench.models.text")  # of these rooms no function and no class
 Statement = ast.ClassDef | ast.FunctionDef | ast.Assign | ast.AnnAssign
 
 

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hashbench.common.errors import InputError
+from hashbench.data.tasks.base import SplitOutputs
+from hashbench.data.tasks.text import text_kind
+from hashbench.data.tasks.text_data import TaskData
 from hashbench.deployment.graph import graph_inputs
+from hashbench.deployment.loading import Predictor
 from hashbench.deployment.onnx_graph import GraphFile, outputs_of
-from hashbench.errors import InputError
-from hashbench.export.loading import Predictor
 from hashbench.store.result import MetricRow
-from hashbench.tasks.base import SplitOutputs
-from hashbench.tasks.text import text_kind
-from hashbench.tasks.text_data import TaskData
 
 TIMED = 200  # texts, one at a time
 

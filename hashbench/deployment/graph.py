@@ -14,12 +14,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from hashbench.coders.base import Coder
-from hashbench.embeddings.base import PAD, Batch
-from hashbench.errors import InputError, first_line
-from hashbench.export.loading import Predictor
-from hashbench.objectives.classification import ClassificationHead, Pooling, pool
-from hashbench.training.model import Model
+from hashbench.common.errors import InputError, first_line
+from hashbench.deployment.loading import Predictor
+from hashbench.models.coders.base import Coder
+from hashbench.models.embeddings.base import PAD, Batch
+from hashbench.models.objectives.classification import ClassificationHead, Pooling, pool
+from hashbench.running.training.model import Model
 
 # Of the example that is traced: at least 2 and all different, since an axis of size 1 would be taken for fixed.
 TYPES, ROWS, BLOCKS = 5, 2, 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hashbench.errors import InputError, first_line
+from hashbench.common.errors import InputError, first_line
 
 
 def push(folder: Path, name: str) -> str:

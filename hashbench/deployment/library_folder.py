@@ -17,15 +17,15 @@ from safetensors.torch import load_file
 
 import hashbench
 from hashbench.deployment.bundle import bundled
+from hashbench.deployment.config import CONFIG, MODEL_PREFIX, WEIGHTS
+from hashbench.deployment.loading import Predictor
 from hashbench.deployment.text_side import VALUES, joined_parts, parts_of, side_values
-from hashbench.embeddings.base import Batch
-from hashbench.encoders.registry import encoder_config
-from hashbench.export.config import CONFIG, MODEL_PREFIX, WEIGHTS
-from hashbench.export.loading import Predictor
-from hashbench.export.writing import write_weights
-from hashbench.objectives.classification import ClassificationHead
-from hashbench.rendering.formats.tidy import json_text
-from hashbench.training.model import Model
+from hashbench.deployment.writing import write_weights
+from hashbench.models.embeddings.base import Batch
+from hashbench.models.encoders.registry import encoder_config
+from hashbench.models.objectives.classification import ClassificationHead
+from hashbench.results.rendering.formats.tidy import json_text
+from hashbench.running.training.model import Model
 
 MODELING, TOKENIZATION, SENTENCES = "modeling_hashed.py", "tokenization_hashed.py", "sentence_hashed.py"
 FLOOR = "5.2"  # of transformers
@@ -127,7 +127,7 @@ def _field(file: str) -> str:
 
 
 def _template(name: str, values: dict[str, str]) -> str:
-    text = resources.files("hashbench.portable").joinpath(name).read_text(encoding="utf-8")
+    text = resources.files("hashbench.models.portable").joinpath(name).read_text(encoding="utf-8")
     for key, value in values.items():
         text = text.replace(f"<<{key}>>", value)
     return text

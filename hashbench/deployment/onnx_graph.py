@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from hashbench.common.errors import InputError
 from hashbench.deployment.graph import Traced, graph_inputs, trace
-from hashbench.errors import InputError
-from hashbench.export.loading import Predictor
+from hashbench.deployment.loading import Predictor
 
 OPSET = 20  # of ONNX: GELU is an operator from here on
 FLOAT, INT8 = "model.onnx", "model_int8.onnx"  # the names that transformers.js knows

@@ -10,10 +10,10 @@ from importlib import resources
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hashbench.atomic import atomic_write, replace_text
-from hashbench.data.fingerprints import usable_cache_folder
-from hashbench.errors import InputError
-from hashbench.export.loading import Predictor
+from hashbench.common.atomic import atomic_write, replace_text
+from hashbench.common.errors import InputError
+from hashbench.data.sources.fingerprints import usable_cache_folder
+from hashbench.deployment.loading import Predictor
 
 RUNTIME, VERSION = "onnxruntime-web", "1.30.0"
 # Of the package: the smallest bundle, without a GPU, and its machine code.
@@ -36,7 +36,7 @@ def write_page(predictor: Predictor, device: Path) -> str:
     model = next(path.name for path in device.iterdir() if path.suffix == ".onnx")
     for file in runtime_files(usable_cache_folder() / "npm"):
         shutil.copy(file, device / file.name)
-    page = resources.files("hashbench.portable").joinpath("page.html").read_text(encoding="utf-8")
+    page = resources.files("hashbench.models.portable").joinpath("page.html").read_text(encoding="utf-8")
     for key, value in {"name": predictor.config.name, "graph": model}.items():
         page = page.replace(f"<<{key}>>", value)
     replace_text(device / PAGE, page)

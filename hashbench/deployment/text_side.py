@@ -19,12 +19,12 @@ import numpy as np
 import torch
 
 import hashbench
+from hashbench.common.errors import InputError
 from hashbench.deployment.graph import SHORTEST, graph_codes, has_segments, length_multiple
+from hashbench.deployment.loading import Predictor
 from hashbench.deployment.vectors import texts_to_prove
-from hashbench.embeddings.base import PAD, Template
-from hashbench.errors import InputError
-from hashbench.export.loading import Predictor
-from hashbench.portable.base import PortablePart
+from hashbench.models.embeddings.base import PAD, Template
+from hashbench.models.portable.base import PortablePart
 
 PYTHON, JAVASCRIPT, VECTORS, VALUES = "hashed_text.py", "hashed_text.js", "vectors.jsonl", "hashed_text.json"
 REMEMBERED = 100_000  # tokens whose codes a text side keeps
@@ -148,7 +148,7 @@ def _filled(text: str, values: Mapping[str, str]) -> str:
 
 
 def _source(name: str) -> str:
-    return resources.files("hashbench.portable").joinpath(name).read_text(encoding="utf-8")
+    return resources.files("hashbench.models.portable").joinpath(name).read_text(encoding="utf-8")
 
 
 def _camel(name: str) -> str:

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from hashbench.common.errors import InputError
 from hashbench.deployment.graph import graph_inputs, trace
+from hashbench.deployment.loading import Predictor
 from hashbench.deployment.onnx_graph import TOLERANCE, texts_asked
 from hashbench.deployment.vectors import texts_to_prove
-from hashbench.errors import InputError
-from hashbench.export.loading import Predictor
 
 PROGRAM = "model.pt2"
 

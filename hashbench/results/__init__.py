@@ -1,5 +1,22 @@
-"""What was measured: the read model and its SQL. Called as `hashbench.results(db)`, the scores as a pandas table."""
+"""From the store to tables, claims, figures and pages. `hashbench.results(db)` returns the scores as a pandas table."""
 
-from hashbench.rooms import make_callable
+from __future__ import annotations
 
-make_callable(__name__, "hashbench.results.scores")
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class _CallableResults(ModuleType):
+    """The package, which can be called: Python puts a subpackage in the place of a function of its name."""
+
+    def __call__(self, *arguments: object, **named: object) -> pd.DataFrame:
+        from hashbench.results.read.scores import results
+
+        return results(*arguments, **named)  # type: ignore[arg-type]
+
+
+sys.modules[__name__].__class__ = _CallableResults

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import sqlalchemy as sa
 
-from hashbench.errors import InputError
+from hashbench.common.errors import InputError
 from hashbench.store.engine import Store, insert_rows
 from hashbench.store.result import MetricRow
 from hashbench.store.schema import metric, run

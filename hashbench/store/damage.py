@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from sqlalchemy.exc import DBAPIError
 
-from hashbench.errors import InputError, first_line
+from hashbench.common.errors import InputError, first_line
 
 MALFORMED = 11  # the primary code of SQLite; a file that is no database at all is told when it is opened
 

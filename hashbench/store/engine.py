@@ -16,8 +16,8 @@ import sqlalchemy as sa
 from sqlalchemy.engine import URL, Connection, Engine, RowMapping
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError
 
-from hashbench.errors import InputError, first_line
-from hashbench.showing import without_passwords
+from hashbench.common.errors import InputError, first_line
+from hashbench.common.showing import without_passwords
 from hashbench.store import views
 from hashbench.store.damage import damage_told
 from hashbench.store.drivers import BUSY_S, NOW, postgresql_engine, sqlite_engine

@@ -6,7 +6,7 @@ import os
 import sqlite3
 from pathlib import Path
 
-from hashbench.errors import InputError
+from hashbench.common.errors import InputError
 
 
 class DatabaseMoved(InputError):

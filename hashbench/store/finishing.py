@@ -7,7 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from hashbench.errors import InputError
+from hashbench.common.errors import InputError
 from hashbench.store.engine import Store, insert_rows
 from hashbench.store.environment import as_json
 from hashbench.store.free_runs import refresh

@@ -9,7 +9,7 @@ from pathlib import Path
 from alembic import command
 from alembic.config import Config
 
-from hashbench.errors import InputError
+from hashbench.common.errors import InputError
 from hashbench.store import views
 from hashbench.store.engine import Store, parse, schema_of
 from hashbench.store.places import check_file

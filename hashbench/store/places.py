@@ -7,7 +7,7 @@ import shutil
 import warnings
 from pathlib import Path
 
-from hashbench.errors import InputError
+from hashbench.common.errors import InputError
 
 # the first 16 bytes of every database file, sqlite.org/fileformat
 SQLITE_HEADER = b"SQLite format 3\x00"

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from hashbench.showing import without_passwords
+from hashbench.common.showing import without_passwords
 from hashbench.store.engine import Store, insert_rows
 from hashbench.store.environment import as_json
 from hashbench.store.free_runs import chunks, refresh
@@ -179,9 +179,7 @@ def add_needs(store: Store, connection: Connection, runs: Sequence[RunRow]) -> N
     insert_rows(connection, store.insert_new(dependency), needs)
 
 
-def add_members(
-    store: Store, connection: Connection, experiment_id: int, placed: Sequence[tuple[int, RunRow]]
-) -> None:
+def add_members(store: Store, connection: Connection, experiment_id: int, placed: Sequence[tuple[int, RunRow]]) -> None:
     """Make runs members of an experiment under their labels, each at a position."""
     columns = ("model", "metric", "split")
     rows = [

@@ -225,9 +225,7 @@ def _of_kinds(kinds: Collection[str] | None) -> list[sa.ColumnElement[bool]]:
 
 
 @functools.lru_cache(maxsize=REMEMBERED)
-def _taken(
-    experiment_id: int, max_attempts: int, kinds: tuple[str, ...] | None, only: str | None
-) -> sa.Executable:
+def _taken(experiment_id: int, max_attempts: int, kinds: tuple[str, ...] | None, only: str | None) -> sa.Executable:
     """Takes the first run that is free, and gives back what is shown of it."""
     free = _free_run(experiment_id, max_attempts, kinds, only).with_for_update(of=run, skip_locked=True)
     taken = sa.update(run).where(run.c.id == free.scalar_subquery()).values(state="running")

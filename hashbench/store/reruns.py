@@ -10,7 +10,7 @@ import json
 
 import sqlalchemy as sa
 
-from hashbench.errors import InputError
+from hashbench.common.errors import InputError
 from hashbench.store.engine import Store, insert_rows
 from hashbench.store.environment import Environment, as_json
 from hashbench.store.queue import ClaimedRun, LeaseLost, begin, end_expired, mine, new_token

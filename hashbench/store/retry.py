@@ -9,7 +9,7 @@ from typing import ParamSpec, Protocol, TypeVar
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, TimeoutError
 from tenacity import RetryCallState, Retrying, retry_if_exception, wait_random_exponential
 
-from hashbench.errors import InputError, first_line
+from hashbench.common.errors import InputError, first_line
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -64,9 +64,7 @@ def reason_of(error: BaseException) -> str:
 class Retry:
     """Calls the store again, with back-off, while its database is away; for a limited time since it last answered."""
 
-    def __init__(
-        self, name: str, limit_s: float, *, tell: Callable[[str], None], stop: Wish | None = None
-    ) -> None:
+    def __init__(self, name: str, limit_s: float, *, tell: Callable[[str], None], stop: Wish | None = None) -> None:
         """`name`: of the database, for messages. `tell` gets one line a minute. `stop` ends the waiting early."""
         self._name, self._limit_s, self._tell, self._stop = name, limit_s, tell, stop
         self._away_since: float | None = None

@@ -102,9 +102,7 @@ experiment_run = sa.Table(
 )
 # Holds what can be claimed alone: its first entry is the next run, however many are done or wait.
 _partial(
-    sa.Index(
-        "experiment_run_free", experiment_run.c.experiment_id, experiment_run.c.turn, experiment_run.c.free_tries
-    ),
+    sa.Index("experiment_run_free", experiment_run.c.experiment_id, experiment_run.c.turn, experiment_run.c.free_tries),
     experiment_run.c.free_tries.is_not(None),
 )
 

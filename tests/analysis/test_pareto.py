@@ -8,8 +8,8 @@ import pytest
 
 from analysis.figures import written
 from analysis.pareto import main
-from hashbench.errors import InputError
-from hashbench.plots.pareto import draw
+from hashbench.common.errors import InputError
+from hashbench.results.plots.pareto import draw
 from hashbench.store.engine import open_store
 from tests.databases.made_up import World, build
 

@@ -112,9 +112,9 @@ def test_interrupted(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt() -> None:
         raise KeyboardInterrupt
 
-    import hashbench.experiment.schema
+    import hashbench.running.experiment.schema
 
-    monkeypatch.setattr(hashbench.experiment.schema.Experiment, "model_json_schema", interrupt)
+    monkeypatch.setattr(hashbench.running.experiment.schema.Experiment, "model_json_schema", interrupt)
     assert run("schema") == Outcome(130, "", "interrupted\n")
 
 

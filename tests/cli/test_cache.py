@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hashbench.artifacts.cache import using
+from hashbench.common.cache import using
 from tests.cli.commands import Run, fails
 
 

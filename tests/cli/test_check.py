@@ -36,7 +36,7 @@ def test_check_finds_a_label_that_is_none(run: Run) -> None:
 
 OWN = """
 import torch
-from hashbench.embeddings.base import Embedding
+from hashbench.models.embeddings.base import Embedding
 
 class Mine(Embedding):
     def __init__(self, dim, bits=128):

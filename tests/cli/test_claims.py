@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hashbench.cli.app import main
-from tests.claims.world import Answers, build
+from tests.results.claims.world import Answers, build
 
 HEAD = "id,kind,left,right,column,unit\n"
 
@@ -38,9 +38,7 @@ def test_a_papers_claims_are_printed_with_their_counts(db: Path, capsys: pytest.
     assert "70 further claims name models that the experiment does not have: not counted." in words
 
 
-def test_without_a_paper_the_claims_that_name_a_model_are_decided(
-    db: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_a_paper_the_claims_that_name_a_model_are_decided(db: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = _run(capsys, db, "--format", "json")
     ids = [claim["id"] for section in json.loads(out) for claim in section["claims"]]
     assert code == 0 and "hashformers-10a" in ids and "hashformers-02a" not in ids

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from hashbench.data.hub_copies import HubCopy
-from hashbench.experiment import hub_check
-from hashbench.experiment.hub_check import HubEntry, HubFinding
+from hashbench.data.sources.hub_copies import HubCopy
+from hashbench.running.experiment import hub_check
+from hashbench.running.experiment.hub_check import HubEntry, HubFinding
 from tests.cli.commands import Run, fails
-from tests.data.dumps.wiki_dumps import Dumped, write_dump
+from tests.data.sources.dumps.wiki_dumps import Dumped, write_dump
 
 
 def test_data_list(run: Run) -> None:

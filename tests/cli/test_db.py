@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hashbench.experiment.identity import run_id
+from hashbench.running.experiment.identity import run_id
 from hashbench.store.engine import open_store
 from hashbench.store.finishing import finish
 from hashbench.store.planning import RunRow, add_experiment

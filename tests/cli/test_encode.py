@@ -53,11 +53,11 @@ def test_encode_fits_a_dictionary_on_the_builtin_corpus_and_says_so(run: Run) ->
 
 def test_data_prepare_and_encode_as_a_run_does(run: Run) -> None:
     """The run's own model, label and dictionary; a floor has no codes."""
-    from hashbench.experiment.load import load_experiment
+    from hashbench.running.experiment.load import load_experiment
+    from hashbench.running.sweep.plan import plan
+    from hashbench.running.sweep.stored_plan import row_of
     from hashbench.store.engine import open_store
     from hashbench.store.planning import add_experiment
-    from hashbench.sweep.plan import plan
-    from hashbench.sweep.stored_plan import row_of
 
     change = "models=[{name: wide, like: hashformer-lsh-proj, coder: {bits: 256}}]"
     prepared = run("data", "prepare", "small.yaml", change)
@@ -76,12 +76,12 @@ def test_data_prepare_and_encode_as_a_run_does(run: Run) -> None:
 
 def test_encode_of_a_run_looks_where_its_sweep_had_the_data(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """--data first, then what the sweep wrote down, then the file's own sources from here."""
-    from hashbench.experiment.load import load_experiment
-    from hashbench.export import encoding
+    from hashbench.deployment import encoding
+    from hashbench.running.experiment.load import load_experiment
+    from hashbench.running.sweep.plan import plan
+    from hashbench.running.sweep.stored_plan import row_of
     from hashbench.store.engine import open_store
     from hashbench.store.planning import add_experiment
-    from hashbench.sweep.plan import plan
-    from hashbench.sweep.stored_plan import row_of
 
     loaded = load_experiment("small.yaml")
     rows = [row_of(each) for each in plan(loaded).runs]

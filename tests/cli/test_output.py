@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from hashbench.cli.output import print_tables, write_output
-from hashbench.errors import InputError
+from hashbench.common.errors import InputError
+from hashbench.results.tables.report import tables
+from hashbench.results.tables.request import ReportRequest
 from hashbench.store.engine import Store
-from hashbench.tables.report import tables
-from hashbench.tables.request import ReportRequest
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_beside_it(

@@ -13,7 +13,7 @@ from tests.cli.commands import Run, fails
 
 def reference(column: str) -> dict[str, int]:
     """Exact counts of the reference data by model, of the models that this release has."""
-    text = (files("hashbench.papers") / "published/hashformers.csv").read_text()
+    text = (files("hashbench.results.papers") / "published/hashformers.csv").read_text()
     rows = [row for row in csv.DictReader(io.StringIO(text)) if row["column"] == column]
     return {row["model"]: int(row["value"]) for row in rows if re.match("hashformer|bert|canine", row["model"])}
 

@@ -13,10 +13,10 @@ import pytest
 from hashbench.cli.app import main
 from hashbench.cli.options import SHIPPED_FORMATS
 from hashbench.cli.spelling import in_this_release
-from hashbench.rendering.registry import renderers
-from tests.claims.world import Answers, build
+from hashbench.results.rendering.registry import renderers
 from tests.cli.commands import Run, fails
 from tests.commands import Outcome
+from tests.results.claims.world import Answers, build
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def report(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pyte
 
 
 TITLES = """
-from hashbench.rendering.registry import Renderer
+from hashbench.results.rendering.registry import Renderer
 
 
 def titles(tables, width, color):

@@ -43,10 +43,10 @@ def test_a_cluster_in_the_environment_alone_hinders_no_local_sweep(run: Run, mon
 
 def test_the_exit_code_of_a_sweep_is_the_programs(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """1 where some runs failed; the table is printed all the same."""
-    import hashbench.sweep.runner
+    import hashbench.running.sweep.runner
 
     printed: list[str] = []
-    monkeypatch.setattr(hashbench.sweep.runner, "sweep", lambda loaded, **options: 1)
+    monkeypatch.setattr(hashbench.running.sweep.runner, "sweep", lambda loaded, **options: 1)
     monkeypatch.setattr(sweep_command, "_print_own_table", lambda db, loaded: printed.append(loaded.experiment.name))
     assert run("sweep", "small.yaml").code == 1
     assert printed == ["small"]
@@ -54,7 +54,7 @@ def test_the_exit_code_of_a_sweep_is_the_programs(run: Run, monkeypatch: pytest.
 
 def test_the_table_waits_for_a_database_that_went_away_at_the_end(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     import hashbench.cli.reporting
-    import hashbench.sweep.runner
+    import hashbench.running.sweep.runner
 
     calls: list[object] = []
 
@@ -63,7 +63,7 @@ def test_the_table_waits_for_a_database_that_went_away_at_the_end(run: Run, monk
         if len(calls) == 1:
             raise OperationalError("SELECT", {}, Exception("the server closed the connection"))
 
-    monkeypatch.setattr(hashbench.sweep.runner, "sweep", lambda loaded, **options: 0)
+    monkeypatch.setattr(hashbench.running.sweep.runner, "sweep", lambda loaded, **options: 0)
     monkeypatch.setattr(hashbench.cli.reporting, "print_report", report)
     monkeypatch.setattr(sweep_command, "_tell_of_the_best", lambda db, experiment: None)
     assert run("sweep", "small.yaml").code == 0

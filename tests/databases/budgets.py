@@ -23,7 +23,5 @@ def two_budgets(path: Path, lsh: str = "hashformer-lsh-proj", **config: Any) -> 
     store = build(path, world)
     with store.write() as connection:
         for label, new in {**LABELS, "hashformer-lsh-proj": lsh}.items():
-            connection.execute(
-                sa.update(experiment_run).where(experiment_run.c.model == label).values(model=new)
-            )
+            connection.execute(sa.update(experiment_run).where(experiment_run.c.model == label).values(model=new))
     return store

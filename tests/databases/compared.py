@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hashbench.metrics.registry import evaluate
+from hashbench.scores.registry import evaluate
 from hashbench.store.engine import Store, open_store
 from hashbench.store.environment import Environment
 from hashbench.store.finishing import finish

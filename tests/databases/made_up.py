@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from hashbench.papers.paper import load_paper
+from hashbench.results.papers.paper import load_paper
 from hashbench.store.engine import Store, open_store
 from hashbench.store.environment import Environment
 from hashbench.store.finishing import finish

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hashbench.papers.paper import load_paper
+from hashbench.results.papers.paper import load_paper
 from hashbench.store.engine import Store
 from tests.databases.made_up import World, build
 

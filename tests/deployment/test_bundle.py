@@ -8,12 +8,12 @@ from types import ModuleType
 
 import pytest
 
+from hashbench.common.errors import InputError
 from hashbench.deployment.bundle import bundled
-from hashbench.embeddings.eelbert import NgramHash
-from hashbench.embeddings.hashformer import Projection
-from hashbench.encoders.bert import BertEncoder
-from hashbench.encoders.canine import CanineEncoder
-from hashbench.errors import InputError
+from hashbench.models.embeddings.eelbert import NgramHash
+from hashbench.models.embeddings.hashformer import Projection
+from hashbench.models.encoders.bert import BertEncoder
+from hashbench.models.encoders.canine import CanineEncoder
 
 
 @pytest.mark.parametrize("roots", [[Projection, BertEncoder], [NgramHash, CanineEncoder]])
@@ -33,9 +33,9 @@ def test_what_hashes_stays_behind() -> None:
 
 def test_two_meanings_of_a_name_are_refused() -> None:
     """Both encoders' files have their own SIZES; nothing else of them meets."""
-    from hashbench.encoders import bert, plain
+    from hashbench.models.encoders import bert, plain
 
-    with pytest.raises(InputError, match="a model: SIZES is in hashbench.encoders"):
+    with pytest.raises(InputError, match="a model: SIZES is in hashbench.models.encoders"):
         bundled([_named(bert, "SIZES"), _named(plain, "SIZES")], "a model")
 
 

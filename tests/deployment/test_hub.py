@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from hashbench.common.errors import InputError
 from hashbench.deployment.hub import push
-from hashbench.errors import InputError
 
 pytestmark = pytest.mark.services
 

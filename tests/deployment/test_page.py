@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 import hashbench
-from hashbench.data.fingerprints import usable_cache_folder
-from hashbench.deployment.main import Wishes, deploy
+from hashbench.common.errors import InputError
+from hashbench.data.sources.fingerprints import usable_cache_folder
+from hashbench.deployment.forms import Wishes, deploy
 from hashbench.deployment.page import runtime_files
-from hashbench.errors import InputError
 from tests.browser import Browser, find_chromium
 from tests.exported import exported_folder
 

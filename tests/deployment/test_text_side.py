@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import hashbench
-from hashbench.coders.base import Coder
-from hashbench.coders.registry import make_coder
+from hashbench.common.errors import InputError
 from hashbench.deployment.graph import graph_inputs
+from hashbench.deployment.loading import Predictor
 from hashbench.deployment.text_side import (
     PYTHON,
     VECTORS,
@@ -25,11 +25,11 @@ from hashbench.deployment.text_side import (
     write_vectors,
 )
 from hashbench.deployment.vectors import N_TEXTS, texts_to_prove
-from hashbench.errors import InputError
-from hashbench.export.loading import Predictor
-from hashbench.portable.assembling import TextSide
-from hashbench.portable.words import words as words_of
-from hashbench.text.words import WordTokenizer
+from hashbench.models.coders.base import Coder
+from hashbench.models.coders.registry import make_coder
+from hashbench.models.portable.assembling import TextSide
+from hashbench.models.portable.words import words as words_of
+from hashbench.models.text.words import WordTokenizer
 from tests.exported import exported_folder
 
 # A model of each coder that a device can run: bits, rows, vectors, sums, characters, fitted tables.

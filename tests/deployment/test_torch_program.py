@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import hashbench
-from hashbench.deployment.main import Wishes, deploy
+from hashbench.deployment.forms import Wishes, deploy
 from hashbench.deployment.onnx_graph import TOLERANCE
 from hashbench.deployment.torch_program import PROGRAM, difference_of_program
 from hashbench.deployment.vectors import texts_to_prove

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from hashbench.data.fingerprints import read_note
-from hashbench.data.hub import hub_corpora
-from hashbench.tasks.catalogue import groups
+from hashbench.data.sources.fingerprints import read_note
+from hashbench.data.sources.hub import hub_corpora
+from hashbench.data.tasks.catalogue import groups
 from tests.hub.client import StandIn
 from tests.hub.layouts import MAIN, repositories
 from tests.hub.test_entries import TASKS

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from hashbench.data.fingerprints import read_note
-from hashbench.data.hub import hub_corpora
-from hashbench.tasks.catalogue import known_tasks
+from hashbench.data.sources.fingerprints import read_note
+from hashbench.data.sources.hub import hub_corpora
+from hashbench.data.tasks.catalogue import known_tasks
 from tests.hub.client import StandIn
 from tests.hub.layouts import CONVERTED, repositories
 
@@ -19,9 +19,9 @@ CORPORA = sorted(hub_corpora())
 TASKS = sorted(name for name, task in known_tasks().items() if task.hub is not None)
 READ = """
 import json, sys
-from hashbench.data.sources import open_sources
-from hashbench.tasks.catalogue import find_task
-from hashbench.tasks.locate import locate_task
+from hashbench.data.sources.sources import open_sources
+from hashbench.data.tasks.catalogue import find_task
+from hashbench.data.tasks.locate import locate_task
 found = {{}}
 for name in {names}:
     data = locate_task(find_task(name), open_sources("hub")).load()
@@ -35,7 +35,7 @@ print(json.dumps(found))
 """
 STREAM = """
 import json
-from hashbench.data.sources import locate_corpus, open_sources
+from hashbench.data.sources.sources import locate_corpus, open_sources
 found = {}
 for name in %s:
     source = locate_corpus(name, open_sources("hub"))
@@ -132,7 +132,7 @@ def test_the_shards_of_a_corpus_are_its_files(hub: StandIn) -> None:
     """Together they hold its texts, in order; each can be read alone, from any document on."""
     code = """
 import json
-from hashbench.data.sources import locate_corpus, open_sources
+from hashbench.data.sources.sources import locate_corpus, open_sources
 found = {}
 for name in %s:
     source = locate_corpus(name, open_sources("hub"))

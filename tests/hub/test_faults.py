@@ -12,8 +12,8 @@ pytestmark = pytest.mark.services
 
 TRY = """
 import json, os, urllib.request
-from hashbench.data.hub import HubPlace, HubTable
-from hashbench.errors import InputError
+from hashbench.data.sources.hub import HubPlace, HubTable
+from hashbench.common.errors import InputError
 
 def fail(**fault):
     urllib.request.urlopen(os.environ["HF_ENDPOINT"] + "/_faults", json.dumps(fault).encode() if fault else b"")
@@ -45,9 +45,7 @@ def test_what_is_not_there_is_named(hub: StandIn) -> None:
     script = "is a script, which the package datasets no longer runs, and "
     other = "use other data: --data FOLDER, or --data builtin"
     expected = {
-        (
-            "nothing",
-        ): "hub test/nothing: the hub has nothing of this name; it was renamed, removed or made private; ",
+        ("nothing",): "hub test/nothing: the hub has nothing of this name; it was renamed, removed or made private; ",
         ("script",): f"hub test/script: {script}the hub has no converted files of it; {other}",
         ("partial",): f"hub test/partial train: {script}of which the hub converted the first part only; {other}",
         ("gated",): "hub test/gated: its authors ask for consent first; agree on its page, then log in: hf auth login",

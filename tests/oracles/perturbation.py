@@ -68,7 +68,5 @@ def is_typo(before, after):
     """Whether one letter became one beside it."""
     places = [i for i, (a, b) in enumerate(zip(before, after, strict=True)) if a != b]
     return (
-        len(before) == len(after)
-        and len(places) == 1
-        and beside(before[places[0]].lower(), after[places[0]].lower())
+        len(before) == len(after) and len(places) == 1 and beside(before[places[0]].lower(), after[places[0]].lower())
     )

@@ -45,6 +45,7 @@ def predicted(n: int, share: float = 0.15) -> int:
 
 def sampled_loss(scores: list[float], label: int, drawn: list[int], expected: list[float] | None) -> float:
     """Cross-entropy of one prediction among its true row and the drawn ones; `expected` counts by row correct it."""
+
     def logit(row: int) -> float:
         return scores[row] - (math.log(expected[row]) if expected else 0.0)
 

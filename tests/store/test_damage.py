@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hashbench.errors import InputError
+from hashbench.common.errors import InputError
 from hashbench.store.engine import open_store
 from tests.databases.made_up import World, build
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from hashbench.errors import InputError
+from hashbench.common.errors import InputError
 from hashbench.store import views
 from hashbench.store.engine import Store, open_store, parse
 from hashbench.store.schema import SCHEMA, metadata, setting

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
-from hashbench.errors import InputError
+from hashbench.common.errors import InputError
 from hashbench.store.engine import Store
 from hashbench.store.finishing import finish, void
 from hashbench.store.queue import LeaseLost

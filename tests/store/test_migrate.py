@@ -13,8 +13,8 @@ from alembic.config import Config
 from alembic.script import ScriptDirectory
 from sqlalchemy.engine.interfaces import ReflectedIndex
 
-from hashbench.errors import InputError
-from hashbench.exchange.merge import merge
+from hashbench.common.errors import InputError
+from hashbench.results.exchange.merge import merge
 from hashbench.store import migrate, views
 from hashbench.store.engine import Store, open_store, parse
 from hashbench.store.schema import SCHEMA, metadata

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 import sqlalchemy as sa
 
-from hashbench.results.overview import MOST_WORKERS, Activity, EndedBadly, Overview, noted, overview
+from hashbench.results.read.overview import MOST_WORKERS, Activity, EndedBadly, Overview, noted, overview
 from hashbench.store.engine import Store
 from hashbench.store.environment import Environment
 from hashbench.store.finishing import finish, void

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hashbench.errors import InputError
+from hashbench.common.errors import InputError
 from hashbench.store.engine import Store
 from hashbench.store.finishing import finish, void
 from hashbench.store.queue import ClaimedRun, LeaseLost, fail, heartbeat, pending

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from hashbench.errors import InputError
+from hashbench.common.errors import InputError
 from hashbench.store.engine import open_store
 from hashbench.store.retry import Retry, StoreAway, is_outage, reason_of
 

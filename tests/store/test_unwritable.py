@@ -19,7 +19,7 @@ from hashbench.store.unwritable import reading_address
 # Root may write everywhere, unless the program gives that right away.
 PROGRAM = """
 import sys
-from hashbench.errors import InputError
+from hashbench.common.errors import InputError
 from hashbench.store.engine import open_results, open_store
 try:
     store = open_results(sys.argv[1]) if sys.argv[2] == "read" else open_store(sys.argv[1])

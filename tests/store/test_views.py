@@ -35,7 +35,7 @@ READ = {
 
 def published(table: str) -> dict[tuple[str, str], float]:
     """(model, column) -> value as printed."""
-    path = files("hashbench.papers") / "published" / "hashformers.csv"
+    path = files("hashbench.results.papers") / "published" / "hashformers.csv"
     rows = csv.DictReader(path.read_text(encoding="utf-8").splitlines())
     return {(row["model"], row["column"]): float(row["value"]) for row in rows if row["table"] == table}
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-from hashbench.showing import without_passwords
+from hashbench.common.showing import without_passwords
 
 revision = "0005"
 down_revision = "0004"

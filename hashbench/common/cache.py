@@ -1,0 +1,147 @@
+"""What lies in a cache folder: how large it is, when it was last used, and what of it can go.
+
+All in it can be made again but for the weights of `artifacts`, which exports and evaluations read. A sweep and each of
+its workers hold a shared lock on the folder while they are at work, so that nothing is removed under them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+from hashbench.common.checksums import BAD, MANIFEST, remove
+from hashbench.common.errors import InputError
+
+LOCK = "in-use.lock"
+WEIGHTS = "artifacts"
+CHECKPOINTS = "running"
+DAY_S = 86_400.0
+# What the folders of a cache hold, in words.
+FOLDERS = {
+    WEIGHTS: "weights of finished runs: exports and evaluations read them",
+    "finetuned": "weights that wait for the runs that read them",
+    CHECKPOINTS: "checkpoints and logs of runs that were not done",
+    "finished": "results that wait for the database",
+    "corpora": "corpora as type ids",
+    "tasks": "data sets as type ids",
+    "codes": "codes of types",
+    "coders": "what coders learned of a corpus",
+    "phrases": "corpora as items",
+    "fingerprints": "checksums of input files",
+    "hub": "what was asked of the hub",
+    "own": "files of one's own, from another machine",
+}
+KEPT = ("finished",)  # never removed: nowhere else
+
+
+@dataclass(frozen=True)
+class CacheEntry:
+    """A file or folder that was made as one."""
+
+    path: Path
+    n_bytes: int
+    used_at: float  # seconds since 1970
+
+    @property
+    def room(self) -> str:
+        """The folder of the cache that it is in."""
+        return self.path.parent.name
+
+
+@dataclass(frozen=True)
+class CacheRoom:
+    """A folder of a cache, with all that is in it."""
+
+    name: str
+    entries: tuple[CacheEntry, ...]  # one at least
+
+    @property
+    def n_bytes(self) -> int:
+        """How large its entries are together."""
+        return total_bytes(self.entries)
+
+    @property
+    def used_at(self) -> float:
+        """When one of them was last used, in seconds since 1970."""
+        return max(entry.used_at for entry in self.entries)
+
+    @property
+    def holds(self) -> str:
+        """What it is for, in words."""
+        return FOLDERS[self.name] if self.name in FOLDERS else "not of this program"
+
+
+@contextlib.contextmanager
+def using(cache: Path) -> Iterator[None]:
+    """While it lasts nothing of the cache is removed by `cleaned`. Any number of processes may use it."""
+    cache.mkdir(parents=True, exist_ok=True)
+    with (cache / LOCK).open("ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_SH)
+        yield
+
+
+def entries(cache: Path) -> list[CacheEntry]:
+    """What the folders of a cache hold, one entry for each thing that was made."""
+    folders = [folder for folder in sorted(cache.iterdir()) if folder.is_dir()] if cache.is_dir() else []
+    return [_entry(path) for room in folders for path in sorted(room.iterdir()) if _is_thing(path)]
+
+
+def rooms(cache: Path) -> list[CacheRoom]:
+    """The folders of a cache that hold something."""
+    return [CacheRoom(name, tuple(held)) for name, held in groupby(entries(cache), key=lambda entry: entry.room)]
+
+
+def total_bytes(some: Iterable[CacheEntry]) -> int:
+    """How large entries are together."""
+    return sum(entry.n_bytes for entry in some)
+
+
+def cleaned(cache: Path, *, older_than_s: float, weights: bool = False, dry_run: bool = False) -> list[CacheEntry]:
+    """Removes what was not used for so long; gives back what it was. Weights of finished runs go only with `weights`.
+
+    Raises InputError while a sweep uses the folder.
+    """
+    if not cache.is_dir():
+        return []
+    spared = KEPT if weights else (*KEPT, WEIGHTS)
+    until = time.time() - older_than_s
+    with _alone(cache):
+        going = [each for each in entries(cache) if each.room not in spared and each.used_at <= until]
+        for each in going if not dry_run else ():
+            remove(each.path)
+        for lock in cache.glob("*/*.lock") if not dry_run else ():  # nobody waits at one now
+            lock.unlink(missing_ok=True)
+    return going
+
+
+def remove_leftovers(cache: Path, done: Sequence[str]) -> None:
+    """Removes checkpoints and logs of runs that are done: of a worker that was killed right after its last result."""
+    for run_id in done:
+        remove(cache / CHECKPOINTS / run_id)
+
+
+@contextlib.contextmanager
+def _alone(cache: Path) -> Iterator[None]:
+    with (cache / LOCK).open("ab") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InputError(f"{cache}: a sweep is using this cache; clean it when the sweep is done") from None
+        yield
+
+
+def _is_thing(path: Path) -> bool:
+    """Whether it is not a part of another entry: a list of checksums or a lock beside what it belongs to."""
+    return path.suffix != ".lock" and not (path.is_file() and path.name.endswith(f".{MANIFEST}"))
+
+
+def _entry(path: Path) -> CacheEntry:
+    files = [file for file in path.rglob("*") if file.is_file()] if path.is_dir() else [path]
+    found = [file.stat() for file in (path, *files)]
+    used = max(max(each.st_mtime, each.st_atime) for each in found[1:] or found)
+    return CacheEntry(path, sum(each.st_size for each in found[1:]), 0.0 if path.name.endswith(BAD) else used)

@@ -1,0 +1,148 @@
+"""Files that were made and can be made again: their sizes and SHA-256, written with them and checked before use.
+
+A folder lists its files in its own files.json. A single file has NAME.files.json beside it. The size is compared at
+every use, the SHA-256 once in a process for each file, and again when the file changes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from hashbench.common.atomic import atomic_write
+from hashbench.common.showing import tell
+
+MANIFEST = "files.json"
+BAD = ".bad"  # behind the name of what was set aside
+
+
+class Damaged(Exception):
+    """A made file is not what was written. The message names it and says how it differs."""
+
+
+@dataclass(frozen=True)
+class FileSum:
+    """What is known of a file's content."""
+
+    bytes: int
+    sha256: str
+
+    @classmethod
+    def of(cls, path: Path) -> FileSum:
+        """The sum of a file as it is now."""
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+            return cls(file.tell(), digest)
+
+
+Listing = Mapping[str, FileSum]  # by the path below the folder; of a single file by its name
+State = tuple[int, int, int]
+
+_hashed: dict[str, tuple[State, str]] = {}  # path -> its state when this process hashed it, and the SHA-256
+
+
+def manifest_of(path: Path) -> Path:
+    """Where the sums of a made file or folder stand."""
+    return path / MANIFEST if path.is_dir() else path.with_name(f"{path.name}.{MANIFEST}")
+
+
+def seal(path: Path, part: Path | None = None) -> None:
+    """Writes the sums of a made file or folder. `part`: where it still lies, if it is to take the name of `path`.
+
+    The sums come first and the move after, so that a file which is there has its sums.
+    """
+    made = part or path
+    listing = listing_of(made, path.name)
+    text = json.dumps({"files": {name: asdict(each) for name, each in sorted(listing.items())}}, indent=1)
+    manifest = made / MANIFEST if made.is_dir() else path.with_name(f"{path.name}.{MANIFEST}")
+    with atomic_write(manifest) as new:
+        new.write_text(text, "utf-8")
+
+
+def listing_of(path: Path, name: str) -> Listing:
+    """The sums of a file under `name`, or of all files of a folder but its manifest."""
+    if not path.is_dir():
+        return {name: FileSum.of(path)}
+    files = sorted(file for file in path.rglob("*") if file.is_file() and file != path / MANIFEST)
+    return {file.relative_to(path).as_posix(): FileSum.of(file) for file in files}
+
+
+@contextlib.contextmanager
+def sealed_write(path: Path) -> Iterator[Path]:
+    """`atomic_write` of a file that gets its sums with it."""
+    with atomic_write(path) as part:
+        yield part
+        seal(path, part)
+
+
+def read_listing(manifest: Path) -> Listing | None:
+    """What a manifest holds; None where there is none. Raises Damaged where it is no manifest."""
+    try:
+        return listed_in(manifest.read_bytes(), str(manifest))
+    except FileNotFoundError:
+        return None
+
+
+def listed_in(content: bytes, where: str) -> Listing:
+    """The sums in the content of a manifest. Raises Damaged where it is none."""
+    try:
+        files = json.loads(content)["files"]
+        return {name: FileSum(int(each["bytes"]), str(each["sha256"])) for name, each in files.items()}
+    except (ValueError, KeyError, TypeError, AttributeError):  # no UTF-8 and no JSON are ValueErrors
+        raise Damaged(f"{where}: is no list of sizes and checksums") from None
+
+
+def is_listed(path: Path) -> bool:
+    """Whether a made file or folder is there with its sums, and is what they say. False: an earlier version made it.
+
+    Raises Damaged where it is not what was written, FileNotFoundError where there is nothing.
+    """
+    if not path.is_dir():
+        path.stat()
+    listing = read_listing(manifest_of(path))
+    if listing is None:
+        return False
+    for name, written in listing.items():
+        check_file(path / name if path.is_dir() else path, written)
+    return True
+
+
+def check_file(path: Path, written: FileSum) -> None:
+    """Raises Damaged unless a file has the size and the SHA-256 that were written."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        raise Damaged(f"{path}: is missing") from None
+    if found.st_size != written.bytes:
+        raise Damaged(f"{path}: has {found.st_size:,} bytes, {written.bytes:,} were written")
+    state = (found.st_size, found.st_mtime_ns, found.st_ino)
+    if _hashed.get(str(path)) != (state, written.sha256):
+        if FileSum.of(path).sha256 != written.sha256:
+            raise Damaged(f"{path}: holds other bytes than were written")
+        _hashed[str(path)] = state, written.sha256
+
+
+def set_aside(path: Path, why: object, then: str = "made again") -> None:
+    """Renames a damaged file or folder to NAME.bad, in place of an older one, and says so in one line."""
+    bad = path.with_name(path.name + BAD)
+    remove(bad)
+    if not path.is_dir():
+        manifest_of(path).unlink(missing_ok=True)
+    with contextlib.suppress(FileNotFoundError):  # another process was faster
+        os.replace(path, bad)
+        tell(f"{why}; {path.name} is set aside as {bad.name} and {then}")
+
+
+def remove(path: Path) -> None:
+    """Removes a made file with its sums, or a folder; nothing where there is none."""
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+        manifest_of(path).unlink(missing_ok=True)

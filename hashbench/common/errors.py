@@ -1,0 +1,46 @@
+"""The one error that a user of hashbench can cause."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+
+class InputError(Exception):
+    """Wrong input: one line, *where: what; remedy*. The command line prints it and leaves with exit code 2."""
+
+
+def first_line(error: BaseException) -> str:
+    """The first line of an error's message, or the name of its class where it has none."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+def near_match(word: str, known: list[str]) -> str:
+    """The words of `known` nearest to `word` as a half sentence, or nothing.
+
+    >>> near_match("hashformer-md-prj", ["hashformer-md-proj", "bert-mlm"])
+    "; did you mean 'hashformer-md-proj'?"
+    >>> near_match("k2-0.8", ["k2-0.8M", "k2-0.8M"])
+    "; did you mean 'k2-0.8M'?"
+    >>> near_match("xyz", ["bert-mlm"])
+    ''
+    """
+    import difflib
+
+    matches = difflib.get_close_matches(word, list(dict.fromkeys(known)), n=2, cutoff=0.6)
+    return f"; did you mean {' or '.join(repr(match) for match in matches)}?" if matches else ""
+
+
+@contextlib.contextmanager
+def located(where: str) -> Iterator[None]:
+    """Puts `where` (a file, a file and line, a model) before the message of an InputError from the block.
+
+    >>> with located("glue.yaml:7"):
+    ...     raise InputError("unknown model 'x'")
+    Traceback (most recent call last):
+    hashbench.common.errors.InputError: glue.yaml:7: unknown model 'x'
+    """
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from error

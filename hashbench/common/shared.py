@@ -1,0 +1,210 @@
+"""A folder at a URL that machines share: made files are put there whole, and fetched with their checksums.
+
+The URL is one that fsspec knows: a folder, s3://bucket/folder, gs://bucket/folder, memory://. What lies in the cache
+folder has the same name there. Contents are named by their SHA-256 and never overwritten; a list of sums, written last,
+says which of them are meant.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import logging
+import uuid
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import Any, TypeVar
+
+import fsspec.core
+from tenacity import Retrying, before_sleep_log, retry_if_not_exception_type, stop_after_attempt, wait_exponential
+
+from hashbench.common.checksums import MANIFEST, Damaged, FileSum, Listing, listed_in, manifest_of
+from hashbench.common.errors import InputError, first_line
+from hashbench.common.showing import tell
+
+BLOCK = 8 << 20  # bytes sent or taken at a time
+TRIES, LONGEST_WAIT_S = 7, 30.0  # of a call before it counts as failed: about half a minute
+PART = "part"  # ends the name of what is still being written
+
+Got = TypeVar("Got")
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class SharedFolder:
+    """What the machines of a sweep leave for each other."""
+
+    url: str
+    cache: Path  # of this machine
+
+    @cached_property
+    def _files(self) -> Any:
+        """The file system of the URL, which asks anew each time: other machines write too."""
+        files = fsspec.core.url_to_fs(self.url, use_listings_cache=False)[0]
+        if hasattr(files, "auto_mkdir"):  # where folders do not come by themselves
+            files.auto_mkdir = True
+        return files
+
+    @cached_property
+    def _root(self) -> str:
+        return str(fsspec.core.url_to_fs(self.url, use_listings_cache=False)[1]).rstrip("/")
+
+    @classmethod
+    def at(cls, url: str, cache: Path) -> SharedFolder:
+        """The folder at a URL, a relative path made whole, after something was written there and removed.
+
+        Raises InputError where fsspec does not know the URL, a package is missing, or nothing can be written.
+        """
+        where = f"--artifacts {url}"
+        try:
+            found = cls(url, cache)
+            whole = cls(str(found._files.unstrip_protocol(found._root)), cache)
+        except ImportError as error:
+            raise InputError(f"{where}: {first_line(error)}; for s3:// run: pip install 'hashbench[s3]'") from error
+        except ValueError as error:
+            raise InputError(f"{where}: {first_line(error)}; give a folder, or a URL that fsspec knows") from error
+        try:
+            probe = f"{whole._root}/{uuid.uuid4().hex}.{PART}"
+            whole._files.pipe_file(probe, b"hashbench")
+            whole._files.rm_file(probe)
+        except Exception as error:  # whatever the service's library raises
+            raise InputError(f"{where}: cannot be written ({_reason(error)}); give another URL or rights") from error
+        return whole
+
+    def put(self, path: Path) -> None:
+        """Copies a made file or folder of the cache with its sums, where they are not there yet.
+
+        A failure is told in one line: what was made is worth more than its copy.
+        """
+        try:
+            self._tried(lambda: self._put(path))
+        except Exception as error:  # whatever the service's library raises
+            tell(f"{self._name(path)}: not put to {self.url} ({_reason(error)}); other machines make it themselves")
+
+    def fetch(self, path: Path, into: Path, known: Collection[FileSum] = ()) -> bool:
+        """Copies what others put there for `path` to `into`, checked. False where there is nothing, or nothing right.
+
+        `known`: what a single file must be, one of them. Raises InputError where the URL cannot be read.
+        """
+        try:
+            return self._tried(lambda: self._fetch(path, into, known))
+        except FileNotFoundError:
+            return False
+        except Damaged as damage:
+            tell(f"{self.url}: {damage}; made again")
+            return False
+        except Exception as error:  # whatever the service's library raises
+            what = f"{self._name(path)} cannot be fetched ({_reason(error)})"
+            raise InputError(f"--artifacts {self.url}: {what}; see that it can be reached, and sweep again") from error
+
+    def names(self, folder: Path) -> list[str]:
+        """Names of the whole files and folders that others put into a folder."""
+        try:
+            found = self._tried(lambda: self._files.ls(self._at(folder), detail=False))
+        except FileNotFoundError:
+            return []
+        except Exception as error:  # whatever the service's library raises
+            tell(f"{self.url}: {self._name(folder)} cannot be listed ({_reason(error)}); taken as empty")
+            return []
+        ending = f".{MANIFEST}"
+        names = sorted(PurePosixPath(name).name for name in found)
+        return [name.removesuffix(ending) for name in names if name.endswith(ending)]
+
+    def remove(self, path: Path) -> None:
+        """Removes a file or folder there, its sums first; nothing where there is none, a line where it fails."""
+        for what in (f"{self._at(path)}.{MANIFEST}", self._at(path)):
+            try:
+                with contextlib.suppress(FileNotFoundError):
+                    self._files.rm(what, recursive=True)
+            except Exception as error:  # whatever the service's library raises
+                tell(f"{self.url}: {self._name(path)} cannot be removed ({_reason(error)}); remove it by hand")
+
+    def _put(self, path: Path) -> None:
+        manifest = manifest_of(path).read_bytes()
+        if self._read(f"{self._at(path)}.{MANIFEST}") == manifest:
+            return
+        for name, written in listed_in(manifest, str(manifest_of(path))).items():
+            there = self._content(path, name, written)
+            if self._size(there) != written.bytes:
+                self._send(path / name if path.is_dir() else path, there, written)
+        self._files.pipe_file(f"{self._at(path)}.{MANIFEST}", manifest)
+
+    def _send(self, file: Path, there: str, written: FileSum) -> None:
+        """Writes beside, hashes, and moves."""
+        part, checksum = f"{there}.{uuid.uuid4().hex}.{PART}", hashlib.sha256()
+        try:
+            with file.open("rb") as source, self._files.open(part, "wb") as sink:
+                while block := source.read(BLOCK):
+                    checksum.update(block)
+                    sink.write(block)
+            if checksum.hexdigest() != written.sha256:
+                raise Damaged(f"{file}: holds other bytes than were written")
+            if self._size(part) != written.bytes:
+                raise OSError(f"{part} has {self._size(part)} bytes, {written.bytes} were sent")
+            self._files.mv(part, there)
+        except BaseException:
+            with contextlib.suppress(Exception):
+                self._files.rm_file(part)
+            raise
+
+    def _fetch(self, path: Path, into: Path, known: Collection[FileSum]) -> bool:
+        if known:
+            there = [each for each in known if self._size(self._content(path, path.name, each)) == each.bytes]
+            listing: Listing = {path.name: there[0]} if there else {}
+        else:
+            manifest = self._read(f"{self._at(path)}.{MANIFEST}")
+            listing = {} if manifest is None else listed_in(manifest, f"{self._name(path)}.{MANIFEST}")
+        is_file = set(listing) == {path.name}
+        for name, written in listing.items():
+            if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
+                raise Damaged(f"{self._name(path)}: lists {name!r}, which lies elsewhere")
+            self._take(self._content(path, name, written), into if is_file else into / name, written)
+        return bool(listing)
+
+    def _take(self, there: str, file: Path, written: FileSum) -> None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with self._files.open(there, "rb") as source, file.open("wb") as sink:
+                while block := source.read(BLOCK):
+                    sink.write(block)
+        except FileNotFoundError:
+            raise Damaged(f"{there}: is listed and not there") from None
+        if FileSum.of(file) != written:
+            raise Damaged(f"{there}: is not what was put there")
+
+    def _read(self, there: str) -> bytes | None:
+        try:
+            return bytes(self._files.cat_file(there))
+        except FileNotFoundError:
+            return None
+
+    def _size(self, there: str) -> int | None:
+        try:
+            return int(self._files.info(there)["size"])
+        except FileNotFoundError:
+            return None
+
+    def _name(self, path: Path) -> str:
+        return path.relative_to(self.cache).as_posix()
+
+    def _at(self, path: Path) -> str:
+        return f"{self._root}/{self._name(path)}"
+
+    def _content(self, path: Path, name: str, written: FileSum) -> str:
+        return f"{self._at(path)}/{name}.{written.sha256[:16]}"
+
+    def _tried(self, call: Callable[[], Got]) -> Got:
+        """The call's answer, asked for again with growing pauses; what is not there, or not right, stays so."""
+        return Retrying(
+            stop=stop_after_attempt(TRIES),
+            wait=wait_exponential(multiplier=0.5, max=LONGEST_WAIT_S),
+            retry=retry_if_not_exception_type((FileNotFoundError, PermissionError, Damaged)),
+            before_sleep=before_sleep_log(log, logging.WARNING),
+            reraise=True,
+        )(call)
+
+
+def _reason(error: BaseException) -> str:
+    return f"{type(error).__name__}: {first_line(error)}"

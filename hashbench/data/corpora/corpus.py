@@ -1,0 +1,129 @@
+"""Corpora as memory-mapped type ids: made once, shared by all models of a tokenizer, described by a manifest."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TypedDict
+
+import numpy as np
+
+from hashbench.common.checksums import FileSum
+from hashbench.common.errors import InputError
+from hashbench.models.text.tokenizers import Tokenizer
+from hashbench.models.text.types import TypeTable
+
+IDS, DOCUMENTS, MANIFEST = "ids.int32", "documents.npy", "manifest.json"
+# Tokens; shorter ones are left out where an article gives one sequence (released code)
+SHORTEST_ARTICLE = 2
+
+
+class CorpusPart(TypedDict):
+    """A corpus among those that were prepared together."""
+
+    name: str
+    origin: str
+    revision: str | None
+    fingerprint: str
+    packed: bool
+    documents: int
+    characters: int
+    tokens: int
+
+
+class Manifest(TypedDict):
+    """What a prepared corpus was made from."""
+
+    format: int
+    key: str
+    corpora: list[CorpusPart]
+    tokenizer: dict[str, object]
+    max_documents: int | None
+    first_chunk_only: bool
+    types: int
+    tokens: int
+    sha256: str  # of the ids
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A prepared corpus: documents laid end to end as type ids."""
+
+    folder: Path
+    tokenizer: Tokenizer
+    manifest: Manifest
+
+    @classmethod
+    def load(cls, folder: Path, tokenizer: Tokenizer) -> Corpus:
+        """Open a prepared corpus; a tokenizer that was trained with it takes what it learned."""
+        manifest: Manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
+        if tokenizer.trained:
+            tokenizer.load(folder / "tokenizer")
+        return cls(folder, tokenizer, manifest)
+
+    @cached_property
+    def types(self) -> TypeTable:
+        """The types of the corpus, memory-mapped."""
+        return TypeTable.load(self.folder / "types")
+
+    @cached_property
+    def ids(self) -> np.ndarray:
+        """Type ids of all documents, (total,) int32, memory-mapped."""
+        return np.memmap(self.folder / IDS, dtype=np.int32, mode="r")
+
+    @cached_property
+    def documents(self) -> np.ndarray:
+        """Where in `ids` each document begins, and the end of the last, (n + 1,) int64."""
+        return np.load(self.folder / DOCUMENTS, mmap_mode="r")
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of what the corpus was made from, and how."""
+        return self.manifest["key"]
+
+    def rows(self, sequence_length: int, n_specials: int = 2) -> tuple[np.ndarray, np.ndarray]:
+        """Where in `ids` each sequence begins and ends, two arrays (n,) int64.
+
+        Full packing: all documents end to end, cut into pieces of `sequence_length` minus the special tokens. A
+        corpus prepared with `first_chunk_only` gives one such piece an article, but for the parts without articles.
+        """
+        body = sequence_length - n_specials
+        if not self.manifest["first_chunk_only"]:
+            return _packed(0, len(self.ids), body)
+        pieces, first = [], 0
+        for part in self.manifest["corpora"]:
+            bounds = np.asarray(self.documents[first : first + part["documents"] + 1])
+            pieces.append(_packed(bounds[0], bounds[-1], body) if part["packed"] else _first_chunks(bounds, body))
+            first += part["documents"]
+        starts, ends = zip(*pieces, strict=True)
+        return np.concatenate(starts), np.concatenate(ends)
+
+
+def agrees_with_its_manifest(folder: Path) -> bool:
+    """Whether ids, documents and types of a prepared corpus are those that its manifest speaks of."""
+    try:
+        manifest: Manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
+        types, documents = TypeTable.load(folder / "types"), np.load(folder / DOCUMENTS, mmap_mode="r")
+        fresh = TypeTable(types.blob, types.offsets, types.counts)
+        return (
+            FileSum.of(folder / IDS).sha256 == manifest["sha256"]
+            and fresh.fingerprint == types.fingerprint
+            and documents[-1] == manifest["tokens"]
+        )
+    except (InputError, OSError, ValueError, LookupError, TypeError):
+        return False
+
+
+def _packed(start: int, end: int, body: int) -> tuple[np.ndarray, np.ndarray]:
+    """Begins and ends (n,) int64 of pieces of `body` tokens from `start` to `end`; the last may be shorter."""
+    starts = np.arange(start, end, body, dtype=np.int64)
+    return starts, np.minimum(starts + body, end)
+
+
+def _first_chunks(bounds: np.ndarray, body: int) -> tuple[np.ndarray, np.ndarray]:
+    """Begins and ends (n,) int64 of the first `body` tokens of each long enough article; `bounds` (articles + 1,)."""
+    starts, ends = bounds[:-1], np.minimum(bounds[:-1] + body, bounds[1:])
+    long_enough = ends - starts >= SHORTEST_ARTICLE
+    return starts[long_enough], ends[long_enough]

@@ -1,0 +1,272 @@
+"""Corpora made ready for trainings: tokenized shard by shard on all cores, their types merged, once for all models of a
+tokenizer.
+
+What is finished lies in a folder beside the corpus until the corpus is whole: the trained vocabulary, each shard, each
+range of merged types. A preparation that was killed takes it up again. The result depends on the texts and the
+tokenizer alone, not on shards or processes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from filelock import FileLock
+
+from hashbench.common.checksums import MANIFEST as SUMS
+from hashbench.common.checksums import remove
+from hashbench.common.errors import InputError
+from hashbench.common.once import make_once
+from hashbench.common.shared import SharedFolder
+from hashbench.data.corpora.corpus import (
+    DOCUMENTS,
+    IDS,
+    MANIFEST,
+    Corpus,
+    CorpusPart,
+    Manifest,
+    agrees_with_its_manifest,
+)
+from hashbench.data.corpora.progress import PreparationProgress, telling
+from hashbench.data.corpora.spills import MergedTypes, TypeSpill, merge_range, range_bounds
+from hashbench.data.corpora.tokenizing import ShardFacts, ShardJob, TokenizedShard, final_ids, make_shard
+from hashbench.data.sources import shards
+from hashbench.data.sources.documents import Again, CorpusSource
+from hashbench.data.sources.fingerprints import cache_folder, digest, write_json
+from hashbench.data.sources.shards import CorpusShard
+from hashbench.data.sources.sources import Source, locate_corpus
+from hashbench.data.sources.workers import call_each
+from hashbench.models.text.array_files import ArrayFile
+from hashbench.models.text.compiled import thread_count
+from hashbench.models.text.tokenizers import Tokenizer
+
+FORMAT = 1  # of a prepared corpus; a change makes all of them anew
+BLOCK_IDS = 1 << 22  # written at a time
+# That a BPE is trained on, of all corpora together; more changes few merges
+BPE_TRAINING_CHARACTERS = 500_000_000
+WORK = ".shards"  # ends the name of the folder of what is finished
+REMEDY = "start it again with HASHBENCH_THREADS=1, or more memory; it goes on behind the finished shards"
+
+
+class ShardWorkers(Protocol):
+    """Where shards are tokenized."""
+
+    def tokenize(
+        self, jobs: Sequence[tuple[ShardJob, Path]], told: Callable[[ShardFacts], None]
+    ) -> Iterator[tuple[int, ShardFacts]]:
+        """The number of each job, with a folder on this machine for what it makes, as its folder is there.
+
+        `told` may hear how far a shard is.
+        """
+
+
+class LocalShardWorkers:
+    """The cores of this machine, or as many of them as HASHBENCH_THREADS says."""
+
+    def tokenize(
+        self, jobs: Sequence[tuple[ShardJob, Path]], told: Callable[[ShardFacts], None]
+    ) -> Iterator[tuple[int, ShardFacts]]:
+        """The number of each job as its folder is there; what is small is read by threads of this process."""
+        if len(jobs) == 1 or sum(job.shard.bytes for job, _ in jobs) <= shards.SHARD_BYTES:
+            yield from ((number, make_shard(*job, told)) for number, job in enumerate(jobs))
+        else:
+            yield from call_each(make_shard, jobs, workers=thread_count(), remedy=REMEDY)
+
+
+def prepare(
+    corpora: Sequence[str],
+    sources: Sequence[Source],
+    tokenizer: Tokenizer,
+    folder: Path | None = None,
+    *,
+    max_documents: int | None = None,
+    vocabulary_size: int = 50_265,
+    first_chunk_only: bool = False,
+    progress: Callable[[str], None] | None = None,
+    shared: SharedFolder | None = None,
+    workers: ShardWorkers | None = None,
+) -> Corpus:
+    """The corpora as type ids, made now if no worker made them before.
+
+    `folder` holds all prepared corpora, each in a subfolder named by its key. A tokenizer that needs training is
+    trained on the corpora first, in place. With `first_chunk_only` an article is cut before its first "See also",
+    "References" or "Category", as in the released HashFormers code. `workers`: this machine's, if not given.
+
+    Raises:
+        InputError: a corpus that no source has, or one without a token.
+    """
+    located = [locate_corpus(name, sources) for name in corpora]
+    recipe = _recipe(tokenizer, vocabulary_size)
+    key = digest(
+        "corpus",
+        str(FORMAT),
+        *(source.fingerprint for source in located),
+        json.dumps(recipe, sort_keys=True),
+        json.dumps([max_documents, first_chunk_only]),
+    )
+    place = (folder or cache_folder() / "corpora") / key
+    said = progress or (lambda text: None)
+    making = _Making(
+        located, tokenizer, vocabulary_size, max_documents, first_chunk_only,
+        place.with_name(f"{key}{WORK}"), workers or LocalShardWorkers(),
+        lambda text: said(f"{' + '.join(source.name for source in located)}: {text}"),
+        watched=progress is not None,
+    )  # fmt: skip
+    make_once(place, lambda partial: making.build(partial, key), older=agrees_with_its_manifest, shared=shared)
+    if making.work.exists():
+        with FileLock(f"{place}.lock"):
+            remove(making.work)
+    return Corpus.load(place, tokenizer)
+
+
+@dataclass(frozen=True)
+class _Making:
+    """The making of one prepared corpus."""
+
+    sources: Sequence[CorpusSource]
+    tokenizer: Tokenizer
+    vocabulary_size: int
+    max_documents: int | None
+    first_chunk_only: bool
+    work: Path  # where what is finished lies until all is
+    workers: ShardWorkers
+    progress: Callable[[str], None]
+    watched: bool  # whether somebody asked for progress
+
+    def build(self, folder: Path, key: str) -> None:
+        """Make `folder`: tokenizer, ids, documents, types, and the manifest last."""
+        folder.mkdir()
+        if self.tokenizer.trained:
+            learned = make_once(self.work / "tokenizer", self._train)
+            self.tokenizer.load(learned)
+            shutil.copytree(learned, folder / "tokenizer", ignore=shutil.ignore_patterns(SUMS))
+        of_each = [source.shards(self.max_documents, articles=self._cuts(source)) for source in self.sources]
+        made = self._tokenized([shard for some in of_each for shard in some])
+        rest = iter(made)
+        parts = [
+            self._part(source, [next(rest) for _ in some]) for source, some in zip(self.sources, of_each, strict=True)
+        ]
+        if not any(part["tokens"] for part in parts):
+            raise InputError(f"corpus {' + '.join(part['name'] for part in parts)}: there is no token in it")
+        merged = self._merged(made)
+        types = merged.write_table(folder / "types")
+        _write_documents(folder / DOCUMENTS, made, sum(part["documents"] for part in parts))
+        manifest = Manifest(
+            format=FORMAT,
+            key=key,
+            corpora=parts,
+            tokenizer=self.tokenizer.recipe(),
+            max_documents=self.max_documents,
+            first_chunk_only=self.first_chunk_only,
+            types=len(types),
+            tokens=sum(part["tokens"] for part in parts),
+            sha256=_write_ids(folder / IDS, made, merged),
+        )
+        write_json(folder / MANIFEST, manifest)
+
+    def _tokenized(self, wanted: Sequence[CorpusShard]) -> list[TokenizedShard]:
+        """All shards, in order: those that an earlier process finished, and those that are made now."""
+        folders = [
+            self.work / "shards" / f"{number:06d}-{digest(shard.name)[:16]}" for number, shard in enumerate(wanted)
+        ]
+        told = PreparationProgress(self.progress, sum(shard.bytes for shard in wanted))
+        for found in (True, False):
+            numbers = [number for number, folder in enumerate(folders) if folder.exists() == found]
+            jobs = [(ShardJob.of(wanted[number], self.tokenizer), folders[number]) for number in numbers]
+            if found and jobs:
+                self.progress(f"{len(jobs)} of {len(wanted)} shards are done already")
+            told.begin()
+            for which, facts in self.workers.tokenize(jobs, told.going_on):
+                told.done(wanted[numbers[which]].bytes, facts, found=found)
+        told.end()
+        return [TokenizedShard(folder) for folder in folders]
+
+    def _merged(self, made: Sequence[TokenizedShard]) -> MergedTypes:
+        """The types of all shards; ranges of them are merged in several processes."""
+        spills = [spill for shard in made for spill in shard.spills]
+        bounds = range_bounds(spills)
+        which = hashlib.sha256(bounds.tobytes()).hexdigest()[:16]
+        folders = [self.work / "types" / f"{which}-{number:06d}" for number in range(len(bounds) - 1)]
+        jobs = [(spills, *bounds[n : n + 2], folder) for n, folder in enumerate(folders)]
+        if len(spills) > 1:
+            self.progress(f"merging {bounds[-1].sum():,} types of {len(spills)} stretches")
+        for _ in call_each(make_range, jobs, workers=thread_count(), remedy=REMEDY):
+            pass
+        return MergedTypes([TypeSpill(folder) for folder in folders], bounds)
+
+    def _cuts(self, source: CorpusSource) -> bool:
+        return self.first_chunk_only and not source.packed
+
+    def _part(self, source: CorpusSource, made: Sequence[TokenizedShard]) -> CorpusPart:
+        facts = [shard.facts for shard in made]
+        return CorpusPart(
+            name=source.name,
+            origin=source.origin,
+            revision=source.revision,
+            fingerprint=source.fingerprint,
+            packed=source.packed,
+            documents=sum(each.documents for each in facts),
+            characters=sum(each.characters for each in facts),
+            tokens=sum(each.tokens for each in facts),
+        )
+
+    def _train(self, folder: Path) -> None:
+        what = f"training the {self.tokenizer.title}"
+        texts = Again(lambda: telling(self._training_texts(), self.progress, what))
+        self.tokenizer.train(texts, self.vocabulary_size, bars=self.watched and sys.stderr.isatty())
+        self.tokenizer.save(folder)
+
+    def _training_texts(self) -> Iterator[str]:
+        """The beginnings of all corpora, in equal shares."""
+        for source in self.sources:
+            left = BPE_TRAINING_CHARACTERS // len(self.sources)
+            for text in source.documents(self.max_documents, articles=self._cuts(source)):
+                if left <= 0:
+                    break
+                left -= len(text)
+                yield text
+
+
+def make_range(spills: Sequence[TypeSpill], starts: np.ndarray, stops: np.ndarray, folder: Path) -> None:
+    """A merged range of types, if it is not there whole."""
+    make_once(folder, lambda part: merge_range(spills, starts, stops, part))
+
+
+def _recipe(tokenizer: Tokenizer, vocabulary_size: int) -> dict[str, object]:
+    """The tokenizer's recipe, with the size it is or will be trained to; the corpora are named elsewhere in the key."""
+    if tokenizer.trained:
+        trained = {"kind": tokenizer.kind, "train": vocabulary_size, "characters": BPE_TRAINING_CHARACTERS}
+        return trained | tokenizer.options()
+    return tokenizer.recipe()
+
+
+def _write_ids(path: Path, made: Sequence[TokenizedShard], merged: MergedTypes) -> str:
+    """Writes the final ids of all shards; their SHA-256 (hex)."""
+    checksum = hashlib.sha256()
+    spills = [spill for shard in made for spill in shard.spills]
+    with path.open("wb") as file:
+        for number, spill in enumerate(spills):
+            for ids in final_ids(spill, merged.remap_of(number), BLOCK_IDS):
+                little = ids.astype("<i4", copy=False).data
+                file.write(little)
+                checksum.update(little)
+    return checksum.hexdigest()
+
+
+def _write_documents(path: Path, made: Sequence[TokenizedShard], n: int) -> None:
+    """Writes where each of n documents begins, and the end of the last."""
+    offsets = ArrayFile(path, np.int64, n + 1)
+    offsets.put(np.zeros(1, np.int64), 0)
+    at = total = 0
+    for shard in made:
+        ends = total + np.cumsum(shard.lengths)
+        offsets.put(ends, at + 1)
+        at, total = at + len(ends), int(ends[-1]) if len(ends) else total
+    offsets.close()

@@ -1,0 +1,159 @@
+"""One shard of a corpus as ids of its own: tokenized by itself, its types in sorted spills of bounded size."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from hashbench.common.once import make_once
+from hashbench.data.corpora.spills import TypeSpill
+from hashbench.data.sources.shards import CorpusShard
+from hashbench.data.sources.workers import ONE_THREAD
+from hashbench.models.text.base import Tokenizer
+from hashbench.models.text.tokenizers import tokenizers
+from hashbench.models.text.types import Interner, looked_up
+from hashbench.models.text.unicode import in_chunks
+
+CHUNK_CHARACTERS = 4_000_000  # read, tokenized and written at a time
+# Of a spill, about. More than code points, so that characters are one spill
+TYPES_OF_A_SPILL = 1_200_000
+ShardFiles = dict[str, bytes]  # by the path below the folder
+IDS, RANK, LENGTHS, FACTS = "ids.int32", "rank.int32", "lengths.int64", "facts.json"
+
+
+@dataclass(frozen=True)
+class ShardFacts:
+    """What a tokenized shard holds."""
+
+    documents: int
+    characters: int
+    tokens: int
+    spills: int
+
+
+@dataclass(frozen=True)
+class ShardJob:
+    """A shard to be tokenized, as it travels to another process or machine."""
+
+    shard: CorpusShard
+    # Pickled; a class of the user's own is found where its file was read.
+    tokenizer: bytes
+
+    @classmethod
+    def of(cls, shard: CorpusShard, tokenizer: Tokenizer) -> ShardJob:
+        """The job of a tokenizer that needs no training any more."""
+        return cls(shard, pickle.dumps(tokenizer))
+
+    def carry_out(self, folder: Path, told: Callable[[ShardFacts], None] | None = None) -> None:
+        """Makes the folder of the tokenized shard; `told` hears how far it is after each chunk.
+
+        Raises InputError for a shard that cannot be read.
+        """
+        tokenizers()  # imports the user's own, whose class the bytes may name
+        tokenizer: Tokenizer = pickle.loads(self.tokenizer)
+        _Tokenizing(folder, tokenizer, told or (lambda facts: None)).make(self.shard)
+
+
+def make_shard(job: ShardJob, folder: Path, told: Callable[[ShardFacts], None] | None = None) -> ShardFacts:
+    """The facts of a shard whose folder is made here, if it is not there whole."""
+
+    def build(part: Path) -> None:
+        job.carry_out(part, told)
+
+    return TokenizedShard(make_once(folder, build)).facts
+
+
+def files_of_shard(job: ShardJob) -> ShardFiles:
+    """The files of a shard that is tokenized here for another machine."""
+    os.environ |= ONE_THREAD
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made) / "shard"
+        job.carry_out(folder)
+        return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@dataclass(frozen=True)
+class TokenizedShard:
+    """The files of a tokenized shard."""
+
+    folder: Path
+
+    @property
+    def facts(self) -> ShardFacts:
+        """What it holds."""
+        return ShardFacts(**json.loads((self.folder / FACTS).read_text("utf-8")))
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Tokens of each document, (n,) int64."""
+        return np.fromfile(self.folder / LENGTHS, np.int64)
+
+    @property
+    def spills(self) -> list[TypeSpill]:
+        """The types of consecutive stretches of the shard."""
+        return [TypeSpill(self.folder / f"{number:03d}") for number in range(self.facts.spills)]
+
+
+def final_ids(spill: TypeSpill, remap: np.ndarray, block: int) -> Iterator[np.ndarray]:
+    """The ids of a spill's stretch, at most `block` (n,) int32 at a time, by the final id of each of its types (t,)."""
+    meaning = looked_up(remap, np.fromfile(spill.folder / RANK, np.int32))
+    with (spill.folder / IDS).open("rb") as file:
+        while len(ids := np.fromfile(file, np.int32, block)):
+            yield meaning[ids]
+
+
+class _Tokenizing:
+    """A shard in the making."""
+
+    def __init__(self, folder: Path, tokenizer: Tokenizer, told: Callable[[ShardFacts], None]) -> None:
+        self._folder, self._tokenizer, self._told = folder, tokenizer, told
+        self._documents = self._characters = self._tokens = self._spills = 0
+
+    def make(self, shard: CorpusShard) -> None:
+        self._folder.mkdir(parents=True)
+        chunks = in_chunks(shard.texts(), CHUNK_CHARACTERS)
+        with (self._folder / LENGTHS).open("wb") as lengths:
+            while self._spill(chunks, lengths):
+                pass
+        (self._folder / FACTS).write_text(json.dumps(asdict(self._facts())), "utf-8")
+
+    def _spill(self, chunks: Iterator[list[str]], lengths: BinaryIO) -> bool:
+        """Tokenizes until memory holds enough types, and writes these. False where nothing was left."""
+        folder, interner = self._folder / f"{self._spills:03d}", self._tokenizer.interner()
+        n_types = n_chunks = 0
+        folder.mkdir()
+        with (folder / IDS).open("wb") as file:
+            while n_types < TYPES_OF_A_SPILL and (texts := next(chunks, None)):
+                n_types = max(n_types, self._chunk(texts, interner, file, lengths))
+                n_chunks += 1
+        if not n_chunks:
+            (folder / IDS).unlink()
+            folder.rmdir()
+            return False
+        types, places = interner.distinct()
+        looked_up(TypeSpill.write(folder, types), places).tofile(folder / RANK)
+        self._spills += 1
+        return True
+
+    def _chunk(self, texts: list[str], interner: Interner, file: BinaryIO, lengths: BinaryIO) -> int:
+        """Appends texts as provisional ids; one more than the highest."""
+        tokenized = interner.add(texts)
+        ids = tokenized.ids.astype(np.int32, copy=False)
+        ids.tofile(file)
+        np.diff(tokenized.offsets).astype(np.int64, copy=False).tofile(lengths)
+        self._documents += len(texts)
+        self._characters += sum(map(len, texts))
+        self._tokens += len(ids)
+        self._told(self._facts())
+        return int(ids.max()) + 1 if len(ids) else 0
+
+    def _facts(self) -> ShardFacts:
+        return ShardFacts(self._documents, self._characters, self._tokens, self._spills)

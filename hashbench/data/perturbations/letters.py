@@ -1,0 +1,62 @@
+"""Slips of the pen and of the keyboard: single letters of a word, or its case."""
+
+from __future__ import annotations
+
+from hashbench.data.perturbations.base import Perturbation
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+KEYBOARD = {  # letter -> the letters beside it on a QWERTY keyboard
+    "q": "wa", "w": "qeas", "e": "wrsd", "r": "etdf", "t": "ryfg", "y": "tugh", "u": "yihj", "i": "uojk", "o": "ipkl",
+    "p": "ol", "a": "qwsz", "s": "weadzx", "d": "ersfxc", "f": "rtdgcv", "g": "tyfhvb", "h": "yugjbn", "j": "uihknm",
+    "k": "iojlm", "l": "opk", "z": "asx", "x": "sdzc", "c": "dfxv", "v": "fgcb", "b": "ghvn", "n": "hjbm", "m": "jkn",
+}  # fmt: skip
+
+
+def swap(word: str, draw: int) -> str | None:
+    """Two neighbours that differ trade places."""
+    places = [i for i in range(len(word) - 1) if word[i].lower() != word[i + 1].lower()]
+    if not places:
+        return None
+    i = places[draw % len(places)]
+    return word[:i] + word[i + 1] + word[i] + word[i + 2 :]
+
+
+def delete(word: str, draw: int) -> str | None:
+    """One character is left out of a word of two or more."""
+    if len(word) < 2:
+        return None
+    i = draw % len(word)
+    return word[:i] + word[i + 1 :]
+
+
+def insert(word: str, draw: int) -> str | None:
+    """A letter from a to z enters at any place."""
+    i, letter = divmod(draw % ((len(word) + 1) * len(LETTERS)), len(LETTERS))
+    return word[:i] + LETTERS[letter] + word[i:]
+
+
+def keyboard(word: str, draw: int) -> str | None:
+    """One letter becomes one beside it on a QWERTY keyboard, in the same case."""
+    places = [i for i, letter in enumerate(word) if letter.lower() in KEYBOARD]
+    if not places:
+        return None
+    rest, place = divmod(draw, len(places))
+    i = places[place]
+    beside = KEYBOARD[word[i].lower()]
+    letter = beside[rest % len(beside)]
+    return word[:i] + (letter.upper() if word[i].isupper() else letter) + word[i + 1 :]
+
+
+def case(word: str, draw: int) -> str | None:
+    """The whole word in another case: lower, Capitalised or UPPER."""
+    forms = [form for form in dict.fromkeys((word.lower(), word.capitalize(), word.upper())) if form != word]
+    return forms[draw % len(forms)] if forms else None
+
+
+PERTURBATIONS = (
+    Perturbation("swap", "adjacent characters swapped", swap),
+    Perturbation("delete", "a character left out", delete),
+    Perturbation("insert", "a letter put in", insert),
+    Perturbation("keyboard", "a letter of a neighbouring key", keyboard),
+    Perturbation("case", "another case", case),
+)

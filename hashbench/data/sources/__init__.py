@@ -1,0 +1,1 @@
+"""Where text comes from: the sources of tables and corpora, and how rows become batches."""

@@ -1,0 +1,205 @@
+"""From type ids to batches: rows with special tokens, the order of an epoch, padding, distinct types.
+
+Ids of ordinary tokens are type ids; special token k of a template is the id -1 - k.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from hashbench.models.embeddings.base import Batch, Template
+from hashbench.models.text.types import TokenizedTexts
+from hashbench.models.text.unicode import offsets_from, ranges
+
+# Batches that are sorted by length together; more pad less and mix less.
+POOL_BATCHES = 50
+# A small data set has smaller pools, so that its batches are not the same in every epoch
+MIN_POOLS = 8
+ORDER = 1  # stream of random numbers
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Inputs with their special tokens, laid end to end, never padded."""
+
+    ids: np.ndarray  # (total,) int32
+    offsets: np.ndarray  # (n + 1,) int64
+    # (n,) int64: where in a row segment 1 begins, None where there is one segment
+    second: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Tokens of each row, special ones included, (n,)."""
+        return np.diff(self.offsets)
+
+    def padded(self, rows: np.ndarray, pad: int, length: int | None = None, multiple: int = 1) -> np.ndarray:
+        """Some rows, `rows` (B,), as ids (B, L) int32, filled up with `pad`.
+
+        L is `length`, or that of the longest row, and in either case a positive multiple of `multiple`.
+        """
+        starts, ends = self.offsets[rows], self.offsets[rows + 1]
+        longest = max(1, length or int((ends - starts).max()))
+        columns = np.arange(-(-longest // multiple) * multiple)
+        places = starts[:, None] + columns  # (B, L)
+        inside = places < ends[:, None]
+        if not len(self.ids):  # no text has a token, and the template adds none
+            return np.full(places.shape, pad, np.int32)
+        return np.where(inside, self.ids[np.minimum(places, len(self.ids) - 1)], np.int32(pad))
+
+
+def encode_rows(columns: Sequence[TokenizedTexts], template: Template, max_length: int) -> Rows:
+    """Rows of one text column, or of two as pairs, truncated to `max_length` tokens, with the template's specials."""
+    form = template.pair if len(columns) == 2 else template.single
+    texts = {name: column for name, column in zip("AB", columns, strict=False) if name in form}
+    budget = max_length - sum(part not in texts for part in form)
+    kept = dict(zip(texts, truncated([np.diff(c.offsets) for c in texts.values()], budget, template), strict=True))
+    n = len(columns[0])
+    # (parts, n)
+    widths = np.stack([kept[part] if part in texts else np.ones(n, np.int64) for part in form])
+    offsets = offsets_from(widths.sum(axis=0))
+    begins = offsets[:-1] + np.cumsum(widths, axis=0) - widths  # (parts, n): where each part begins
+    ids = np.empty(offsets[-1], np.int32)
+    for part, begin in zip(form, begins, strict=True):
+        if part in texts:
+            source = texts[part]
+            ids[ranges(begin, kept[part])] = source.ids[ranges(source.offsets[:-1], kept[part])]
+        else:
+            ids[begin] = special_id(template, part)
+    second = begins[form.index("B")] - offsets[:-1] if template.segments and "B" in texts else None
+    return Rows(ids, offsets, second)
+
+
+def truncated(lengths: Sequence[np.ndarray], budget: int, template: Template) -> list[np.ndarray]:
+    """How many tokens of each text are kept so that a row holds at most `budget`: (n,) of each of `lengths` (n,).
+
+    balanced: of a pair that is too long both are cut to half where both are longer, else only the longer one is
+    (released HashFormers code). longest_first: the longer one loses a token until they fit (BERT), which is the same
+    but for an odd budget, where the first text keeps one more. longer_keeps: likewise, but of an odd budget the longer
+    text keeps one more, of equally long ones the second (the `tokenizers` library).
+    """
+    if len(lengths) == 1:
+        return [np.minimum(lengths[0], budget)]
+    first, second = lengths
+    half = budget // 2
+    half_first, half_second = HALVES[template.truncation](first > second, half, budget - half)
+    too_long = first + second > budget
+    both = too_long & (first >= half_first) & (second >= half_second)
+    cut_first = np.where(both, half_first, np.where(too_long & (first > second), budget - second, first))
+    cut_second = np.where(both, half_second, np.where(too_long & (first <= second), budget - first, second))
+    return [cut_first, cut_second]
+
+
+# What is left of two texts that are both longer than half: by whether the first is the longer one (n,), the half
+# rounded down and the half rounded up.
+HALVES: Mapping[str, Callable[[np.ndarray, int, int], tuple[np.ndarray | int, np.ndarray | int]]] = {
+    "balanced": lambda is_longer, less, more: (less, less),
+    "longest_first": lambda is_longer, less, more: (more, less),
+    "longer_keeps": lambda is_longer, less, more: (np.where(is_longer, more, less), np.where(is_longer, less, more)),
+}
+
+
+def special_id(template: Template, name: str) -> int:
+    """The id of a special token."""
+    return -1 - template.specials.index(name)
+
+
+def pad_id(template: Template) -> int:
+    """The id of the padding token, which templates spell <pad> or [PAD]."""
+    return special_id(template, next(name for name in template.specials if name.strip("<[]>").lower() == "pad"))
+
+
+def epoch_batches(
+    lengths: np.ndarray, batch_size: int, *, seed: int, epoch: int, bucketed: bool = True
+) -> list[np.ndarray]:
+    """Row numbers (B,) of each batch of an epoch: a function of (seed, epoch) and the lengths (n,) alone.
+
+    Bucketed: rows are shuffled, sorted by length within pools of about 50 batches, cut, and the batches are shuffled.
+    """
+    # NumPy keeps this stream the same in all versions
+    random = np.random.RandomState([seed, epoch, ORDER])
+    order = random.permutation(len(lengths))
+    n_batches = count_batches(len(lengths), batch_size)
+    if bucketed:
+        pool = min(POOL_BATCHES, max(1, n_batches // MIN_POOLS)) * batch_size
+        for start in range(0, len(order), pool):
+            part = order[start : start + pool]
+            order[start : start + pool] = part[np.argsort(lengths[part], kind="stable")]
+    batches = [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
+    return [batches[i] for i in random.permutation(n_batches)] if bucketed else batches
+
+
+def count_batches(n_rows: int, batch_size: int) -> int:
+    """Batches of an epoch, the last perhaps smaller.
+
+    >>> count_batches(100, 32), count_batches(97, 32)
+    (4, 4)
+    """
+    return -(-n_rows // batch_size)
+
+
+def evaluation_batches(lengths: np.ndarray, batch_size: int, rank: int = 0, world_size: int = 1) -> list[np.ndarray]:
+    """Row numbers (B,) of each batch of an evaluation, by the lengths (n,), so that nearly nothing is padded.
+
+    Every process gets the same number of batches; where rows are too few one repeats the first of the batch, so
+    predictions are put in place by row id.
+    """
+    order = np.argsort(lengths, kind="stable")
+    batches = [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
+    return [batch[rank::world_size] if len(batch) > rank else batch[:1] for batch in batches]
+
+
+class Collator:
+    """Makes a `Batch` of padded ids. It keeps a scratch array, so every thread needs its own."""
+
+    def __init__(self, codes: np.ndarray, template: Template) -> None:
+        """`codes` (n_types, c), perhaps memory-mapped."""
+        self.codes = np.asarray(codes)
+        self.n_specials = len(template.specials)
+        self.pad = pad_id(template)
+        self._last_place = np.zeros(len(codes), np.int64)
+
+    def __call__(
+        self,
+        ids: np.ndarray,
+        *,
+        row_ids: np.ndarray,
+        labels: np.ndarray | None = None,
+        second: np.ndarray | None = None,
+    ) -> Batch:
+        """Ids (B, L), rows (B,), labels (B,) or (B, L), beginnings of segment 1 (B,) -> a batch of tensors."""
+        types, places = self.distinct(ids)
+        mask = ids != self.pad
+        segments = None if second is None else (np.arange(ids.shape[1]) >= second[:, None]) & mask
+        return Batch(
+            codes=torch.from_numpy(self.codes[types]),
+            positions=torch.from_numpy(places),
+            mask=torch.from_numpy(mask),
+            segments=None if segments is None else torch.from_numpy(segments.astype(np.int64)),
+            labels=None if labels is None else torch.from_numpy(labels),
+            row_ids=torch.from_numpy(row_ids),
+            padded=not mask.all(),
+        )
+
+    def distinct(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The distinct types (n,) of ids (B, L), and positions (B, L) into special tokens followed by these types.
+
+        No sorting: each type remembers the last place where it stands, and the places that are remembered count.
+        """
+        flat = ids.ravel()  # (B L,)
+        ordinary = flat >= 0
+        present = flat[ordinary]
+        places = np.arange(len(present))
+        self._last_place[present] = places
+        last = self._last_place[present]
+        is_last = last == places
+        rank = np.cumsum(is_last) - 1
+        positions = (-1 - flat).astype(np.int64)  # special tokens: their own number
+        positions[ordinary] = self.n_specials + rank[last]
+        return present[is_last], positions.reshape(ids.shape)

@@ -1,0 +1,184 @@
+"""Built-in data: eight generated tasks shaped like GLUE's, and a corpus of the same language. No data is shipped.
+
+In every task words decide, with noise: sentiment words in sst2, stray particles in cola, and in the tasks with pairs
+the overlap of the two texts together with words of contrast, doubt or answer. Such scores say that the machinery works,
+and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from types import MappingProxyType
+
+from hashbench.data.sources.files import Cells
+from hashbench.data.sources.fingerprints import digest
+from hashbench.data.sources.language import (
+    N_TOPICS,
+    UNSEEN_TOPICS,
+    Draw,
+    Sentence,
+    document,
+    other_words,
+    sentence,
+    spell,
+    words,
+)
+
+CORPUS = "builtin"
+NOTE = "built-in data: a generated toy language; these are not GLUE scores"
+UNSEEN_SPLIT = "validation_mismatched"  # its topics are those that training does not have
+# All sizes and shares are ours: none stands for anything in GLUE.
+N_DOCUMENTS = 3_000
+VALIDATION_ROWS = 200
+TRAIN_ROWS = dict(cola=1_000, sst2=1_000, mrpc=800, stsb=1_000, qqp=1_000, mnli=1_000, qnli=1_000, rte=800)
+CUE = 0.93  # how often the word that gives a label away is there
+NOISE = 0.04  # how often it is there although the label is another
+
+GeneratedRow = tuple[object, ...]  # the texts, then the label
+
+
+@dataclass(frozen=True)
+class Generated:
+    """A task that is generated, and the names of its columns."""
+
+    name: str
+    columns: tuple[str, ...]  # the texts, then the label
+
+
+@dataclass(frozen=True)
+class BuiltinTable:
+    """One split of a built-in task."""
+
+    task: Generated
+    split: str
+
+    @property
+    def where(self) -> str:
+        """Task and split, as messages name them."""
+        return f"built-in {self.task.name} {self.split}"
+
+    def fingerprint(self) -> str:
+        """SHA-256 (hex) of the generated cells."""
+        return digest("builtin", self.task.name, self.split, json.dumps(dict(task_table(self.task, self.split))))
+
+    def n_rows(self) -> int:
+        """Rows that are generated."""
+        return TRAIN_ROWS[self.task.name] if self.split == "train" else VALIDATION_ROWS
+
+    def about_n_rows(self) -> int:
+        """The same."""
+        return self.n_rows()
+
+    def read(self, columns: Sequence[str]) -> dict[str, Cells]:
+        """The columns asked for."""
+        table = task_table(self.task, self.split)
+        return {name: list(table[name]) for name in columns}
+
+
+@lru_cache(maxsize=32)
+def task_table(task: Generated, split: str) -> Mapping[str, tuple[object, ...]]:
+    """Columns of a split: the texts, label and idx, as GLUE calls them. All callers share one; none can change it."""
+    draw, make = Draw("task", task.name, split), MAKERS[task.name]
+    n_rows = BuiltinTable(task, split).n_rows()
+    seen = N_TOPICS - UNSEEN_TOPICS
+    first, n_topics = (seen, UNSEEN_TOPICS) if split == UNSEEN_SPLIT else (0, seen)
+    rows = [make(draw, first + draw.below(n_topics)) for _ in range(n_rows)]
+    columns = zip(*rows, strict=True)
+    return MappingProxyType({**dict(zip(task.columns, columns, strict=True)), "idx": tuple(range(n_rows))})
+
+
+@lru_cache(maxsize=1)
+def corpus() -> tuple[str, ...]:
+    """The documents of the built-in corpus."""
+    draw = Draw("corpus")
+    return tuple(document(draw) for _ in range(N_DOCUMENTS))
+
+
+def corpus_fingerprint() -> str:
+    """SHA-256 (hex) of the corpus: of its texts, as generating them costs less than a mistake about them.
+
+    Computed at each call, in milliseconds: a remembered one could be of other texts.
+    """
+    return digest("builtin corpus", *corpus())
+
+
+def _cue(draw: Draw, group: Sequence[str], wanted: bool) -> tuple[str, ...]:
+    """A word of the group, nearly always if wanted, hardly ever if not."""
+    return (draw.one(group),) if draw.chance(CUE if wanted else NOISE) else ()
+
+
+def _sst2(draw: Draw, topic: int) -> GeneratedRow:
+    label = draw.below(2)
+    moods = (words().bad, words().good)
+    adjectives = [draw.one(moods[label if draw.chance(CUE) else 1 - label]) for _ in range(1 + draw.below(3))]
+    return spell(draw, sentence(draw, topic, adjectives), end=" ."), label
+
+
+def _cola(draw: Draw, topic: int) -> GeneratedRow:
+    label = draw.below(2)
+    parts = spell(draw, sentence(draw, topic)).split(" ")
+    for stray in _cue(draw, words().stray, label == 0) * 2:
+        parts.insert(1 + draw.below(len(parts) - 1), stray)
+    return " ".join(parts), label
+
+
+def _paraphrase(share: float, end: str, question: bool) -> Callable[[Draw, int], GeneratedRow]:
+    """mrpc and qqp: the same in other words, or something else, often with a word of contrast."""
+
+    def make(draw: Draw, topic: int) -> GeneratedRow:
+        label = int(draw.chance(share))
+        first = sentence(draw, topic)
+        second = first if label else other_words(draw, first)
+        second = replace(second, extra=_cue(draw, words().contrast, not label))
+        begin = [draw.one(words().questions)] if question else []
+        return spell(draw, first, end=end, begin=begin), spell(draw, second, end=end, begin=begin), label
+
+    return make
+
+
+def _inference(n_classes: int) -> Callable[[Draw, int], GeneratedRow]:
+    """rte and mnli: what follows repeats the premise, what is doubtful or denied says so."""
+
+    def make(draw: Draw, topic: int) -> GeneratedRow:
+        label = draw.below(n_classes)
+        premise = sentence(draw, topic)
+        denied, doubtful = (label == 2, label == 1) if n_classes == 3 else (label == 1, False)
+        second = other_words(draw, premise) if doubtful else premise
+        extra = _cue(draw, words().negation, denied) + (_cue(draw, words().doubt, doubtful) if n_classes == 3 else ())
+        return spell(draw, premise), spell(draw, replace(second, extra=extra)), label
+
+    return make
+
+
+def _qnli(draw: Draw, topic: int) -> GeneratedRow:
+    label = draw.below(2)  # 0: the sentence answers the question
+    statement = sentence(draw, topic)
+    answer = statement if label == 0 else other_words(draw, statement)
+    question = spell(draw, statement, end="?", begin=[draw.one(words().questions)])
+    return question, spell(draw, replace(answer, extra=_cue(draw, words().answer, label == 0))), label
+
+
+def _stsb(draw: Draw, topic: int) -> GeneratedRow:
+    level = draw.below(6)
+    first = sentence(draw, topic, [draw.one(words().neutral)])
+    other = other_words(draw, first)
+    parts = {name: getattr(first if draw.chance(level / 5) else other, name) for name in ("subject", "verb", "target")}
+    shown = level if draw.chance(CUE) else draw.below(6)
+    second = Sentence(topic, **parts, extra=(draw.one(words().degrees[shown]),))
+    score = min(5.0, max(0.0, round(level + 0.2 * (draw.below(5) - 2), 2)))
+    return spell(draw, first), spell(draw, second), score
+
+
+MAKERS: dict[str, Callable[[Draw, int], GeneratedRow]] = {
+    "cola": _cola,
+    "sst2": _sst2,
+    "mrpc": _paraphrase(0.55, " .", question=False),
+    "stsb": _stsb,
+    "qqp": _paraphrase(0.55, "?", question=True),
+    "mnli": _inference(3),
+    "qnli": _qnli,
+    "rte": _inference(2),
+}

@@ -1,0 +1,155 @@
+"""Corpora as streams of documents: files of a folder, the hub, or the built-in generator."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+from hashbench.common.errors import InputError
+from hashbench.data.sources import builtin
+from hashbench.data.sources.files import FORMATS, check_file, iterate_rows
+from hashbench.data.sources.fingerprints import files_fingerprint
+from hashbench.data.sources.hub import SHORT_COMMIT, HubTable
+from hashbench.data.sources.opening import COMPRESSED, format_of
+from hashbench.data.sources.shards import (
+    TEXT_COLUMN,
+    BuiltinPart,
+    CorpusShard,
+    FilePart,
+    HubPart,
+    Part,
+    cut,
+    file_parts,
+)
+
+CORPUS_FORMATS = (*FORMATS, ".txt")
+FORMATS_SAID = f"{', '.join(CORPUS_FORMATS)}, or with {' or '.join(COMPRESSED)} behind it"
+COUNTED_BYTES = 64 << 20  # of files that are read to count their documents
+# Corpora whose rows are no articles (sentences, whole books): packed even where an article gives one sequence only.
+PACKED = ("bookcorpus", "books")
+
+
+@dataclass(frozen=True)
+class CorpusSource:
+    """A corpus that was found, not read yet: files, a hub table, or neither for the built-in one."""
+
+    name: str
+    origin: str
+    kind: Literal["folder", "hub", "builtin"]
+    files: tuple[Path, ...] = ()
+    table: HubTable | None = None
+
+    @property
+    def packed(self) -> bool:
+        """Whether documents follow each other without an end, since a row is no article."""
+        return self.name in PACKED
+
+    @property
+    def revision(self) -> str | None:
+        """The hub's commit, where there is one."""
+        return self.table.copy().revision if self.table else None
+
+    @property
+    def copy_read(self) -> str:
+        """Where it comes from, with the hub's commit where there is one."""
+        return self.origin + (f"@{self.revision[:SHORT_COMMIT]}" if self.revision else "")
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of the files, of the hub's name and revision, or of the generated texts."""
+        if self.table is not None:
+            return self.table.fingerprint()
+        return files_fingerprint(self.files) if self.files else builtin.corpus_fingerprint()
+
+    def documents(self, max_documents: int | None = None, *, articles: bool = False) -> Iterator[str]:
+        """The texts, in order; a missing one is empty. Never the whole corpus in memory.
+
+        `articles`: each is cut where an article ends.
+        """
+        parts: list[Part] = [FilePart(path) for path in self.files]
+        if self.table is not None:
+            parts = [HubPart(self.table)]
+        elif not self.files:
+            parts = [BuiltinPart()]
+        return CorpusShard(self.origin, tuple(parts), max_documents, articles).texts()
+
+    def n_documents(self) -> int | None:
+        """Documents; None for the hub, and where large files would have to be read to know."""
+        if self.table is not None:
+            return None
+        if not self.files:
+            return len(builtin.corpus())
+        parts = list(file_parts(self.files))
+        unknown = dict.fromkeys(part.path for part in parts if isinstance(part, FilePart) and part.rows is None)
+        if sum(path.stat().st_size for path in unknown) > COUNTED_BYTES:
+            return None
+        known = sum(part.rows or 0 for part in parts)
+        return known + sum(1 for path in unknown for _ in iterate_rows(path, [TEXT_COLUMN]))
+
+    def shards(self, max_documents: int | None = None, *, articles: bool = False) -> list[CorpusShard]:
+        """The same texts in shards. The hub is asked for the number of its files."""
+        parts: Iterable[Part] = file_parts(self.files) if self.files else [BuiltinPart()]
+        if self.table is not None:
+            n = self.table.n_parts() if max_documents is None else 1
+            parts = [HubPart(self.table, number, n) for number in range(n)]
+        return cut(self.origin, parts, limit=max_documents, articles=articles)
+
+
+class Again:
+    """Texts that can be read any number of times without being kept."""
+
+    def __init__(self, begin: Callable[[], Iterator[str]]) -> None:
+        self._begin = begin
+
+    def __iter__(self) -> Iterator[str]:
+        return self._begin()
+
+
+def corpus_files(folder: Path) -> tuple[Path, ...]:
+    """The files of a corpus, by name.
+
+    Raises:
+        InputError: not a folder, or none in it.
+    """
+    if not folder.is_dir():
+        raise InputError(f"{folder}: is a file; a corpus is a folder of files ({FORMATS_SAID})")
+    files = tuple(sorted(path for path in folder.iterdir() if format_of(path) in CORPUS_FORMATS))
+    if not files:
+        raise InputError(f"{folder}: no corpus files; put some there ({FORMATS_SAID})")
+    for path in files:
+        check_file(path)
+    return files
+
+
+def is_own_corpus(name: str) -> bool:
+    """Whether a corpus is named by its files: a path, or a pattern of paths.
+
+    >>> [is_own_corpus(name) for name in ("wikipedia", "texts/*.txt", "mine.jsonl.gz", "~/texts")]
+    [False, True, True, True]
+    """
+    return bool({"/", "~", "*", "?", "["} & set(name)) or format_of(Path(name)) in CORPUS_FORMATS
+
+
+def own_corpus(pattern: str) -> CorpusSource:
+    """The corpus of all files that a path names: a file, all files of a folder, or those that fit a pattern.
+
+    Its name has no folder, so that a run is the same wherever the files lie. Raises InputError where there is none.
+    """
+    path = Path(pattern)
+    if path.is_dir():
+        files = corpus_files(path)
+    elif path.exists() or not glob.has_magic(pattern):
+        files = (path,)
+    else:
+        files = tuple(sorted(each for each in map(Path, glob.glob(pattern, recursive=True)) if each.is_file()))
+    if not files:
+        raise InputError(f"corpus {pattern}: no file has such a name; check the path")
+    for each in files:
+        check_file(each)
+        if format_of(each) not in CORPUS_FORMATS:
+            raise InputError(f"corpus {pattern}: {each.name} is none of {FORMATS_SAID}; name other files")
+    return CorpusSource(path.name, f"own files {path.name}", "folder", files=files)

@@ -1,0 +1,112 @@
+"""Content fingerprints of input files, remembered by (path, size, time of change), and where made things are kept."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from hashbench.common.atomic import atomic_write
+from hashbench.common.checksums import FileSum, set_aside
+from hashbench.common.errors import InputError
+
+CONTENT, CHECK = "content", "check"  # of a note
+
+
+def cache_folder() -> Path:
+    """Folder of everything that can be made again: HASHBENCH_CACHE, else .hashbench in the working folder."""
+    return Path(os.environ["HASHBENCH_CACHE"] if "HASHBENCH_CACHE" in os.environ else ".hashbench").absolute()
+
+
+def usable_cache_folder() -> Path:
+    """The cache folder, if it can be made and written in; nothing is made yet.
+
+    Raises:
+        InputError: a file stands there, or the folder in which it would be made cannot be written.
+    """
+    folder = cache_folder()
+    above = [folder, *folder.parents]
+    nearest = next(path for path in above if os.path.lexists(path))
+    if not nearest.is_dir():
+        what = f"{nearest} is no folder"
+    elif not os.access(nearest, os.W_OK | os.X_OK) or not (nearest == folder or _takes_a_folder(nearest)):
+        what = f"{nearest} cannot be written"
+    else:
+        return folder
+    raise InputError(f"cache folder {folder}: {what}; set HASHBENCH_CACHE to a folder that can be written")
+
+
+def _takes_a_folder(folder: Path) -> bool:
+    """Whether a folder can be made in another, tried: the rights of some systems say yes where they refuse."""
+    try:
+        Path(tempfile.mkdtemp(dir=folder)).rmdir()
+    except OSError:
+        return False
+    return True
+
+
+def digest(*parts: str) -> str:
+    """SHA-256 (hex) of a list of texts; where one ends and the next begins counts.
+
+    >>> digest("ab", "c") == digest("a", "bc")
+    False
+    """
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def file_fingerprint(path: Path) -> str:
+    """SHA-256 (hex) of a file's content, read again only when its size or time of change is another."""
+    path = path.resolve()
+    status = path.stat()
+    state = [status.st_size, status.st_mtime_ns]
+    note = cache_folder() / "fingerprints" / f"{digest(str(path))}.json"
+    remembered = read_note(note)
+    if remembered is not None and remembered["state"] == state:
+        return str(remembered["sha256"])
+    checksum = FileSum.of(path).sha256
+    write_note(note, {"state": state, "sha256": checksum})
+    return checksum
+
+
+def files_fingerprint(paths: Iterable[Path]) -> str:
+    """SHA-256 (hex) of the contents of several files in the order given."""
+    return digest(*(file_fingerprint(path) for path in paths))
+
+
+def read_note(path: Path) -> dict[str, Any] | None:
+    """What `write_note` kept there; None where there is nothing, or a damaged note, which is set aside with a line.
+
+    A note of an earlier version, without a checksum, is taken as it is and gets one.
+    """
+    try:
+        note: object = json.loads(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except ValueError:  # neither JSON nor UTF-8
+        note = None
+    if isinstance(note, dict) and note and not note.keys() & {CONTENT, CHECK}:
+        write_note(path, note)
+        return note
+    if isinstance(note, dict) and note.keys() == {CONTENT, CHECK} and note[CHECK] == _check(note[CONTENT]):
+        return dict(note[CONTENT])
+    set_aside(path, f"{path}: is damaged")
+    return None
+
+
+def write_note(path: Path, content: Mapping[str, object]) -> None:
+    """Keeps what was asked for or computed once, with a checksum."""
+    write_json(path, {CONTENT: content, CHECK: _check(content)})
+
+
+def _check(content: object) -> str:
+    return digest(json.dumps(content, sort_keys=True))
+
+
+def write_json(path: Path, value: object) -> None:
+    """Write a JSON file so that a reader sees the old one or the new one, never a part."""
+    with atomic_write(path) as part:
+        part.write_text(json.dumps(value, indent=1, ensure_ascii=False), "utf-8")

@@ -1,0 +1,225 @@
+"""Tables on the Hugging Face hub. A revision left open is resolved once (hub_copies.py). Corpora stand in hub.json."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from hashbench.common.errors import InputError, located, near_match
+from hashbench.data.sources.files import Cells, FileTable
+from hashbench.data.sources.fingerprints import cache_folder, digest, read_note, write_note
+from hashbench.data.sources.hub_copies import HubCopy, data_set_info, import_package, known_copy, resolved_copy
+from hashbench.data.sources.hub_errors import answering, hub_error, meaning
+
+FILES_AT_ONCE = 4  # of one table, while it is checked
+SHORT_COMMIT = 12  # letters of a commit that name it to people
+
+
+@dataclass(frozen=True)
+class HubPlace:
+    """Where a data set stands on the hub."""
+
+    repository: str
+    config: str | None = None
+    # A commit; None: the newest one when it was first asked for
+    revision: str | None = None
+    # Whether that commit is of the branch of parquet files that the hub makes of a script
+    converted: bool = False
+    # Of its splits, where they are not those of the task
+    rows: Mapping[str, int] = field(default_factory=dict)
+    # (name here, the columns it is made of there)
+    columns: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    def pinned(self) -> HubCopy | None:
+        """The copy that this place names by its commit, if it names one."""
+        return None if self.revision is None else HubCopy(self.revision, self.converted)
+
+
+@dataclass(frozen=True)
+class TableContents:
+    """What the files of a table tell without being read."""
+
+    columns: tuple[str, ...]
+    rows: int
+
+
+@dataclass(frozen=True)
+class HubTable:
+    """One split of a data set on the hub."""
+
+    place: HubPlace
+    split: str
+
+    @property
+    def where(self) -> str:
+        """Repository, config and split, as messages name them."""
+        config = f" ({self.place.config})" if self.place.config else ""
+        return f"hub {self.place.repository}{config} {self.split}"
+
+    def fingerprint(self) -> str:
+        """SHA-256 (hex) of the names and the commit."""
+        at = self.place
+        columns = [f"{name}={'+'.join(parts)}" for name, parts in at.columns]
+        return digest("hub", at.repository, at.config or "", self.split, self.copy().revision, *columns)
+
+    def n_rows(self) -> int | None:
+        """None: only reading would tell."""
+        return None
+
+    def about_n_rows(self) -> int | None:
+        """None: the hub is not asked for an estimate."""
+        return None
+
+    def problem(self) -> str:
+        """What keeps the table from being read, or nothing."""
+        return _problem(self.place.repository, self.place.revision)
+
+    def copy(self) -> HubCopy:
+        """What is read of the data set; a revision left open is asked for once and remembered."""
+        return self.place.pinned() or resolved_copy(self.place.repository)
+
+    def known_copy(self) -> HubCopy | None:
+        """The same, or None where the revision was left open and never asked for. The hub is not asked now."""
+        return self.place.pinned() or known_copy(self.place.repository)
+
+    def sources_of(self, columns: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """Column here -> the columns there that it is made of."""
+        renamed = dict(self.place.columns)
+        return {name: renamed[name] if name in renamed else (name,) for name in columns}
+
+    def read(self, columns: Sequence[str]) -> dict[str, Cells]:
+        """The columns asked for, all of their cells in memory; one made of several has their texts in turn."""
+        made_of = self.sources_of(columns)
+        table = FileTable(tuple(self._fetch(file) for file in self.files()))
+        with located(self.where):
+            cells = table.read(list(dict.fromkeys(part for parts in made_of.values() for part in parts)))
+        return {name: joined([cells[part] for part in parts]) for name, parts in made_of.items()}
+
+    def check_columns(self, made_of: Mapping[str, Sequence[str]], present: Sequence[str]) -> None:
+        """Raises InputError where a column is not among those that are there."""
+        for part in (part for parts in made_of.values() for part in parts):
+            if part not in present:
+                hint = near_match(part, list(present)) or f"; it has {', '.join(present)}"
+                raise InputError(f"{self.where}: no column {part!r}{hint}")
+
+    def stream(self, column: str, number: int = 0, of: int = 1) -> Iterator[object]:
+        """The cells of one column, read as a stream: never more than a piece is in memory.
+
+        `number`: the part that is read, `of` so many (`n_parts`).
+        """
+        with answering(partial(hub_error, self.where)):
+            for row in self._rows().shard(num_shards=of, index=number) if of > 1 else self._rows():
+                self.check_columns({column: (column,)}, list(row))
+                yield row[column]
+
+    def n_parts(self) -> int:
+        """How many parts of the table can be read by themselves: its files."""
+        with answering(partial(hub_error, self.where)):
+            n: int = self._rows().num_shards
+            return n
+
+    def _rows(self) -> Any:
+        # `datasets` by itself tries an unreachable hub for half a minute
+        data_set_info(self.place.repository, self.copy().revision)
+        load_dataset = import_package("datasets").load_dataset
+        return load_dataset(**self.arguments(), split=self.split, streaming=True)
+
+    def files(self) -> tuple[str, ...]:
+        """The files of this split at its commit, in order; asked for once, since a commit never changes.
+
+        Raises:
+            InputError: the hub is out of reach, or has no such config or split.
+        """
+        at, copy = self.place, self.copy()
+        note = (
+            cache_folder()
+            / "hub"
+            / f"{digest('files', at.repository, copy.revision, at.config or '', self.split)}.json"
+        )
+        remembered = read_note(note)
+        if remembered is not None:
+            return tuple(remembered["files"])
+        with answering(partial(hub_error, self.where)):
+            data_set_info(at.repository, copy.revision)
+            found = import_package("datasets").load_dataset_builder(**self.arguments()).config.data_files
+        if self.split not in found:
+            raise InputError(f"{self.where}: no such split; it has {', '.join(map(str, found))}")
+        root = f"hf://datasets/{at.repository}@{copy.revision}/"
+        files = tuple(str(file).removeprefix(root) for file in found[self.split])
+        write_note(note, {"repository": at.repository, "revision": copy.revision, "files": files})
+        return files
+
+    def contents(self) -> TableContents:
+        """Columns and rows, as its files tell them; no more of them is fetched than that takes.
+
+        Raises:
+            InputError: the hub is out of reach, or has no such data set, config or split.
+        """
+        files = self.files()
+        with answering(partial(hub_error, self.where)):
+            if all(file.endswith(".parquet") for file in files):
+                with ThreadPoolExecutor(FILES_AT_ONCE) as pool:
+                    footers = list(pool.map(self._footer, files))
+                return TableContents(footers[0].columns, sum(footer.rows for footer in footers))
+            rows = import_package("datasets").load_dataset(**self.arguments(), split=self.split, streaming=True)
+            columns = tuple(next(iter(rows), ()))
+            return TableContents(columns, sum(1 for _ in rows))
+
+    def _footer(self, file: str) -> TableContents:
+        """Columns and rows of one parquet file."""
+        path = f"datasets/{self.place.repository}@{self.copy().revision}/{file}"
+        with import_package("huggingface_hub").HfFileSystem().open(path) as remote:
+            parquet = pq.ParquetFile(remote)
+            return TableContents(tuple(parquet.schema_arrow.names), parquet.metadata.num_rows)
+
+    def arguments(self) -> dict[str, Any]:
+        """What `datasets.load_dataset` and `load_dataset_builder` are called with."""
+        copy, at = self.copy(), self.place
+        named = {"path": at.repository, "revision": copy.revision}
+        # By its files: names of configs do not survive the conversion.
+        if copy.converted:
+            return named | {"data_files": {self.split: copy.files_of(at.config, self.split, self.where)}}
+        return named | {"name": at.config}
+
+    def _fetch(self, file: str) -> Path:
+        """A file of the commit in the hub's own cache; what is there already is not asked for."""
+        hub, commit = import_package("huggingface_hub"), self.copy().revision
+        kept = hub.try_to_load_from_cache(self.place.repository, file, revision=commit, repo_type="dataset")
+        if isinstance(kept, str):
+            return Path(kept)
+        with answering(partial(hub_error, self.where)):
+            return Path(hub.hf_hub_download(self.place.repository, file, revision=commit, repo_type="dataset"))
+
+
+def joined(columns: Sequence[Cells]) -> Cells:
+    """One column as it is; several as texts with a space between, empty ones left out.
+
+    >>> joined([["Why?", "How?"], ["", "So."]])
+    ['Why?', 'How? So.']
+    """
+    if len(columns) == 1:
+        return columns[0]
+    return [" ".join(str(cell) for cell in cells if cell) for cells in zip(*columns, strict=True)]
+
+
+def hub_corpora() -> dict[str, HubPlace]:
+    """The corpora that are read from the hub by name."""
+    text = resources.files("hashbench.data.sources").joinpath("hub.json").read_text("utf-8")
+    return {name: HubPlace(**entry) for name, entry in json.loads(text).items()}
+
+
+@lru_cache(maxsize=16)  # for a list of what there is; reading asks again
+def _problem(repository: str, revision: str | None) -> str:
+    try:
+        data_set_info(repository, revision)
+    except Exception as error:  # whatever the reason: it is what the list says
+        return meaning(error)[0]
+    return ""

@@ -1,0 +1,113 @@
+"""Labels as numbers: class ids from integers or names, or floats; what is no label is wrong input.
+
+Names come from the task or its label_names.json, else from all splits. A label that only an evaluation split has is a
+class like any other, which training never saw and the model hardly predicts: it counts as an error, as it should.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from hashbench.common.errors import InputError
+from hashbench.data.sources.files import Cells
+
+INTEGER = re.compile(r"[+-]?[0-9]+")
+SHOWN = 60  # characters of a wrong label that a message repeats
+Label = str | int | float | None
+
+
+def read_values(columns: Mapping[str, Cells], where: Mapping[str, str]) -> dict[str, np.ndarray]:
+    """Labels of a regression, float32 (n,) for each split; every one is a finite number."""
+    return {
+        split: np.array([_number(cell, f"{where[split]}: row {row}") for row, cell in enumerate(cells, 1)], np.float32)
+        for split, cells in columns.items()
+    }
+
+
+def read_classes(
+    columns: Mapping[str, Cells], where: Mapping[str, str], names: Sequence[str] = ()
+) -> tuple[dict[str, np.ndarray], tuple[str, ...]]:
+    """Class ids, int64 (n,) for each split, and the names of the classes in the order of their ids.
+
+    `where` names the table of each split in messages; `names` are the classes where they are known beforehand.
+
+    Raises:
+        InputError: a cell is no label: missing, NaN, out of range, of another kind than the rest.
+    """
+    labels = {split: [_plain(cell) for cell in column] for split, column in columns.items()}
+    present = [label for column in labels.values() for label in column]
+    ids, names, expected = _known(names) if names else _discover(present)
+    class_ids = {}
+    for split, column in labels.items():
+        numbers = [ids.get(label) for label in column]
+        if None in numbers:
+            row = numbers.index(None)
+            shown = repr(columns[split][row])[:SHOWN]
+            raise InputError(f"{where[split]}: row {row + 1}: {shown} is not a label; expected {expected}")
+        class_ids[split] = np.array(numbers, np.int64)
+    if len(names) < 2:
+        raise InputError(f"{next(iter(where.values()))}: every label is {names[0]!r}; a task needs two or more")
+    return class_ids, tuple(names)
+
+
+def names_of(cells: Cells, names: Sequence[str]) -> tuple[list[str | None], list[str]]:
+    """The class that each cell names, and the distinct cells that name none, as a message shows them.
+
+    `names`: of the classes in the order of their ids. A cell is a name, or an id where no class has such a name.
+
+    >>> names_of([1, "no", 2.0, None], ["no", "yes"])
+    (['yes', 'no', None, None], ['2.0', 'None'])
+    """
+    known: dict[str, str] = {str(number): name for number, name in enumerate(names)}
+    known |= {name: name for name in names}
+    found = [known.get(str(_plain(cell))) for cell in cells]
+    strange = [repr(cell)[:SHOWN] for cell, name in zip(cells, found, strict=True) if name is None]
+    return found, list(dict.fromkeys(strange))
+
+
+def _known(names: Sequence[str]) -> tuple[dict[Label, int], Sequence[str], str]:
+    """Ids of classes that are named beforehand: a label is an id, or a name."""
+    ids: dict[Label, int] = {str(i): i for i in range(len(names))}  # cells of a CSV file are text
+    ids |= {i: i for i in range(len(names))} | {name: i for i, name in enumerate(names)}
+    return ids, names, f"0 to {len(names) - 1}, or one of {', '.join(names[:8])}{', ...' if len(names) > 8 else ''}"
+
+
+def _discover(present: Sequence[Label]) -> tuple[dict[Label, int], Sequence[str], str]:
+    """Ids of the labels that occur, in their order. The kind of most labels is the kind of all."""
+    numbers = {label: int(label) for label in present if _is_integer(label)}  # type: ignore[arg-type]
+    if 2 * sum(label in numbers for label in present) >= len(present):
+        order = sorted({number for number in numbers.values() if number >= 0})
+        ids: dict[Label, int] = {label: order.index(number) for label, number in numbers.items() if number >= 0}
+        return ids, [str(number) for number in order], "an integer from 0 on, as most labels are here"
+    order_of_names = sorted({label for label in present if isinstance(label, str) and label})
+    return {name: i for i, name in enumerate(order_of_names)}, order_of_names, "a name, as most labels are here"
+
+
+def _plain(cell: object) -> Label:
+    """A cell as a label: text without space around it, whole floats as integers (1.0 is how pandas writes 1)."""
+    if isinstance(cell, str):
+        return cell.strip()
+    if isinstance(cell, float) and cell.is_integer():
+        return int(cell)
+    return int(cell) if isinstance(cell, bool) else cell if isinstance(cell, int | float) else None
+
+
+def _is_integer(label: Label) -> bool:
+    return isinstance(label, int) or (isinstance(label, str) and INTEGER.fullmatch(label) is not None)
+
+
+def _number(cell: object, where: str) -> float:
+    try:
+        value = float(cell) if isinstance(cell, str | int | float) and not isinstance(cell, bool) else math.nan
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise InputError(
+            f"{where}: {repr(cell)[:SHOWN]} is not a label; a regression needs finite numbers; "
+            "correct it, or give the task a metric of classes, such as accuracy"
+        )
+    return value

@@ -1,0 +1,116 @@
+"""Files of text as they are opened: UTF-8, plain or compressed, with one clear line for what cannot be read."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any, TextIO
+
+import pyarrow as pa
+
+from hashbench.common.errors import InputError
+
+COMPRESSED = {".gz": "gzip", ".zst": "zstd"}  # endings behind that of a format, and the library's name
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+def format_of(path: Path) -> str:
+    """The ending that tells the format: of a compressed file the one before that of the compression.
+
+    >>> format_of(Path("a.jsonl.gz")), format_of(Path("b.txt"))
+    ('.jsonl', '.txt')
+    """
+    return Path(path.stem).suffix if path.suffix in COMPRESSED else path.suffix
+
+
+def opened(path: Path, newline: str = "", span: tuple[int, int] | None = None) -> TextIO:
+    """A UTF-8 file to be read line by line, or the bytes of a plain one from the first on to before the second.
+
+    Unpaired surrogates pass: the tokenizers replace them.
+    """
+    content = io.BufferedReader(Span(path, *span)) if span else _bytes_of(path)
+    return io.TextIOWrapper(content, encoding="utf-8-sig", errors="surrogatepass", newline=newline)
+
+
+class Span(io.RawIOBase):
+    """Some bytes of a file that follow each other."""
+
+    def __init__(self, path: Path, begin: int, end: int) -> None:
+        self._file = path.open("rb", buffering=0)
+        self._file.seek(begin)
+        self._left = end - begin
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        read = self._file.readinto(memoryview(buffer)[: self._left]) or 0
+        self._left -= read
+        return read
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+def _bytes_of(path: Path) -> Any:
+    """The bytes of a file, what is compressed unpacked."""
+    if path.suffix not in COMPRESSED:
+        return path.open("rb")
+    return io.BufferedReader(pa.input_stream(str(path), compression=COMPRESSED[path.suffix]))
+
+
+def line_spans(path: Path, size: int) -> list[tuple[int, int]]:
+    """Bytes (first, behind the last) of a plain file in pieces of at least so many, each of whole lines."""
+    total = path.stat().st_size
+    ends = []
+    with path.open("rb") as file:
+        at = size
+        while at < total:
+            file.seek(at)
+            file.readline()
+            ends.append(file.tell())
+            at = ends[-1] + size
+    if not ends or ends[-1] < total:
+        ends.append(total)
+    return list(zip([0, *ends], ends, strict=False))
+
+
+def read_text(path: Path) -> str:
+    """A UTF-8 file as one text. Unpaired surrogates pass: the tokenizers replace them."""
+    try:
+        with _bytes_of(path) as file:
+            return bytes(file.read()).removeprefix(BYTE_ORDER_MARK).decode("utf-8", errors="surrogatepass")
+    except UnicodeDecodeError:
+        raise not_utf_8(path, first_wrong_byte(path)) from None
+    except (pa.ArrowException, OSError) as error:
+        raise damaged(path, error) from error
+
+
+def damaged(path: Path, error: Exception) -> InputError:
+    """What is said of a file that breaks off or is none of its kind."""
+    return InputError(f"{path}: cannot be read ({one_line(error)}); write it again")
+
+
+def not_utf_8(path: Path, place: int) -> InputError:
+    """What is said of a file whose byte `place` belongs to no character."""
+    what = f"is a binary file, or text that is not UTF-8 (byte {place})"
+    return InputError(f"{path}: {what}; save it as UTF-8 or as parquet")
+
+
+def first_wrong_byte(path: Path) -> int:
+    """Where a file that is not UTF-8 is so first; a line break is never a part of another character."""
+    at = 0
+    with _bytes_of(path) as lines:
+        for line in lines:
+            try:
+                line.decode("utf-8", errors="surrogatepass")
+            except UnicodeDecodeError as error:
+                return at + error.start
+            at += len(line)
+    return at
+
+
+def one_line(error: BaseException) -> str:
+    """The words of an error, 160 characters at most."""
+    return " ".join(str(error).split())[:160]

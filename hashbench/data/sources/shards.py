@@ -1,0 +1,199 @@
+"""Shards: documents of a corpus that follow each other and are read by themselves, on any machine that has the files.
+
+A parquet file is cut at its row groups, a plain JSONL file at ends of lines, a data set of the hub at its files; other
+files are one shard each. Small files and row groups are put together until a shard has about `SHARD_BYTES`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+
+from hashbench.common.errors import InputError
+from hashbench.data.sources import builtin
+from hashbench.data.sources.files import iterate_column, open_parquet
+from hashbench.data.sources.hub import HubTable
+from hashbench.data.sources.opening import format_of, line_spans, read_text
+
+TEXT_COLUMN = "text"
+# Of text; a part of the names of finished shards, so a change begins these anew.
+SHARD_BYTES = 64 << 20
+# Releases of HashFormers' code: an article ends at the first of them
+ARTICLE_END = ("See also", "References", "Category")
+
+
+@dataclass(frozen=True)
+class FilePart:
+    """A file, or a piece of it."""
+
+    path: Path
+    # Of a parquet file row groups, of a JSONL file bytes: the first, and the one behind the last; None: the whole file
+    within: tuple[int, int] | None = None
+    rows: int | None = None  # None: only reading would tell
+    first_row: int = 0  # rows of the file before it
+    bytes: int = 0
+
+    def cells(self, skip: int) -> Iterator[object]:
+        """Its cells but the first `skip`."""
+        if format_of(self.path) == ".txt":
+            return iter([read_text(self.path)][skip:])  # a text file is one document
+        return iterate_column(self.path, TEXT_COLUMN, self.within, skip)
+
+
+@dataclass(frozen=True)
+class HubPart:
+    """One of so many parts of a table of the hub, in its order."""
+
+    table: HubTable
+    number: int = 0
+    of: int = 1
+    rows: int | None = None
+    first_row: int = 0
+    bytes: int = SHARD_BYTES
+
+    def cells(self, skip: int) -> Iterator[object]:
+        """Its cells but the first `skip`, read as a stream."""
+        return islice(self.table.stream(TEXT_COLUMN, self.number, self.of), skip, None)
+
+
+@dataclass(frozen=True)
+class BuiltinPart:
+    """The generated corpus."""
+
+    rows: int | None = None
+    first_row: int = 0
+    bytes: int = 0
+
+    def cells(self, skip: int) -> Iterator[object]:
+        """Its texts but the first `skip`."""
+        return islice(builtin.corpus(), skip, None)
+
+
+Part = FilePart | HubPart | BuiltinPart
+
+
+@dataclass(frozen=True)
+class CorpusShard:
+    """Some documents of a corpus, in order."""
+
+    origin: str  # of the corpus, as messages name it
+    parts: tuple[Part, ...]
+    limit: int | None = None  # documents at most
+    articles: bool = False  # each is cut where an article ends (`article`)
+
+    @property
+    def bytes(self) -> int:
+        """About its size, as a share of the corpus."""
+        return max(1, sum(part.bytes for part in self.parts))
+
+    @property
+    def name(self) -> str:
+        """What it holds, in words that mean the same on every machine: no folders."""
+        parts = []
+        for part in self.parts:
+            if isinstance(part, FilePart):
+                parts.append(f"{part.path.name} {part.within}")
+            elif isinstance(part, HubPart):
+                parts.append(f"{part.table.where} {part.number} of {part.of}")
+        return f"{self.origin}: {', '.join(parts)}; limit {self.limit}, articles {self.articles}, {SHARD_BYTES}"
+
+    def texts(self, skip: int = 0) -> Iterator[str]:
+        """The documents but the first `skip`; a missing one is empty. Never all of them in memory.
+
+        Raises InputError for a file that cannot be read, and for a cell that is no text.
+        """
+        texts = self._texts(skip)
+        left = texts if self.limit is None else islice(texts, max(0, self.limit - skip))
+        return map(article, left) if self.articles else left
+
+    def _texts(self, skip: int) -> Iterator[str]:
+        for part in self.parts:
+            if part.rows is not None and skip >= part.rows:
+                skip -= part.rows
+                continue
+            # Where nobody knows how many rows it has, they are counted in passing
+            before = row = skip if part.rows is not None or part is self.parts[-1] else 0
+            for row, cell in enumerate(part.cells(before), start=before + 1):
+                if row <= skip:
+                    continue
+                if cell is not None and not isinstance(cell, str):
+                    file = f"{part.path.name} " if isinstance(part, FilePart) else ""
+                    where = f"{self.origin}: {file}row {part.first_row + row}"
+                    raise InputError(f"{where}: {type(cell).__name__} in column {TEXT_COLUMN!r}, not text")
+                yield cell or ""
+            skip = max(0, skip - row)
+
+
+def cut(origin: str, parts: Iterable[Part], *, limit: int | None, articles: bool) -> list[CorpusShard]:
+    """Parts of a corpus, in order, as shards. Behind a limit nothing is read; what cannot be counted ahead stays one
+    shard with it."""
+    shards: list[CorpusShard] = []
+    together: list[Part] = []
+
+    def close(limit: int | None = None) -> None:
+        if together:
+            shards.append(CorpusShard(origin, _joined(together), limit, articles))
+            together.clear()
+
+    waiting = list(parts)
+    for number, part in enumerate(waiting):
+        if limit is not None and (part.rows is None or part.rows >= limit):
+            limit += sum(each.rows or 0 for each in together)
+            together.extend(waiting[number:] if part.rows is None else [part])
+            close(limit)
+            break
+        limit = None if limit is None or part.rows is None else limit - part.rows
+        together.append(part)
+        if sum(each.bytes for each in together) >= SHARD_BYTES:
+            close()
+    close()
+    return shards
+
+
+def file_parts(files: Sequence[Path]) -> Iterator[Part]:
+    """Files as parts, of parquet files each row group. Raises InputError for a parquet file that is none."""
+    for path in files:
+        if path.suffix == ".jsonl" and path.stat().st_size > SHARD_BYTES:
+            for span in line_spans(path, SHARD_BYTES):
+                yield FilePart(path, span, bytes=span[1] - span[0])
+            continue
+        if path.suffix != ".parquet":
+            yield FilePart(path, rows=1 if format_of(path) == ".txt" else None, bytes=path.stat().st_size)
+            continue
+        metadata = open_parquet(path).metadata
+        first_row = 0
+        for number in range(metadata.num_row_groups):
+            group = metadata.row_group(number)
+            columns = [group.column(i) for i in range(group.num_columns)]
+            sizes = [each.total_uncompressed_size for each in columns if each.path_in_schema == TEXT_COLUMN]
+            rows = group.num_rows
+            # Without the column the whole group counts: reading will say what is missing
+            yield FilePart(path, (number, number + 1), rows, first_row, sum(sizes) or group.total_byte_size)
+            first_row += rows
+
+
+def _joined(parts: Sequence[Part]) -> tuple[Part, ...]:
+    """The same with pieces that follow each other in one file as one part."""
+    joined: list[Part] = []
+    for part in parts:
+        last = joined[-1] if joined else None
+        if isinstance(part, FilePart) and isinstance(last, FilePart) and last.path == part.path:
+            assert last.within is not None and part.within is not None  # a whole file is one part
+            rows = None if last.rows is None or part.rows is None else last.rows + part.rows
+            within = (last.within[0], part.within[1])
+            joined[-1] = replace(last, within=within, rows=rows, bytes=last.bytes + part.bytes)
+        else:
+            joined.append(part)
+    return tuple(joined)
+
+
+def article(text: str) -> str:
+    """A text up to the first "See also", "References" or "Category" anywhere in it (released HashFormers code).
+
+    >>> article("A cat is an animal. References 1. Cats")
+    'A cat is an animal. '
+    """
+    ends = [place for place in map(text.find, ARTICLE_END) if place >= 0]
+    return text[: min(ends)] if ends else text

@@ -1,0 +1,206 @@
+"""Where tables and corpora are found: a folder, the hub, or the built-in data. Locating reads no data set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Protocol
+
+from hashbench.common.errors import InputError, near_match
+from hashbench.data.sources import builtin
+from hashbench.data.sources.documents import CORPUS_FORMATS, CorpusSource, corpus_files, is_own_corpus, own_corpus
+from hashbench.data.sources.files import DataTable, find_table
+from hashbench.data.sources.hub import HubPlace, HubTable, hub_corpora
+from hashbench.data.sources.opening import format_of
+
+SourceKind = Literal["folder", "hub", "builtin", "own"]
+LABEL_NAMES = "label_names.json"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the tables of a task stand in each kind of source."""
+
+    folder: str  # within a data folder
+    files: Mapping[str, Sequence[str]]  # split -> names of its file, the first that is there counts
+    hub: HubPlace | None = None
+    builtin: builtin.Generated | None = None
+
+
+@dataclass(frozen=True)
+class SplitTables:
+    """The tables that a source has at a place, none of them read yet."""
+
+    # Split -> table; a split that the source lacks is not among them.
+    tables: dict[str, DataTable]
+    origin: str
+    kind: SourceKind
+    where: str  # as messages name it
+    names_file: Path | None = None  # names of the labels
+    # Split -> published rows, where the source's copy has its own
+    rows: dict[str, int] = field(default_factory=dict)
+
+
+class Source(Protocol):
+    """A place that may hold tables and corpora."""
+
+    @property
+    def name(self) -> str:
+        """What the user typed for it."""
+
+    def find_tables(self, place: Place) -> SplitTables | None:
+        """The tables at a place; None where the source has nothing there."""
+
+    def find_corpus(self, name: str) -> CorpusSource | None:
+        """The corpus as it stands here."""
+
+    def corpora(self) -> list[str]:
+        """Names of all corpora here."""
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A folder with glue/TASK/SPLIT.parquet, classification/TASK/SPLIT.parquet and corpora/NAME/*.parquet."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """The folder's path."""
+        return str(self.path)
+
+    def find_tables(self, place: Place) -> SplitTables | None:
+        """The files in the folder of the place."""
+        folder = self.path / place.folder
+        if not folder.is_dir():
+            return None
+        tables = {split: table for split, names in place.files.items() if (table := find_table(folder, names))}
+        names_file = folder / LABEL_NAMES
+        return SplitTables(
+            dict(tables),
+            f"folder {self.path.name}",
+            "folder",
+            str(folder),
+            names_file=names_file if names_file.exists() else None,
+        )
+
+    def find_corpus(self, name: str) -> CorpusSource | None:
+        """The corpus in corpora/NAME, or the train texts of all languages in multilingual/NAME; the folder itself.
+
+        Raises InputError where the folder of a corpus holds no files.
+        """
+        if name == self.name:
+            return own_corpus(name)
+        folder = self.path / "corpora" / name
+        if not folder.exists():
+            parts = tuple(sorted((self.path / "multilingual" / name).glob("*/train.*")))
+            where = f"folder {self.path.name}/multilingual/{name}, train texts"
+            return CorpusSource(name, where, "folder", files=parts) if parts else None
+        return CorpusSource(name, f"folder {self.path.name}/corpora/{name}", "folder", files=corpus_files(folder))
+
+    def corpora(self) -> list[str]:
+        """Names of the folders in corpora/; of a folder that holds texts and no folders its own path."""
+        folder = self.path / "corpora"
+        if folder.is_dir():
+            return sorted(path.name for path in folder.iterdir() if path.is_dir())
+        inside = list(self.path.iterdir())
+        texts = any(format_of(path) in CORPUS_FORMATS for path in inside)
+        return [self.name] if texts and not any(path.is_dir() for path in inside) else []
+
+
+@dataclass(frozen=True)
+class Hub:
+    """The Hugging Face hub: tasks by the repositories and revisions that they name, corpora by those of hub.json."""
+
+    name: str = "hub"
+
+    def find_tables(self, place: Place) -> SplitTables | None:
+        """The splits of the data set that the place names; the hub is not asked."""
+        at = place.hub
+        if at is None:
+            return None
+        tables: dict[str, DataTable] = {split: HubTable(at, split) for split in at.rows or place.files}
+        return SplitTables(tables, f"hub {at.repository}", "hub", f"hub {at.repository}", rows=dict(at.rows))
+
+    def find_corpus(self, name: str) -> CorpusSource | None:
+        """A corpus of hub.json; the hub is not asked."""
+        if name not in self.corpora():
+            return None
+        at = hub_corpora()[name]
+        return CorpusSource(name, f"hub {at.repository}", "hub", table=HubTable(at, "train"))
+
+    def corpora(self) -> list[str]:
+        """Names of the corpora in hub.json."""
+        return list(hub_corpora())
+
+
+@dataclass(frozen=True)
+class Builtin:
+    """Generated tables, and a corpus of the same language called builtin."""
+
+    name: str = "builtin"
+
+    def find_tables(self, place: Place) -> SplitTables | None:
+        """The generated splits, if the place names a generator."""
+        if place.builtin is None:
+            return None
+        tables: dict[str, DataTable] = {split: builtin.BuiltinTable(place.builtin, split) for split in place.files}
+        return SplitTables(tables, "built-in data", "builtin", "built-in data")
+
+    def find_corpus(self, name: str) -> CorpusSource | None:
+        """The generated corpus, if that is its name."""
+        return CorpusSource(name, "built-in data", "builtin") if name in self.corpora() else None
+
+    def corpora(self) -> list[str]:
+        """The one generated corpus."""
+        return [builtin.CORPUS]
+
+
+def open_sources(data: str | Sequence[str], base: Path | None = None) -> tuple[Source, ...]:
+    """The sources that `data` names, in the order in which they are tried: hub, builtin, or a folder.
+
+    A relative folder is looked for from `base`, the working folder if None.
+
+    Raises:
+        InputError: no such folder.
+    """
+    sources: list[Source] = []
+    for name in (data,) if isinstance(data, str) else data:
+        if name in ("hub", "builtin"):
+            sources.append(Hub() if name == "hub" else Builtin())
+            continue
+        path = ((base or Path.cwd()) / Path(name).expanduser()).absolute()
+        if not path.exists():
+            hint = near_match(name, ["hub", "builtin"])
+            raise InputError(f"data: no folder {name!r}{hint or '; name a folder, hub, or builtin'}")
+        if not path.is_dir():
+            raise InputError(f"data: {name!r} is a file; name the folder with glue/ and corpora/, or hub, or builtin")
+        sources.append(Folder(path))
+    if not sources:
+        raise InputError("data: no source; name a folder, hub, or builtin")
+    return tuple(sources)
+
+
+def locate_corpus(name: str, sources: Sequence[Source]) -> CorpusSource:
+    """The corpus in the first source that has it; one that is named by its files is in none.
+
+    Raises:
+        InputError: none of the sources has it, or there are no such files.
+    """
+    if is_own_corpus(name):
+        return own_corpus(name)
+    for source in sources:
+        if corpus := source.find_corpus(name):
+            return corpus
+    known = [corpus for source in sources for corpus in source.corpora()]
+    hint = near_match(name, known) or f"; there: {', '.join(known) or 'no corpus'}"
+    raise InputError(
+        f"corpus {name!r}: not in {names_of(sources)}{hint} (set corpora of pretrain or phrases, or --data; files of "
+        "your own are written as a path, ./mine or texts/*.txt)"
+    )
+
+
+def names_of(sources: Sequence[Source]) -> str:
+    """The sources as a message names them."""
+    return " or ".join(source.name for source in sources)

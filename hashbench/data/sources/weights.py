@@ -1,0 +1,191 @@
+"""Published weights: found in a folder or on the hub, identified by their content, read as tensors.
+
+A folder holds what `transformers` saves: config.json, and model.safetensors or pytorch_model.bin. On the hub the newest
+revision counts when it is first asked for, or the one behind an @ (google/canine-c@main). The identity is the SHA-256
+of the file of weights in both cases, which the hub tells without sending it.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import Tensor
+
+from hashbench.common.errors import InputError
+from hashbench.data.sources.fingerprints import cache_folder, digest, file_fingerprint, read_note, write_note
+from hashbench.data.sources.hub_copies import REACH_SECONDS, import_package
+from hashbench.data.sources.hub_errors import answering, meaning
+from hashbench.models.embeddings.base import Published
+
+RANDOM = "random"  # where the name of weights may stand: none in their place
+CONFIG = "config.json"
+FILES = ("model.safetensors", "pytorch_model.bin")  # the first that is there is read
+REMEDY = (
+    f"name a folder with {CONFIG} and {FILES[0]} or {FILES[1]} (weights: FOLDER), or take a model that starts from "
+    "random weights (canine-c-scratch)"
+)
+
+
+def locate_weights(name: str) -> FolderWeights | HubWeights:
+    """The weights of a folder or a hub name; nothing is read yet.
+
+    Raises:
+        InputError: a folder without weights, or a name that can be neither.
+    """
+    folder = Path(name).expanduser()
+    if folder.exists():
+        return FolderWeights(folder)
+    if name.startswith((".", "/", "~")) or name.count("/") > 1:
+        raise InputError(f"weights {name}: no such folder, nor can it be a name on the hub; {REMEDY}")
+    repository, _, revision = name.partition("@")
+    return HubWeights(repository, revision or None)
+
+
+class FolderWeights:
+    """Weights in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.shown = folder.resolve().name  # what tables call them: no path
+        self.place = str(folder)  # where other files of the model lie
+        self._where = f"weights {folder}"
+        missing = [CONFIG] if not (folder / CONFIG).is_file() else []
+        files = [folder / file for file in FILES if (folder / file).is_file()]
+        if missing or not files:
+            raise InputError(f"{self._where}: no {' or '.join(missing or FILES)} in it; {REMEDY}")
+        self._config, self._file = folder / CONFIG, files[0]
+
+    def fingerprint(self) -> str:
+        """SHA-256 (hex) of the file of weights."""
+        return file_fingerprint(self._file)
+
+    def config(self) -> dict[str, Any]:
+        """What config.json holds."""
+        return read_config(self._config)
+
+    def read(self) -> Published:
+        """All tensors."""
+        return read_published(self._file, self.config(), self._where)
+
+
+@dataclass(frozen=True)
+class HubWeights:
+    """Weights on the Hugging Face hub. `revision` None: the newest one when it was first asked for."""
+
+    repository: str
+    revision: str | None = None
+
+    @property
+    def shown(self) -> str:
+        """The repository, and the revision where one was named."""
+        return self.repository + (f"@{self.revision}" if self.revision else "")
+
+    @property
+    def place(self) -> str:
+        """The hub name under which other files of the model lie, at the commit of the weights."""
+        return f"{self.repository}@{self._found()['commit']}"
+
+    def fingerprint(self) -> str:
+        """SHA-256 (hex) of the file of weights."""
+        return self._found()["sha256"]
+
+    def config(self) -> dict[str, Any]:
+        """What config.json holds."""
+        return read_config(self._fetch(CONFIG))
+
+    def read(self) -> Published:
+        """All tensors; fetched once, kept in the hub's own cache."""
+        path = self._fetch(self._found()["file"])
+        if file_fingerprint(path) != self.fingerprint():
+            raise InputError(f"weights {self.shown}: {path} is not what the hub promised; remove it and start again")
+        return read_published(path, self.config(), f"weights {self.shown}")
+
+    def _found(self) -> dict[str, str]:
+        """File, commit and SHA-256, asked for once and remembered."""
+        note = cache_folder() / "hub" / f"{digest('weights', self.repository, self.revision or '')}.json"
+        remembered = read_note(note)
+        if remembered is not None:
+            return remembered
+        answer = self._ask()
+        write_note(note, answer)
+        return answer
+
+    def _ask(self) -> dict[str, str]:
+        """What the hub says, or where it cannot be asked, what was fetched from it before."""
+        hub = import_package("huggingface_hub")
+        try:
+            with answering(self._unreachable):
+                info = hub.HfApi().model_info(
+                    self.repository, revision=self.revision, files_metadata=True, timeout=REACH_SECONDS
+                )
+        except InputError:
+            if fetched := self._fetched_before():
+                return fetched
+            raise
+        sums = {each.rfilename: each.lfs.sha256 for each in info.siblings if each.lfs is not None}
+        for file in FILES:
+            if file in sums:
+                return {"file": file, "commit": str(info.sha), "sha256": str(sums[file])}
+        raise InputError(f"weights {self.shown}: the hub has no {' or '.join(FILES)} of it; {REMEDY}")
+
+    def _fetched_before(self) -> dict[str, str] | None:
+        hub = import_package("huggingface_hub")
+        for file in FILES:
+            path = hub.try_to_load_from_cache(self.repository, file, revision=self.revision)
+            if isinstance(path, str):  # the folder of a snapshot has its commit's name
+                return {"file": file, "commit": Path(path).parent.name, "sha256": file_fingerprint(Path(path))}
+        return None
+
+    def _fetch(self, file: str) -> Path:
+        hub = import_package("huggingface_hub")
+        with answering(self._unreachable):
+            path = hub.hf_hub_download(self.repository, file, revision=self._found()["commit"])
+        return Path(path)
+
+    def _unreachable(self, error: Exception) -> InputError:
+        what, _ = meaning(error)  # what to do about it is another thing than for data
+        return InputError(f"weights {self.shown}: no folder of this name, and {what}; {REMEDY}")
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """What config.json holds. Raises InputError where it is no JSON object."""
+    try:
+        config = json.loads(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise InputError(f"weights {path}: cannot be read ({error}); put the config of the weights there") from error
+    if not isinstance(config, dict):
+        raise InputError(f"weights {path}: is no JSON object; put the config of the weights there")
+    return config
+
+
+def read_published(path: Path, config: Mapping[str, Any], where: str) -> Published:
+    """The tensors of a file. Those of a model with a head lose the prefix of its base model ("canine.").
+
+    Raises InputError for a file that holds no tensors; code in a pickle is never run.
+    """
+    try:
+        stored = load_file(path) if path.suffix == ".safetensors" else torch.load(path, "cpu", weights_only=True)
+    except (OSError, SafetensorError, RuntimeError, EOFError, pickle.UnpicklingError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0][:120]
+        raise InputError(f"{where}: {path.name} holds no weights ({reason}); {REMEDY}") from error
+    prefix = f"{config['model_type']}." if "model_type" in config else ""
+    tensors: dict[str, Tensor] = {_present(name.removeprefix(prefix)): tensor for name, tensor in stored.items()}
+    return Published(tensors, config, where)
+
+
+def _present(name: str) -> str:
+    """A tensor by the names of today: files of BERT's first years call those of a LayerNorm gamma and beta.
+
+    >>> _present("embeddings.LayerNorm.gamma")
+    'embeddings.LayerNorm.weight'
+    """
+    for former, now in (("LayerNorm.gamma", "LayerNorm.weight"), ("LayerNorm.beta", "LayerNorm.bias")):
+        name = name.removesuffix(former) + now if name.endswith(former) else name
+    return name

@@ -1,0 +1,63 @@
+"""Calls of a function in several processes of this machine, which end with their parent, however that ends."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any, TypeVar
+
+from hashbench.common.errors import InputError
+
+CallResult = TypeVar("CallResult")
+# Each process is one of as many as there are cores; kernels, Arrow and the tokenizers' library read these
+ONE_THREAD = {"HASHBENCH_THREADS": "1", "OMP_NUM_THREADS": "1", "RAYON_NUM_THREADS": "1"}
+
+
+def call_each(
+    function: Callable[..., CallResult], jobs: Sequence[tuple[Any, ...]], *, workers: int, remedy: str
+) -> Iterator[tuple[int, CallResult]]:
+    """The number of each job, the arguments of one call, and what the call gave, as they end.
+
+    One worker or one job: calls in this process, in order. `remedy`: what to do where a process was killed.
+
+    Raises:
+        InputError: of a call, or since a process was killed. No call goes on then.
+    """
+    # Processes of a daemon cannot have any of their own
+    if min(workers, len(jobs)) <= 1 or multiprocessing.current_process().daemon:
+        yield from ((number, function(*job)) for number, job in enumerate(jobs))
+        return
+    others = multiprocessing.active_children()
+    # A fork would carry the threads of arrow along
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(min(workers, len(jobs)), mp_context=context, initializer=begin_worker) as pool:
+        futures = {pool.submit(function, *job): number for number, job in enumerate(jobs)}
+        try:
+            for future in as_completed(futures):
+                yield futures.pop(future), future.result()
+        except BaseException as error:
+            for child in multiprocessing.active_children():  # a call takes minutes
+                if child not in others:
+                    child.terminate()
+            if isinstance(error, BrokenProcessPool):
+                raise InputError(f"a worker was killed, perhaps for memory; {remedy}") from error
+            raise
+
+
+def begin_worker() -> None:
+    """A worker ends when its parent is gone, however that ended; Ctrl-C is the parent's."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.environ |= ONE_THREAD
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

@@ -1,0 +1,206 @@
+"""What a task is, and what a kind of task must say of itself.
+
+A kind is one file of `kinds/` that ends in `KIND`: a subclass of `TextKind` or `ItemKind`, or of `TaskKind` itself. All
+that differs between two kinds is asked of these objects. Their names are stored and stand in files of users.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+from lightning.pytorch import LightningDataModule
+
+from hashbench.common.errors import InputError
+from hashbench.data.sources.files import DataTable
+from hashbench.data.sources.hub import HubPlace
+from hashbench.data.sources.sources import Source, SourceKind, names_of
+from hashbench.data.tasks.blocks import Strict, TaskEntry
+
+# The rule that reproduces all eight intervals of the HashFormers paper's table 5
+EVALUATIONS_PER_EPOCH = 5
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task as data. A text is one column, or two that make a pair; of every metric more is better."""
+
+    name: str
+    kind: TaskKind
+    text: tuple[str, ...]
+    label: str = "label"
+    metrics: tuple[str, ...] = ("accuracy",)  # all of them are stored at every evaluation
+    select_metric: str = "accuracy"
+    select_splits: tuple[str, ...] = ("validation",)  # several are selected on together, as one set
+    report_splits: tuple[str, ...] = ("validation",)
+    evaluation_stride: int = 1  # how many times the common interval lies between two evaluations
+    # 1: regression; None: an own data set, known once its labels are read
+    n_classes: int | None = None
+    label_names: tuple[str, ...] = ()
+    # Split -> rows of the published data set
+    official_rows: dict[str, int] = field(default_factory=dict)
+    folder: Path | None = None  # of an own data set; None: looked for in the sources
+    delimiter: str | None = None  # of an own data set's .csv files; None: a comma
+    max_rows: int | None = None  # of each split of an own data set, a seeded sample; None: all
+    collection: str = ""  # the part of a data folder that holds it
+    # Of one of many tasks alike, called COLLECTION:PART: which one; its folder in the collection
+    part: str = ""
+    # What tasks are grouped by in tables, as language and script
+    traits: dict[str, str] = field(default_factory=dict)
+    # Without a validation split it is selected on a tenth of train; test must be there
+    splits_as_found: bool = False
+    hub: HubPlace | None = None
+    builtin: bool = False  # whether the built-in data have it
+    protocol: Strict | None = None  # the experiment's block of its kind, where the kind has one
+
+    @property
+    def is_pair(self) -> bool:
+        """Whether a text is a pair of two columns."""
+        return len(self.text) == 2
+
+    @property
+    def is_own(self) -> bool:
+        """Whether this is a data set of the user's own."""
+        return self.folder is not None
+
+    @property
+    def evaluation_splits(self) -> tuple[str, ...]:
+        """The sets to select on, then those that are only reported on."""
+        return tuple(dict.fromkeys(self.select_splits + self.report_splits))
+
+    @property
+    def home(self) -> str:
+        """Its folder within a data folder."""
+        return f"{self.collection}/{self.part or self.name}"
+
+    def evaluation_every(self, steps_per_epoch: int, per_epoch: int | None = None) -> int:
+        """Steps between two evaluations: the paper's rule, or `per_epoch` evaluations an epoch."""
+        if per_epoch is not None:
+            return -(-steps_per_epoch // per_epoch)
+        return -(-steps_per_epoch // EVALUATIONS_PER_EPOCH) * self.evaluation_stride
+
+
+class LocatedTask(Protocol):
+    """A task whose data were found and not read yet."""
+
+    @property
+    def task(self) -> Task:
+        """The task, as the data that were found allow."""
+
+    @property
+    def origin(self) -> str:
+        """Where the data were found, in words."""
+
+    @property
+    def kind(self) -> SourceKind:
+        """The kind of source."""
+
+    @property
+    def tables(self) -> Mapping[str, DataTable]:
+        """The tables that hold it; none where it is made of corpora."""
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 (hex) of all that the data are made from."""
+
+    def load(self) -> Any:
+        """The data. Raises InputError for data that are none of this task."""
+
+    def checked_items(self) -> CheckedData:
+        """What is known of the data once they were read, where only reading tells whether they are usable."""
+
+
+class CheckedData(NamedTuple):
+    """How many items there are, None for texts, what should be said of the data, and of texts the data."""
+
+    n_items: int | None = None
+    notes: tuple[str, ...] = ()
+    texts: Any = None
+
+
+class SplitOutputs(NamedTuple):
+    """Outputs on one split, and what they are compared with."""
+
+    # (n,) class ids or values, (n, C) logits, or the columns of rankings (n, 3 + m)
+    outputs: np.ndarray
+    targets: np.ndarray  # (n,)
+
+
+class ConditionedScore(NamedTuple):
+    """A score of one split, over all of its examples or under a condition."""
+
+    metric: str
+    value: float | None
+    reason: str | None = None  # why there is no value
+    condition: str = ""  # "tenth=3"; "": all examples alike
+
+
+class TaskKind(ABC):
+    """One kind of task: where its data are, how they are read, what needs no training, what is scored."""
+
+    name: ClassVar[str]  # as stored
+    description: ClassVar[str]  # as messages name a task of it
+    reads_items: ClassVar[bool]  # whether a model must read items to learn it, not texts
+    baselines: ClassVar[Mapping[str, Callable[..., Any]]]  # trivial ones by their stored names
+    # Makes batches of the data for training and evaluations
+    batches: ClassVar[Callable[..., LightningDataModule]]
+    exported: ClassVar[bool] = True  # whether a model that learned a task of it can be written into a folder
+    # Its block of the experiment file, whose key is the kind's name
+    block: ClassVar[type[Strict] | None] = None
+    block_help: ClassVar[str] = ""  # of what tasks the block speaks, for the list of keys
+
+    @abstractmethod
+    def takes(self, entry: TaskEntry) -> bool:
+        """Whether an entry of `tasks` describes an own data set of this kind."""
+
+    def own_task(self, entry: TaskEntry, base: Path) -> Task:
+        """The task of an own data set, whose path is read from `base`; its files are listed, not read."""
+        raise NotImplementedError(f"{self.name} takes no entry of tasks")
+
+    @abstractmethod
+    def find_in(self, source: Source, task: Task) -> LocatedTask | None:
+        """The task as a source has it, None where it has it not. Raises InputError where a split is missing."""
+
+    def locate_own(self, task: Task, folder: Path) -> LocatedTask:
+        """An own data set in its folder. Raises InputError where a file is gone."""
+        raise NotImplementedError(f"{self.name} has no own data sets")
+
+    @abstractmethod
+    def files_of(self, task: Task) -> str:
+        """The files in which a data folder would hold the task, as a message names them."""
+
+    def locate(self, task: Task, sources: Sequence[Source]) -> LocatedTask:
+        """The task in the first source that has it; an own data set in its folder.
+
+        Raises:
+            InputError: none has it, or the first that has it lacks a split.
+        """
+        if task.folder is not None:
+            return self.locate_own(task, task.folder)
+        for source in sources:
+            if located := self.find_in(source, task):
+                return located
+        raise InputError(
+            f"task {task.name!r}: not in {names_of(sources)}; a data folder holds {self.files_of(task)}; "
+            "add one: --data FOLDER"
+        )
+
+    def checked_block(self, block: Strict, base: Path) -> Strict:
+        """The kind's block of the experiment file in the folder `base`. Raises InputError for files that are gone."""
+        return block
+
+    def protocol_spec(self, task: Task) -> dict[str, Any]:
+        """What the identity of a run holds of the kind's block, under the kind's name."""
+        return {} if task.protocol is None else {self.name: task.protocol.model_dump()}
+
+    @abstractmethod
+    def predictions(self, baseline: str, data: Any) -> dict[str, SplitOutputs]:
+        """What a trivial baseline predicts of each set that is evaluated."""
+
+    @abstractmethod
+    def scores(self, task: Task, result: SplitOutputs) -> list[ConditionedScore]:
+        """Every score that is stored of the outputs on a split."""

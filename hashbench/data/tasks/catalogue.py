@@ -1,0 +1,148 @@
+"""Kinds of task and named tasks, found by listing two folders on first use, and the tasks that an experiment asks for.
+
+A file that ends in `KIND`, `TASKS` or `GROUPS` (a name that stands for several tasks) adds them. Files in the folder
+named by HASHBENCH_TASKS are read in the same way.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from hashbench.common.errors import InputError, near_match
+from hashbench.common.listing import modules_in
+from hashbench.data.tasks.base import Task, TaskKind
+from hashbench.data.tasks.blocks import Strict, TaskEntry
+from hashbench.data.tasks.items import ItemKind
+from hashbench.scores.registry import find_metric
+
+EXTRA_FOLDER = "HASHBENCH_TASKS"
+
+
+def known_tasks() -> dict[str, Task]:
+    """Every named task."""
+    lists = [getattr(module, "TASKS", ()) for module in _modules(os.environ.get(EXTRA_FOLDER))]
+    return {task.name: task for tasks in lists for task in tasks}
+
+
+def known_kinds() -> dict[str, TaskKind]:
+    """Every kind of task by its name."""
+    modules = [module for module in _modules(os.environ.get(EXTRA_FOLDER)) if hasattr(module, "KIND")]
+    return {module.KIND.name: module.KIND for module in modules if isinstance(module.KIND, TaskKind)}
+
+
+def item_kind_of(spec: Mapping[str, Any]) -> tuple[ItemKind, Strict]:
+    """The kind of items that a run was on, by its spec, and its block. For specs of runs on items alone."""
+    for name, kind in known_kinds().items():
+        if isinstance(kind, ItemKind) and kind.block is not None and name in spec:
+            return kind, kind.block(**spec[name])
+    raise ValueError("a run on no items")
+
+
+def groups() -> dict[str, tuple[str, ...]]:
+    """Names that stand for several tasks, with their names. Each is a list of its own: a new task joins none."""
+    tasks_of_group: dict[str, tuple[str, ...]] = {}
+    for module in _modules(os.environ.get(EXTRA_FOLDER)):
+        tasks_of_group |= getattr(module, "GROUPS", {})
+    return tasks_of_group
+
+
+@functools.cache
+def _modules(extra_folder: str | None) -> tuple[ModuleType, ...]:
+    return (
+        *modules_in("hashbench.data.tasks.named"),
+        *modules_in("hashbench.data.tasks.kinds", EXTRA_FOLDER, "task files"),
+    )
+
+
+def find_task(name: str) -> Task:
+    """The named task.
+
+    Raises:
+        InputError: there is no task of this name.
+    """
+    tasks = known_tasks()
+    if name not in tasks:
+        _check_part(name, tasks)
+        alike = [f"{task.name.removesuffix(task.part)}..." if task.part else task.name for task in tasks.values()]
+        near = near_match(name, list(dict.fromkeys([*tasks, *alike])))
+        hint = near or f"; known are {', '.join(dict.fromkeys(alike))}"
+        raise InputError(f"unknown task {name!r}{hint} (list: hashbench data list)")
+    return tasks[name]
+
+
+def _check_part(name: str, tasks: Mapping[str, Task]) -> None:
+    """Raises InputError where a name begins like one of many tasks alike: with the parts that there are.
+
+    A part is also found by what it is grouped by, as a language by its English name.
+    """
+    collection, colon, part = name.partition(":")
+    alike = [task for task in tasks.values() if task.part and task.name == f"{collection}:{task.part}"]
+    if not colon or not alike:
+        return
+    part_of = {word.lower(): task.part for task in alike for word in task.traits.values()}
+    part_of |= {task.part.lower(): task.part for task in alike}
+    # Codes of one script share half their letters, so that only a slip of the pen is near.
+    near = difflib.get_close_matches(part.lower(), list(part_of), n=2, cutoff=0.8)
+    nearest = " or ".join(repr(f"{collection}:{other}") for other in dict.fromkeys(part_of[word] for word in near))
+    hint = f"did you mean {nearest}?" if nearest else f"there are {', '.join(task.part for task in alike)}"
+    raise InputError(f"unknown task {name!r}: {collection} has no {part!r}; {hint} (list: hashbench data list)")
+
+
+def under_protocol(tasks: Sequence[Task], blocks: Mapping[str, Strict], base: Path) -> list[Task]:
+    """The same tasks with the experiment's blocks, by the kind of task: how items are split and tested.
+
+    `base` is the folder of the experiment file, from which paths are read. Raises InputError for a missing file.
+    """
+    return [
+        replace(task, protocol=task.kind.checked_block(blocks[task.kind.name], base))
+        if task.kind.name in blocks
+        else task
+        for task in tasks
+    ]
+
+
+def expand_tasks(tasks: str | Sequence[str | TaskEntry], base: Path) -> list[Task]:
+    """The `tasks` of an experiment file, with a group (`glue`) spelled out.
+
+    `base` is the folder of the experiment file, from which the paths of own data sets are read.
+
+    Raises:
+        InputError: an unknown or repeated name, or an own data set that cannot be one.
+    """
+    expanded: list[Task] = []
+    for entry in (tasks,) if isinstance(tasks, str) else tasks:
+        if isinstance(entry, TaskEntry):
+            expanded.append(own_task(entry, base))
+        else:
+            expanded.extend(find_task(name) for name in (groups()[entry] if entry in groups() else (entry,)))
+    names = [task.name for task in expanded]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"tasks: {name!r} stands there twice; give each task one name")
+    return expanded
+
+
+def own_task(entry: TaskEntry, base: Path) -> Task:
+    """The task that an entry of `tasks` describes; its files are listed, not read.
+
+    Raises:
+        InputError: a name already taken, an unknown metric, no such folder, no train split.
+    """
+    where = f"task {entry.name!r}"
+    if entry.name in known_tasks():
+        raise InputError(f"{where}: this name is a task of the suite; give your data set another one")
+    for kind in known_kinds().values():
+        if kind.takes(entry):
+            return kind.own_task(entry, base)
+    try:
+        find_metric(entry.metric, "classes", "values", "spans")
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from error
+    raise InputError(f"{where}: no kind of task has metric {entry.metric!r}; see hashbench data list")

@@ -1,0 +1,111 @@
+"""What all data of hidden items share: rows of items as batches for training, and cases whose hidden item is known.
+
+Every draw is a function of (seed, epoch, row) or of (seed, case) alone.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import NotRequired, Protocol, TypedDict, Unpack
+
+import numpy as np
+
+from hashbench.data.sources.batching import Collator, pad_id, special_id
+from hashbench.data.sources.loader import EvaluationLoader, Make, TrainingData
+from hashbench.data.tasks.base import Task
+from hashbench.models.embeddings.base import Batch, Template
+from hashbench.models.objectives.entities import NO_LABEL, EntityObjective, corrupt
+
+CASES_AT_ONCE = 512  # of an evaluation batch: it keeps nothing for a backward pass
+PADDING = -2  # the id of <pad>
+
+
+class HiddenItems(Protocol):
+    """The cases of a split, the same for every model."""
+
+    targets: np.ndarray  # (n,) int64, the hidden items
+    page_rows: np.ndarray  # (n,) pages or documents of the set
+
+    def __len__(self) -> int: ...
+
+
+class Shared(TypedDict):
+    """What `TrainingData` takes."""
+
+    batch_size: int  # over all processes
+    seed: int
+    rank: NotRequired[int]
+    world_size: NotRequired[int]
+    prefetch: NotRequired[int]
+
+
+class Settings(Shared):
+    """How rows become batches."""
+
+    objective: EntityObjective
+    template: Template
+
+
+class ItemData(TrainingData):
+    """Batches of rows with hidden items, and of the cases that a training is selected and tested on."""
+
+    cases: Mapping[str, HiddenItems]  # by split
+
+    def __init__(
+        self, task: Task, codes: np.ndarray, *, objective: EntityObjective, template: Template, **shared: Unpack[Shared]
+    ) -> None:
+        """`codes` (N, m): the tokens of each item."""
+        super().__init__(**shared)
+        self.task, self.codes, self.objective, self.template = task, codes, objective, template
+        assert pad_id(template) == PADDING
+
+    @abstractmethod
+    def case_batches(self, split: str) -> list[np.ndarray]:
+        """What `case_maker` makes each batch of: numbers (B,) of cases or of sequences."""
+
+    @abstractmethod
+    def case_maker(self, split: str) -> Make:
+        """Makes a batch of cases; its `row_ids` number them in the order of rows and columns."""
+
+    def val_dataloader(self) -> EvaluationLoader:
+        """The cases by which the best evaluation is chosen, all of them in every process."""
+        return self.case_loader("validation")
+
+    def case_loader(self, split: str) -> EvaluationLoader:
+        """The cases of a split; `row_ids` number them."""
+        return EvaluationLoader(self.case_batches(split), self.case_maker(split), self.prefetch)
+
+    def tokens(self, labels: np.ndarray) -> np.ndarray:
+        """Items to predict (B, L) -> their tokens (B, L, m) int64, -100 where nothing is predicted."""
+        tokens = np.full((*labels.shape, self.codes.shape[1]), NO_LABEL, np.int64)
+        labelled = labels != NO_LABEL
+        tokens[labelled] = self.codes[labels[labelled]]
+        return tokens
+
+    def corrupted(self, ids: np.ndarray, rows: np.ndarray, epoch: int) -> tuple[np.ndarray, np.ndarray]:
+        """Items (B, L) of training rows (B,), some of them hidden, and the hidden ones as labels: two (B, L)."""
+        n_items = len(self.codes)
+        return corrupt(ids, rows, seed=self.seed, epoch=epoch, n_items=n_items, objective=self.objective)
+
+    def segment_batch(self, collate: Collator, ids: np.ndarray, labels: np.ndarray, row_ids: np.ndarray) -> Batch:
+        """[CLS] items [SEP] of rows: items (B, L), labels (B, L), `row_ids` (B,) or those of hidden items (K,)."""
+        complete = with_specials(ids, self.template)
+        return collate(complete, row_ids=row_ids, labels=self.tokens(aligned(labels, complete.shape[1])))
+
+
+def with_specials(ids: np.ndarray, template: Template) -> np.ndarray:
+    """[CLS] before the items and [SEP] behind the last of each row: (B, L) with -2 at the end -> (B, L + 2) int32."""
+    lengths = (ids != PADDING).sum(axis=1)
+    complete = np.full((len(ids), int(lengths.max()) + 2), PADDING, np.int32)
+    complete[:, 0] = special_id(template, template.single[0])
+    complete[:, 1:-1] = ids[:, : complete.shape[1] - 2]
+    complete[np.arange(len(ids)), lengths + 1] = special_id(template, template.single[-1])
+    return complete
+
+
+def aligned(labels: np.ndarray, width: int) -> np.ndarray:
+    """Labels (B, L) moved behind [CLS] and cut or filled up to the width of the rows: (B, width)."""
+    complete = np.full((len(labels), width), NO_LABEL, labels.dtype)
+    complete[:, 1:-1] = labels[:, : width - 2]
+    return complete

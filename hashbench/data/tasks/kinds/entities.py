@@ -1,0 +1,120 @@
+"""Hidden links of pages (Superbloom, section 3.1): a page-link set, of which a tenth of the pages is tested."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from hashbench.common.errors import InputError, near_match
+from hashbench.data.sources.files import FileTable
+from hashbench.data.sources.sources import Place, Source
+from hashbench.data.tasks.base import Task
+from hashbench.data.tasks.blocks import Beams, Strict, TaskEntry
+from hashbench.data.tasks.item_baselines import nearest, popularity
+from hashbench.data.tasks.items import METRICS, ItemKind, LinkSet, RowLength, protocol_of
+from hashbench.data.tasks.link_batches import Cases, EntityData
+from hashbench.data.tasks.links import FILE, LocatedLinks, in_folder, links_of_table
+
+NAME = "entities"  # the kind, the named task, and the folder in a data folder
+LABEL = "links"  # the column of links, unless an own data set names another
+
+
+class EntitiesBlock(Strict):
+    """How a page-link set is split, cut into segments and evaluated; the same for all models of an experiment."""
+
+    max_items: int | None = Field(default=None, gt=0, description="keep links to the most linked items only; null: all")
+    test_share: float = Field(default=0.1, gt=0, lt=1, description="share of the pages that are held out for testing")
+    validation_share: float = Field(
+        default=0.1,
+        gt=0,
+        lt=1,
+        description="share of the remaining pages by which the best evaluation is chosen",
+    )
+    split_seed: int = Field(default=0, ge=0, description="of the held-out pages and of the contexts they are tested in")
+    segment_items: int = Field(default=32, ge=2, description="items of a segment at most, the hidden ones included")
+    segment: Literal["subset", "contiguous"] = Field(
+        default="subset",
+        description="how a segment is drawn from a longer page: any of its links, or neighbours (links may be sorted)",
+    )
+    validation_cases: int | None = Field(
+        default=2048,
+        gt=0,
+        description="cases of an evaluation during training; null: every link of every validation page",
+    )
+    cases_per_page: int | None = Field(
+        default=None,
+        gt=0,
+        description="hidden links a test page, one at a time; null: each of its links; the paper: 1",
+    )
+    beams: Beams = (1, 5, 10, 20, 50, 100)
+
+
+class PageLinks(ItemKind):
+    """Items are what pages link to; a row is a page's segment."""
+
+    name = NAME
+    description = "a page-link set"
+    block = EntitiesBlock
+    block_help = "of page-link sets"
+    baselines = {"popularity": popularity, "co-occurrence": nearest}
+    batches = EntityData
+    coherent_maps = True
+
+    def takes(self, entry: TaskEntry) -> bool:
+        return entry.links is not None
+
+    def own_task(self, entry: TaskEntry, base: Path) -> Task:
+        """The task of a page-link set of the user's own. Raises InputError where there is no such folder or file."""
+        folder = (base / Path(entry.path).expanduser()).absolute()
+        if not isinstance(entry.text, str):
+            raise InputError(f"task {entry.name!r}: text is the column of the page, one name; the items stand in links")
+        # The schema's default is for texts
+        metric = METRICS[0] if entry.metric == "accuracy" else entry.metric
+        if metric not in METRICS:
+            hint = f"{near_match(metric, list(METRICS)) or ';'} choose from {', '.join(METRICS)}"
+            raise InputError(f"task {entry.name!r}: metric {metric!r} is none of a page-link set{hint}")
+        task = _task(entry.name, (entry.text,), entry.links or LABEL, metric, folder)
+        if in_folder(folder, task, "", "own") is None:
+            raise InputError(f"task {entry.name!r}: no {FILE}.parquet in {folder}; check path")
+        return task
+
+    def find_in(self, source: Source, task: Task) -> LocatedLinks | None:
+        located = source.find_tables(Place(NAME, {FILE: (FILE,)}))
+        table = located.tables.get(FILE) if located else None
+        return links_of_table(task, table, f"folder {NAME}", "folder") if isinstance(table, FileTable) else None
+
+    def locate_own(self, task: Task, folder: Path) -> LocatedLinks:
+        if (links := in_folder(folder, task, f"own data set {folder.name}", "own")) is None:
+            raise InputError(f"{folder}: {FILE}.parquet is gone; put it back")
+        return links
+
+    def files_of(self, task: Task) -> str:
+        return f"{NAME}/{FILE}.parquet"
+
+    def cases(self, data: LinkSet, split: str) -> Cases:
+        return Cases(data.links_of(split), data.splits[split], protocol_of(data.task))
+
+    def row_length(self, block: EntitiesBlock) -> RowLength:
+        return RowLength("segment_items", block.segment_items, 2)
+
+
+KIND = PageLinks()
+
+
+def _task(name: str, text: tuple[str, ...], label: str, metric: str, folder: Path | None = None) -> Task:
+    return Task(
+        name=name,
+        kind=KIND,
+        text=text,
+        label=label,
+        metrics=METRICS,
+        select_metric=metric,
+        report_splits=("test",),
+        folder=folder,
+    )
+
+
+ENTITIES = _task(NAME, ("page",), LABEL, METRICS[0])
+TASKS = [ENTITIES]

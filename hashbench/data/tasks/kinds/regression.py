@@ -1,0 +1,52 @@
+"""Texts with a number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from hashbench.data.sources.files import Cells
+from hashbench.data.sources.labels import read_values
+from hashbench.data.tasks.base import Task
+from hashbench.data.tasks.text import TextKind
+from hashbench.data.tasks.text_baselines import BASELINES
+from hashbench.data.tasks.text_batches import FinetuningData
+from hashbench.data.tasks.text_data import Split
+
+RIDGE_ALPHA = 1.0  # scikit-learn's own
+
+
+class Regression(TextKind):
+    """Labels are finite numbers (n,) float32; a head has one output."""
+
+    name = "regression"
+    outputs = "values"
+    common_metrics = ("spearman", "pearson")
+    own_classes = 1
+    baselines = BASELINES
+    batches = FinetuningData
+
+    def read_labels(
+        self, task: Task, cells: dict[str, Cells], where: Mapping[str, str], names: Sequence[str]
+    ) -> tuple[dict[str, np.ndarray], Task]:
+        """Values (n,) float32 of each split, and the task as it is."""
+        return read_values(cells, where), task
+
+    def label_notes(self, splits: Mapping[str, Split], names: Sequence[str]) -> list[str]:
+        """Nothing: every number may be predicted."""
+        return []
+
+    def constant(self, labels: np.ndarray) -> np.generic:
+        """The mean of labels (n,)."""
+        return labels.mean(dtype=np.float64)
+
+    def linear_model(self, labels: np.ndarray, tolerance: float) -> Any:
+        """Ridge regression, whatever the labels (n,)."""
+        from sklearn.linear_model import Ridge
+
+        return Ridge(RIDGE_ALPHA)
+
+
+KIND = Regression()

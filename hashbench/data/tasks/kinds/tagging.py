@@ -1,0 +1,169 @@
+"""Words with tags: named entities, slots, parts of a text (token classification).
+
+The data hold a list of words and a list of tags a row (parquet, JSONL), or stand in CoNLL's form. A label of a row is
+the ids of its words' tags. A text is its words joined by a space, so noise leaves every tag with its word: it changes
+letters of words and neither adds nor removes one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from torch import Tensor, nn
+
+from hashbench.common.errors import InputError, near_match
+from hashbench.data.sources.files import Cells
+from hashbench.data.sources.findings import unseen_note
+from hashbench.data.tasks.base import Task
+from hashbench.data.tasks.tag_batches import TaggingData, words_of
+from hashbench.data.tasks.text import TextKind
+from hashbench.data.tasks.text_data import Split, TaskData
+from hashbench.models.embeddings.base import Batch, HeadSpec
+from hashbench.models.encoders.base import Encoder
+from hashbench.models.objectives.tagging import TaggingHead
+from hashbench.models.text.tags import NO_WORD, OUTSIDE, SCHEME, TAG, TagScheme
+
+SHOWN = 40  # characters of a wrong cell that a message repeats
+
+
+def most_frequent_tag(data: TaskData, splits: Sequence[str], *, for_test: bool = False) -> dict[str, np.ndarray]:
+    """Each word's most frequent tag in train, a word that is not there the most frequent tag of all; (n, 4) a split."""
+    by_word: dict[str, Counter[int]] = defaultdict(Counter)
+    train = data.splits["train"]
+    for text, tags in zip(train.texts[0], train.labels, strict=True):
+        for word, tag in zip(words_of(text), tags, strict=True):
+            by_word[word][tag] += 1
+    best = {word: min(counts, key=lambda tag: (-counts[tag], tag)) for word, counts in by_word.items()}
+    overall: Counter[int] = sum(by_word.values(), Counter())
+    usual = min(overall, key=lambda tag: (-overall[tag], tag))
+    counts_of_splits = {}
+    for split in splits:
+        part = data.splits[split]
+        predicted = [tuple(best.get(word, usual) for word in words_of(text)) for text in part.texts[0]]
+        counts_of_splits[split] = TagScheme(data.label_names).counts(padded(part.labels), padded(predicted))[:, 1:]
+    return counts_of_splits
+
+
+def padded(tags: Sequence[tuple[int, ...]] | np.ndarray) -> np.ndarray:
+    """Ids of tags of each row -> (n, W), filled up with "no word"."""
+    table = np.full((len(tags), max(1, max(map(len, tags), default=1))), NO_WORD, np.int64)
+    for row, ids in enumerate(tags):
+        table[row, : len(ids)] = ids
+    return table
+
+
+class Tagging(TextKind):
+    """Labels are tuples of tag ids (n,), one a word; what is scored are counts of spans (n, 4)."""
+
+    name = "tagging"
+    description = "a task of tags of words"
+    outputs = "spans"
+    common_metrics = ("span_f1", "span_precision", "span_recall", "word_accuracy")
+    baselines = {"most-frequent-tag": most_frequent_tag}
+    batches = TaggingData
+    exported = False
+
+    def read_texts(self, cells: Cells, where: str) -> list[str]:
+        """Lists of words, as texts. Raises InputError for a cell that is none, or a word with white space."""
+        return [" ".join(self._words(cell, f"{where}: row {row}")) for row, cell in enumerate(cells, start=1)]
+
+    def read_labels(
+        self, task: Task, cells: dict[str, Cells], where: Mapping[str, str], names: Sequence[str]
+    ) -> tuple[dict[str, np.ndarray], Task]:
+        """Ids of tags, tuples (n,) of each split, and the task with its tags, the one outside first."""
+        tags = {
+            split: [self._tags(cell, f"{where[split]}: row {row}", names) for row, cell in enumerate(column, start=1)]
+            for split, column in cells.items()
+        }
+        known = tuple(names) or self._found(tags)
+        if len(known) < 2:
+            raise InputError(f"{next(iter(where.values()))}: every tag is {OUTSIDE}; a task needs spans")
+        ids = {tag: number for number, tag in enumerate(known)}
+        labels = {}
+        for split, rows in tags.items():
+            labels[split] = np.empty(len(rows), object)
+            for row, row_tags in enumerate(rows):
+                for tag in row_tags:
+                    if tag not in ids:
+                        hint = near_match(tag, list(known)) or "; leave out or rename it"
+                        raise InputError(f"{where[split]}: row {row + 1}: tag {tag!r} is none of this task{hint}")
+                labels[split][row] = tuple(ids[tag] for tag in row_tags)
+        return labels, replace(task, n_classes=len(known), label_names=known)
+
+    def check_rows(self, split: Split, where: str) -> None:
+        """Raises InputError where a row has another number of tags than words."""
+        for row, (text, tags) in enumerate(zip(split.texts[0], split.labels, strict=True), start=1):
+            if (words := len(words_of(text))) != len(tags):
+                raise InputError(f"{where}: row {row}: {len(tags)} tags for {words} words; give each word one")
+
+    def label_notes(self, splits: Mapping[str, Split], names: Sequence[str]) -> list[str]:
+        """A note on tags that training never saw; their words count as errors."""
+        known = {tag for tags in splits["train"].labels for tag in tags}
+        unseen = {
+            split: [tag for tags in part.labels for tag in tags if tag not in known] for split, part in splits.items()
+        }
+        return [unseen_note("word", "tag", split, ids, names) for split, ids in unseen.items() if ids]
+
+    def targets(self, task: Task, split: Split) -> np.ndarray:
+        """Spans (n,) of each row."""
+        gold = padded(split.labels)
+        return TagScheme(task.label_names).counts(gold, gold)[:, 0]
+
+    def head(self, data: TaskData, spec: HeadSpec, encoder: Encoder) -> nn.Module:
+        """A fresh head over the states of an encoder."""
+        config = encoder.config
+        return TaggingHead(config.dim, data.label_names, config.dropout, encoder.token_layers())
+
+    def forward(self, model: Any, head: nn.Module, batch: Batch) -> Tensor:
+        """Scores (B, W, tags) of the words of a batch (B, L)."""
+        scores: Tensor = head(model.token_states(batch), batch.mask if batch.padded else None, batch.places)
+        return scores
+
+    def loss(self, model: Any, head: nn.Module, batch: Batch) -> Tensor:
+        """The loss, of shape (), of a batch (B, L)."""
+        assert isinstance(head, TaggingHead) and batch.labels is not None and batch.places is not None
+        return head.loss(self.forward(model, head, batch), batch.labels, batch.places)
+
+    def outputs_of(self, model: Any, head: nn.Module, batch: Batch) -> Tensor:
+        """Counts of spans of each row (B, 4)."""
+        assert isinstance(head, TaggingHead) and batch.labels is not None and batch.places is not None
+        return head.counts(self.forward(model, head, batch), batch.labels, batch.places)
+
+    def n_labels(self, batch: Batch) -> int:
+        """Words of a batch (B, L) that have a place."""
+        assert batch.places is not None
+        return int((batch.places >= 0).sum())
+
+    def _words(self, cell: object, where: str) -> list[str]:
+        if not isinstance(cell, list) or not all(isinstance(word, str) for word in cell):
+            raise InputError(
+                f"{where}: {repr(cell)[:SHOWN]} is no list of words; take parquet, JSONL with lists, or a .conll file"
+            )
+        if not cell:
+            raise InputError(f"{where}: has no words; leave the row out")
+        for word in cell:
+            if not word or any(letter.isspace() for letter in word):
+                raise InputError(f"{where}: word {word[:SHOWN]!r} is empty or holds white space; split or rename it")
+        return cell
+
+    def _tags(self, cell: object, where: str, names: Sequence[str]) -> list[str]:
+        if not isinstance(cell, list):
+            raise InputError(f"{where}: {repr(cell)[:SHOWN]} is no list of tags; give each word one")
+        tags = [names[tag] if isinstance(tag, int) and 0 <= tag < len(names) else tag for tag in cell]
+        for tag in tags:
+            if isinstance(tag, int):
+                raise InputError(f"{where}: tag {tag} is a number without a name; name the tags in label_names.json")
+            if not isinstance(tag, str) or not TAG.fullmatch(tag):
+                raise InputError(f"{where}: tag {repr(tag)[:SHOWN]} is outside the scheme; a tag is {SCHEME}")
+        return tags
+
+    def _found(self, tags: Mapping[str, list[list[str]]]) -> tuple[str, ...]:
+        there = {tag for rows in tags.values() for row in rows for tag in row}
+        return (OUTSIDE, *sorted(there - {OUTSIDE}))
+
+
+KIND = Tagging()

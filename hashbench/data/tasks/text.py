@@ -1,0 +1,271 @@
+"""Tasks of texts: the tables that hold one, what should be said of them, and what all kinds of such tasks share."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from torch import Tensor, nn
+
+from hashbench.common.errors import InputError
+from hashbench.data.sources.builtin import NOTE, Generated
+from hashbench.data.sources.files import FORMATS_TEXT, Cells, DataTable
+from hashbench.data.sources.findings import missing_texts, repeated_rows
+from hashbench.data.sources.fingerprints import digest, file_fingerprint
+from hashbench.data.sources.hub import SHORT_COMMIT, HubTable
+from hashbench.data.sources.sources import LABEL_NAMES, Place, Source, SourceKind
+from hashbench.data.tasks.base import CheckedData, ConditionedScore, SplitOutputs, Task, TaskKind
+from hashbench.data.tasks.blocks import TaskEntry
+from hashbench.data.tasks.own_data import HOLDOUT, SPLIT_FILES, label_names, own_tables, reports_elsewhere, with_splits
+from hashbench.data.tasks.text_data import HOLDOUT_SHARE, Split, TaskData, hold_out, sample_note, sample_rows
+from hashbench.models.embeddings.base import Batch, HeadSpec
+from hashbench.models.encoders.base import Encoder
+from hashbench.models.objectives.classification import ClassificationHead, classification_head
+from hashbench.scores.base import OutputKind
+from hashbench.scores.registry import evaluate, metrics
+
+
+@dataclass(frozen=True)
+class LocatedTexts:
+    """A task and the tables that hold it, none of them read yet."""
+
+    task: Task
+    # Train and the evaluation splits, but for `holdout`, which is made from train
+    tables: dict[str, DataTable]
+    origin: str
+    kind: SourceKind
+    names_file: Path | None = None
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of all that the data are made from: contents of the tables, columns, names of the labels, the
+        block of its kind."""
+        parts = [f"{split} {table.fingerprint()}" for split, table in sorted(self.tables.items())]
+        names = file_fingerprint(self.names_file) if self.names_file else ""
+        task = self.task
+        more = [] if task.max_rows is None else [f"max_rows {task.max_rows}"]
+        more += [] if task.protocol is None else [f"protocol {task.protocol.model_dump_json()}"]
+        return digest("task", *parts, *task.text, task.label, task.kind.name, names, *task.evaluation_splits, *more)
+
+    def checked_items(self) -> CheckedData:
+        """Reads the tables, so that a label that is none is found."""
+        data = self.load()
+        return CheckedData(notes=data.notes, texts=data)
+
+    def load(self) -> TaskData:
+        """Read the tables.
+
+        Raises:
+            InputError: a file that is no table, a missing column, a text that is no text, a label that is no label.
+        """
+        columns = {split: table.read((*self.task.text, self.task.label)) for split, table in self.tables.items()}
+        where = {split: table.where for split, table in self.tables.items()}
+        kind = text_kind(self.task)
+        names = self.task.label_names or (label_names(self.names_file.parent) if self.names_file else ())
+        cells = {split: column[self.task.label] for split, column in columns.items()}
+        labels, task = kind.read_labels(self.task, cells, where, names)
+        splits = {}
+        for split, column in columns.items():
+            texts = tuple(kind.read_texts(column[name], f"{where[split]}: column {name!r}") for name in task.text)
+            splits[split] = Split(texts, labels[split])
+            kind.check_rows(splits[split], where[split])
+        splits, sampled = sample_rows(splits, self.task.max_rows)
+        notes = (*sampled, *self._notes(splits, task.label_names))
+        if self.kind != "builtin":  # generated texts repeat each other
+            notes = (*notes, *missing_texts(columns, task.text), *repeated_rows(splits))
+        if HOLDOUT in task.evaluation_splits:
+            splits["train"], splits[HOLDOUT] = hold_out(splits["train"])
+        return TaskData(task, splits, self.fingerprint, self._copy_read(), self.kind, notes)
+
+    def _copy_read(self) -> str:
+        """The origin, with the commit of a data set of the hub."""
+        table = next(iter(self.tables.values()))
+        return f"{self.origin}@{table.copy().revision[:SHORT_COMMIT]}" if isinstance(table, HubTable) else self.origin
+
+    def _notes(self, splits: Mapping[str, Split], names: Sequence[str]) -> tuple[str, ...]:
+        notes = [NOTE] if self.kind == "builtin" else []
+        note = sample_note(self.task, {name: len(split) for name, split in splits.items()})
+        notes += [note] if note and self.kind != "builtin" else []
+        if HOLDOUT in self.task.evaluation_splits:
+            n_held = max(1, len(splits["train"]) // HOLDOUT_SHARE)
+            notes.append(f"no validation split: selected on a seeded tenth of train ({n_held:,} rows)")
+        return (*notes, *text_kind(self.task).label_notes(splits, names))
+
+
+def cells_as_texts(cells: Cells, where: str) -> list[str]:
+    """Cells as texts; a missing one is an empty text."""
+    for row, cell in enumerate(cells, start=1):
+        if cell is not None and not isinstance(cell, str):
+            raise InputError(f"{where}: row {row}: {type(cell).__name__}, not text; name a column of texts")
+    return ["" if cell is None else str(cell) for cell in cells]
+
+
+class TextKind(TaskKind):
+    """A task of texts with labels; a subclass says what a label is."""
+
+    reads_items = False
+    description = "a task of texts"
+    outputs: ClassVar[OutputKind]  # what its metrics score
+    # Stored beside the metric that an own data set asks for
+    common_metrics: ClassVar[tuple[str, ...]]
+    # Outputs for an own data set; None: known once its labels are read
+    own_classes: ClassVar[int | None] = None
+
+    def read_texts(self, cells: Cells, where: str) -> list[str]:
+        """The texts of a column. Raises InputError for a cell that is none."""
+        return cells_as_texts(cells, where)
+
+    @abstractmethod
+    def read_labels(
+        self, task: Task, cells: dict[str, Cells], where: Mapping[str, str], names: Sequence[str]
+    ) -> tuple[dict[str, np.ndarray], Task]:
+        """Labels (n,) of each split, and the task with its classes known. `names`: those that a file gives them."""
+
+    def as_trained(self, task: Task, cells: Cells, where: str, *, seen: Collection[int] | None) -> Cells:
+        """Labels of a further set as `read_labels` takes them under the classes of a trained task.
+
+        `seen`: the classes (ids) that training had; None: all. Raises InputError for labels that training never saw.
+        """
+        return cells
+
+    def check_rows(self, split: Split, where: str) -> None:  # noqa: B027  # most labels fit any text
+        """Raises InputError where a label does not fit its text."""
+
+    def targets(self, task: Task, split: Split) -> np.ndarray:
+        """What outputs on a split are scored against (n,)."""
+        return split.labels
+
+    @abstractmethod
+    def label_notes(self, splits: Mapping[str, Split], names: Sequence[str]) -> list[str]:
+        """What should be said of the labels. `names`: of the classes in the order of their ids."""
+
+    def constant(self, labels: np.ndarray) -> np.generic:
+        """The one answer that fits labels (n,) best."""
+        raise NotImplementedError(f"{self.name} has no majority")
+
+    def linear_model(self, labels: np.ndarray, tolerance: float) -> Any:
+        """An untrained linear model of scikit-learn; None where labels (n,) leave it nothing to learn."""
+        raise NotImplementedError(f"{self.name} has no bag of words")
+
+    def head(self, data: TaskData, spec: HeadSpec, encoder: Encoder) -> nn.Module:
+        """A fresh head over the states of an encoder."""
+        return classification_head(spec, encoder.config.dim, data.n_outputs, encoder.config.dropout)
+
+    def loss(self, model: Any, head: nn.Module, batch: Batch) -> Tensor:
+        """The loss of a model and its head, of shape (), on a batch (B, L) with labels."""
+        assert isinstance(head, ClassificationHead) and batch.labels is not None
+        return head.loss(self.outputs_of(model, head, batch), batch.labels)
+
+    def outputs_of(self, model: Any, head: nn.Module, batch: Batch) -> Tensor:
+        """What is scored of each row of a batch (B, L): (B, k)."""
+        assert isinstance(head, ClassificationHead)
+        outputs: Tensor = head(*model.for_head(batch, head.pooling))
+        return outputs
+
+    def n_labels(self, batch: Batch) -> int:
+        """How many labels of a batch (B, L) its loss is the mean over."""
+        return len(batch)
+
+    def takes(self, entry: TaskEntry) -> bool:
+        return entry.links is None and entry.metric in metrics(self.outputs)
+
+    def own_task(self, entry: TaskEntry, base: Path) -> Task:
+        """The task of an own data set; its files are listed, not read.
+
+        With a test split, selection uses validation, or a seeded tenth of train, and test is what is reported. Without
+        one validation serves both, as in GLUE.
+        """
+        where = f"task {entry.name!r}"
+        text = (entry.text,) if isinstance(entry.text, str) else tuple(entry.text)
+        if entry.label in text or len(set(text)) < len(text):
+            raise InputError(f"{where}: text and label name the same column; name different ones")
+        folder = (base / Path(entry.path).expanduser()).absolute()
+        splits = own_tables(folder, where, entry.delimiter)
+        task = Task(
+            name=entry.name,
+            kind=self,
+            text=text,
+            label=entry.label,
+            metrics=tuple(dict.fromkeys((entry.metric, *self.common_metrics))),
+            select_metric=entry.metric,
+            n_classes=self.own_classes,
+            folder=folder,
+            delimiter=entry.delimiter,
+            max_rows=entry.max_rows,
+        )
+        return with_splits(task, splits)
+
+    def find_in(self, source: Source, task: Task) -> LocatedTexts | None:
+        splits = ("train", *task.evaluation_splits)
+        place = Place(
+            task.home,
+            SPLIT_FILES if task.splits_as_found else {split: (split,) for split in splits},
+            task.hub,
+            Generated(task.name, (*task.text, task.label)) if task.builtin else None,
+        )
+        located = source.find_tables(place)
+        if located is None:
+            return None
+        for split in ("train", "test") if task.splits_as_found else splits:
+            if split not in located.tables:
+                raise InputError(f"{located.where}: no {split} split; put a {split} file there ({FORMATS_TEXT})")
+        names_file = None
+        if task.splits_as_found:
+            task, names_file = with_splits(task, located.tables), located.names_file
+        if located.rows:
+            task = replace(task, official_rows=located.rows)
+        return LocatedTexts(task, located.tables, located.origin, located.kind, names_file=names_file)
+
+    def locate_own(self, task: Task, folder: Path) -> LocatedTexts:
+        tables = own_tables(folder, f"task {task.name!r}", task.delimiter)
+        wanted = {"train", *task.evaluation_splits} - {HOLDOUT}
+        missing = [split for split in sorted(wanted) if split not in tables]
+        if missing:
+            raise InputError(f"{folder}: the {missing[0]} split is gone; put it back")
+        names = folder / LABEL_NAMES
+        return LocatedTexts(
+            task,
+            {split: table for split, table in tables.items() if split in wanted},
+            origin=f"own data set {folder.name}",
+            kind="own",
+            names_file=names if names.exists() else None,
+        )
+
+    def files_of(self, task: Task) -> str:
+        return f"{task.home}/train.parquet and the evaluation splits"
+
+    def predictions(
+        self, baseline: str, data: TaskData, splits: Sequence[str] | None = None
+    ) -> dict[str, SplitOutputs]:
+        """Class ids int64 (n,), or values float64 (n,), of `splits` (None: those that are evaluated).
+
+        A trivial baseline selects nothing, so where rows of train are held out to select on, a test set is predicted
+        from all of train.
+        """
+        predict = self.baselines[baseline]
+        wanted = data.task.evaluation_splits if splits is None else splits
+        if not reports_elsewhere(data.task):
+            predicted = predict(data, wanted)
+        else:
+            predicted = predict(data, [HOLDOUT]) if HOLDOUT in wanted else {}
+            others = [split for split in wanted if split != HOLDOUT]
+            predicted |= predict(data.with_held_out_rows(), others, for_test=True)
+        return {
+            split: SplitOutputs(values, self.targets(data.task, data.splits[split]))
+            for split, values in predicted.items()
+        }
+
+    def scores(self, task: Task, result: SplitOutputs) -> list[ConditionedScore]:
+        scores = evaluate(task.metrics, result.targets, result.outputs)
+        return [ConditionedScore(name, score.value, score.reason) for name, score in scores.items()]
+
+
+def text_kind(task: Task) -> TextKind:
+    """The kind of a task that is known to be of texts."""
+    assert isinstance(task.kind, TextKind)
+    return task.kind

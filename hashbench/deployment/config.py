@@ -1,0 +1,140 @@
+"""What an exported model says of itself: plain values in config.json, enough to build it again."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from inspect import getfile
+from pathlib import Path
+from typing import Any
+
+from hashbench.common.atomic import replace_text
+from hashbench.common.errors import InputError
+from hashbench.common.listing import is_own
+from hashbench.models.embeddings.base import (
+    CodeSpec,
+    Embedding,
+    EmbeddingSpec,
+    EncoderSpec,
+    HeadSpec,
+    ModelSpec,
+    Template,
+    TextSpec,
+    TrainingSpec,
+)
+from hashbench.models.embeddings.registry import embedding_arguments, load_own
+from hashbench.models.encoders.registry import encoder_config
+from hashbench.results.rendering.formats.tidy import json_text
+
+FORMAT = 1  # of the folder
+SUITE = "hashbench.models.embeddings."  # modules that are imported without a question
+MODEL_PREFIX, HEAD_PREFIX = "model.", "head."  # of the names of tensors
+CONFIG, WEIGHTS, TOKENIZER, STATE, CARD, OWN = (
+    "config.json", "model.safetensors", "tokenizer", "coder.npz", "README.md", "embedding.py",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Config:
+    """An exported model. `labels`: names of the classes; one output without a name is a regression."""
+
+    name: str
+    run: str  # id
+    size: str  # of the encoder
+    spec: dict[str, Any]
+    max_length: int
+    task: str | None = None  # None: a pre-trained model without a head
+    is_pair: bool = False
+    n_outputs: int | None = None
+    labels: tuple[str, ...] = ()
+    format: int = FORMAT
+
+    def write(self, folder: Path) -> None:
+        """Writes config.json."""
+        replace_text(folder / CONFIG, json_text(asdict(self)))
+
+
+def read_config(folder: Path) -> Config:
+    """The config of an exported model. Raises InputError for a folder that holds none, or one of a later format."""
+    try:
+        values = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        known = {field.name for field in fields(Config)}  # others are for other libraries
+        ours = {key: each for key, each in values.items() if key in known}
+        config = Config(**{**ours, "labels": tuple(values["labels"])})
+    except (OSError, ValueError, TypeError, KeyError):
+        if (folder.parent / CONFIG).is_file():  # its onnx/ is for devices
+            raise InputError(f"{folder}: is a part of an exported model; name {folder.parent}") from None
+        raise InputError(f"{folder}: no exported model; make one with hashbench export --run ID {folder}") from None
+    if config.format != FORMAT:
+        raise InputError(f"{folder}: exported in format {config.format}, this program reads {FORMAT}; export it again")
+    return config
+
+
+def spec_values(spec: ModelSpec, size: str, vocabulary_rows: int | None) -> dict[str, Any]:
+    """A spec as plain values, nothing of which depends on the defaults of a later version."""
+    return {
+        **_embedding_values(spec, vocabulary_rows),
+        "tokenizer": spec.text.tokenizer,
+        "tokenizer_args": spec.text.args,
+        "coder": spec.code.coder,
+        "coder_args": spec.code.args,
+        "encoder": spec.encoder.kind,
+        "encoder_args": asdict(encoder_config(spec.encoder.kind, size, **spec.encoder.args)),
+        "pooling": spec.head.pooling,
+        "dense_head": spec.head.dense,
+        "template": asdict(spec.text.template),
+    }
+
+
+def _embedding_values(spec: ModelSpec, vocabulary_rows: int | None) -> dict[str, Any]:
+    """The embedding, and under "below" what it stands over."""
+    family, below = spec.embedding.family, spec.below()
+    place = OWN if is_own(family.__module__) else family.__module__
+    values = {
+        "embedding": f"{place}:{family.stored_name()}",
+        "embedding_args": embedding_arguments(spec, vocabulary_rows=vocabulary_rows),
+    }
+    return values if below is None else {**values, "below": _embedding_values(below, vocabulary_rows)}
+
+
+def _embedding_spec(values: Mapping[str, Any], folder: Path, *, trust_code: bool) -> EmbeddingSpec:
+    family = _embedding_class(str(values["embedding"]), folder, trust_code=trust_code)
+    below = _embedding_spec(values["below"], folder, trust_code=trust_code) if "below" in values else None
+    return EmbeddingSpec(family, values["embedding_args"], base=below)
+
+
+def _embedding_class(reference: str, folder: Path, *, trust_code: bool) -> type[Embedding]:
+    place = reference.rpartition(":")[0]
+    if place == OWN:
+        if not trust_code:
+            remedy = "read it, then add --trust-code (in Python: trust_code=True)"
+            raise InputError(f"{folder / OWN}: code of whoever made this folder, which would run here; {remedy}")
+        return load_own(str(folder / reference))
+    if not (place.startswith(SUITE) or (trust_code and all(part.isidentifier() for part in place.split(".")))):
+        remedy = "if you trust it, add --trust-code (in Python: trust_code=True)"
+        raise InputError(f"{folder / CONFIG}: embedding {reference!r} is no part of hashbench; {remedy}")
+    return load_own(reference)
+
+
+def copy_own_code(embedding: type[Embedding], folder: Path) -> None:
+    """The file of a user's own embedding into the folder; nothing for an embedding of the suite."""
+    if is_own(embedding.__module__):
+        shutil.copyfile(getfile(embedding), folder / OWN)
+
+
+def spec_of(config: Config, folder: Path, *, trust_code: bool = False) -> ModelSpec:
+    """The spec of an exported model. Raises InputError where code is not the suite's own, unless it is trusted."""
+    values = config.spec
+    form = values["template"]
+    plain: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in form.items()}
+    return ModelSpec(
+        config.name,
+        _embedding_spec(values, folder, trust_code=trust_code),
+        text=TextSpec(values["tokenizer"], values["tokenizer_args"], Template(**plain)),
+        code=CodeSpec(values["coder"], values["coder_args"]),
+        encoder=EncoderSpec(values["encoder"], values["encoder_args"]),
+        head=HeadSpec(values["pooling"], values["dense_head"]),
+        training=TrainingSpec(objective=None),
+    )

@@ -1,0 +1,130 @@
+"""The codes of a text's tokens as a model sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypedDict
+
+import numpy as np
+import torch
+
+from hashbench.common.errors import InputError
+from hashbench.data.sources.fingerprints import usable_cache_folder
+from hashbench.data.sources.sources import open_sources
+from hashbench.data.tasks.locate import available
+from hashbench.models.coders.base import Coder
+from hashbench.models.embeddings.registry import build_embedding, find_model
+from hashbench.models.objectives.registry import reads_items
+from hashbench.models.text.tokenizers import Tokenizer
+from hashbench.running.experiment.blocks import experiment_schema
+from hashbench.running.experiment.corpus_needs import needs_corpus, read_without_corpus
+from hashbench.running.experiment.load import Loaded
+from hashbench.running.experiment.models import ResolvedModel, model_of
+from hashbench.running.experiment.schema import Pretrain
+from hashbench.running.experiment.stored import model_of_run
+from hashbench.store.engine import open_results
+from hashbench.store.status import find_run, run_spec
+
+
+class Encoded(TypedDict):
+    """One token, as `encode --format json` prints it."""
+
+    token: str
+    codes: list[int] | list[float]
+    bits: str | None
+
+
+@dataclass(frozen=True)
+class Reader:
+    """What turns a text into codes: a model's spec, its tokenizer and its fitted coder."""
+
+    model: ResolvedModel
+    tokenizer: Tokenizer
+    coder: Coder
+
+
+def reader_of_model(name: str, data: Sequence[str] | None, note: Callable[[str], None]) -> Reader:
+    """The reader of a named model, fitted where it must be on the corpora of `data`, else on the built-in corpus, which
+    `note` is told.
+    """
+    values = {"name": "encode", "models": (name,), "data": tuple(data or ("builtin",))}
+    experiment = experiment_schema().model_validate(values)
+    loaded = Loaded(experiment, Path.cwd() / "encode.yaml", "--model", {})
+    find_model(name)  # its message, without a file that nobody wrote
+    model = model_of(loaded, name)
+    sources = loaded.sources(data)
+    opened = open_sources(sources)  # a missing folder is said even where nothing is read of it
+    if reads_items(model.spec):
+        raise InputError(f"encode: '{name}' has codes of items, not of words; see hashbench neighbours --help")
+    unfitted = model.spec.without_training()  # codes need no weights
+    if not needs_corpus(unfitted):
+        return fitted_reader(loaded, replace(model, spec=unfitted), sources)
+    corpora = [entry.name for entry in available(opened) if entry.kind == "corpus"]
+    if not corpora:
+        raise InputError(
+            f"--data {' '.join(sources)}: no corpus to fit the dictionary of '{name}' on; name a folder with corpora/"
+        )
+    if data is None:
+        note("dictionary fitted on the built-in corpus; --data FOLDER or --run ID takes another")
+    pretrain = Pretrain.model_validate({"corpora": tuple(corpora)})
+    return fitted_reader(loaded, replace(model, spec=unfitted, pretrain=pretrain), sources)
+
+
+def reader_of_run(db: str, prefix: str, label: str | None, data: Sequence[str] | None) -> Reader:
+    """The reader that a run of the store used: its corpora, from `data` or from where the sweep had them."""
+    store = open_results(db)
+    run_id = find_run(store, prefix)
+    spec = run_spec(store, run_id)
+    if "model" not in spec:
+        raise InputError(
+            f"--run {prefix}: a run of kind {spec['kind']} has no codes; name a pre-training or a fine-tuning"
+        )
+    stored = model_of_run(store, run_id)
+    model, sources = stored.model, stored.loaded.sources(data or stored.had)
+    if label not in (None, model.label):
+        raise InputError(f"--run {prefix}: is a run of '{model.label}', not of '{label}'; leave --model out")
+    return fitted_reader(stored.loaded, replace(model, spec=model.spec.without_training()), sources)
+
+
+def fitted_reader(loaded: Loaded, model: ResolvedModel, sources: Sequence[str]) -> Reader:
+    """The tokenizer and coder of a model, fitted on its corpora where they learn anything from text."""
+    if not needs_corpus(model.spec):
+        return Reader(model, *read_without_corpus(model.spec))
+    # Imported here: it brings the training packages, which take seconds.
+    from hashbench.running.runs.materials import Materials
+
+    texts = Materials(sources, usable_cache_folder()).texts(model)
+    return Reader(model, texts.tokenizer, texts.coder)
+
+
+def encode_texts(reader: Reader, texts: Sequence[str]) -> list[Encoded]:
+    """One `{token, codes, bits}` for each token: rows or codewords in `codes`, bits in hexadecimal.
+
+    Raises InputError for a text without a token.
+    """
+    by_text = [list(reader.tokenizer.tokenize(text)) for text in texts]
+    for place, (text, found) in enumerate(zip(texts, by_text, strict=True), start=1):
+        if not found:
+            raise InputError(f"text {place}: no token in {text!r}; give a text with a word")
+    tokens = [token for found in by_text for token in found]
+    codes = reader.coder.encode(tokens)
+    numbers = _numbers(reader, codes)
+    has_bits = reader.coder.bits is not None
+    return [
+        {"token": token, "codes": numbers[i], "bits": code.tobytes().hex() if has_bits else None}
+        for i, (token, code) in enumerate(zip(tokens, codes, strict=True))
+    ]
+
+
+def _numbers(reader: Reader, codes: np.ndarray) -> list[list[int]] | list[list[float]]:
+    """The numbers that the embedding looks up: rows of its table, or the codewords it reads from bits; or the vectors
+    themselves. Codes (n, c) -> a list for each of the n tokens, empty where an embedding sees whole bits."""
+    if reader.coder.bits is None:
+        rows: list[list[int]] | list[list[float]] = codes.tolist()
+        return rows
+    embedding = build_embedding(reader.model.spec, dim=1)
+    bits = torch.from_numpy(np.unpackbits(codes, axis=1)).float()  # (n, T)
+    found: list[list[int]] = embedding.codewords(bits).tolist()
+    return found

@@ -1,0 +1,160 @@
+"""What is added to an exported folder so that its model runs elsewhere, and what is said of it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from hashbench.common.atomic import replace_text
+from hashbench.common.errors import InputError
+from hashbench.data.tasks.text_data import TaskData
+from hashbench.deployment.config import CARD
+from hashbench.deployment.evaluation import Form, evaluated, fact_rows, table_of
+from hashbench.deployment.library_folder import write_library_files
+from hashbench.deployment.loading import Predictor, load
+from hashbench.deployment.onnx_graph import (
+    FLOAT,
+    INT8,
+    TOLERANCE,
+    GraphFile,
+    largest_difference,
+    required,
+    write_graph,
+    write_int8,
+)
+from hashbench.deployment.page import check_page, write_page
+from hashbench.deployment.text_side import VECTORS, size_of, write_text_side, write_vectors
+from hashbench.deployment.torch_program import PROGRAM, write_program
+from hashbench.deployment.vectors import texts_to_prove
+from hashbench.results.rendering.formats.tidy import json_text
+from hashbench.store.added_metrics import add_metrics
+from hashbench.store.engine import open_store
+from hashbench.store.status import find_run
+
+DEVICE, FACTS = "onnx", "deployment.json"  # the folder that is shipped, and what was measured of it
+CARD_TITLE = "## On a device"
+PACKAGES = ("onnx", "onnxscript", "onnxruntime")  # that a graph needs
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What to add. `int8` is in place of float32; `evaluate` compares both on the dev set."""
+
+    onnx: bool = False
+    int8: bool = False
+    page: bool = False
+    transformers: bool = False
+    pt2: bool = False
+    evaluate: bool = False
+
+    def checked(self) -> Wishes:
+        """These. Raises InputError for some that need others."""
+        for name in ("int8", "page", "evaluate"):
+            if getattr(self, name) and not self.onnx:
+                raise InputError(f"export --{name}: needs --onnx; add it")
+        for package in PACKAGES if self.onnx else ():
+            required(package)
+        return self
+
+
+def deploy(folder: Path, wishes: Wishes, task: TaskData | None, note: Callable[[str], None]) -> list[str]:
+    """Adds to a folder that this process has exported what is wished for; lines that say what was made.
+
+    `task`: whose dev set is evaluated. Raises InputError where a package is missing or the model cannot be deployed;
+    the folder is removed then, so that the same command without what cannot be made finds its place free.
+    """
+    try:
+        # An embedding of one's own has run to write the folder: there is nothing left to ask about its code.
+        return _added(folder, wishes, task, note, load(folder, trust_code=True))
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def _added(
+    folder: Path, wishes: Wishes, task: TaskData | None, note: Callable[[str], None], predictor: Predictor
+) -> list[str]:
+    lines: list[str] = []
+    if wishes.page:
+        check_page(predictor)  # before minutes of tracing and evaluating
+    if wishes.onnx:
+        device = folder / DEVICE
+        device.mkdir()
+        lines, facts = _write_device(predictor, device, wishes, task, note)
+        if wishes.page:
+            lines.append(write_page(predictor, device))
+        replace_text(folder / FACTS, json_text(facts))
+    if wishes.pt2:
+        lines.append(write_program(predictor, folder / PROGRAM))
+    if wishes.transformers:
+        lines += write_library_files(predictor, folder)
+    return lines
+
+
+def stored_forms(db: str, prefix: str, folder: Path) -> str:
+    """Keeps in the database what was measured of the forms of a run's export; a line that says so."""
+    facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
+    try:
+        store = open_store(db, create=False)
+        add_metrics(store, find_run(store, prefix), fact_rows([Form(**form) for form in facts["evaluated"]]))
+    except InputError as error:  # the folder is made: a database that cannot be written is no reason to lose it
+        return f"bytes, scores and times stand in {folder / FACTS} alone: {error}"
+    return f"{db}: bytes, scores and times of the forms are columns of hashbench report"
+
+
+def _write_device(
+    predictor: Predictor, device: Path, wishes: Wishes, task: TaskData | None, note: Callable[[str], None]
+) -> tuple[list[str], dict[str, Any]]:
+    """The graph and the text side; lines, and facts for programs."""
+    with TemporaryDirectory() as scratch:
+        float32, int8 = Path(scratch) / FLOAT, Path(scratch) / INT8
+        note("tracing the model")
+        write_graph(predictor, float32)
+        graphs = {"float32": GraphFile.open(float32)}
+        difference = checked_difference(graphs["float32"], predictor)
+        if wishes.int8:
+            write_int8(float32, int8)
+            graphs["int8"] = GraphFile.open(int8)
+        forms = evaluated(predictor, graphs, task, note) if wishes.evaluate else []
+        kept = int8 if wishes.int8 else float32
+        (device / kept.name).write_bytes(kept.read_bytes())
+        sizes = {kind: graph.path.stat().st_size for kind, graph in graphs.items()}
+    shipped = [device / kept.name]
+    lines = [f"{shipped[0]}: {size_of(shipped):,} bytes; float32 logits within {difference:.1e} of torch's"]
+    write_vectors(predictor, device.parent / VECTORS)
+    try:
+        written = write_text_side(predictor, device)
+        shipped += written
+        lines.append(f"text side: {', '.join(path.name for path in written)}: {size_of(written):,} bytes")
+    except InputError as error:
+        lines.append(str(error))
+    lines.append(f"{device}: {size_of(shipped):,} bytes in all")
+    if forms:
+        lines += table_of(forms)
+        _add_to_card(device.parent, forms)
+    facts = {"difference": difference, "bytes": sizes, "shipped_bytes": size_of(shipped)}
+    return lines, {**facts, "evaluated": [vars(form) for form in forms]}
+
+
+def checked_difference(graph: GraphFile, predictor: Predictor) -> float:
+    """How far the graph is from torch on the texts to prove. Raises InputError where that is too far."""
+    texts = [text for text in texts_to_prove() if len(text) < 200]
+    found = largest_difference(graph, predictor, texts)
+    if not found <= TOLERANCE:
+        raise InputError(
+            f"{predictor.config.name}: not exported: the graph's logits are {found:.1e} from torch's, more than "
+            f"{TOLERANCE}; take another model, or report it"
+        )
+    return found
+
+
+def _add_to_card(folder: Path, forms: Sequence[Form]) -> None:
+    """The comparison, into the model card."""
+    card = folder / CARD
+    text = card.read_text(encoding="utf-8") if card.is_file() else ""
+    card.write_text(f"{text}\n{CARD_TITLE}\n\n" + "\n".join(table_of(forms)) + "\n", encoding="utf-8")

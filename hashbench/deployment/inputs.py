@@ -1,0 +1,97 @@
+"""What a predictor is asked: one text or several, single texts or pairs, from Python or as lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from hashbench.common.errors import InputError
+
+Pair: TypeAlias = tuple[str, str]
+Asked: TypeAlias = str | Pair | Iterable[str] | Iterable[Pair]
+SHOWN = 60  # characters of a value in a message
+WANTED = {
+    None: "give a text, or a pair of texts as a tuple, or a list of either",
+    False: "this model reads single texts: give one, or a list of texts",
+    True: "this model reads pairs of texts: give one as a tuple, ('a text', 'another'), or a list of pairs",
+}
+
+
+@dataclass(frozen=True)
+class Question:
+    """Texts in columns: one, or two of pairs, each (n,). `is_one`: a single input was given, not a list of one."""
+
+    columns: list[list[str]]
+    is_one: bool
+
+    def __len__(self) -> int:
+        return len(self.columns[0])
+
+
+def question(asked: Asked, is_pair: bool | None) -> Question:
+    """What was asked of a model of pairs, of single texts, or (None) of either.
+
+    >>> question("a film", is_pair=False)
+    Question(columns=[['a film']], is_one=True)
+    >>> question([("a", "b"), ("c", "d")], is_pair=True).columns
+    [['a', 'c'], ['b', 'd']]
+
+    Raises TypeError for anything else, in one line that says what to give.
+    """
+    is_one = isinstance(asked, str | tuple)
+    if not is_one and (not isinstance(asked, Iterable) or isinstance(asked, bytes | Mapping)):
+        raise TypeError(f"{_shown(asked)}: {WANTED[is_pair]}")
+    rows: list[Any] = [asked] if is_one else list(asked)
+    if is_pair is None:
+        is_pair = bool(rows) and not isinstance(rows[0], str)
+        wanted = WANTED[None]
+    else:
+        wanted = WANTED[is_pair]
+    for row in rows:
+        fits = _is_pair(row) if is_pair else isinstance(row, str)
+        if not fits:
+            raise TypeError(f"{_shown(row)}: {wanted}")
+    return Question([[row[i] for row in rows] for i in (0, 1)] if is_pair else [rows], is_one)
+
+
+def asked_line(line: str | bytes, where: str, is_pair: bool) -> str:
+    """A line of a command or of stdin as text, without its end. `where`: how a message calls a line of stdin.
+
+    Raises InputError where it is not UTF-8, or no pair where a pair is asked for.
+
+    >>> asked_line(b"it rains\\tit is wet\\r\\n", "line 1", is_pair=True)
+    'it rains\\tit is wet'
+    """
+    if isinstance(line, str):
+        where, text = repr(line[:SHOWN]), line
+    else:
+        try:
+            text = line.decode().rstrip("\r\n")
+        except UnicodeDecodeError as error:
+            byte = f"byte {error.start + 1} is 0x{line[error.start]:02x}"
+            raise InputError(f"{where}: is not UTF-8 ({byte}); convert the text, as with iconv -t utf-8") from None
+    if is_pair and "\t" not in text:
+        raise InputError(f"{where}: no pair; write two texts with a tab between")
+    return text
+
+
+def of_lines(lines: Sequence[str], is_pair: bool) -> list[str] | list[Pair]:
+    """What lines ask: texts, or pairs, whose texts have a tab between.
+
+    >>> of_lines(["a\\tb\\tc"], is_pair=True)
+    [('a', 'b\\tc')]
+    """
+    if not is_pair:
+        return list(lines)
+    parts = [line.partition("\t") for line in lines]
+    return [(first, second) for first, _, second in parts]
+
+
+def _is_pair(row: object) -> bool:
+    return isinstance(row, tuple | list) and len(row) == 2 and all(isinstance(text, str) for text in row)
+
+
+def _shown(value: object) -> str:
+    """A value and its kind, in a message."""
+    return f"{type(value).__name__} {repr(value)[:SHOWN]}"

@@ -1,0 +1,200 @@
+"""Exported models at work: texts to labels, values, scores or vectors. Needs the folder and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import Tensor
+
+from hashbench.common.errors import InputError, first_line
+from hashbench.data.sources.texts import text_batches
+from hashbench.deployment.config import (
+    HEAD_PREFIX,
+    MODEL_PREFIX,
+    STATE,
+    TOKENIZER,
+    WEIGHTS,
+    Config,
+    read_config,
+    spec_of,
+)
+from hashbench.deployment.inputs import Asked, Question, of_lines, question
+from hashbench.models.coders.base import Coder
+from hashbench.models.coders.registry import make_coder
+from hashbench.models.coders.remembered import RememberedCodes
+from hashbench.models.embeddings.base import Batch, ModelSpec
+from hashbench.models.objectives.classification import ClassificationHead, classification_head, pool
+from hashbench.models.text.base import Tokenizer
+from hashbench.models.text.tokenizers import tokenizers
+from hashbench.models.text.types import DictInterner
+from hashbench.running.training.model import Model, build_model
+
+BATCH_SIZE = 32
+
+
+@dataclass(frozen=True)
+class AnsweredLine:
+    """What a model says of a line."""
+
+    text: str
+    prediction: str | float
+    probabilities: dict[str, float] | None  # by the names of classes; None for a regression
+
+
+class Predictor:
+    """A model, its tokenizer and its coder. Codes of types are computed once and kept."""
+
+    def __init__(
+        self, config: Config, spec: ModelSpec, tokenizer: Tokenizer, coder: Coder, model: Model,
+        head: ClassificationHead | None,
+    ) -> None:  # fmt: skip
+        self.config, self.spec, self.tokenizer = config, spec, tokenizer
+        self.coder = RememberedCodes(coder)
+        self.model, self.head = model.eval(), None if head is None else head.eval()
+
+    def predict(self, texts: Asked) -> str | float | list[str] | list[float]:
+        """The most likely class, or the value of a regression, of a text or a pair; of a list of them a list.
+
+        `predict("a film")` gives "positive", `predict([("it rains", "it is wet")])` ["entailment"]. Raises TypeError
+        for what is no text or pair.
+        """
+        asked = self._question(texts)
+        outputs = self._outputs(asked)  # (n, n_outputs)
+        if self.config.n_outputs == 1:
+            values = [float(value) for value in outputs[:, 0]]
+            return values[0] if asked.is_one else values
+        names = [self.labels[i] for i in outputs.argmax(axis=1)]
+        return names[0] if asked.is_one else names
+
+    def probabilities(self, texts: Asked) -> dict[str, float] | list[dict[str, float]]:
+        """The share of each class by its name, of a text or a pair; of a list of them a list.
+
+        Raises InputError for a model of a regression, which has no classes.
+        """
+        if self.config.n_outputs == 1:
+            raise InputError(f"{self.config.name}: a regression has no classes; call predict")
+        asked = self._question(texts)
+        shares = torch.softmax(torch.from_numpy(self._outputs(asked)).double(), dim=1).tolist()
+        named = [dict(zip(self.labels, row, strict=True)) for row in shares]
+        return named[0] if asked.is_one else named
+
+    def answers(self, lines: Sequence[str]) -> list[AnsweredLine]:
+        """The prediction for each line, which is a text, or a pair with a tab between, and the share of each class."""
+        asked = of_lines(lines, self.config.is_pair)
+        if self.config.n_outputs == 1:
+            values: Any = self.predict(asked)  # a list, of a list
+            return [AnsweredLine(line, value, None) for line, value in zip(lines, values, strict=True)]
+        shares: Any = self.probabilities(asked)
+        most = [max(row, key=row.__getitem__) for row in shares]
+        return [AnsweredLine(*parts) for parts in zip(lines, most, shares, strict=True)]
+
+    def outputs(self, texts: Asked) -> np.ndarray:
+        """What the head gives, (n, n_outputs) float32, one row where one is asked. Raises InputError without a head."""
+        return self._outputs(self._question(texts))
+
+    @torch.inference_mode()
+    def embed(self, texts: Asked) -> np.ndarray:
+        """A vector a text (n, d), one row where one is asked: states of the last layer, pooled as the head pools."""
+        asked = self._question(texts)
+        vectors = np.empty((len(asked), self.model.config.dim), np.float32)
+        for batch, states in self._states(asked):
+            assert batch.row_ids is not None
+            vectors[batch.row_ids.numpy()] = pool(states, self.model.states_mask(batch), self.spec.head.pooling).numpy()
+        return vectors
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the classes in the order of the outputs; their numbers where they have no names."""
+        return self.config.labels or tuple(str(i) for i in range(self.config.n_outputs or 0))
+
+    def _question(self, texts: Asked) -> Question:
+        return question(texts, None if self.config.task is None else self.config.is_pair)
+
+    @torch.inference_mode()
+    def _outputs(self, asked: Question) -> np.ndarray:
+        """(n, n_outputs)."""
+        if self.head is None:
+            raise InputError(f"{self.config.name}: a pre-trained model has no head; export the run of a fine-tuning")
+        outputs = np.empty((len(asked), self.config.n_outputs or 0), np.float32)
+        for batch, states in self._states(asked):
+            assert batch.row_ids is not None
+            outputs[batch.row_ids.numpy()] = self.head(states, self.model.states_mask(batch)).numpy()
+        return outputs
+
+    def _states(self, asked: Question) -> Iterator[tuple[Batch, torch.Tensor]]:
+        """Batches, of shape (B, L), and their states (B, L', d)."""
+        for batch in self.batches(asked.columns):
+            yield batch, self.model(batch)
+
+    def batches(self, columns: Sequence[Sequence[str]], batch_size: int = BATCH_SIZE) -> Iterator[Batch]:
+        """Texts (one column, or two of pairs) as the model sees them: batches of shape (B, L), by length."""
+        if not columns[0]:
+            return iter(())
+        return text_batches(
+            columns,
+            self.tokenizer,
+            self.coder,
+            self.spec.text.template,
+            max_length=self.config.max_length,
+            batch_size=batch_size,
+            interner=DictInterner(self.tokenizer.tokenize),  # needs no compiled code
+        )
+
+
+def load(folder: str | Path, *, trust_code: bool = False) -> Predictor:
+    """The model of an exported folder, on the CPU. Raises InputError where the folder holds none.
+
+    `trust_code`: run the folder's own embedding.py, as whoever made it wrote it; without it such a folder is refused.
+    """
+    place = Path(folder).expanduser()
+    config, spec, model, head, _ = read_folder(place, trust_code=trust_code)
+    return Predictor(config, spec, tokenizer_in(spec, place), coder_in(spec, place), model, head)
+
+
+def read_folder(
+    place: Path, *, trust_code: bool = False
+) -> tuple[Config, ModelSpec, Model, ClassificationHead | None, dict[str, Tensor]]:
+    """What a folder holds: config, spec, model, head (None: pre-trained only), tensors by their names in the file."""
+    config = read_config(place)
+    spec = spec_of(config, place, trust_code=trust_code)
+    model, head = build_model(spec, config.size, seed=0), None
+    if config.n_outputs is not None:
+        head = classification_head(spec.head, model.config.dim, config.n_outputs)
+    try:
+        tensors = load_file(place / WEIGHTS)
+        # Made at construction; stored for other libraries.
+        made = {name for name, _ in model.named_buffers()} - set(model.state_dict())
+        stored = part_of(tensors, MODEL_PREFIX)
+        model.load_state_dict({name: tensor for name, tensor in stored.items() if name not in made})
+        if head is not None:
+            head.load_state_dict(part_of(tensors, HEAD_PREFIX))
+    except (OSError, RuntimeError, SafetensorError) as error:
+        reason = first_line(error)
+        raise InputError(f"{place / WEIGHTS}: not the weights of this model ({reason}); export it again") from error
+    return config, spec, model, head, tensors
+
+
+def part_of(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    """The tensors of one part, under the part's own names."""
+    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
+
+
+def tokenizer_in(spec: ModelSpec, folder: Path) -> Tokenizer:
+    """The tokenizer of an exported model."""
+    return tokenizers()[spec.text.tokenizer].saved(folder / TOKENIZER, spec.text.args)
+
+
+def coder_in(spec: ModelSpec, folder: Path) -> Coder:
+    """The fitted coder of an exported model."""
+    coder = make_coder(spec.code.coder, **spec.code.args)
+    if (folder / STATE).is_file():
+        with np.load(folder / STATE) as state:
+            coder.restore(dict(state))
+    return coder

@@ -1,0 +1,119 @@
+"""What a trained model of items thinks stands beside some items: its ranking for a hand-written context.
+
+Page links are a set, beside which one more is asked for; a text has an order, and [MASK] where an item is asked for.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from hashbench.common.errors import InputError, near_match
+from hashbench.data.sources.fingerprints import cache_folder
+from hashbench.data.tasks.catalogue import item_kind_of
+from hashbench.data.tasks.item_batches import with_specials
+from hashbench.models.coders.bloom import Bloom
+from hashbench.models.coders.registry import make_coder
+from hashbench.models.embeddings.base import Batch, Template
+from hashbench.models.objectives.base import MASK_ID, NO_LABEL
+from hashbench.models.objectives.entities import EntityHead
+from hashbench.models.objectives.item_search import ItemSearch
+from hashbench.results.read import queries
+from hashbench.running.experiment.stored import model_of_run
+from hashbench.running.runs.artifacts import ArtifactFolder, ModelFiles
+from hashbench.running.runs.items import KIND as ITEM_TRAINING
+from hashbench.running.runs.items import build_parts
+from hashbench.running.training.entities import case_distributions
+from hashbench.running.training.model import Model, load_weights
+from hashbench.store.engine import Store, open_results
+from hashbench.store.status import find_run, run_spec
+
+HIDDEN = "[MASK]"  # in a text: the place that is asked for
+Neighbour = dict[str, str | int | float]  # rank, item, score, in_context
+# Most frequent items among which a misspelled one is looked for.
+LOOKED_AT = 200_000
+
+
+def neighbours(db: str, run: str, context: list[str], *, top: int, beam: int | None) -> list[Neighbour]:
+    """The `top` items for a set of items with one hidden: rank, item, log-probability, whether it was given.
+
+    `beam` None: exact. Raises InputError for an unknown run, one without weights, an item it does not know, or a text
+    that does not hide one item.
+    """
+    store = open_results(db)
+    run_id = find_run(store, run)
+    spec = run_spec(store, run_id)
+    if spec["kind"] != ITEM_TRAINING.name:
+        raise InputError(f"--run {run}: predicts no hidden items; name a training on a page-link set or on phrases")
+    files = _files(store, run_id, run)
+    kind, block = item_kind_of(spec)
+    of_text = kind.in_order
+    if context.count(HIDDEN) != of_text:
+        wrong = f"write {HIDDEN} once, in the place of the item to find" if of_text else f"leave {HIDDEN} out"
+        raise InputError(f"--run {run}: was trained on {'a text' if of_text else 'page links'}; {wrong}")
+    coder, model, head = _loaded(store, run_id, files, next_sentence=kind.next_sentence(block))
+    items = [MASK_ID if each == HIDDEN else _item(coder, each) for each in context]
+    logs = _distribution(coder, model, head, items if of_text else [MASK_ID, *items])
+    search = ItemSearch(coder.maps, coder.alpha)
+    ranking = search.best(logs, top, max(top, 1)) if beam is None else search.approximate(logs, top, beam)
+    rows = zip(ranking.items[0].tolist(), ranking.scores[0].tolist(), strict=True)
+    return [
+        {"rank": rank, "item": coder.item(item), "score": round(score, 3), "in_context": "yes" if item in items else ""}
+        for rank, (item, score) in enumerate(rows, 1)
+        if item >= 0
+    ]
+
+
+def _files(store: Store, run_id: str, run: str) -> ModelFiles:
+    """What a finished run kept. Raises InputError where that is nothing."""
+    folder = ArtifactFolder.of_environment(cache_folder())
+    files = folder.files(run_id)
+    if not all(folder.has(file) for file in (files.coder, files.weights, files.head)):
+        state = store.query(queries.STATE_OF_RUN, id=run_id)[0]["state"]
+        if state != "done":
+            raise InputError(f"--run {run}: is {state}, not done; finish it with hashbench sweep")
+        raise InputError(f"--run {run}: no weights in {files.folder}; sweep it with keep_weights: best")
+    return files
+
+
+def _loaded(store: Store, run_id: str, files: ModelFiles, *, next_sentence: bool) -> tuple[Bloom, Model, EntityHead]:
+    """Coder, model and head of a finished run."""
+    stored = model_of_run(store, run_id)
+    loaded, resolved = stored.loaded, stored.model
+    coder = make_coder(resolved.spec.code.coder, **resolved.spec.code.args)
+    assert isinstance(coder, Bloom)  # the plan has checked
+    with np.load(files.coder) as state_arrays:
+        coder.restore(dict(state_arrays))
+    model, head = build_parts(resolved, loaded.experiment.encoder, coder, seed=0, next_sentence=next_sentence)
+    load_weights(model, files.weights)
+    load_weights(head, files.head)
+    return coder, model.eval(), head.eval()
+
+
+def _item(coder: Bloom, name: str) -> int:
+    place = coder.place(name.encode())
+    if place is None:
+        near = near_match(name, coder.items()[:LOOKED_AT])
+        hint = near or "; its items are the linked pages of the data, or the words and pairs (of_the) of the text"
+        raise InputError(f"item {name!r}: not in the vocabulary{hint}")
+    return place
+
+
+def _distribution(coder: Bloom, model: Model, head: EntityHead, items: list[int]) -> torch.Tensor:
+    """Log-probabilities of shape (1, m, NB) at the hidden one of some items."""
+    template = Template()
+    ids = with_specials(np.array([items], np.int32), template)  # (1, L)
+    given = [item for item in items if item != MASK_ID]
+    positions = np.where(ids < 0, -1 - ids, 0)
+    positions[ids >= 0] = len(template.specials) + np.arange(len(given))
+    codes = coder.codes()[given]
+    labels = np.full((*ids.shape, coder.n_maps), NO_LABEL)
+    labels[0, 1 + items.index(MASK_ID)] = 0  # any true item: only the place counts
+    batch = Batch(
+        torch.from_numpy(codes),
+        torch.from_numpy(positions.astype(np.int64)),
+        torch.ones(ids.shape, dtype=torch.bool),
+        labels=torch.from_numpy(labels),
+        padded=False,
+    )
+    return case_distributions(model, head, batch)[0]

@@ -1,0 +1,101 @@
+"""From a finished run of the store to a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hashbench.common.errors import InputError
+from hashbench.data.sources.fingerprints import usable_cache_folder
+from hashbench.data.sources.sources import open_sources
+from hashbench.data.tasks.locate import load_task
+from hashbench.data.tasks.text import text_kind
+from hashbench.data.tasks.text_data import TaskData
+from hashbench.deployment.card import CardFacts, model_card
+from hashbench.deployment.config import Config, spec_values
+from hashbench.deployment.encoding import Reader, fitted_reader
+from hashbench.deployment.writing import Sizes, TrainedModel, write, write_card
+from hashbench.results.read import queries
+from hashbench.running.efficiency.parameters import count
+from hashbench.running.experiment.load import Loaded
+from hashbench.running.experiment.models import ResolvedModel
+from hashbench.running.experiment.stored import model_of_run
+from hashbench.running.experiment.tasks import task_of
+from hashbench.running.experiment.tuning import tuning_of
+from hashbench.running.runs.artifacts import ArtifactFolder, kept_files
+from hashbench.running.runs.finetuning import KIND as FINETUNING
+from hashbench.running.runs.pretraining import KIND as PRETRAINING
+from hashbench.store.engine import Store, open_results
+from hashbench.store.status import attempts, done_ids, find_run, run_spec
+
+
+@dataclass(frozen=True)
+class ExportedRun:
+    """What was exported: sizes, and the task that the model learned, None of a pre-training."""
+
+    sizes: Sizes
+    task: TaskData | None
+
+
+def export_run(db: str, prefix: str, folder: Path, data: Sequence[str] | None) -> ExportedRun:
+    """Writes a finished run's model. Raises InputError for a run that is none, or kept no weights."""
+    store = open_results(db)
+    run_id = find_run(store, prefix)
+    spec = run_spec(store, run_id)
+    if spec["kind"] not in (PRETRAINING.name, FINETUNING.name):
+        kind = spec["kind"]
+        raise InputError(f"--run {prefix}: {kind} runs have no model to export; name a pre-training or a fine-tuning")
+    if not done_ids(store, [run_id]):
+        raise InputError(f"--run {prefix}: is not finished; go on with its sweep first (see hashbench status)")
+    files = kept_files(
+        store, run_id, ArtifactFolder.of_environment(usable_cache_folder()), with_head=spec["kind"] == FINETUNING.name
+    )
+    stored = model_of_run(store, run_id)
+    loaded, model, sources = stored.loaded, stored.model, stored.loaded.sources(data or stored.had)
+    reader = fitted_reader(loaded, replace(model, spec=model.spec.without_training()), sources)
+    task = None
+    if spec["kind"] == FINETUNING.name:
+        task = load_task(task_of(loaded, spec["task"]["name"]), open_sources(sources))
+        if not (kind := text_kind(task.task)).exported:
+            learned = f"it learned {kind.description}, which exported models do not read"
+            raise InputError(f"--run {prefix}: {learned}; name another")
+    size = loaded.experiment.encoder
+    config = _config(run_id, size, model, reader, task)
+    places = files["weights"], files.get("head")
+    trained = TrainedModel(config, reader.model.spec, reader.tokenizer, reader.coder, *places)
+    sizes = _sizes(trained, model, write(trained, folder))
+    write_card(folder, model_card(config, model.spec, _facts(store, run_id, loaded, model), sizes))
+    return ExportedRun(sizes, task)
+
+
+def _config(run_id: str, size: str, model: ResolvedModel, reader: Reader, task: TaskData | None) -> Config:
+    spec = reader.model.spec
+    recipe = model.finetune if task is None else model.recipe(task.task.name)
+    config = Config(model.label, run_id, size, spec_values(spec, size, reader.coder.num_rows), recipe.max_length)
+    if task is None:
+        return config
+    name, is_pair = task.task.name, task.task.is_pair
+    return replace(config, task=name, is_pair=is_pair, n_outputs=task.n_outputs, labels=task.label_names)
+
+
+def _sizes(trained: TrainedModel, model: ResolvedModel, weight_bytes: int) -> Sizes:
+    size, n_outputs, rows = trained.config.size, trained.config.n_outputs, trained.coder.num_rows
+    in_paper = count(model.spec, size, vocabulary_rows=rows)
+    deployed = count(model.spec, size, vocabulary_rows=rows, n_classes=n_outputs, deployed=True)
+    return Sizes(in_paper, deployed, weight_bytes)
+
+
+def _facts(store: Store, run_id: str, loaded: Loaded, model: ResolvedModel) -> CardFacts:
+    """What the card says of the run."""
+    spec = run_spec(store, run_id)
+    source = spec["pretrain"] if spec["kind"] == FINETUNING.name else run_id
+    notes = next((each.notes for each in reversed(attempts(store, run_id)) if each.state == "done"), {})
+    return CardFacts(
+        spec=spec,
+        pretrain=None if source is None else run_spec(store, source),
+        scores=[dict(row) for row in store.query(queries.BEST_SCORES_OF_RUN, id=run_id)],
+        notes=notes,
+        tuned={name: tuning.model_dump(mode="json") for name, tuning in tuning_of(loaded, model).items()},
+        origin=f"experiment {loaded.experiment.name}",
+    )

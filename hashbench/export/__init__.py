@@ -1,1 +1,0 @@
-"""Trained models as folders that work without the database: written from a run, loaded to predict."""

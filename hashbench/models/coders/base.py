@@ -1,0 +1,117 @@
+"""The interface of a coder: from type strings to codes."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+import numpy as np
+
+from hashbench.common.errors import InputError
+from hashbench.models.portable.base import PortablePart
+from hashbench.models.text.compiled import in_threads, slices
+from hashbench.models.text.types import TypeTable
+from hashbench.models.text.unicode import pack
+
+# Rows of special tokens that stand before the hashed ones in a table.
+FIRST_ROW = 5
+UNKNOWN_ROW = 3  # the row of <unk>
+
+
+class Coder(ABC):
+    """A deterministic, parameter-free hash of a type. A code depends on the string and the fitted state alone."""
+
+    name: str  # what a model calls it
+    width: int  # c, columns of a code
+    dtype: type[np.generic]
+    needs_fit = False  # whether `fit` or `restore` must come before `encode`
+    bits: int | None = None  # T of a coder whose codes are packed bits
+    # The code of a type that it was not fitted on, where that is one row for all.
+    unknown_row: int | None = None
+    # The tokenizer whose types alone it can tell apart; None: any.
+    reads: str | None = None
+
+    @property
+    def num_rows(self) -> int | None:
+        """Rows of a table for what it was fitted on, special tokens included; None where its arguments decide them."""
+        return None
+
+    def strings(self) -> list[str] | None:
+        """The string of each row behind the special tokens; None where a row is that of no single string."""
+        return None
+
+    def fit(self, types: TypeTable) -> None:  # noqa: B027  # most coders have nothing to fit
+        """Learn what the hash needs to know of a corpus (a dictionary of n-grams, a vocabulary)."""
+
+    def fit_pieces(self, pieces: Sequence[str]) -> bool:
+        """Learn the pieces of a tokenizer, in its order, in place of `fit`; False where it learns from types alone."""
+        return False
+
+    @abstractmethod
+    def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """Packed strings (bytes, offsets (n + 1,)) -> codes (n, c). Must be safe to call from several threads."""
+
+    def recipe(self) -> dict[str, object]:
+        """Name and arguments as plain values: the attributes that are called like the constructor's parameters."""
+        return {"name": self.name} | {key: getattr(self, key) for key in inspect.signature(type(self)).parameters}
+
+    def encode(self, strings: Sequence[str]) -> np.ndarray:
+        """Strings -> codes (n, c)."""
+        return self.encode_utf8(*pack(strings))
+
+    def encode_types(self, types: TypeTable) -> np.ndarray:
+        """Codes (n, c) of a whole table, on all cores."""
+        codes = np.empty((len(types), self.width), dtype=self.dtype)
+
+        def part(start: int, stop: int) -> None:
+            codes[start:stop] = self.encode_utf8(types.blob, types.offsets[start : stop + 1])
+
+        in_threads(part, slices(len(types)))
+        return codes
+
+    def state(self) -> dict[str, np.ndarray]:
+        """What `fit` learned, as arrays by name, of any shape (n, ...)."""
+        return {}
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:  # noqa: B027
+        """Take what `state` gave."""
+
+    def fingerprint(self) -> str:
+        """SHA-256 (hex) of recipe and state: equal fingerprints mean equal codes."""
+        digest = hashlib.sha256(json.dumps(self.recipe(), sort_keys=True).encode())
+        for key, array in sorted(self.state().items()):
+            little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+            digest.update(f"{key} {little.dtype} {little.shape}".encode())
+            digest.update(little.tobytes())
+        return digest.hexdigest()
+
+    def portable(self) -> PortablePart | None:
+        """How a device makes the same codes without hashbench; None where it cannot."""
+        return None
+
+
+def checked_count(coder: str, argument: str, value: int, least: int = 1, most: int = 2**31 - 1) -> int:
+    """The number, if it is a whole one in [least, most]."""
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise InputError(f"coder {coder}: {argument} {value!r} is no whole number from {least} to {most}; correct it")
+    return value
+
+
+def checked_signs(coder: str, signs: int, num_buckets: int, dtype: type[np.generic]) -> int:
+    """How many sign vectors `embeddings.rows.HashedRows` has, 0 for none, if codes have room for them.
+
+    A code is row + num_buckets sign. In int32 it must stay below 2^31. In int64 there is always room, and the bound of
+    2^20 vectors, which is ours, keeps their table in memory.
+    """
+    most = (2**31 - 1) // num_buckets if dtype is np.int32 else 2**20
+    return checked_count(coder, "signs", signs, least=0, most=most)
+
+
+def checked_switch(coder: str, argument: str, value: bool) -> bool:
+    """The value, if it is true or false."""
+    if not isinstance(value, bool):
+        raise InputError(f"coder {coder}: {argument} {value!r}; give true or false")
+    return value

@@ -1,0 +1,49 @@
+"""A 64-bit number of each string, from which table rows, factors and signs are hashed.
+
+x is the first 8 bytes of the MD5 of the string's UTF-8, little-endian. The i-th hash of x is the i-th output of
+SplitMix64 seeded with x (Steele, Lea and Flood 2014), so that any number of hashes costs one MD5.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.common.splitmix import GAMMA, mix
+from hashbench.models.coders.md5_kernel import START, finish_messages
+from hashbench.models.text.compiled import inlined
+
+STEP = np.uint64(GAMMA)
+mix_one = inlined(mix)  # in a kernel, where numba takes a number for the array
+
+
+def string_keys(blob: np.ndarray, offsets: np.ndarray) -> NDArray[np.uint64]:
+    """Packed strings -> their numbers (n,) uint64.
+
+    >>> string_keys(np.frombuffer(b"cat", np.uint8), np.array([0, 3])).tolist()
+    [1056086271164839888]
+    """
+    digests = finish_messages(blob, np.asarray(offsets, dtype=np.int64), START, 0)  # (n, 4)
+    heads: NDArray[np.uint64] = digests[:, :2].astype("<u4").view("<u8")[:, 0]
+    return heads
+
+
+def hashes(keys: NDArray[np.uint64], n_hashes: int, first: int = 0) -> NDArray[np.uint64]:
+    """Numbers (n,) -> the hashes `first` to `first + n_hashes` of each (n, h) uint64.
+
+    >>> (hashes(np.array([1056086271164839888], np.uint64), 3) % np.uint64(1000)).tolist()
+    [[891, 646, 828]]
+    """
+    steps = [np.uint64((first + i + 1) * GAMMA % 2**64) for i in range(n_hashes)]
+    return np.stack([mix(keys + step) for step in steps], axis=1) if steps else np.empty((len(keys), 0), np.uint64)
+
+
+@inlined
+def sign_of(x: np.uint64, i: int, signs: int) -> int:
+    """Which of the sign vectors goes with the i-th hash of a number, inside a kernel."""
+    return int(np.int64(mix_one(x + np.uint64(i + 1) * STEP) % np.uint64(signs)))  # type: ignore[arg-type]
+
+
+def with_signs(rows: np.ndarray, hashed: NDArray[np.uint64], num_rows: int, signs: int) -> np.ndarray:
+    """Rows (n, m) and a hash of each (n, m) -> codes row + num_rows sign, sign = hash mod `signs` (n, m) int64."""
+    return rows + np.int64(num_rows) * (hashed % np.uint64(signs)).astype(np.int64) if signs else rows

@@ -1,0 +1,207 @@
+"""LSH codes of HashFormers (Xue and Aletras 2022, sections 3.3 and 3.5): rows by argmax, bits by signs.
+
+Features are the paper's character n-grams (`ngram`) or the released code's BPE pieces of a word's splits
+(`bpe-splits`). Neither form ever holds types x hyperplanes: scores of one type live in a few KB.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from hashbench.common.errors import InputError, near_match
+from hashbench.models.coders.base import FIRST_ROW, Coder, checked_count, checked_switch
+from hashbench.models.coders.bpe_splits import SplitFeatures
+from hashbench.models.coders.lsh_kernels import BLOCK, best_offsets, sign_bits
+from hashbench.models.coders.ngrams import LONGEST, Features, NgramFeatures
+from hashbench.models.portable.base import PortablePart
+from hashbench.models.text.types import TypeTable
+
+ROW_SEED = 42  # of eta, as in the released code
+BIT_SEED = 43  # of the hyperplanes of bits; ours, the paper does not say
+KINDS = ("ngram", "bpe-splits")
+
+
+class _LshCoder(Coder):
+    """What rows and bits share: the features and their fitted state."""
+
+    def __init__(self, *, lsh_features: str, lsh_bpe: str, max_features: int) -> None:
+        if lsh_features not in KINDS:
+            hint = f"{near_match(str(lsh_features), list(KINDS))}; choose from {', '.join(KINDS)}"
+            raise InputError(f"coder {self.name}: unknown lsh_features {lsh_features!r}{hint}")
+        self.lsh_features = lsh_features
+        self.needs_fit = lsh_features == "ngram"
+        self.max_features = checked_count(self.name, "max_features", max_features)
+        self.ngrams = NgramFeatures(max_features)
+        self.splits = None if self.needs_fit else SplitFeatures(lsh_bpe)
+
+    def fit(self, types: TypeTable) -> None:
+        """Learn the dictionary of n-grams, and draw the hyperplanes."""
+        if self.needs_fit:
+            self.ngrams.fit(types)
+        self._draw()
+
+    def state(self) -> dict[str, np.ndarray]:
+        """The dictionary: n-grams in order of rank, (features, 4) int32 of code point + 1, 0 behind the end."""
+        return {} if self.ngrams.ngrams is None else {"ngrams": self.ngrams.ngrams}
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Take a dictionary (features, 4) that `state` gave."""
+        if self.needs_fit:
+            self.ngrams.restore(state["ngrams"])
+        self._draw()
+
+    @cached_property
+    def _drawn(self) -> tuple[Any, ...]:
+        """Random numbers for the features, in float64 and float32."""
+        raise NotImplementedError
+
+    def features(self, blob: np.ndarray, offsets: np.ndarray) -> Features:
+        """Packed strings -> sparse features (m,)."""
+        if self.splits is not None:
+            return self.splits.features(blob, offsets)
+        if self.ngrams.ngrams is None:
+            raise RuntimeError(f"coder {self.name}: not fitted; call fit or restore first")
+        return self.ngrams.features(blob, offsets)
+
+    def _portable(self, entry: str, values: dict[str, object]) -> PortablePart | None:
+        """The n-grams ship as a file, the Gaussian numbers are drawn again; BPE pieces need a library."""
+        if self.splits is not None:
+            return None
+        listed = json.dumps(self.ngrams.strings(), ensure_ascii=False).encode()
+        return PortablePart("lsh", entry, {"longest": LONGEST, **values}, {"ngrams.json": listed})
+
+    def _draw(self) -> None:
+        """Numbers for the features as they are now."""
+        self.__dict__.pop("_drawn", None)
+        _ = self._drawn
+
+    def _recipe(self) -> dict[str, object]:
+        shared = {"name": self.name, "lsh_features": self.lsh_features}
+        if self.splits is None:
+            return {**shared, "max_features": self.max_features}
+        return {**shared, "lsh_bpe": self.splits.recipe()["bpe"]}
+
+
+class LshRows(_LshCoder):
+    """Row 5 + argmax_i sum_f x[f] eta[(f + i) mod D], i = 0..N-1, first maximum; eta ~ N(0, 1)^D, D = max(features, N).
+
+    Differs from the paper: offsets start at 0 (its 1..N only renames rows). `lsh_negate_half` negates the scores of the
+    offsets from N // 2 on, as the released code does.
+    """
+
+    name = "lsh-rows"
+    width = 1
+    dtype = np.int64
+
+    def __init__(
+        self,
+        num_buckets: int = 50_260,
+        lsh_features: str = "ngram",
+        lsh_bpe: str = "roberta-base",
+        lsh_negate_half: bool = False,
+        max_features: int = 50_000,
+    ) -> None:
+        self.num_buckets = checked_count(self.name, "num_buckets", num_buckets)
+        self.lsh_negate_half = checked_switch(self.name, "lsh_negate_half", lsh_negate_half)
+        super().__init__(lsh_features=lsh_features, lsh_bpe=lsh_bpe, max_features=max_features)
+
+    def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """Packed strings -> rows (n, 1) int64."""
+        return (self.offsets_of(*self.features(blob, offsets)) + FIRST_ROW)[:, None]
+
+    def portable(self) -> PortablePart | None:
+        """As all LSH coders."""
+        values: dict[str, object] = {
+            "seed": ROW_SEED, "num_buckets": self.num_buckets, "dimension": self._dimension,
+            "negate_half": self.lsh_negate_half, "first_row": FIRST_ROW,
+        }  # fmt: skip
+        return self._portable("lsh_rows", values)
+
+    def offsets_of(self, ids: np.ndarray, weights: np.ndarray, bounds: np.ndarray) -> np.ndarray:
+        """Sparse features -> winning offsets (n,) int64. Feature ids beyond D wrap."""
+        eta, rounded = self._drawn
+        ids = (ids % self._dimension).astype(np.int64)
+        blocks = offset_blocks(self.num_buckets, self.lsh_negate_half)
+        return best_offsets(eta, rounded, blocks, ids, weights, bounds)
+
+    def recipe(self) -> dict[str, object]:
+        """Name and arguments, the BPE by its content."""
+        return {**self._recipe(), "num_buckets": self.num_buckets, "lsh_negate_half": self.lsh_negate_half}
+
+    @property
+    def _dimension(self) -> int:
+        """D; of the BPE's ids the special ones are not counted, so RoBERTa's gives the released code's 50,260."""
+        return max(len(self.ngrams) if self.splits is None else self.splits.n_pieces, self.num_buckets)
+
+    @cached_property
+    def _drawn(self) -> tuple[np.ndarray, np.ndarray]:
+        """eta (D + N,), laid out so that no index wraps, in float64 and float32."""
+        eta = np.random.RandomState(ROW_SEED).standard_normal(self._dimension)
+        wrapped = np.concatenate([eta, eta[: self.num_buckets]])
+        return wrapped, wrapped.astype(np.float32)
+
+
+class LshBits(_LshCoder):
+    """T bits [x . r^j >= 0], packed (n, T / 8) uint8, hyperplane 0 first; x . r = 0 gives `lsh_zero_bit`.
+
+    The hyperplanes are one seeded Gaussian matrix, row = feature; with `bpe-splits` row f is drawn from seed f, as the
+    released code does.
+    """
+
+    name = "lsh-bits"
+    dtype = np.uint8
+
+    def __init__(
+        self,
+        bits: int = 128,
+        lsh_zero_bit: int = 1,
+        lsh_features: str = "ngram",
+        lsh_bpe: str = "roberta-base",
+        max_features: int = 50_000,
+    ) -> None:
+        self.bits: int = checked_count(self.name, "bits", bits)
+        if bits % 8:
+            raise InputError(f"coder {self.name}: bits {bits} is no multiple of 8; choose one that is")
+        self.width = bits // 8
+        self.lsh_zero_bit = checked_count(self.name, "lsh_zero_bit", lsh_zero_bit, least=0, most=1)
+        super().__init__(lsh_features=lsh_features, lsh_bpe=lsh_bpe, max_features=max_features)
+
+    def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """Packed strings -> packed bits (n, T / 8)."""
+        return self.bits_of(*self.features(blob, offsets))
+
+    def portable(self) -> PortablePart | None:
+        """As all LSH coders."""
+        features = len(self.ngrams)
+        return self._portable(
+            "lsh_bits", {"seed": BIT_SEED, "bits": self.bits, "features": features, "zero_bit": self.lsh_zero_bit}
+        )
+
+    def bits_of(self, ids: np.ndarray, weights: np.ndarray, bounds: np.ndarray) -> np.ndarray:
+        """Sparse features -> packed bits (n, T / 8)."""
+        planes, rounded, largest = self._drawn
+        return sign_bits(planes, rounded, largest, self.lsh_zero_bit, ids, weights, bounds)
+
+    def recipe(self) -> dict[str, object]:
+        """Name and arguments, the BPE by its content."""
+        return {**self._recipe(), "bits": self.bits, "lsh_zero_bit": self.lsh_zero_bit}
+
+    @cached_property
+    def _drawn(self) -> tuple[np.ndarray, np.ndarray, float]:
+        """R (features, T) in float64 and float32, and its largest |component|."""
+        if self.splits is None:
+            planes = np.random.RandomState(BIT_SEED).standard_normal((len(self.ngrams), self.bits))
+        else:
+            planes = np.stack([np.random.RandomState(f).standard_normal(self.bits) for f in range(len(self.splits))])
+        return planes, planes.astype(np.float32), float(np.abs(planes).max(initial=0.0))
+
+
+def offset_blocks(n: int, negate_half: bool) -> np.ndarray:
+    """Offsets 0..n-1 cut into (first, last, sign), int64 (b, 3); no block lies on both sides of n // 2."""
+    edges = sorted({*range(0, n, BLOCK), n // 2, n})
+    signs = [-1 if negate_half and first >= n // 2 else 1 for first in edges[:-1]]
+    return np.array([edges[:-1], edges[1:], signs], dtype=np.int64).T.copy()

@@ -1,0 +1,101 @@
+"""MD5 codes of HashFormers (Xue and Aletras 2022, sections 3.2 and 3.4): HMAC-MD5 of a type, as bits or modulo N.
+
+The paper has "a secret key"; the released code's is `en`. Bits are most significant first.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+
+from hashbench.common.errors import InputError
+from hashbench.models.coders.base import FIRST_ROW, Coder, checked_count
+from hashbench.models.coders.md5_kernel import hmac_md5
+from hashbench.models.portable.base import PortablePart
+from hashbench.models.text.unicode import split
+
+BLOCK, BYTES = 64, 16  # of an MD5 block and of a digest (RFC 1321)
+# Strings that are hashed before the compiled loop would be loaded.
+FEW = 1_000
+
+
+def digests(blob: np.ndarray, offsets: np.ndarray, key: bytes) -> np.ndarray:
+    """HMAC-MD5 (RFC 2104) of packed strings -> uint8 (n, 16), big-endian.
+
+    >>> digests(np.frombuffer(b"play", np.uint8), np.array([0, 4]), b"en").tobytes().hex()
+    '95ea122b0b72902c5a95d7ba740ff838'
+    """
+    if len(key) > BLOCK:
+        key = hashlib.md5(key, usedforsecurity=False).digest()
+    padded = np.frombuffer(key.ljust(BLOCK, b"\0"), dtype=np.uint8)
+    inner, outer = padded ^ np.uint8(0x36), padded ^ np.uint8(0x5C)  # the constants of RFC 2104
+    if len(offsets) <= FEW:
+        return _of_few(split(blob, offsets), inner.tobytes(), outer.tobytes())
+    return hmac_md5(blob, np.asarray(offsets, dtype=np.int64), inner, outer)
+
+
+def _of_few(strings: list[bytes], inner: bytes, outer: bytes) -> np.ndarray:
+    """The same (n, 16) by hashlib, which is there at once."""
+    before, after = (hashlib.md5(block, usedforsecurity=False) for block in (inner, outer))
+    found = []
+    for string in strings:
+        within, around = before.copy(), after.copy()
+        within.update(string)
+        around.update(within.digest())
+        found.append(around.digest())
+    return np.frombuffer(b"".join(found), dtype=np.uint8).reshape(-1, BYTES)
+
+
+class Md5Bits(Coder):
+    """The 128 bits of HMAC-MD5, packed (n, 16) uint8: bit 0 is the top bit of the first hexadecimal digit."""
+
+    name = "md5-bits"
+    width = 16
+    dtype = np.uint8
+    bits = 128
+
+    def __init__(self, md_key: str = "en") -> None:
+        self.md_key = checked_key(md_key)
+
+    def portable(self) -> PortablePart:
+        """The key is all there is to know."""
+        return PortablePart("md5", "md5_bits", {"key": self.md_key})
+
+    def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """Packed strings -> packed bits (n, 16)."""
+        return digests(blob, offsets, self.md_key.encode())
+
+
+class Md5Rows(Coder):
+    """Row `first_row` + (HMAC-MD5 as a big-endian number) mod `num_buckets`."""
+
+    name = "md5-rows"
+    width = 1
+    dtype = np.int64
+
+    def __init__(self, num_buckets: int = 50_260, md_key: str = "en", first_row: int = FIRST_ROW) -> None:
+        self.num_buckets = checked_count(self.name, "num_buckets", num_buckets)
+        self.md_key = checked_key(md_key)
+        self.first_row = checked_count(self.name, "first_row", first_row, least=0)
+
+    def portable(self) -> PortablePart:
+        """The key and the sizes of the table."""
+        values = {"key": self.md_key, "num_buckets": self.num_buckets, "first_row": self.first_row}
+        return PortablePart("md5", "md5_rows", values)
+
+    def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """Packed strings -> rows (n, 1) int64."""
+        digest = digests(blob, offsets, self.md_key.encode())
+        halves = np.ascontiguousarray(digest).view(">u8").astype(np.uint64)  # (n, 2): high, low
+        n = np.uint64(self.num_buckets)
+        base = np.uint64(2**64 % self.num_buckets)  # a product of two remainders stays below 2^62
+        bucket = (halves[:, 0] % n * base + halves[:, 1] % n) % n
+        return (bucket.astype(np.int64) + self.first_row)[:, None]
+
+
+def checked_key(key: str) -> str:
+    """The key, if it is a text."""
+    if not isinstance(key, str):
+        raise InputError(f"coder: md_key {key!r} is no text; put it in quotes")
+    return key

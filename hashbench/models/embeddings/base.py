@@ -1,0 +1,392 @@
+"""The interface of an embedding: from the codes of the distinct types of a batch to vectors.
+
+Longer than 300 lines, since the author of a family needs all of it and nothing else.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, cast
+
+import torch
+from torch import Tensor, nn
+
+from hashbench.common.errors import InputError
+from hashbench.models.embeddings.numbering import NUMBERS, folded
+
+SPECIALS = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")  # RoBERTa's five, in the order of their rows
+START, PAD, END, UNKNOWN, MASK = range(len(SPECIALS))
+
+
+@dataclass
+class Batch:
+    """One batch as a model sees it.
+
+    `positions` indexes the rows of a table that holds the special tokens first and the batch's distinct types behind
+    them: a value below `n_specials` is a special token, `n_specials + i` is the type with codes `codes[i]`.
+    """
+
+    codes: Tensor  # (n, c): codes of the n distinct types
+    positions: Tensor  # (B, L) int64
+    mask: Tensor  # (B, L) bool, True where a token stands, False on padding
+    segments: Tensor | None = None  # (B, L) int64, or None where a model has one segment
+    labels: Tensor | None = None  # objective's own: (B, L) with -100 = no label, or (B,)
+    # (B,) int64: rows of the data set, to put predictions back in order
+    row_ids: Tensor | None = None
+    # (B, W) int64: the first token of each word that has a label, -1 where it was cut off
+    places: Tensor | None = None
+    # (B,) int64, 1 where segment 1 followed segment 0 in its text, else 0
+    follows: Tensor | None = None
+    padded: bool = True  # False: `mask` is known to be True everywhere
+
+    def to(self, device: torch.device | str, non_blocking: bool = False) -> Batch:
+        """The same batch on another device."""
+        return self._with_each(lambda tensor: tensor.to(device, non_blocking=non_blocking))
+
+    def pin_memory(self) -> Batch:
+        """The same batch in memory that a GPU copies from while the program goes on."""
+        return self._with_each(Tensor.pin_memory)
+
+    def _with_each(self, change: Callable[[Tensor], Tensor]) -> Batch:
+        """The batch with each of its tensors, of whatever shape (n, ...), changed."""
+        moved: dict[str, Any] = {name: change(value) for name, value in vars(self).items() if isinstance(value, Tensor)}
+        return replace(self, **moved)
+
+    def __len__(self) -> int:
+        return self.positions.shape[0]
+
+
+@dataclass(frozen=True)
+class Published:
+    """A trained model of another project, as its files hold it."""
+
+    tensors: Mapping[str, Tensor]
+    config: Mapping[str, Any]  # config.json; empty where there is none
+    where: str  # the files, for messages
+    # String of each row of its token table, as its tokenizer numbers them; empty where nobody has asked for them
+    spellings: Sequence[str] = ()
+
+    def tensor(self, name: str) -> Tensor:
+        """The tensor of a name, of any shape (n, ...). Raises InputError where the files have none."""
+        if name not in self.tensors:
+            found = f"no tensor {name!r} among {len(self.tensors)}"
+            raise InputError(f"{self.where}: {found}; these are no weights of this model, name others")
+        return self.tensors[name]
+
+
+class ModelPart(nn.Module):
+    """An embedding or an encoder. One that may start from published weights overrides both functions."""
+
+    @classmethod
+    def stored_name(cls) -> str:
+        """What run ids and exported models call the class: its name, or an older one that they hold."""
+        return cls.__qualname__
+
+    def from_published(self, model: Published) -> dict[str, Tensor]:
+        """This part's state from a published model, tensors (n, ...) by name. Raises InputError for another's."""
+        self.check_published(model.config, model.where)
+        return {}
+
+    def check_published(self, config: Mapping[str, Any], where: str) -> None:
+        """Raises InputError where a published model of this config is not one of this part's shape."""
+        raise InputError(f"{where}: {self.stored_name()} reads no published weights; write weights: random")
+
+
+class Embedding(ModelPart):
+    """From codes to vectors. A family implements `embed_types` and `special_rows`; some override `forward`."""
+
+    tokens_per_item = 1  # m: Superbloom makes several tokens of an item
+    # The longest sequence (B, L), where the embedding itself has positions.
+    max_items: int | None = None
+    # Rows of an output matrix that the head of a vocabulary objective has for its own.
+    untied_rows: int | None = None
+    # Those of a row for every ordinary token, which one paper's equations leave out of its count.
+    generic_row_parameters = 0
+
+    @classmethod
+    def following(cls, code: Mapping[str, Any]) -> dict[str, Any]:
+        """Its arguments that follow from those of its coder, so that each is set in one place.
+
+        They are those of the same name: `bits` is the length of the bit vectors, `alpha` and `maps` decide the tokens
+        of an item. `num_buckets` decides the rows of a table, `num_rows`. An argument `hashing` gets them all, to hash
+        special tokens as types are.
+        """
+        known = inspect.signature(cls).parameters
+        found = {key: value for key, value in code.items() if key != "dim"} | {"hashing": dict(code)}
+        if "num_buckets" in code:
+            found["num_rows"] = code["num_buckets"] + (code["first_row"] if "first_row" in code else len(SPECIALS))
+        return {key: value for key, value in found.items() if key in known}
+
+    def embed_types(self, codes: Tensor) -> Tensor:
+        """Codes of distinct types (n, c) -> vectors (n, d)."""
+        raise NotImplementedError
+
+    def special_rows(self) -> Tensor:
+        """Vectors of the special tokens (s, d), in the order of the template's `specials`."""
+        raise NotImplementedError
+
+    def type_ids(self, codes: Tensor) -> Tensor:
+        """A stable number of each distinct type with codes (n, c): (n,) int64, the same in every batch."""
+        return folded(codes)
+
+    @property
+    def vocabulary_rows(self) -> int | None:
+        """Rows of a vocabulary whose numbers `type_ids` gives; None where it makes numbers below NUMBERS of codes."""
+        return None
+
+    @property
+    def id_range(self) -> int:
+        """What all numbers of types and special tokens are below."""
+        return NUMBERS if self.vocabulary_rows is None else self.vocabulary_rows
+
+    def forward(self, batch: Batch) -> Tensor:
+        """A batch -> token vectors (B, L m, d); each distinct type is embedded once."""
+        rows = torch.cat([self.special_rows(), self.embed_types(batch.codes)])  # (s + n, d)
+        return nn.functional.embedding(batch.positions, rows)  # (B, L, d)
+
+    def initialise(self, vocabulary: Sequence[str]) -> None:
+        """Called once on fresh weights where the coder numbers a vocabulary: the string of each row (specials first).
+
+        A table may start from its strings. By default it starts from what was drawn.
+        """
+
+    def vectors_mask(self, mask: Tensor) -> Tensor:
+        """Mask (B, L) of the tokens -> mask (B, L m) of the vectors that `forward` makes of them."""
+        m = self.tokens_per_item
+        return mask if m == 1 else mask.repeat_interleave(m, dim=1)
+
+    def narrow(self, codes: Tensor) -> None:
+        """Called before a training that meets the types with these codes (n, c) alone: may shed what they never use.
+
+        What is shed comes back with `widen`. An embedding without parts of single types has nothing to do.
+        """
+
+    def widen(self) -> None:
+        """Called after such a training: makes the embedding whole again, with what was learned."""
+
+    def undecayed(self) -> Iterable[nn.Parameter]:
+        """Parameters that weight decay leaves alone, besides biases and norms."""
+        return ()
+
+    def codewords(self, bits: Tensor) -> Tensor:
+        """The numbers (n, m) that it looks up for bits (n, T); m is 0 where it sees whole bits."""
+        return bits.new_empty((len(bits), 0), dtype=torch.int64)
+
+    def embedding_parameters(self) -> int:
+        """Parameters of the token part in the frame of the embedding's paper. By default all."""
+        return stored(self)
+
+    def multiply_adds(self) -> int:
+        """Of the matrix products that make one type's vector; sums of rows count none."""
+        return sum(part.weight.numel() for part in self.modules() if isinstance(part, nn.Linear))
+
+    def active_parameters(self, codes: Tensor) -> int:
+        """Parameters that the vector of one type with these codes (1, c) is computed from. By default all."""
+        return stored(self)
+
+    def output_matrix(self) -> Tensor | None:
+        """The matrix (rows, d) that a vocabulary objective scores against; None where there is none, or an untied one.
+
+        An untied one (`untied_rows`) belongs to the head: it is trained with it and dropped with it.
+        """
+        return None
+
+
+def stored(module: nn.Module) -> int:
+    """All numbers of a module's parameters, the frozen ones included."""
+    return sum(parameter.numel() for parameter in module.parameters())
+
+
+@dataclass(frozen=True)
+class Template:
+    """How token sequences become model input: special tokens, segments, truncation."""
+
+    specials: tuple[str, ...] = SPECIALS
+    single: tuple[str, ...] = ("<s>", "A", "</s>")
+    pair: tuple[str, ...] = ("<s>", "A", "</s>", "</s>", "B", "</s>")  # RoBERTa's form
+    segments: bool = False  # True: segment 1 for B and the tokens behind it
+    # balanced: the released HashFormers code; all are in data/batching.py.
+    truncation: Literal["balanced", "longest_first", "longer_keeps"] = "balanced"
+    pad_multiple: int = 1  # batches are padded to a multiple of it
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Parameters of a model and of its token part, in a paper's frame of counting."""
+
+    total: int
+    embedding: int
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The modules of a fine-tuning model, on the meta device, to be counted."""
+
+    spec: ModelSpec
+    encoder: nn.Module
+    embedding: Embedding
+    head: nn.Module
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A second way in which a model's parameters are counted."""
+
+    words: str
+    counted: Callable[[Parts], Counts]
+
+
+class WithArgs:
+    """A part of a spec that has arguments."""
+
+    args: dict[str, Any]
+
+    def with_args(self, args: Mapping[str, Any]) -> Any:
+        """The same part with these arguments over its own."""
+        return replace(cast(Any, self), args={**self.args, **args})
+
+
+@dataclass(frozen=True)
+class TextSpec(WithArgs):
+    """How a model reads a text."""
+
+    tokenizer: str = "words"  # a kind of text/
+    args: dict[str, Any] = field(default_factory=dict)
+    template: Template = Template()
+
+
+@dataclass(frozen=True)
+class CodeSpec(WithArgs):
+    """What a model makes of a type."""
+
+    coder: str = "vocabulary"  # a name of coders/
+    args: dict[str, Any] = field(default_factory=dict)
+    # Arguments of the small model that tests use.
+    small: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class EmbeddingSpec(WithArgs):
+    """The class that makes vectors of codes."""
+
+    family: type[Embedding]
+    args: dict[str, Any] = field(default_factory=dict)
+    # Arguments of the small model that tests use.
+    small: dict[str, Any] = field(default_factory=dict)
+    base: EmbeddingSpec | None = None  # the one below, which the class gets as its argument `base`
+
+    def with_args(self, args: Mapping[str, Any]) -> EmbeddingSpec:
+        """With these arguments over its own; those that its class does not have are for the one below."""
+        known = inspect.signature(self.family).parameters
+        own = {key: value for key, value in args.items() if self.base is None or key in known}
+        others = {key: value for key, value in args.items() if key not in own}
+        base = self.base.with_args(others) if self.base is not None else None
+        return replace(self, args={**self.args, **own}, base=base)
+
+    def families(self) -> list[type[Embedding]]:
+        """Its class, and those below."""
+        return [self.family, *(self.base.families() if self.base is not None else ())]
+
+    def made_small(self) -> EmbeddingSpec:
+        """With the arguments for tests, here and below."""
+        base = self.base.made_small() if self.base is not None else None
+        return replace(self, args={**self.args, **self.small}, base=base)
+
+
+@dataclass(frozen=True)
+class EncoderSpec(WithArgs):
+    """The encoder, of the experiment's size but for `args`."""
+
+    kind: str = "bert"  # a name of encoders/
+    args: dict[str, Any] = field(default_factory=dict)  # overrides of the size's values
+
+
+@dataclass(frozen=True)
+class HeadSpec:
+    """The head of a fine-tuning."""
+
+    pooling: Literal["first", "max", "mean"] = "first"
+    dense: bool = True  # whether it has a dense layer with tanh before its last
+    dense_dropout: bool = True  # whether dropout comes before that layer too
+
+
+@dataclass(frozen=True)
+class TrainingSpec(WithArgs):
+    """What a model learns from, and how its recipes differ from the experiment's."""
+
+    objective: str | None = "shuffle_random"  # a name of objectives/; None: none
+    args: dict[str, Any] = field(default_factory=dict)  # of the objective
+    # Published ones to start from: a folder or a hub name; "random": none in their place.
+    weights: str | None = None
+    # Differences from the experiment's `pretrain`.
+    pretrain: dict[str, Any] = field(default_factory=dict)
+    finetune: dict[str, Any] = field(default_factory=dict)
+    # What it is trained on, where its objective does not say that.
+    needs: str = ""
+
+
+@dataclass(frozen=True)
+class OriginSpec:
+    """The row of a paper's table that a model reproduces, and how that paper counts parameters."""
+
+    paper: str = ""  # "" for a user's own
+    frame: str = ""  # what is counted in that paper's parameter columns
+    # Counts in that frame; None: encoder, embedding and head.
+    counted: Callable[[Parts], Counts] | None = None
+    classes: int = 2  # outputs of the head in that frame
+    other_frames: tuple[Frame, ...] = ()  # printed beside it by `hashbench params`
+
+
+@dataclass(frozen=True)
+class FreeSize:
+    """The argument by which a model's embedding grows, in whole numbers from `least` on: what a budget sets."""
+
+    part: Literal["code", "embedding"]  # that has the argument
+    argument: str
+    least: int = 1
+    learned: bool = False  # whether it is the rows of a learned vocabulary
+    # What it was set to by a budget; None: the model's own.
+    value: int | None = None
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """A named model, as data. What differs between two models is a field here, never a test on the name."""
+
+    name: str
+    embedding: EmbeddingSpec
+    text: TextSpec = TextSpec()
+    code: CodeSpec = CodeSpec()
+    encoder: EncoderSpec = EncoderSpec()
+    head: HeadSpec = HeadSpec()
+    training: TrainingSpec = TrainingSpec()
+    origin: OriginSpec = OriginSpec()
+    free_size: FreeSize | None = None  # None: its embedding has one size
+    groups: tuple[str, ...] = ()  # names under which an experiment may ask for several models
+    summary: str = ""  # one line for `hashbench models`
+    version: int = 1  # raised when the meaning of the model changes
+
+    def with_args(self, **args: Mapping[str, Any]) -> ModelSpec:
+        """The same model with these arguments of its parts over their own: `with_args(code={"bits": 64})`."""
+        parts: dict[str, Any] = {name: getattr(self, name).with_args(args[name]) for name in args}
+        return replace(self, **parts)
+
+    def below(self) -> ModelSpec | None:
+        """The same model with the embedding that this one stands over; None where it stands over none."""
+        base = self.embedding.base
+        return None if base is None else replace(self, embedding=base)
+
+    def without_training(self) -> ModelSpec:
+        """The same model where its tokens and codes matter alone, and no weights are needed."""
+        return replace(self, training=replace(self.training, objective=None))
+
+    def small(self) -> ModelSpec:
+        """The same model with few buckets, for tests."""
+        encoder = {"layers": 1, "heads": 2, "dim": 16, "feed_forward": 32}
+        small = replace(self, embedding=self.embedding.made_small())
+        return small.with_args(code=self.code.small, encoder=encoder)
+
+
+MODELS: list[ModelSpec] = []  # shared by families

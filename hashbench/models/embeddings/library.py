@@ -1,0 +1,70 @@
+"""The table of tokens of a model of the `transformers` library, apart from its encoder (`encoders/library.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from hashbench.common.errors import InputError
+from hashbench.models.coders.base import FIRST_ROW
+from hashbench.models.embeddings.base import Batch, ModelSpec, Published
+from hashbench.models.embeddings.rows import RowTable
+
+
+class LibraryTable(RowTable):
+    """e = T[id], the library's own numbering of tokens; coder `vocabulary` counts them from FIRST_ROW."""
+
+    ids: Tensor
+
+    def __init__(self, dim: int, rows: int, path: str, specials: Sequence[int], width: int | None = None) -> None:
+        """`path`: of the table in the library's model; `specials`: ids of start, padding, end, unknown, mask; `width`:
+        of the table, where the encoder maps its rows to `dim` itself."""
+        super().__init__(rows, width or dim)
+        self.path = path
+        self.register_buffer("ids", torch.tensor(list(specials)), persistent=False)  # (s,)
+
+    def check_published(self, config: Mapping[str, Any], where: str) -> None:
+        """Any: the shape of the table tells whether it is this one."""
+
+    def from_published(self, model: Published) -> dict[str, Tensor]:
+        """The table (R, w)."""
+        table = tensor_at(model, f"{self.path}.weight")
+        if table is None:
+            raise InputError(f"{model.where}: no tensor '{self.path}.weight'; these are no weights of this model")
+        return {"weight": table}
+
+    def rows_of(self, codes: Tensor) -> Tensor:
+        """Codes (n, 1) -> row numbers (n,)."""
+        numbers = codes[:, 0]
+        special = self.ids.to(numbers.device)[numbers.clamp(max=len(self.ids) - 1)]
+        return torch.where(numbers < FIRST_ROW, special, numbers - FIRST_ROW)
+
+    def reached(self, codes: Tensor) -> Tensor:
+        """Those of special tokens and of `codes` (n, c), sorted (r,)."""
+        return torch.cat([self.ids.cpu(), self.rows_of(codes)]).unique()
+
+    def embed_types(self, codes: Tensor) -> Tensor:
+        """Codes (n, 1) -> vectors (n, w)."""
+        return self.look_up(self.rows_of(codes))
+
+    def special_rows(self) -> Tensor:
+        """Vectors of the special tokens (s, w)."""
+        return self.look_up(self.ids)
+
+    def forward(self, batch: Batch) -> Tensor:
+        """A batch -> token vectors (B, L, w): special tokens and types in one look-up, as in `LookupTable`."""
+        rows = self.look_up(torch.cat([self.ids, self.rows_of(batch.codes)]))  # (s + n, w)
+        return torch.nn.functional.embedding(batch.positions, rows)  # (B, L, w)
+
+
+def tensor_at(model: Published, path: str) -> Tensor | None:
+    """The tensor (n, ...) of a path in the library's base model, whatever files put before it; None without one."""
+    names = [name for name in model.tensors if name == path or name.endswith(f".{path}")]
+    return model.tensors[min(names, key=len)] if names else None
+
+
+# They are named by `use: transformers:NAME`; none has a name of the suite.
+MODELS: list[ModelSpec] = []

@@ -1,0 +1,131 @@
+"""Named models, found by listing this folder on first use; and embeddings of the user's own.
+
+A family is a file that ends in `MODELS`; a file that families share has an empty one. Files in the folder
+named by HASHBENCH_EMBEDDINGS are read in the same way.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+import inspect
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from types import ModuleType
+
+from hashbench.common.errors import InputError, first_line, near_match
+from hashbench.common.listing import by_name, import_file, modules_in
+from hashbench.models.coders.registry import find_coder
+from hashbench.models.embeddings.base import Embedding, ModelSpec
+
+EXTRA_FOLDER = "HASHBENCH_EMBEDDINGS"
+
+
+def models() -> dict[str, ModelSpec]:
+    """All named models, in the order of files and of their lists. Raises InputError where two have one name."""
+    return dict(_models(os.environ.get(EXTRA_FOLDER)))
+
+
+@functools.cache
+def _models(extra_folder: str | None) -> Mapping[str, ModelSpec]:
+    return collect(modules_in("hashbench.models.embeddings", EXTRA_FOLDER, "embedding files"))
+
+
+def collect(modules: list[ModuleType]) -> dict[str, ModelSpec]:
+    """The specs of the modules' `MODELS` by name. Raises InputError that names both files of a double name."""
+    return by_name(modules, "model", _specs_of)
+
+
+def _specs_of(module: ModuleType) -> Iterator[tuple[str, ModelSpec]]:
+    specs = getattr(module, "MODELS", None)
+    if not isinstance(specs, list) or not all(isinstance(spec, ModelSpec) for spec in specs):
+        raise InputError(f"{module.__file__}: no list MODELS of ModelSpec; end the file with one")
+    return ((spec.name, spec) for spec in specs)
+
+
+def find_model(name: str) -> ModelSpec:
+    """The spec of a name. Raises InputError with the nearest names."""
+    known = models()
+    if name not in known:
+        if name in groups():
+            raise InputError(f"{name!r} is a group; name one of its models: {', '.join(groups()[name])}")
+        near = near_match(name, list(known))
+        raise InputError(f"unknown model {name!r}{near} (list: hashbench models)")
+    return known[name]
+
+
+def groups() -> dict[str, list[str]]:
+    """Names that stand for several models, each with its models in order."""
+    members: dict[str, list[str]] = {}
+    for spec in models().values():
+        for group in spec.groups:
+            members.setdefault(group, []).append(spec.name)
+    return members
+
+
+def named_models(names: Iterable[str]) -> list[str]:
+    """The models of these names, in place of a group its models; names that are neither stay."""
+    known = groups()
+    return [model for name in names for model in known.get(name, [name])]
+
+
+def build_embedding(spec: ModelSpec, dim: int, *, vocabulary_rows: int | None = None) -> Embedding:
+    """A freshly drawn embedding of a spec, its sizes in agreement with the coder's.
+
+    `vocabulary_rows`: rows of the table where the coder numbers a vocabulary found in the data (specials included);
+    None keeps the spec's number. Raises InputError for an argument that the embedding does not have.
+    """
+    arguments = embedding_arguments(spec, vocabulary_rows=vocabulary_rows)
+    below = spec.below()
+    if below is not None:
+        arguments["base"] = build_embedding(below, dim, vocabulary_rows=vocabulary_rows)
+    known = [name for name in inspect.signature(spec.embedding.family).parameters if name != "dim"]
+    for key in arguments:
+        if key not in known:
+            choices = f"arguments: {', '.join(known)}" if known else "it has none"
+            raise InputError(f"{spec.name}: embedding has no argument {key!r}{near_match(key, known)}; {choices}")
+    return spec.embedding.family(dim, **arguments)
+
+
+def embedding_arguments(spec: ModelSpec, *, vocabulary_rows: int | None = None) -> dict[str, object]:
+    """The arguments of a spec's embedding, those that follow from its coder and from the data over its own."""
+    family = spec.embedding.family
+    arguments = {**spec.embedding.args, **family.following(spec.code.args)}
+    if vocabulary_rows is not None and "num_rows" in inspect.signature(family).parameters:
+        arguments["num_rows"] = vocabulary_rows
+    return arguments
+
+
+def with_dim(spec: ModelSpec, dim: int) -> ModelSpec:
+    """The spec with a coder for an encoder of width `dim`; the spec itself where codes have a width of their own."""
+    coder = find_coder(spec.code.coder)
+    has_dim = coder is not None and "dim" in inspect.signature(coder).parameters
+    return spec.with_args(code={"dim": dim}) if has_dim else spec
+
+
+def load_own(reference: str) -> type[Embedding]:
+    """The class of the user's own named by "FILE.py:Class" or "package.module:Class". Raises InputError."""
+    place, _, name = reference.rpartition(":")
+    if not place or not name:
+        raise InputError(f"{reference!r}: no embedding; write FILE.py:Class or package.module:Class")
+    module = import_file(Path(place)) if place.endswith(".py") else _import_module(place)
+    known = {
+        key: value
+        for attribute, value in vars(module).items()
+        if isinstance(value, type) and issubclass(value, Embedding) and value is not Embedding
+        for key in (attribute, value.stored_name())
+    }
+    if name not in known:
+        remedy = "derive it from hashbench.models.embeddings.base.Embedding"
+        raise InputError(f"{place}: no embedding class {name!r}{near_match(name, list(known))}; {remedy}")
+    return known[name]
+
+
+def _import_module(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        reason = first_line(error)
+        raise InputError(f"{name}: cannot be imported: {reason}; give FILE.py:Class or install it") from error

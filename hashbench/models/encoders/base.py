@@ -1,0 +1,154 @@
+"""The interface of an encoder: from token vectors to states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
+
+from hashbench.common.errors import InputError
+from hashbench.models.embeddings.base import ModelPart, Published
+
+
+class EncoderConfig(Protocol):
+    """What the suite asks of the shape of any encoder; each architecture adds its own values."""
+
+    @property
+    def layers(self) -> int:
+        """Transformer layers that see the whole input."""
+        ...
+
+    @property
+    def heads(self) -> int:
+        """Attention heads of a layer."""
+        ...
+
+    @property
+    def dim(self) -> int:
+        """d, the width of vectors and states."""
+        ...
+
+    @property
+    def feed_forward(self) -> int:
+        """Width between the two maps of a layer."""
+        ...
+
+    @property
+    def eps(self) -> float:
+        """Of the LayerNorms."""
+        ...
+
+    @property
+    def dropout(self) -> float:
+        """Share of the numbers that dropout clears."""
+        ...
+
+
+class Encoder(ModelPart):
+    """Token vectors to states. A family implements `forward` and `max_length`; `states_mask` where lengths change."""
+
+    config: Any  # an EncoderConfig; each family narrows the type
+    # Whether there is a state for each token, which pre-training needs.
+    keeps_length = True
+    # Whether a training keeps the input of each layer alone and computes the rest again for the backward pass.
+    checkpointing = False
+
+    @property
+    def max_length(self) -> int | None:
+        """The longest sequence, special tokens included, by config.max_positions; None where there is no limit."""
+        raise NotImplementedError
+
+    @property
+    def length_multiple(self) -> int:
+        """What a fixed input length must be a multiple of, for an encoder that joins neighbours."""
+        return 1
+
+    @property
+    def graph_multiple(self) -> int:
+        """What every length must be a multiple of in a graph without branches, as a device runs it."""
+        return self.length_multiple
+
+    @property
+    def segment_rows(self) -> int | None:
+        """Segments that it tells apart; None where it takes none."""
+        return None
+
+    def parts_to_compile(self) -> list[nn.Module]:
+        """Modules that are compiled one by one where compiling is asked for. Layers of one kind share their code."""
+        return [self]
+
+    def through(self, layer: nn.Module, *inputs: Tensor | None) -> Tensor:
+        """What a layer makes of its inputs, states (B, L, d) first; kept or computed again as `checkpointing` says."""
+        if self.checkpointing and self.training and torch.is_grad_enabled():
+            again: Tensor = checkpoint(layer, *inputs, use_reentrant=False)
+            return again
+        made: Tensor = layer(*inputs)
+        return made
+
+    @property
+    def layer_passes(self) -> float:
+        """Layers that a token passes; a part of one where neighbours share a state."""
+        return float(self.config.layers)
+
+    def states_mask(self, mask: Tensor) -> Tensor:
+        """Mask (B, L) of the vectors -> mask (B, L') of the states, for an encoder that shortens the sequence."""
+        return mask
+
+    def dense_from_published(self, model: Published) -> dict[str, Tensor] | None:
+        """The state of the head's dense layer, (d, d) and (d,), where a published model has one."""
+        return None
+
+    def forward(self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None = None) -> Tensor:
+        """Vectors (B, L, d), mask (B, L) True on tokens or None without padding, segments (B, L) -> (B, L', d)."""
+        raise NotImplementedError
+
+    def token_states(self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None = None) -> Tensor:
+        """A state for each vector, (B, L, w): those of `forward`, each again for all neighbours that share it.
+
+        w is d where `token_layers` makes none.
+        """
+        states: Tensor = self(vectors, mask, segments)
+        length = vectors.shape[1]
+        return states.repeat_interleave(-(-length // states.shape[1]), dim=1)[:, :length]
+
+    def token_layers(self) -> nn.Module | None:
+        """What a head that reads single tokens puts behind `token_states`, made anew: called with states (B, L, w) and
+        mask (B, L) or None, it gives (B, L, d)."""
+        return None
+
+    def at(
+        self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None, columns: Tensor, valid: Tensor | None
+    ) -> Tensor:
+        """The states at some places alone: `columns` (B, M) int64 of each row, `valid` (B, M) bool or None for all.
+
+        -> (n, d), the places that count in the order of rows and columns. A family may spare what no wanted state
+        needs; here all states are made.
+        """
+        states = self(vectors, mask, segments)
+        picked = take(states, columns)  # (B, M, d)
+        return picked.flatten(0, 1) if valid is None else picked[valid]
+
+
+def check_shape(*sizes: int, **shares: float) -> None:
+    """Raises InputError for a size below 1, or for a named share of dropout outside [0, 1)."""
+    if min(sizes) < 1:
+        raise InputError("encoder: every size must be at least 1; correct the encoder's values")
+    if not all(0 <= share < 1 for share in shares.values()):
+        raise InputError(f"encoder: {' and '.join(shares)} must lie in [0, 1); correct the encoder's values")
+
+
+def take(states: Tensor, columns: Tensor) -> Tensor:
+    """States (B, L, d) at columns (B, M) of their rows: (B, M, d)."""
+    return states.gather(1, columns[..., None].expand(-1, -1, states.shape[-1]))
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """An encoder that a model can name: its module, made from a config, and the config of each size."""
+
+    build: Callable[[Any], Encoder]
+    sizes: Mapping[str, Any]  # size -> a frozen dataclass that is an EncoderConfig

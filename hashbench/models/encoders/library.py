@@ -1,0 +1,284 @@
+"""Any encoder of the `transformers` library, from the vectors of tokens on; the library's own code runs.
+
+The table of tokens is the embedding's (`LibraryTable`), or another embedding's of the suite: without `library` the
+encoder is the library's BERT in the shape of a size. A pooler is left to the head, whose dense layer starts from it.
+"""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from hashbench.common.errors import InputError, first_line
+from hashbench.models.embeddings.base import Published
+from hashbench.models.embeddings.library import tensor_at
+from hashbench.models.encoders.base import Architecture, Encoder, check_shape
+from hashbench.models.encoders.transformer import SHAPES, without_padding
+from hashbench.models.text.library import library
+
+BERT = {"model_type": "bert"}
+# Ours -> what configs of the library call it, the first that one has.
+NAMES = {
+    "layers": ("num_hidden_layers",),
+    "heads": ("num_attention_heads",),
+    "dim": ("hidden_size",),
+    "feed_forward": ("intermediate_size", "hidden_dim"),
+    "dropout": ("hidden_dropout_prob", "dropout"),
+}
+# Of a config.json: what says nothing of the shape.
+NO_SHAPE = {"_name_or_path", "transformers_version", "torch_dtype", "dtype", "architectures"}
+AUTO = "transformers.models.auto.modeling_auto"
+TOLERANCE = 1e-3  # of states that LayerNorm has made, about 1 each
+PROBE = (2, 6)  # rows and tokens
+
+
+@dataclass(frozen=True)
+class LibraryConfig:
+    """The shape of an encoder of the library: a config.json of it, and what is read from it or set anew in it."""
+
+    layers: int
+    heads: int
+    dim: int
+    feed_forward: int
+    dropout: float = 0.1  # in the layers, and of the head
+    library: Mapping[str, Any] = field(default_factory=lambda: BERT)
+
+    def __post_init__(self) -> None:
+        check_shape(self.layers, self.heads, self.dim, self.feed_forward, dropout=self.dropout)
+        if not isinstance(self.library, Mapping):
+            raise InputError(f"encoder: library must be the keys of a config.json, not {self.library!r}; leave it out")
+
+    @cached_property
+    def theirs(self) -> Any:
+        """The library's config object."""
+        found = library_config(self.library)
+        ours = asdict(self)
+        changed = {
+            next(name for name in NAMES[key] if hasattr(found, name)): ours[key]
+            for key, value in shape_of(found).items()
+            if ours[key] != value and any(hasattr(found, name) for name in NAMES[key])
+        }
+        return library_config({**self.library, **changed}) if changed else found
+
+    @property
+    def eps(self) -> float:
+        """Of the LayerNorms."""
+        return float(getattr(self.theirs, "layer_norm_eps", 1e-12))
+
+
+def library_config(values: Mapping[str, Any]) -> Any:
+    """The library's config object of a config.json's values. Raises InputError for one that it does not know."""
+    package = library()
+    kind = values.get("model_type")
+    invalid = importlib.import_module("huggingface_hub.errors").StrictDataclassError
+    kept = {key: value for key, value in values.items() if key not in NO_SHAPE | {"model_type"}}
+    try:
+        return package.AutoConfig.for_model(str(kind), **kept)
+    except (ValueError, KeyError, TypeError, AttributeError, ImportError, invalid) as error:
+        version, reason = package.__version__, " ".join(str(error).split())[:120]
+        raise InputError(
+            f"config.json: transformers {version} knows no such model (model_type {kind}: {reason}); take another"
+        ) from error
+
+
+def shape_of(config: Any) -> dict[str, Any]:
+    """The values of NAMES in a config of the library; where it names no inner width, four times the outer."""
+    found = {
+        key: next((getattr(config, name) for name in names if getattr(config, name, None) is not None), None)
+        for key, names in NAMES.items()
+    }
+    standard = {"layers": 1, "heads": 1, "feed_forward": 4 * (found["dim"] or 1), "dropout": 0.1}
+    return {key: standard.get(key) if value is None else value for key, value in found.items()}
+
+
+def encoder_of(config: Any) -> Any:
+    """The library's model of a config, on the meta device.
+
+    Raises InputError for a decoder, for both in one, and for what reads no tokens or takes no vectors for them.
+    """
+    auto, kind = importlib.import_module(AUTO), config.model_type
+    masked, causal = auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES, auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
+    known = kind in masked or kind in auto.MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES
+    remedy = "take an encoder of text, as BERT, DistilBERT, RoBERTa or ELECTRA are"
+    if config.is_encoder_decoder:
+        raise InputError(f"{kind} is an encoder with a decoder; {remedy}")
+    if getattr(config, "is_decoder", False) or kind in causal and kind not in masked:
+        raise InputError(f"{kind} is a decoder, whose tokens see none behind them; {remedy}")
+    if not known or type(config) not in library().MODEL_MAPPING:
+        raise InputError(f"{kind} is no encoder of text; {remedy}")
+    with torch.device("meta"):
+        model = base_model(config)
+    takes = inspect.signature(model.forward).parameters
+    if table_of(model) is None or not {"inputs_embeds", "attention_mask"} <= set(takes):
+        raise InputError(f"{kind} takes no vectors of tokens with a mask, or has no table of them; {remedy}")
+    return model
+
+
+def base_model(config: Any) -> Any:
+    """The library's model without a head, freshly drawn, in float32. Raises InputError where it cannot be made."""
+    try:
+        return library().AutoModel.from_config(config, dtype=torch.float32)
+    except (ValueError, KeyError, TypeError, AttributeError, ImportError, RuntimeError) as error:
+        raise InputError(
+            f"{config.model_type}: transformers makes no model of it ({first_line(error)[:160]})"
+        ) from error
+
+
+def table_of(model: Any) -> tuple[str, nn.Embedding] | None:
+    """The table of tokens of a model, and its path in it; None where its tokens are no rows of one table."""
+    try:
+        table = model.get_input_embeddings()
+    except NotImplementedError:
+        return None
+    paths = [path for path, part in model.named_modules() if part is table]
+    return (paths[0], table) if isinstance(table, nn.Embedding) and paths else None
+
+
+def pooler_path(config: Any) -> str | None:
+    """Where the base model has the dense layer with tanh that its classifier reads; None where that has none."""
+    classes = library().MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING
+    if type(config) not in classes:
+        return None
+    with torch.device("meta"):
+        classifier = library().AutoModelForSequenceClassification.from_config(config, dtype=torch.float32)
+    base = getattr(classifier, classifier.base_model_prefix, None)
+    pooler = getattr(base, "pooler", None)
+    inner = getattr(pooler, "dense", None)
+    if isinstance(pooler, nn.Linear) and isinstance(getattr(base, "pooler_activation", None), nn.Tanh):
+        return "pooler"
+    return "pooler.dense" if isinstance(inner, nn.Linear) and _has_tanh(pooler) else None
+
+
+def _has_tanh(pooler: Any) -> bool:
+    return isinstance(getattr(pooler, "activation", None), nn.Tanh)
+
+
+def bare(model: Any) -> Any:
+    """The model without its table of tokens and its pooler."""
+    model.set_input_embeddings(nn.Identity())
+    if hasattr(model, "pooler"):
+        model.pooler = None
+    return model
+
+
+class LibraryEncoder(Encoder):
+    """Token vectors to token states, by a model of the library."""
+
+    config: LibraryConfig
+
+    def __init__(self, config: LibraryConfig) -> None:
+        super().__init__()
+        self.config = config
+        small = copy.deepcopy(config.theirs)
+        small.vocab_size = (small.pad_token_id or 0) + 1  # a table that goes at once
+        self.library = bare(base_model(small))
+        self.takes_segments = "token_type_ids" in inspect.signature(self.library.forward).parameters
+
+    @property
+    def max_length(self) -> int | None:
+        """The longest sequence that has positions; those before the first that is used are RoBERTa's."""
+        for path, part in self.library.named_modules():
+            if path.rpartition(".")[2] == "position_embeddings" and isinstance(part, nn.Embedding):
+                return part.num_embeddings - (0 if part.padding_idx is None else part.padding_idx + 1)
+        longest: int | None = getattr(self.config.theirs, "max_position_embeddings", None)
+        return longest
+
+    @property
+    def segment_rows(self) -> int | None:
+        """Rows of the segment table; None where there is none."""
+        return (getattr(self.config.theirs, "type_vocab_size", None) or None) if self.takes_segments else None
+
+    def forward(self, vectors: Tensor, mask: Tensor | None, segments: Tensor | None = None) -> Tensor:
+        """Vectors (B, L, w), mask (B, L) True on tokens or None without padding, segments (B, L) -> (B, L, d)."""
+        if self.checkpointing:
+            self._keep_inputs_alone()
+        given: dict[str, Tensor] = {"inputs_embeds": vectors}
+        mask = without_padding(mask)
+        if mask is not None:
+            given["attention_mask"] = mask.long()
+        if segments is not None and self.takes_segments:
+            given["token_type_ids"] = segments
+        states: Tensor = self.library(**given, return_dict=True).last_hidden_state
+        return states
+
+    def _keep_inputs_alone(self) -> None:
+        """Makes the library compute what a layer keeps again. Raises InputError where it cannot for this model."""
+        if not self.library.supports_gradient_checkpointing:
+            raise InputError(
+                f"activation_checkpointing: transformers has none for {self.config.theirs.model_type}; write false"
+            )
+        enable = getattr(self.library, "activation_checkpointing_enable", None)  # its name from transformers 5.20 on
+        (enable or self.library.gradient_checkpointing_enable)({"use_reentrant": False})
+        self.checkpointing = False  # done
+
+    def check_published(self, config: Mapping[str, Any], where: str) -> None:
+        """Raises InputError where a published model has another shape."""
+        theirs, ours = shape_of(library_config(config)), asdict(self.config)
+        for key, value in theirs.items():
+            if key != "dropout" and ours[key] != value:
+                raise InputError(f"{where}: {key} is {value} there, {ours[key]} here; leave it out, or take others")
+
+    def from_published(self, model: Published) -> dict[str, Tensor]:
+        """The state of the library's model, which must make the same of vectors as of token ids."""
+        self.check_published(model.config, model.where)
+        whole = read_whole(model, self.config.theirs)
+        path = table_of(whole)
+        assert path is not None  # checked before the model was resolved
+        ids, mask = _probe(path[1].num_embeddings, self.config.theirs.pad_token_id)
+        with torch.inference_mode():
+            expected = whole(input_ids=ids, attention_mask=mask, return_dict=True).last_hidden_state
+            vectors = nn.functional.embedding(ids, path[1].weight)  # (2, 6, w)
+            found = bare(whole)(inputs_embeds=vectors, attention_mask=mask, return_dict=True).last_hidden_state
+        if not torch.allclose(expected[mask.bool()], found[mask.bool()], atol=TOLERANCE, rtol=TOLERANCE):
+            kind = self.config.theirs.model_type
+            raise InputError(
+                f"{model.where}: {kind} makes more of token ids than of their vectors; take another encoder"
+            )
+        return {f"library.{name}": tensor for name, tensor in whole.state_dict().items()}
+
+    def dense_from_published(self, model: Published) -> dict[str, Tensor] | None:
+        """The pooler that the library's own classifier starts from, (d, d) and (d,); None without one."""
+        path = pooler_path(self.config.theirs)
+        if path is None:
+            return None
+        found = {kind: tensor_at(model, f"{path}.{kind}") for kind in ("weight", "bias")}
+        dense = {kind: tensor for kind, tensor in found.items() if tensor is not None}
+        return {kind: tensor.float() for kind, tensor in dense.items()} if len(dense) == len(found) else None
+
+
+def read_whole(model: Published, config: Any) -> Any:
+    """The library's base model with published weights. Raises InputError where some are missing or of another shape."""
+    kind = library().MODEL_MAPPING[type(config)]
+    try:
+        whole, report = kind.from_pretrained(
+            None, config=config, state_dict=dict(model.tensors), output_loading_info=True, dtype=torch.float32
+        )
+    except RuntimeError as error:
+        raise InputError(f"{model.where}: tensors have other shapes than config.json says; name others") from error
+    missing = sorted(name for name in report["missing_keys"] if not name.startswith("pooler."))
+    if missing:
+        found = f"no tensor {missing[0]!r} among {len(model.tensors)}"
+        raise InputError(f"{model.where}: {found}; these are no weights of this model, name others")
+    return whole.eval()
+
+
+def _probe(rows: int, pad: int | None) -> tuple[Tensor, Tensor]:
+    """Token ids of shape (2, 6), the last two of which are padding, and their mask."""
+    tokens: Sequence[int] = [i for i in range(rows) if i != pad]
+    ids = torch.tensor([tokens[i % len(tokens)] for i in range(PROBE[0] * PROBE[1])]).view(PROBE)
+    mask = torch.ones(PROBE, dtype=torch.int64)
+    if pad is not None:
+        ids[1, -2:], mask[1, -2:] = pad, 0
+    return ids, mask
+
+
+SIZES = {size: LibraryConfig(**shape) for size, shape in SHAPES.items()}
+ARCHITECTURES = {"transformers": Architecture(LibraryEncoder, SIZES)}

@@ -1,0 +1,89 @@
+"""The interface of an objective of pre-training: how type ids are corrupted, and the head whose loss is trained."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from torch import Tensor, nn
+
+from hashbench.common.errors import InputError, near_match
+from hashbench.models.embeddings.base import Batch, Embedding
+from hashbench.models.layers import at_least_float32
+
+NO_LABEL = -100  # PyTorch's: a place where nothing is predicted
+MASK_ID = -1 - 4  # special tokens are negative ids, -1 - row; <mask> is row 4
+
+
+class States(Protocol):
+    """The model as a head sees it."""
+
+    embedding: Embedding
+
+    def __call__(self, batch: Batch) -> Tensor:
+        """States of all positions (B, L, d)."""
+
+    def at(self, batch: Batch, columns: Tensor, labelled: Tensor) -> Tensor:
+        """States (n, d) of the labelled ones among the columns (B, M) of each row."""
+
+
+class Head(nn.Module):
+    """A head of pre-training; it is dropped afterwards."""
+
+    def batch_loss(self, model: States, batch: Batch, logits: Literal["labels", "all"]) -> Tensor:
+        """Loss of a batch under its labels (B, L). States are made where the loss needs them.
+
+        `logits` "all" asks for scores at every position even where labels are few.
+        """
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What is predicted. A file of this folder that holds one as `OBJECTIVE` adds it under its name."""
+
+    name: str
+    # (ids, row_ids, *, seed, epoch, n_types, **arguments) -> (ids, labels), both (B, L)
+    corrupt: Callable[..., Any]
+    # What the corpora are needed for, as `hashbench models` prints it.
+    trained_on: str
+    # Makes the head of an embedding and the encoder's config; None: an objective of items.
+    head: Callable[[Embedding, Any], Head] | None = None
+    # Labels are types, thus rows of a vocabulary, and the head scores its output matrix.
+    label_types: bool = False
+    # It reads items of page links or phrases in place of texts; their training has its own driver.
+    reads_items: bool = False
+    coder: str | None = None  # the one coder that it can be trained with
+    # By size of the encoder, unless the file says.
+    learning_rates: Mapping[str, float] = field(default_factory=dict)
+    # Checks the arguments, where they are more than shares.
+    check: Callable[[Mapping[str, Any]], object] | None = None
+
+    @property
+    def needs_matrix(self) -> bool:
+        """Whether the embedding must have an output matrix."""
+        return self.label_types or self.reads_items
+
+    def check_arguments(self, arguments: Mapping[str, Any]) -> None:
+        """Raises InputError for an argument that the objective does not have, or a value that it cannot take."""
+        if self.check is not None:
+            self.check(arguments)
+            return
+        parameters = inspect.signature(self.corrupt).parameters.items()
+        defaults = {name: each.default for name, each in parameters if each.default is not each.empty}
+        for key, value in arguments.items():
+            if key not in defaults:
+                hint = f"{near_match(key, list(defaults))}; arguments: {', '.join(defaults)}"
+                raise InputError(f"unknown argument '{key}' of {self.name}{hint}")
+            is_switch = isinstance(defaults[key], bool)
+            if is_switch != isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+                wanted = "true or false" if is_switch else "a number from 0 to 1"
+                raise InputError(f"objective: {key} must be {wanted}, not {value!r}; correct the value")
+
+
+def mean_cross_entropy(scores: Tensor, labels: Tensor) -> Tensor:
+    """Mean over the labels (n,) that are not -100, 0 where there is none; scores (n, C)."""
+    total = nn.functional.cross_entropy(at_least_float32(scores), labels, ignore_index=NO_LABEL, reduction="sum")
+    return total / (labels != NO_LABEL).sum().clamp(min=1)

@@ -1,0 +1,78 @@
+"""Classification and regression of whole inputs (HashFormers, released code).
+
+First token, dropout, Linear d to d, tanh, dropout, Linear to the outputs; nothing is shared with pre-training. The
+token, or the maximum or mean over tokens, whether there is a dense layer, and the dropout before it (which the poolers
+of BERT and CANINE do not have), are the model's choice.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from hashbench.models.embeddings.base import HeadSpec
+from hashbench.models.layers import Dropout, at_least_float32, init_weights
+
+Pooling = Literal["first", "max", "mean"]
+
+
+class ClassificationHead(nn.Module):
+    """Scores of a whole input; one output means regression."""
+
+    def __init__(
+        self,
+        dim: int,
+        n_outputs: int,
+        dropout: float = 0.1,
+        pooling: Pooling = "first",
+        *,
+        dense: bool = True,
+        dense_dropout: bool = True,
+    ) -> None:
+        super().__init__()
+        self.pooling, self.dense_dropout = pooling, dense_dropout
+        self.dropout = Dropout(dropout)
+        self.dense = nn.Linear(dim, dim) if dense else None
+        self.out = nn.Linear(dim, n_outputs)
+        self.apply(init_weights)
+
+    def forward(self, states: Tensor, mask: Tensor | None = None) -> Tensor:
+        """States (B, L, d), mask (B, L) True on tokens or None without padding -> outputs (B, n_outputs)."""
+        pooled = pool(states, mask, self.pooling)  # (B, d)
+        if self.dense is not None:
+            pooled = torch.tanh(self.dense(self.dropout(pooled) if self.dense_dropout else pooled))
+        outputs: Tensor = self.out(self.dropout(pooled))
+        return outputs
+
+    def loss(self, outputs: Tensor, labels: Tensor) -> Tensor:
+        """Cross-entropy with labels (B,) int64, or mean squared error with targets (B,) where there is one output.
+
+        `outputs` (B, n_outputs).
+        """
+        if self.out.out_features == 1:
+            scores = at_least_float32(outputs[:, 0])
+            return nn.functional.mse_loss(scores, labels.to(scores.dtype))
+        return nn.functional.cross_entropy(at_least_float32(outputs), labels)
+
+
+def classification_head(spec: HeadSpec, dim: int, n_outputs: int, dropout: float = 0.0) -> ClassificationHead:
+    """A fresh head as a model's spec has it, over states of width `dim`."""
+    return ClassificationHead(dim, n_outputs, dropout, spec.pooling, dense=spec.dense, dense_dropout=spec.dense_dropout)
+
+
+def pool(states: Tensor, mask: Tensor | None, pooling: Pooling) -> Tensor:
+    """One vector an input: the first token's, or the maximum or mean over its tokens.
+
+    States (B, L, d), mask (B, L) True on tokens or None without padding -> (B, d).
+    """
+    if pooling == "first":
+        return states[:, 0]
+    if pooling == "max":
+        hidden = states if mask is None else states.masked_fill(~mask[..., None], -torch.inf)
+        return hidden.amax(1)
+    if mask is None:
+        return states.mean(1)
+    weights = mask[..., None].to(states.dtype)  # (B, L, 1)
+    return (states * weights).sum(1) / weights.sum(1)

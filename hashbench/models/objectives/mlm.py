@@ -1,0 +1,137 @@
+"""Masked language modelling (Devlin et al. 2019): corruption of type ids, and a vocabulary head that costs little.
+
+15 % of the ordinary tokens are predicted; of these 80 % become <mask>, 10 % a random type, 10 % stay.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from hashbench.common.errors import InputError
+from hashbench.models.embeddings.base import Batch, Embedding
+from hashbench.models.layers import draw_weights, init_weights
+from hashbench.models.objectives.base import MASK_ID, NO_LABEL, Head, Objective, States, mean_cross_entropy
+from hashbench.models.objectives.linear_loss import linear_cross_entropy
+from hashbench.models.objectives.randomness import integers, uniforms
+
+# BERT's (Devlin et al. 2019, section 3.1).
+PREDICT_PROB, MASK_SHARE, RANDOM_SHARE = 0.15, 0.8, 0.1
+CHOICE, RANDOM_TYPE = 1, 2  # streams of random numbers
+
+
+def corrupt(
+    ids: NDArray[np.int32],
+    row_ids: NDArray[np.int64],
+    *,
+    seed: int,
+    epoch: int,
+    n_types: int,
+    predict_prob: float = PREDICT_PROB,
+    mask_share: float = MASK_SHARE,
+    random_share: float = RANDOM_SHARE,
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Type ids (B, L) of rows (B,) -> (corrupted ids, labels), both (B, L) int32.
+
+    A label is the true type id, or -100 where nothing is predicted. Negative ids are special tokens and stay.
+    The result of a row depends on (seed, epoch, row id) alone.
+    """
+    # One number makes both choices: predicted? and how?
+    draw = uniforms(seed, epoch, row_ids, ids.shape[1], CHOICE)
+    predicted = (draw < predict_prob) & (ids >= 0)
+    masked = predicted & (draw < predict_prob * mask_share)
+    replaced = predicted & ~masked & (draw < predict_prob * (mask_share + random_share))
+    random_types = integers(seed, epoch, row_ids, ids.shape[1], RANDOM_TYPE, below=n_types)
+    corrupted = np.where(masked, np.int32(MASK_ID), np.where(replaced, random_types, ids))
+    return corrupted, np.where(predicted, ids, np.int32(NO_LABEL))
+
+
+class MaskedLanguageHead(Head):
+    """Linear, GELU, LayerNorm, then scores against an output matrix plus a bias for each row.
+
+    The matrix is the embedding's, given with each call, or with `untied` one of the head's own.
+    """
+
+    def __init__(self, dim: int, n_rows: int, eps: float = 1e-5, *, untied: bool = False) -> None:
+        super().__init__()
+        self.dense = nn.Linear(dim, dim)
+        self.norm = nn.LayerNorm(dim, eps)
+        self.bias = nn.Parameter(torch.zeros(n_rows))
+        # (n_rows, d)
+        self.matrix = nn.Parameter(draw_weights(torch.empty(n_rows, dim))) if untied else None
+        self.apply(init_weights)
+
+    def batch_loss(self, model: States, batch: Batch, logits: Literal["labels", "all"]) -> Tensor:
+        """Loss of the labelled places (B, L) of a batch, from their states alone unless `logits` is "all"."""
+        matrix = self.matrix if self.matrix is not None else model.embedding.output_matrix()
+        # The head was made for a matrix, and the loader labels.
+        assert matrix is not None and batch.labels is not None
+        if logits == "all":
+            return self.loss_everywhere(model(batch), batch.labels, matrix)
+        columns, labelled = label_columns(batch.labels)
+        states = model.at(batch, columns, labelled)  # (n, d)
+        return self.loss(states, batch.labels.gather(1, columns)[labelled], matrix)
+
+    def transform(self, states: Tensor) -> Tensor:
+        """States of shape (..., d) -> what is multiplied with the output matrix, of the same shape."""
+        return self.norm(nn.functional.gelu(self.dense(states)))
+
+    def forward(self, states: Tensor, matrix: Tensor) -> Tensor:
+        """Logits (..., n_rows) of states (..., d) against the output matrix (n_rows, d)."""
+        return nn.functional.linear(self.transform(states), matrix, self.bias)
+
+    def loss(self, states: Tensor, labels: Tensor, matrix: Tensor) -> Tensor:
+        """Mean cross-entropy at labelled places, 0 where there is none.
+
+        states (n, d), labels (n,) rows of `matrix` (n_rows, d); scores exist for a chunk of labels at a time.
+        """
+        return linear_cross_entropy(self.transform(states), matrix, self.bias, labels)
+
+    def loss_everywhere(self, states: Tensor, labels: Tensor, matrix: Tensor) -> Tensor:
+        """The same with scores at every position, labelled or not, as the timing of the papers had them.
+
+        states (B, L, d), labels (B, L) rows of `matrix` (n_rows, d) or -100.
+        """
+        return mean_cross_entropy(self(states, matrix).flatten(0, 1), labels.flatten())
+
+
+def label_columns(labels: Tensor) -> tuple[Tensor, Tensor]:
+    """Labels (B, L) -> the columns of the labelled places, first to last, and which of them count: both (B, M).
+
+    M is the largest number of labels in a row, at least 1; rows with fewer are filled up with places that do not count.
+    """
+    labelled = labels != NO_LABEL
+    counts = labelled.sum(1)
+    most = max(1, int(counts.max()))
+    # (B, M)
+    columns = labelled.to(torch.uint8).argsort(dim=1, descending=True, stable=True)[:, :most]
+    return columns, torch.arange(most, device=labels.device) < counts[:, None]
+
+
+def make_head(embedding: Embedding, config: Any) -> MaskedLanguageHead:
+    """The head over an embedding's output matrix, or with one of its own where the embedding unties it.
+
+    Raises InputError where the embedding has no matrix to score against.
+    """
+    if embedding.untied_rows is not None:
+        return MaskedLanguageHead(config.dim, embedding.untied_rows, config.eps, untied=True)
+    matrix = embedding.output_matrix()
+    if matrix is None:
+        name = type(embedding).__name__
+        raise InputError(f"objective mlm: {name} has no output matrix to score against; use objective shuffle_random")
+    return MaskedLanguageHead(config.dim, matrix.shape[0], config.eps)
+
+
+OBJECTIVE = Objective(
+    "mlm",
+    corrupt,
+    "corpus (MLM)",
+    make_head,
+    label_types=True,
+    # At base the paper's value (HashFormers, table 4); ours below, where the paper's trains nothing.
+    learning_rates={"tiny": 1e-3, "mini": 5e-4, "small": 3e-4, "medium": 2e-4, "base": 1e-4},
+)

@@ -1,0 +1,125 @@
+"""Shuffle + Random (Yamaguchi et al. 2021; used by HashFormers): which tokens were shuffled, which are random?
+
+Labels: 0 intact, 1 shuffled, 2 random. The objective corrupts type ids and knows no embedding, so every model of a
+tokenizer sees the same corruption.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from hashbench.models.embeddings.base import Batch, Embedding
+from hashbench.models.layers import Dropout, init_weights
+from hashbench.models.objectives.base import NO_LABEL, Head, Objective, States, mean_cross_entropy
+from hashbench.models.objectives.randomness import integers, random_bits, uniforms
+
+INTACT, SHUFFLED, RANDOM = range(3)
+# The released code of Yamaguchi et al.; not printed in the paper.
+SHUFFLE_PROB = RANDOM_PROB = 0.10
+CHOICE, RANDOM_TYPE, ORDER = 11, 12, 13  # streams of random numbers
+
+
+def corrupt(
+    ids: NDArray[np.int32],
+    row_ids: NDArray[np.int64],
+    *,
+    seed: int,
+    epoch: int,
+    n_types: int,
+    shuffle_prob: float = SHUFFLE_PROB,
+    random_prob: float = RANDOM_PROB,
+    released: bool = False,
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Type ids (B, L) of rows (B,) -> (corrupted ids, labels 0, 1, 2 or -100), both (B, L) int32.
+
+    An ordinary token is shuffled with `shuffle_prob`, one that is not is random with `random_prob`. Negative ids are
+    special tokens: they stay and have no label. The result of a row depends on (seed, epoch, row id) alone.
+    Differs from the released code: a permutation for each row over its ordinary tokens, and a token that did not
+    change keeps label 0. `released` takes the code's way: one permutation for the batch over the whole padded length,
+    a token whose source is special keeps its value, and every chosen token has the label of its choice.
+    """
+    length = ids.shape[1]
+    ordinary = ids >= 0
+    draw = uniforms(seed, epoch, row_ids, length, CHOICE)
+    shuffled = ordinary & (draw < shuffle_prob)
+    is_random = ordinary & ~shuffled & (draw < shuffle_prob + (1.0 - shuffle_prob) * random_prob)
+    keys = random_bits(seed, epoch, row_ids[:1] if released else row_ids, length, ORDER)
+    sources = batch_permutation(keys, ids) if released else row_permutations(keys, ordinary)
+    moved = np.take_along_axis(ids, sources, axis=1)
+    if released:
+        moved = np.where(moved < 0, ids, moved)
+    random_types = integers(seed, epoch, row_ids, length, RANDOM_TYPE, below=n_types)
+    corrupted = np.where(shuffled, moved, np.where(is_random, random_types, ids))
+    labels = np.where(ordinary, shuffled * SHUFFLED + is_random * RANDOM, NO_LABEL).astype(np.int32)
+    if not released:
+        labels[ordinary & (corrupted == ids)] = INTACT
+    return corrupted, labels
+
+
+def row_permutations(keys: NDArray[np.uint64], ordinary: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """For each row a permutation of its ordinary columns; the other columns point to themselves.
+
+    keys (B, L), ordinary (B, L) -> (B, L).
+    """
+    columns = np.broadcast_to(np.arange(keys.shape[1]), keys.shape)
+    by_key = np.argsort(np.where(ordinary, keys, np.uint64(2**64 - 1)), axis=1, kind="stable")
+    # Ordinary columns first, from left to right.
+    by_place = np.argsort(~ordinary, axis=1, kind="stable")
+    sources = np.empty(keys.shape, dtype=np.int64)
+    # The k-th ordinary column takes the one with the k-th key.
+    np.put_along_axis(sources, by_place, by_key, axis=1)
+    return np.where(ordinary, sources, columns)
+
+
+def batch_permutation(keys: NDArray[np.uint64], ids: NDArray[np.int32]) -> NDArray[np.int64]:
+    """One permutation of all columns for every row, as the released code draws it.
+
+    keys (1, L), ids (B, L) -> (B, L).
+    """
+    return np.broadcast_to(np.argsort(keys, axis=1, kind="stable"), ids.shape)
+
+
+class TokenHead(Head):
+    """Dropout and a Linear to the three labels of each token."""
+
+    def __init__(self, dim: int, dropout: float) -> None:
+        super().__init__()
+        self.dropout = Dropout(dropout)
+        self.out = nn.Linear(dim, 3)
+        self.apply(init_weights)
+
+    def batch_loss(self, model: States, batch: Batch, logits: Literal["labels", "all"]) -> Tensor:
+        """Loss of all ordinary tokens of a batch under its labels (B, L).
+
+        Every position has a label, so `logits` changes nothing.
+        """
+        assert batch.labels is not None  # the loader of a pre-training always labels
+        return self.loss(model(batch), batch.labels)
+
+    def forward(self, states: Tensor) -> Tensor:
+        """(B, L, d) -> logits (B, L, 3)."""
+        logits: Tensor = self.out(self.dropout(states))
+        return logits
+
+    def loss(self, states: Tensor, labels: Tensor) -> Tensor:
+        """Mean cross-entropy without class weights over labels (B, L) that are not -100; 0 where there is none."""
+        return mean_cross_entropy(self(states).flatten(0, 1), labels.flatten())
+
+
+def make_head(embedding: Embedding, config: Any) -> TokenHead:
+    """The head; it asks nothing of the embedding."""
+    return TokenHead(config.dim, config.dropout)
+
+
+OBJECTIVE = Objective(
+    "shuffle_random",
+    corrupt,
+    "corpus (shuffle + random)",
+    make_head,
+    # At base the paper's value (HashFormers, table 4); ours below, where the paper's trains nothing.
+    learning_rates={"tiny": 1e-3, "mini": 5e-4, "small": 2e-4, "medium": 1e-4, "base": 5e-5},
+)

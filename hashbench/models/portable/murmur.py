@@ -1,0 +1,67 @@
+"""MurmurHash of bytes: MurmurHash64A, 64 bits, and MurmurHash3 x64, 128 bits; signs by SplitMix64."""
+
+from __future__ import annotations
+
+from hashbench.models.portable.splitmix import ALL_64, GAMMA_64, mix64
+
+A_FACTOR, A_SHIFT = 0xC6A4A7935BD1E995, 47
+FIRST_64, SECOND_64 = 0x87C37B91114253D5, 0x4CF5AD432745937F
+MIX_A, MIX_B = 0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53
+ADD_A, ADD_B = 0x52DCE729, 0x38495AB5
+
+
+def murmur64a(data: bytes, seed: int) -> int:
+    """MurmurHash64A."""
+    h = seed ^ (len(data) * A_FACTOR & ALL_64)
+    whole = len(data) & ~7
+    for at in range(0, whole, 8):
+        k = int.from_bytes(data[at : at + 8], "little") * A_FACTOR & ALL_64
+        k = (k ^ k >> A_SHIFT) * A_FACTOR & ALL_64
+        h = (h ^ k) * A_FACTOR & ALL_64
+    if whole < len(data):
+        h = (h ^ int.from_bytes(data[whole:], "little")) * A_FACTOR & ALL_64
+    h = (h ^ h >> A_SHIFT) * A_FACTOR & ALL_64
+    return h ^ h >> A_SHIFT
+
+
+def turned(x: int, bits: int) -> int:
+    """A number of 64 bits, turned to the left."""
+    x &= ALL_64
+    return (x << bits | x >> (64 - bits)) & ALL_64
+
+
+def finalised(k: int) -> int:
+    """MurmurHash3's finaliser."""
+    k = (k ^ k >> 33) * MIX_A & ALL_64
+    k = (k ^ k >> 33) * MIX_B & ALL_64
+    return k ^ k >> 33
+
+
+def murmur3(data: bytes, seed: int) -> tuple[int, int]:
+    """MurmurHash3_x64_128: its two halves."""
+    h1 = h2 = seed
+    whole = len(data) & ~15
+    for at in range(0, whole, 16):
+        h1 ^= turned(int.from_bytes(data[at : at + 8], "little") * FIRST_64, 31) * SECOND_64 & ALL_64
+        h1 = ((turned(h1, 27) + h2) * 5 + ADD_A) & ALL_64
+        h2 ^= turned(int.from_bytes(data[at + 8 : at + 16], "little") * SECOND_64, 33) * FIRST_64 & ALL_64
+        h2 = ((turned(h2, 31) + h1) * 5 + ADD_B) & ALL_64
+    rest = data[whole:]
+    h2 ^= turned(int.from_bytes(rest[8:], "little") * SECOND_64, 33) * FIRST_64 & ALL_64
+    h1 ^= turned(int.from_bytes(rest[:8], "little") * FIRST_64, 31) * SECOND_64 & ALL_64
+    h1 ^= len(data)
+    h2 ^= len(data)
+    h1 = (h1 + h2) & ALL_64
+    h1, h2 = finalised(h1), finalised((h2 + h1) & ALL_64)
+    h1 = (h1 + h2) & ALL_64
+    return h1, (h2 + h1) & ALL_64
+
+
+def quarter(halves: tuple[int, int], i: int) -> int:
+    """The i-th of four 32-bit parts: low and high of the first half, then of the second."""
+    return halves[i >> 1] >> 32 * (i & 1) & 0xFFFFFFFF
+
+
+def signed_row(row: int, buckets: int, number: int, i: int, signs: int) -> int:
+    """A row with the i-th sign vector of a number, where there are sign vectors."""
+    return row + buckets * (mix64((number + (i + 1) * GAMMA_64) & ALL_64) % signs) if signs else row

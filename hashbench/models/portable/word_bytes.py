@@ -1,0 +1,55 @@
+"""Codes made of the bytes of a word: their ids, hashed n-grams of them, or one number for all."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hashbench.models.portable.murmur import signed_row
+from hashbench.models.portable.splitmix import ALL_64
+
+
+def word_bytes(values: Mapping[str, Any], read: Callable[[str], str]) -> Callable[[str], list[int]]:
+    """A function from a word to the ids of its bytes between those of begin and end, filled up with 0."""
+    begin, end, length = values["begin"] + 1, values["end"] + 1, values["length"]
+
+    def encode(token: str) -> list[int]:
+        ids = [begin, *(byte + 1 for byte in token.encode()[: length - 2]), end]
+        return ids + [0] * (length - len(ids))
+
+    return encode
+
+
+def byte_ngrams(values: Mapping[str, Any], read: Callable[[str], str]) -> Callable[[str], list[int]]:
+    """A function from a word to the id of each byte and the rows of the n-grams that end at it, -1 behind the last."""
+    frame, offset, prime, sizes = values["frame"], values["offset"], values["prime"], values["sizes"]
+    buckets, signs, most = values["num_buckets"], values["signs"], values["most"]
+
+    def encode(token: str) -> list[int]:
+        ids = [frame, *(byte + offset for byte in token.encode()), frame][:most]
+        found = []
+        for i, own in enumerate(ids):
+            found.append(own)
+            for s, size in enumerate(sizes):
+                if i + 1 < size and not values["pad"]:
+                    found.append(-1)
+                    continue
+                missing = max(size - i - 1, 0)
+                window = ids[max(i + 1 - size, 0) : i + 1]
+                total = sum(each * pow(prime, missing + j, 2**64) for j, each in enumerate(window)) & ALL_64
+                row = (total - (total >> 63 << 64)) % buckets  # the 64 bits are a signed number
+                found.append(signed_row(row, buckets, total, s, signs))
+        return found + [-1] * (most * (1 + len(sizes)) - len(found))
+
+    return encode
+
+
+def word_keys(values: Mapping[str, Any], read: Callable[[str], str]) -> Callable[[str], list[int]]:
+    """A function from a word to the first 8 bytes of its MD5 as a signed number."""
+
+    def encode(token: str) -> list[int]:
+        digest = hashlib.md5(token.encode(), usedforsecurity=False).digest()
+        return [int.from_bytes(digest[:8], "little", signed=True)]
+
+    return encode

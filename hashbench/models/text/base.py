@@ -1,0 +1,85 @@
+"""The interface of a tokenizer: from a text to token types."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from hashbench.models.portable.base import PortablePart
+from hashbench.models.text.types import Interner
+
+
+class Tokenizer(ABC):
+    """From texts to tokens. Special tokens never arise from a text, whatever it spells."""
+
+    kind: str  # the name that a model gives
+    # Whether its tokens are meant to be words of a text, whatever the language.
+    makes_words = False
+    # The token of a word that it cannot spell; None: it spells all.
+    unknown: str | None = None
+    # Of a vocabulary of pieces (`text.pieces`): its name in messages, and the argument that names it; None: no pieces.
+    title = ""
+    argument: str | None = None
+    # Whether `pretrain.vocabulary` of a recipe may stand for that argument.
+    from_recipe = False
+    # Whether the vocabulary comes, or will come, from the corpora.
+    trained = False
+    vocabulary_size: int | None = None  # asked for in training, specials included
+
+    @property
+    def needs_training(self) -> bool:
+        """Whether a vocabulary must be learned or loaded before anything else."""
+        return False
+
+    @property
+    def pieces(self) -> list[str]:
+        """The vocabulary in the order of its ids, without special tokens that never arise from a text; empty: none."""
+        return []
+
+    def spellings(self) -> list[str]:
+        """The string of every id, specials included; ids without a piece are empty."""
+        return []
+
+    def unreachable(self) -> str | None:
+        """A piece that no text can give, however it is spelled, because of how texts are read; None where all can."""
+        return None
+
+    def options(self) -> dict[str, object]:
+        """What else than the vocabulary decides the pieces of a text."""
+        return {}
+
+    def train(self, texts: Iterable[str], vocabulary_size: int, *, bars: bool = False) -> None:
+        """Learn a vocabulary of this size, specials included, where `trained`. The texts may be read more than once.
+
+        `bars`: the library shows on the terminal how far it is with words, pairs and merges.
+        """
+        raise NotImplementedError(f"tokenizer {self.kind} learns nothing from texts")
+
+    def load(self, folder: Path) -> None:  # noqa: B027  # most have nothing to read
+        """Takes a trained vocabulary that `save` wrote."""
+
+    def recipe(self) -> dict[str, object]:
+        """What makes this tokenizer, as plain values without a path: part of a run's identity."""
+        return {"kind": self.kind}
+
+    @abstractmethod
+    def tokenize(self, text: str) -> list[str]:
+        """The tokens of one text."""
+
+    @abstractmethod
+    def interner(self) -> Interner:
+        """A fresh counter of types for many texts."""
+
+    def portable(self) -> PortablePart | None:
+        """How a device tokenizes without hashbench; None where it needs a library for that."""
+        return None
+
+    def save(self, folder: Path) -> None:  # noqa: B027  # most have nothing to write
+        """Writes what it needs besides its arguments into a folder, which need not be there."""
+
+    @classmethod
+    def saved(cls, folder: Path, arguments: Mapping[str, Any]) -> Tokenizer:
+        """The tokenizer with these arguments that `save` wrote into a folder."""
+        return cls(**arguments)

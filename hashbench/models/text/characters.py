@@ -1,0 +1,55 @@
+"""Characters: every Unicode code point of a text is a token, white space and case included."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from hashbench.models.portable.base import PortablePart
+from hashbench.models.text.base import Tokenizer
+from hashbench.models.text.types import Distinct, Interner, TokenizedTexts, distinct_of
+from hashbench.models.text.unicode import CODE_POINTS, offsets_from, well_formed
+
+
+class CharacterTokenizer(Tokenizer):
+    """Code points of the text as it is: nothing is lower-cased, normalised or left out."""
+
+    kind = "characters"
+
+    def tokenize(self, text: str) -> list[str]:
+        """The characters of one text."""
+        return list(well_formed(text))
+
+    def portable(self) -> PortablePart:
+        """Code points."""
+        return PortablePart("characters", "characters", {}, needs=("letters",))
+
+    def interner(self) -> CharacterInterner:
+        """A counter of characters."""
+        return CharacterInterner()
+
+
+class CharacterInterner(Interner):
+    """Counts characters; a provisional id is the code point, so that nothing is looked up."""
+
+    def __init__(self) -> None:
+        self._counts = np.zeros(CODE_POINTS, dtype=np.int64)
+
+    def add(self, texts: Sequence[str]) -> TokenizedTexts:
+        """Texts -> code points."""
+        try:
+            joined = "".join(texts).encode("utf-32-le")
+        # An unpaired surrogate somewhere; pairs across two texts must not join either.
+        except UnicodeEncodeError:
+            texts = [well_formed(text) for text in texts]
+            joined = "".join(texts).encode("utf-32-le")
+        ids = np.frombuffer(joined, dtype="<u4").astype(np.int32)  # (total,)
+        offsets = offsets_from(np.fromiter(map(len, texts), dtype=np.int64, count=len(texts)))
+        found = np.bincount(ids)
+        self._counts[: len(found)] += found
+        return TokenizedTexts(ids, offsets)
+
+    def distinct(self) -> tuple[Distinct, np.ndarray]:
+        """-> (the characters that occur, places (n,) int32 with -1 for the others)."""
+        return distinct_of(self._counts, chr)

@@ -1,0 +1,223 @@
+"""Tokens of a model of the `transformers` library, by the tokenizer that was trained with it.
+
+A type is a token as its vocabulary spells it, a special token that a text spells out included: the library reads it as
+that token too.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Literal
+
+from hashbench.common.errors import InputError, first_line
+from hashbench.models.text.pieces import PieceTokenizer
+from hashbench.models.text.unicode import well_formed
+
+PACKAGE = "transformers"
+PATTERNS = ["*.json", "*.txt", "*.model"]  # of a tokenizer's files, which lie beside the weights
+# Of these the identity is made, besides the files that hold a vocabulary.
+SETTINGS = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")
+FIRST, SECOND = "A", "B"  # where a text stands in a layout
+# Ours: two texts of different length by which a layout is found, and one that is longer than what is kept of it.
+PROBES, LONG = ("a", "a b"), "a " * 40
+
+
+@functools.cache
+def library() -> ModuleType:
+    """The package `transformers`, quiet. Raises InputError where it is not installed."""
+    try:
+        package = importlib.import_module(PACKAGE)
+    except ImportError as error:
+        raise InputError(f"{PACKAGE} is not installed; run: pip install 'hashbench[{PACKAGE}]'") from error
+    package.logging.set_verbosity_error()
+    package.logging.disable_progress_bar()
+    return package
+
+
+@dataclass(frozen=True)
+class TokenLayout:
+    """How a tokenizer makes one input of a text or two: ids of special tokens, and FIRST and SECOND for the texts."""
+
+    single: tuple[int | str, ...]
+    pair: tuple[int | str, ...]
+    # Start, padding, end, unknown, mask; padding where there is none.
+    specials: tuple[int, int, int, int, int]
+    # Whether the second text and what follows it are of type 1, all else of type 0.
+    segments: bool
+    truncation: Literal["longest_first", "longer_keeps"]  # as in `embeddings.base.Template`
+
+
+class LibraryTokens(PieceTokenizer):
+    """The tokens of a model of the library, from the files beside its weights."""
+
+    kind = "transformers"
+    title = "tokenizer of transformers"
+    argument = "name"
+
+    def __init__(self, name: str) -> None:
+        """`name`: a folder with a tokenizer of the library, or a hub name (REPOSITORY or REPOSITORY@REVISION).
+
+        Raises:
+            InputError: the library is not installed, there is no such tokenizer, or it cannot be read.
+        """
+        if not isinstance(name, str) or not name:
+            raise InputError(f"tokenizer transformers: {name!r} is no name; give a folder or a hub name")
+        super().__init__()
+        folder = Path(name).expanduser()
+        folder = folder if folder.is_dir() else fetched(name)
+        self._where = f"tokenizer of {name}"
+        self._digest = digest_of(folder)
+        self._tokenizer = loaded(folder, self._digest, self._where)
+        self._strings = spelled(self._tokenizer)
+
+    def recipe(self) -> dict[str, object]:
+        """The content of its files; never a path."""
+        return {"kind": self.kind, self.argument: {"sha256": self._digest}}
+
+    @property
+    def pieces(self) -> list[str]:
+        """The string of every id, special tokens included."""
+        return list(self._strings)
+
+    def piece_ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """The library's ids of each text, without the special tokens that it would add."""
+        if not texts:
+            return []
+        made: list[list[int]] = self._tokenizer(
+            [well_formed(text) for text in texts], add_special_tokens=False, return_attention_mask=False,
+            return_token_type_ids=False, verbose=False,
+        )["input_ids"]  # fmt: skip
+        return made
+
+    def spellings(self) -> list[str]:
+        """The string of every id."""
+        return list(self._strings)
+
+    def save(self, folder: Path) -> None:
+        """Writes the files of the library's tokenizer."""
+        self._tokenizer.save_pretrained(folder)
+
+    @classmethod
+    def saved(cls, folder: Path, arguments: Mapping[str, Any]) -> LibraryTokens:
+        """The tokenizer that `save` wrote."""
+        return cls(str(folder))
+
+    def layout(self) -> TokenLayout:
+        """How the library lays out inputs, found by trying it.
+
+        Raises:
+            InputError: texts do not stand whole between special tokens, or on another side than the left.
+        """
+        made = self._tokenizer
+        if made.pad_token_id is None or "right" not in {made.padding_side} & {made.truncation_side}:
+            raise InputError(f"{self._where}: it pads or cuts on the left, or cannot pad; take another encoder")
+        parts = self.piece_ids(PROBES)
+        single, pair = ([*made(*PROBES[:n], verbose=False)["input_ids"]] for n in (1, 2))
+        ids = (made.cls_token_id, made.pad_token_id, made.sep_token_id, made.unk_token_id, made.mask_token_id)
+        start, pad, end, unknown, mask = (made.pad_token_id if each is None else each for each in ids)
+        found = self._form(single, parts[:1]), self._form(pair, parts)
+        specials = (start, pad, end, unknown, mask)
+        others = {each for form in found for each in form if each not in (*specials, FIRST, SECOND)}
+        if others or found[1].index(SECOND) - found[1].index(FIRST) < 2:
+            shown = ", ".join(repr(self._strings[int(each)]) for each in sorted(others, key=str)) or "nothing"
+            beside = f"it puts {shown} beside texts, which is neither its CLS nor its SEP"
+            raise InputError(f"{self._where}: {beside}; take another encoder")
+        return TokenLayout(*found, specials, self._has_segments(found[1]), self._truncation(found[1]))
+
+    def _form(self, ids: list[int], parts: Sequence[list[int]]) -> tuple[int | str, ...]:
+        """Ids of an input with the texts `parts` in it -> its special tokens and where the texts stand."""
+        form: list[int | str] = []
+        rest = ids
+        for name, part in zip((FIRST, SECOND), parts, strict=False):
+            place = next((i for i in range(len(rest)) if part and rest[i : i + len(part)] == part), None)
+            if place is None:
+                raise InputError(f"{self._where}: it joins texts in a way of its own; take another encoder")
+            form += [*rest[:place], name]
+            rest = rest[place + len(part) :]
+        return (*form, *rest)
+
+    def _has_segments(self, pair: tuple[int | str, ...]) -> bool:
+        made = self._tokenizer(*PROBES, verbose=False)
+        if "token_type_ids" not in made or not any(made["token_type_ids"]):
+            return False
+        lengths = [len(part) for part in self.piece_ids(PROBES)]
+        first = pair.index(SECOND) - 1 + lengths[0]  # tokens before the second text
+        kinds = made["token_type_ids"]
+        if kinds != [0] * first + [1] * (len(kinds) - first):
+            raise InputError(f"{self._where}: its token types are not 0 and, from the second text on, 1; take another")
+        return True
+
+    def _truncation(self, pair: tuple[int | str, ...]) -> Literal["longest_first", "longer_keeps"]:
+        """Which of two equally long texts keeps one more token, where an odd number of them fits."""
+        place, kept = pair.index(FIRST), 5
+        length = len(pair) - 2 + kept
+        cut = self._tokenizer(LONG, LONG, truncation=True, max_length=length, verbose=False)["input_ids"]
+        n_first = cut.index(pair[place + 1], place) - place
+        return "longest_first" if n_first > kept // 2 else "longer_keeps"
+
+
+@functools.cache
+def fetched(name: str) -> Path:
+    """The folder with the files of a model of the hub that a tokenizer may need, in the hub's cache.
+
+    Raises InputError where there is no such model, or the hub is out of reach.
+    """
+    # here: a network client, which most uses never need.
+    from huggingface_hub import snapshot_download
+
+    repository, _, revision = name.partition("@")
+    try:
+        return Path(
+            snapshot_download(repository, revision=revision or None, allow_patterns=PATTERNS, ignore_patterns="*/*")
+        )
+    except (OSError, ValueError) as error:  # the hub's errors derive from these
+        reason = first_line(error)
+        raise InputError(
+            f"tokenizer of {name}: no such folder, and the hub gave none ({reason}); name another"
+        ) from None
+
+
+def digest_of(folder: Path) -> str:
+    """SHA-256 (hex) of the files of a tokenizer, by name and content."""
+    digest = hashlib.sha256()
+    for file in sorted(folder.iterdir()):
+        if file.is_file() and (file.name in SETTINGS or _holds_vocabulary(file)):
+            content = file.read_bytes()
+            digest.update(f"{file.name} {len(content)} ".encode() + content)
+    return digest.hexdigest()
+
+
+def _holds_vocabulary(file: Path) -> bool:
+    return file.suffix in (".txt", ".model") or file.name in ("tokenizer.json", "vocab.json")
+
+
+@functools.lru_cache(maxsize=4)
+def loaded(folder: Path, digest: str, where: str) -> Any:
+    """The library's tokenizer of a folder. `digest` stands for its files, so that changed ones are read anew."""
+    package = library()
+    try:
+        tokenizer = package.AutoTokenizer.from_pretrained(str(folder))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, ImportError, RuntimeError) as error:
+        reason = first_line(error)[:160]
+        raise InputError(f"{where}: cannot be read ({reason}); put its files beside the weights") from error
+    files = set(tokenizer.vocab_files_names.values())
+    if files and not any((folder / file).is_file() for file in files):
+        raise InputError(
+            f"{where}: no {' or '.join(sorted(files))} in it; put the tokenizer's files beside the weights"
+        )
+    return tokenizer
+
+
+def spelled(tokenizer: Any) -> list[str]:
+    """The string of every id; one of its own for an id that has none, or that of another."""
+    vocabulary: dict[str, int] = tokenizer.get_vocab()
+    strings = [""] * (max(vocabulary.values()) + 1)
+    for token, i in vocabulary.items():
+        strings[i] = token
+    return [string or f"<id {i}>" for i, string in enumerate(strings)]

@@ -1,0 +1,188 @@
+"""What the tokenizers of subwords share: a vocabulary of pieces, learned from texts or read from a file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tokenizers import Tokenizer as LibraryTokenizer
+
+from hashbench.common.errors import InputError
+from hashbench.models.text.base import Tokenizer
+from hashbench.models.text.types import Distinct, Interner, TokenizedTexts, distinct_of, lay_end_to_end
+from hashbench.models.text.unicode import well_formed
+
+FILE = "tokenizer.json"
+# Where a file or a hub name may stand: learn the vocabulary from the corpora.
+TRAIN = "train"
+
+
+class PieceTokenizer(Tokenizer):
+    """A vocabulary of pieces and the way from a text to them. A type is a piece as the vocabulary spells it."""
+
+    argument: str
+
+    @property
+    @abstractmethod
+    def pieces(self) -> list[str]:
+        """The vocabulary in the order of its ids, without special tokens that never arise from a text."""
+
+    @abstractmethod
+    def piece_ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """Ids of the pieces of each text, in the file's own numbering (which counts its specials)."""
+
+    @abstractmethod
+    def spellings(self) -> list[str]:
+        """The string of every id, specials included; ids without a piece are empty."""
+
+    def tokenize(self, text: str) -> list[str]:
+        """The pieces of one text."""
+        strings = self.spellings()
+        return [strings[i] for i in self.piece_ids([text])[0]]
+
+    def interner(self) -> Interner:
+        """A counter of pieces."""
+        return PieceInterner(self)
+
+
+class TrainablePieces(PieceTokenizer):
+    """A vocabulary that is learned from texts here or read from a file, by the `tokenizers` library."""
+
+    facts_file: str  # beside the tokenizer.json of a trained vocabulary
+    special_tokens: frozenset[str]  # never pieces
+
+    def __init__(self, source: str) -> None:
+        """`source`: train, or the file or hub name that the subclass reads."""
+        self.vocabulary_size = None
+        self.trained = source == TRAIN
+        self._digest = ""  # of the content of a file
+        self._tokenizer: LibraryTokenizer | None = None
+
+    def _take_file(self, content: str, tokenizer: LibraryTokenizer) -> None:
+        """The tokenizer of a file, known by its content."""
+        self._digest, self._tokenizer = hashlib.sha256(content.encode()).hexdigest(), tokenizer
+
+    def recipe(self) -> dict[str, object]:
+        """The content of the file, or the size of the training; never a path."""
+        made_by = {"train": self.vocabulary_size} if self.trained else {"sha256": self._digest}
+        return {"kind": self.kind, self.argument: made_by, **self.options()}
+
+    @property
+    def needs_training(self) -> bool:
+        """Whether `train` or `load` must come before anything else."""
+        return self._tokenizer is None
+
+    def save(self, folder: Path) -> None:
+        """Write a trained tokenizer into a folder."""
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / self.facts_file).write_text(json.dumps({"vocabulary_size": self.vocabulary_size}))
+        self.library_tokenizer().save(str(folder / FILE))
+
+    def load(self, folder: Path) -> None:
+        """Take what `save` wrote."""
+        if not (folder / FILE).is_file():
+            raise InputError(f"{folder}: no trained {self.title}; prepare the data again")
+        self.vocabulary_size = json.loads((folder / self.facts_file).read_text())["vocabulary_size"]
+        self._tokenizer = LibraryTokenizer.from_file(str(folder / FILE))
+
+    @classmethod
+    def saved(cls, folder: Path, arguments: Mapping[str, Any]) -> Tokenizer:
+        """A tokenizer with these arguments, its vocabulary that of the folder."""
+        tokenizer = cls(**{key: TRAIN if key == cls.argument else each for key, each in arguments.items()})
+        tokenizer.load(folder)
+        return tokenizer
+
+    @property
+    def pieces(self) -> list[str]:
+        """The vocabulary in the order of its ids, without special tokens."""
+        vocabulary = self.library_tokenizer().get_vocab(with_added_tokens=False)
+        return [piece for piece in sorted(vocabulary, key=vocabulary.__getitem__) if piece not in self.special_tokens]
+
+    def piece_ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """Ids of the pieces of each text, in the file's own numbering (which counts its specials)."""
+        encodings = self.library_tokenizer().encode_batch_fast(
+            [well_formed(text) for text in texts], add_special_tokens=False
+        )
+        return [encoding.ids for encoding in encodings]
+
+    def tokenize(self, text: str) -> list[str]:
+        """The pieces of one text."""
+        return self.library_tokenizer().encode(well_formed(text), add_special_tokens=False).tokens
+
+    def library_tokenizer(self) -> LibraryTokenizer:
+        """The object of the `tokenizers` library behind it. Raises RuntimeError before `train` or `load`."""
+        if self._tokenizer is None:
+            raise RuntimeError(f"this {self.title} tokenizer is not trained yet: call train or load first")
+        return self._tokenizer
+
+    def spellings(self) -> list[str]:
+        """The string of every id, specials included; ids without a piece are empty."""
+        vocabulary = self.library_tokenizer().get_vocab(with_added_tokens=False)
+        strings = [""] * (max(vocabulary.values()) + 1)
+        for piece, i in vocabulary.items():
+            strings[i] = piece
+        return strings
+
+
+class PieceInterner(Interner):
+    """Counts pieces; a provisional id is the id in the tokenizer's file."""
+
+    def __init__(self, tokenizer: PieceTokenizer) -> None:
+        self._tokenizer = tokenizer
+        self._spellings = tokenizer.spellings()
+        self._counts = np.zeros(len(self._spellings), dtype=np.int64)
+
+    def add(self, texts: Sequence[str]) -> TokenizedTexts:
+        """Texts -> ids of the file."""
+        texts_as_ids = lay_end_to_end(self._tokenizer.piece_ids(texts))
+        self._counts += np.bincount(texts_as_ids.ids, minlength=len(self._counts))
+        return texts_as_ids
+
+    def distinct(self) -> tuple[Distinct, np.ndarray]:
+        """-> (the pieces that occur, places (n,) int32 with -1 for the others)."""
+        return distinct_of(self._counts, self._spellings.__getitem__)
+
+
+def read_file(path: Path, name: str, file: str, where: str) -> str:
+    """The text of `path`, or where nothing is there, of a file of the hub's model `name`.
+
+    Raises:
+        InputError: neither is there, or it cannot be read.
+    """
+    if not path.exists():
+        path = from_hub(name, file, where)
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{where} {name}: cannot be read ({error}); give a {file}") from None
+
+
+def read_model(text: str, kind: str, where: str, *, remedy: str, wanted: str) -> dict[str, Any]:
+    """The content of a tokenizer.json with a model of this kind. Raises InputError, with what to give, for another."""
+    try:
+        content: dict[str, Any] = json.loads(text)
+        found, _ = content["model"]["type"], content["model"]["vocab"]
+    except (ValueError, KeyError, TypeError):
+        raise InputError(f"{where}: no {FILE} of the tokenizers library; {remedy}") from None
+    if found != kind:
+        raise InputError(f"{where}: holds a {found} model; give {wanted}")
+    return content
+
+
+def from_hub(name: str, file: str, where: str) -> Path:
+    """A file of a model of the hub (REPOSITORY or REPOSITORY@REVISION), in its cache. Raises InputError without one."""
+    # here: a network client, which most uses never need.
+    from huggingface_hub import hf_hub_download
+
+    repository, _, revision = name.partition("@")
+    try:
+        return Path(hf_hub_download(repository, file, revision=revision or None))
+    except (OSError, ValueError) as error:  # the hub's errors derive from these
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        remedy = f"give the path of a {file}, or {TRAIN}"
+        raise InputError(f"{where} {name}: no such file, and the hub gave none ({reason}); {remedy}") from None

@@ -1,0 +1,81 @@
+"""Subwords: byte-level BPE, trained on a corpus or taken from any BPE file (the `tokenizers` library)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+
+from hashbench.common.errors import InputError
+from hashbench.models.text.pieces import FILE, TRAIN, TrainablePieces, read_file, read_model
+from hashbench.models.text.unicode import well_formed
+
+SPECIALS = frozenset(("<s>", "<pad>", "</s>", "<unk>", "<mask>"))  # RoBERTa's: never pieces
+MIN_FREQUENCY = 2  # of a merged pair; RoBERTa's BPE training
+
+
+class SubwordTokenizer(TrainablePieces):
+    """Byte-level BPE, cased. A type is a piece as its vocabulary spells it, word-start marker included."""
+
+    kind = "bpe"
+    title = "BPE"
+    argument = "bpe"
+    facts_file = "bpe.json"
+    special_tokens = SPECIALS
+
+    def __init__(self, bpe: str = TRAIN) -> None:
+        """`bpe`: train (on the corpora), a tokenizer.json or a folder with one (or vocab.json, merges.txt), a hub name.
+
+        Raises:
+            InputError: no such file, nor such a name on the hub, or it holds no BPE.
+        """
+        if not isinstance(bpe, str) or not bpe:
+            raise InputError(f"tokenizer bpe: {bpe!r} is no name; give train, a tokenizer.json or a hub name")
+        super().__init__(bpe)
+        if bpe != TRAIN:
+            text = read_bpe(bpe)
+            self._take_file(text, without_specials(text, where=bpe))
+
+    def train(self, texts: Iterable[str], vocabulary_size: int, *, bars: bool = False) -> None:
+        """Learn `vocabulary_size` - 5 pieces (five rows are for special tokens), or fewer where texts give no more."""
+        tokenizer = Tokenizer(models.BPE())
+        tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        tokenizer.decoder = decoders.ByteLevel()
+        trainer = trainers.BpeTrainer(
+            vocab_size=vocabulary_size - len(SPECIALS),
+            min_frequency=MIN_FREQUENCY,
+            # All bytes: no text is unknown.
+            initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
+            show_progress=bars,
+        )
+        tokenizer.train_from_iterator(map(well_formed, texts), trainer)
+        self._tokenizer, self.vocabulary_size = tokenizer, vocabulary_size
+
+
+def read_bpe(name: str) -> str:
+    """The tokenizer.json of a file, a folder or a hub name, as text."""
+    path = Path(name).expanduser()
+    if path.is_dir() and (path / FILE).is_file():
+        path = path / FILE
+    elif path.is_dir():
+        return _from_vocabulary_and_merges(path)
+    return read_file(path, name, FILE, "bpe")
+
+
+def _from_vocabulary_and_merges(folder: Path) -> str:
+    """GPT-2's pair of files as one tokenizer.json."""
+    vocabulary, merges = folder / "vocab.json", folder / "merges.txt"
+    if not (vocabulary.is_file() and merges.is_file()):
+        raise InputError(f"bpe {folder}: neither {FILE} nor vocab.json with merges.txt is in it; name another folder")
+    tokenizer = Tokenizer(models.BPE.from_file(str(vocabulary), str(merges)))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    return tokenizer.to_str()
+
+
+def without_specials(text: str, where: str) -> Tokenizer:
+    """The BPE of a tokenizer.json, stripped of all that makes special tokens out of a text or adds some to it."""
+    content = read_model(text, "BPE", f"bpe {where}", remedy="give one", wanted="a BPE")
+    content |= {"added_tokens": [], "post_processor": None, "truncation": None, "padding": None}
+    return Tokenizer.from_str(json.dumps(content))

@@ -1,0 +1,91 @@
+"""Tags of words that mark spans: `B-city I-city O`, read as conlleval and seqeval read them.
+
+A span is a run of words under one type. `B` begins one, `I` goes on; IOB1, IOB2 and IOBES are read alike: an `I` or `E`
+behind another type, or behind `O`, begins a span of its own, `E` ends one, `S` is one of a single word. Since words are
+whole, a span of words is a span of characters, whatever pieces a tokenizer makes of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from hashbench.common.errors import InputError
+
+OUTSIDE = "O"
+TAG = re.compile(r"O|[BIES]-.+")
+SCHEME = "O, or B-, I-, E- or S- and a type, as B-city"
+# Where a row of words has ended, as torch's losses pass it over.
+NO_WORD = -100
+
+
+class Spans(NamedTuple):
+    """Spans of rows of words, in their order."""
+
+    rows: np.ndarray  # (s,) int64
+    first: np.ndarray  # (s,) the word that begins it
+    last: np.ndarray  # (s,) the word that ends it, itself inside
+    types: np.ndarray  # (s,) a number a type
+
+
+class TagScheme:
+    """The tags of a task by their ids."""
+
+    def __init__(self, tags: Sequence[str]) -> None:
+        """Raises InputError for a tag outside the scheme."""
+        for tag in tags:
+            if not TAG.fullmatch(tag):
+                raise InputError(f"tag {tag!r} is outside the scheme; a tag is {SCHEME}")
+        types = sorted({tag[2:] for tag in tags if tag != OUTSIDE})
+        self.outside = list(tags).index(OUTSIDE) if OUTSIDE in tags else -1  # the id of no span
+        # One entry more, for what is no word: outside
+        self.parts = np.array([tag[0] for tag in (*tags, OUTSIDE)])
+        self.types = np.array([types.index(tag[2:]) if tag != OUTSIDE else -1 for tag in (*tags, OUTSIDE)])
+
+    def spans(self, tags: np.ndarray) -> Spans:
+        """Ids of tags (B, W), anything below 0 where there is no word -> the spans, row by row.
+
+        >>> TagScheme(["O", "B-a", "I-a", "I-b"]).spans(np.array([[1, 2, 3, 0, 2]])).first.tolist()
+        [0, 2, 4]
+        """
+        n, width = tags.shape
+        # A word outside behind each row, so that nothing runs on into the next
+        laid = np.concatenate([np.where(tags < 0, -1, tags), np.full((n, 1), -1)], axis=1).ravel()  # (B (W + 1),)
+        part, kind = self.parts[laid], self.types[laid]
+        before = np.concatenate([[OUTSIDE], part[:-1]])
+        kind_before = np.concatenate([[-1], kind[:-1]])
+        inside, inside_before = part != OUTSIDE, before != OUTSIDE
+        closed = np.isin(before, ["E", "S"])  # whatever comes behind it is another span
+        broken = closed | np.isin(part, ["B", "S"]) | (kind != kind_before) | ~inside_before
+        begins = np.flatnonzero(inside & broken)
+        ends = np.flatnonzero(inside_before & (broken | ~inside)) - 1
+        return Spans(begins // (width + 1), begins % (width + 1), ends % (width + 1), kind[begins])
+
+    def counts(self, gold: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+        """Ids of tags (B, W) each, gold below 0 where there is no word -> (B, 5) int64.
+
+        Columns: spans in gold, spans predicted, those of them that are equal in both ends and type, words, words with
+        the right tag.
+        """
+        is_word = gold >= 0
+        predicted = np.where(is_word, predicted, -1)
+        real, found = self.spans(gold), self.spans(predicted)
+        # What begins at each word: (B, W)
+        end, kind = np.full(gold.shape, -1), np.full(gold.shape, -1)
+        end[real.rows, real.first], kind[real.rows, real.first] = real.last, real.types
+        place = (found.rows, found.first)
+        right = (end[place] == found.last) & (kind[place] == found.types)
+        rows = len(gold)
+        return np.stack(
+            [
+                np.bincount(real.rows, minlength=rows),
+                np.bincount(found.rows, minlength=rows),
+                np.bincount(found.rows[right], minlength=rows),
+                is_word.sum(axis=1),
+                (is_word & (gold == predicted)).sum(axis=1),
+            ],
+            axis=1,
+        )

@@ -1,0 +1,166 @@
+"""The papers' claims, and a user's own, decided on what an experiment measured."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hashbench.common.errors import InputError, near_match
+from hashbench.results.claims.columns import check_column
+from hashbench.results.claims.decide import NO_SPREAD, decide
+from hashbench.results.claims.grammar import Claim, read_file, read_rows
+from hashbench.results.claims.published import claims_of
+from hashbench.results.claims.results import Missing, Results, TimedRuns, drawable
+from hashbench.results.claims.verdicts import Decided
+from hashbench.results.papers.column import Column
+from hashbench.results.papers.paper import Paper, load_paper, papers
+from hashbench.results.read.measured import Measured, measure
+from hashbench.results.read.samples import Evidence, Sample, draw_together
+from hashbench.results.tables.notes import provenance, warnings
+from hashbench.results.tables.request import ReportRequest, paper_of
+from hashbench.results.tables.table import Table
+from hashbench.scores.draws import DRAWS
+from hashbench.store.engine import Store
+
+KEY = "claims"  # of the experiment file
+# What a report of claims stands on: scores and facts. Only the measures count.
+COLUMNS = (Column("score", "percent", "score"), Column("fact", "count", "fact"))
+
+
+@dataclass(frozen=True)
+class DecidedClaims:
+    """The claims of one paper, or the experiment's own, with what must be said about the data."""
+
+    title: str
+    paper: str  # '' for own claims
+    experiment: str
+    decided: tuple[Decided, ...]
+    warnings: tuple[str, ...]
+    provenance: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...]
+
+
+def claim_sections(
+    store: Store, request: ReportRequest = ReportRequest(), *, draws: int = DRAWS
+) -> list[DecidedClaims]:
+    """The claims of each paper, decided, then those of the experiment's own.
+
+    Without a paper in the request: every claim of any paper that names a model of the experiment. Raises InputError for
+    wrong input, and where nothing can be decided for want of predictions.
+    """
+    user_claims = read_file(request.claims_file) if request.claims_file is not None else []
+    source = load_paper(request.paper) if request.paper is not None else None
+    measured = measure(store, request.experiment, checkpoint=request.checkpoint)
+    _check_own(user_claims, measured)
+    if source is None:  # what these name, and the experiment lacks, is not measured: the sweep has said so
+        user_claims = [*own_claims(measured.experiment.config, measured.experiment.name), *user_claims]
+    evidence, times = Evidence(store, measured, draws=draws), TimedRuns(measured)
+    groups = [(source, claims_of(source.name))] if source else _about(measured)
+    results: list[tuple[Paper | None, Results, list[Claim]]] = [
+        (paper, Results(measured, paper, evidence, times, one_seed=request.one_seed), claims)
+        for paper, claims in groups
+    ]
+    for name in dict.fromkeys(claim.paper for claim in user_claims):
+        known = load_paper(name) if name else None
+        claims = [claim for claim in user_claims if claim.paper == name]
+        results.append((None, Results(measured, known, evidence, times, one_seed=request.one_seed), claims))
+    if not any(claims for _, _, claims in results):
+        raise InputError(f"{store.name}: no claim names a model of {measured.experiment.name}; "
+                         "give --paper, or claims of your own with --claims-file FILE.csv")  # fmt: skip
+    draw_together(_all_samples([(result, claims) for _, result, claims in results]))
+    sections = [_section(paper, result, claims) for paper, result, claims in results]
+    _refuse_undecidable(store, measured, [claim for section in sections for claim in section.decided])
+    return sections
+
+
+def own_claims(config: Mapping[str, Any], name: str) -> list[Claim]:
+    """The claims of an experiment's file, as its sweep stored them. Raises InputError."""
+    rows = config[KEY] if KEY in config and config[KEY] else []
+    return read_rows(rows, [f"{name}: claims, entry {i + 1}" for i in range(len(rows))])
+
+
+def _about(measured: Measured) -> list[tuple[Paper, list[Claim]]]:
+    """Of every paper the claims that name a model of the experiment."""
+    named = [
+        (paper, [claim for claim in claims_of(paper.name) if _names_model(claim, paper, measured)])
+        for paper in map(load_paper, papers())
+    ]
+    return [(paper, claims) for paper, claims in named if claims]
+
+
+def _names_model(claim: Claim, paper: Paper, measured: Measured) -> bool:
+    """Whether a claim of the paper names a model of the experiment, itself or as one of a family."""
+    families = [section.families for layout in paper.tables.values() for section in layout.sections]
+    members = {name: models for family in families for name, models in family.items()}
+    return any(set(members.get(slug, (slug,))) & measured.labels() for slug in claim.slugs)
+
+
+def _check_own(claims: Sequence[Claim], measured: Measured) -> None:
+    """That own claims name models, papers and columns that there are. Raises InputError."""
+    published = {model for name in papers() for _, model, _ in load_paper(name).numbers}
+    labels = measured.labels()
+    for claim in claims:
+        if claim.paper and claim.paper not in papers():
+            raise InputError(f"{claim.where}: claim {claim.id!r}: no paper {claim.paper!r}; there are: "
+                             f"{', '.join(papers())}; or leave it empty")  # fmt: skip
+        for slug in claim.slugs:
+            if slug not in labels and slug not in published:
+                near = near_match(slug, sorted(labels | published))
+                has = f"{measured.experiment.name} has {', '.join(sorted(labels))}"
+                raise InputError(f"{claim.where}: claim {claim.id!r}: unknown model {slug!r}{near}; {has}")
+        if not claim.paper:
+            for column in dict.fromkeys(column for part in claim.parts for _, column in part.leaves):
+                check_column(measured, column, f"{claim.where}: claim {claim.id!r}")
+
+
+def _all_samples(groups: Sequence[tuple[Results, Sequence[Claim]]]) -> list[Sample]:
+    """Everything that will be drawn, so that the draws of a task are made once for all models."""
+    drawn: dict[int, Sample] = {}
+    for results, claims in groups:
+        for part in (part for claim in claims if not claim.counts_only for part in claim.parts):
+            for slug, column in part.leaves:
+                with contextlib.suppress(Missing):
+                    samples = results.samples(slug, column)
+                    drawn.update({id(each): each for each in samples if drawable(each.metric) and not each.missing()})
+    return list(drawn.values())
+
+
+def _section(paper: Paper | None, results: Results, claims: Sequence[Claim]) -> DecidedClaims:
+    """The claims of a paper (None: a user's own) decided, with what they stand on."""
+    measured = results.measured
+    shown = paper or results.paper or paper_of(measured)
+    decided = [decide(claim, results.for_claim(claim, of_paper=paper is not None)) for claim in claims]
+    if paper is not None:
+        decided = [replace(each, of_other_models=not _names_model(each.claim, paper, measured)) for each in decided]
+    source = paper.name if paper else ""
+    basis = Table(
+        source, "claims", "", measured.experiment.name, COLUMNS, (), published=paper is not None,
+        readings=tuple(_readings(decided, measured)), statistic=shown.statistic,
+    )  # fmt: skip
+    partial = paper is not None and len(claims) < len(claims_of(paper.name))
+    return DecidedClaims(
+        title=f"{f'Claims of {paper.title}' if paper else 'Own claims'}, on {measured.experiment.name}",
+        paper=source,
+        experiment=measured.experiment.name,
+        decided=tuple(decided),
+        warnings=tuple(warnings(measured, shown, basis)),
+        provenance=tuple(provenance(measured, shown, basis)),
+        notes=(f"Claims of {source} that name no model of the experiment are left out.",) if partial else (),
+    )
+
+
+def _readings(decided: Sequence[Decided], measured: Measured) -> list[tuple[str, str, str]]:
+    """(task, metric, split) that the experiment reads, of the tasks that the claims stand on."""
+    tasks = {task for claim in decided for part in claim.parts for task in part.tasks}
+    scores = [score for scores in measured.scores.values() for score in scores if score.own and score.run.task in tasks]
+    return list(dict.fromkeys((score.run.task or "", score.metric, score.split) for score in scores))
+
+
+def _refuse_undecidable(store: Store, measured: Measured, decided: Sequence[Decided]) -> None:
+    """Nothing but single seeds without predictions: no claim can be decided, and that is said as an error."""
+    known = [claim for claim in decided if claim.outcome != "not measured"]
+    if known and all(NO_SPREAD in claim.marks for claim in known):
+        raise InputError(f"{store.name}: {measured.experiment.name} has one seed and no stored predictions, so that no "
+                         "claim can be decided; read the database that the sweep wrote, not an export")  # fmt: skip

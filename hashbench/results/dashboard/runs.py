@@ -1,0 +1,214 @@
+"""What W&B is to show, made from the database alone: a W&B run for each finished run, each model and the experiment.
+
+Ids are functions of what a run is, so that the same database makes the same set of W&B runs wherever and however often.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hashbench.results.dashboard.live import final_values, metric_name, run_config, run_label, wandb_id
+from hashbench.results.read import queries
+from hashbench.results.read.entries import Entry
+from hashbench.results.read.measured import PERCENT, Measured, Ratio, measure
+from hashbench.results.read.runs import MeasuredRun
+from hashbench.results.tables.experiment import own_table
+from hashbench.results.tables.notes import provenance, warnings
+from hashbench.results.tables.request import paper_of
+from hashbench.results.tables.table import SIZES, Row, Table
+from hashbench.store.engine import Store
+from hashbench.store.result import MetricRow
+
+TAG_LETTERS = 64  # W&B refuses a longer tag
+MODEL, EXPERIMENT = "model", "experiment"  # kinds of W&B runs beside those of hashbench's runs
+# Name at W&B -> column or stored fact of the report; of a range the upper end under `_high`.
+SIZES_OF_A_MODEL = {
+    "total_params": "total_params",
+    "emb_params": "emb_params",
+    "weight_bytes": "weight_bytes",
+    "peak_bytes": "peak_bytes",
+    "pcr/all": "pcr_all",
+    "pcr/embedding": "pcr_emb",
+    "poep": "poep",
+    "speed_up/pretrain": "pt_speedup",
+    "speed_up/infer": "infer_speedup",
+    "speed_up/infer_high": "infer_speedup",
+    "ms/pretrain": "pt_ms",
+    "ms/infer": "infer_ms",
+    "ms/infer_high": "infer_ms",
+}
+
+# A table as W&B shows it: names of columns, rows.
+WandbGrid = tuple[tuple[str, ...], tuple[tuple[str | float | None, ...], ...]]
+
+
+@dataclass(frozen=True)
+class ShownRun:
+    """One W&B run."""
+
+    id: str
+    name: str
+    kind: str
+    group: str
+    tags: tuple[str, ...]
+    config: Mapping[str, Any]
+    # (optimizer step, values by name), steps rising.
+    history: tuple[tuple[int, Mapping[str, float]], ...] = ()
+    summary: Mapping[str, str | float] = field(default_factory=dict)
+    tables: Mapping[str, WandbGrid] = field(default_factory=dict)
+
+    def fingerprint(self) -> str:
+        """Equal for runs that show the same, sha256."""
+        return hashlib.sha256(json.dumps(list(vars(self).values()), sort_keys=True, default=str).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Shown:
+    """An experiment as W&B is to show it."""
+
+    measured: Measured
+    table: Table  # the experiment's own
+    runs: tuple[ShownRun, ...]
+    n_open: int  # runs that are not finished and therefore not shown
+
+
+def shown(store: Store, experiment: str | None = None) -> Shown:
+    """Everything of the experiment of that name (None: the last that was swept), in the order of its plan."""
+    measured = measure(store, experiment)
+    paper = paper_of(measured)
+    table = own_table(measured, paper)
+    metrics: dict[str, list[MetricRow]] = defaultdict(list)
+    for point in measured.query(queries.METRICS, experiment=measured.experiment.id):
+        value = MetricRow(*(point[name] for name in ("name", "value", "split", "step", "condition", "reason")))
+        metrics[point["run_id"]].append(value)
+    experiments: dict[str, list[str]] = defaultdict(list)
+    for member in measured.query(queries.EXPERIMENTS_OF_RUNS, experiment=measured.experiment.id):
+        experiments[member["run_id"]].append(member["name"])
+    by_id: dict[str, MeasuredRun] = {}
+    for run in measured.runs:  # a run under two labels is shown once, under the first
+        by_id.setdefault(run.run_id, run)
+    done = [run for run in by_id.values() if run.state == "done"]
+    runs = [_finished(measured, run, metrics[run.run_id], experiments=experiments[run.run_id]) for run in done]
+    ratios = measured.ratios("own")
+    for entry, row in zip(measured.entries, table.rows, strict=True):
+        key = (entry.model, entry.encoder, "average")
+        ratio = ratios.get(key) if measured.has_one_entry(entry.model) else None
+        runs.append(_model(measured, entry, row, table=table, ratio=ratio))
+    origins = [f"{what}: {value}" for what, value in provenance(measured, paper, table)]
+    runs.append(_experiment(measured, table, [*warnings(measured, paper, table), *origins]))
+    return Shown(measured, table, tuple(runs), len(by_id) - len(done))
+
+
+def _finished(
+    measured: Measured, run: MeasuredRun, metrics: Sequence[MetricRow], *, experiments: Sequence[str]
+) -> ShownRun:
+    """A finished run: curves, final metrics, and `score`, the one number that the experiment reads of it."""
+    summary: dict[str, Any] = {name: value for name, value in final_values(metrics).items() if value is not None}
+    for score in measured.scores_of(run):
+        if score.own and score.value is not None:
+            summary["score"] = score.value
+    missing = [f"{metric_name(one.split, one.name, one.condition)}: {one.reason}" for one in metrics if one.reason]
+    if missing:
+        summary["missing"] = "; ".join(dict.fromkeys(missing))
+    summary["seconds"] = run.origin.seconds
+    name = measured.experiment.name
+    config = run_config(run.spec, model=run.model, task=run.task, encoder=run.encoder, experiment=name) | {
+        "run_id": run.run_id,
+        "data_fingerprint": run.fingerprint,
+        "git_commit": run.origin.git_commit,
+        "hardware": run.origin.hardware,
+        "packages": dict(run.origin.packages),
+        "notes": dict(run.origin.notes),
+    }
+    label = run_label(run.spec, run.model, run.task, run.seed)
+    tags = tuple(map(tag, experiments)) + ((task_tag(run.task),) if run.task else ())
+    return ShownRun(wandb_id(run.run_id), label, run.kind, name, tags, config, _curves(metrics), summary)
+
+
+def _curves(metrics: Sequence[MetricRow]) -> tuple[tuple[int, Mapping[str, float]], ...]:
+    """Points by step. What has no step, and what was measured in another way than the curve, is no point of one."""
+    steps: dict[int, dict[str, float]] = {}
+    for metric in metrics:
+        if metric.split and metric.step > 0 and not metric.condition and metric.value is not None:
+            steps.setdefault(metric.step, {})[metric_name(metric.split, metric.name)] = metric.value
+    return tuple(sorted(steps.items()))
+
+
+def _model(measured: Measured, entry: Entry, row: Row, *, table: Table, ratio: Ratio | None) -> ShownRun:
+    """What only all runs of a model say together: means over seeds, the average, sizes, ratios to the baseline."""
+    name = measured.experiment.name
+    summary: dict[str, Any] = _sizes(measured, entry)
+    for column in table.columns:
+        value = row.cells[column.name].value
+        if value is not None and column.measure in ("score", "average"):
+            summary["average" if column.measure == "average" else f"score/{column.name}"] = value / PERCENT
+    if ratio is not None and ratio.value is not None and not entry.is_baseline:
+        summary["prr"], summary["prr_tasks"] = ratio.value, ratio.n_tasks
+    config = {
+        "kind": MODEL, "model_name": entry.model, "task_name": None, "encoder": entry.encoder,
+        "settings": entry.settings, "floor": entry.is_baseline, "experiment": name,
+        "baseline": measured.experiment.baseline,
+    }  # fmt: skip
+    label = entry.model + (f" ({entry.settings})" if entry.settings else "")
+    return ShownRun(_derived(MODEL, name, entry.encoder, label), label, MODEL, name, (tag(name),), config, (), summary)
+
+
+def _sizes(measured: Measured, entry: Entry) -> dict[str, float]:
+    """Sizes, times and ratios of a model in their natural range, those that were measured."""
+    sizes: dict[str, float] = {}
+    for title, name in SIZES_OF_A_MODEL.items():
+        fact = measured.fact(entry, name) if not entry.is_baseline else None
+        if fact is not None and fact.value is not None:
+            high = fact.value_high if title.endswith("_high") else None
+            sizes[title] = fact.value if high is None else high
+    return sizes
+
+
+def _experiment(measured: Measured, table: Table, facts: Sequence[str]) -> ShownRun:
+    """The experiment as a whole: its table of scores, the table of sizes and speed, and what the numbers stand on."""
+    name = measured.experiment.name
+    config = {
+        "kind": EXPERIMENT, "experiment": name, "baseline": measured.experiment.baseline, "said": list(facts),
+        "model_name": None, "task_name": None,
+    }  # fmt: skip
+    grids = {"scores": _scores_grid(table), "sizes": _sizes_grid(measured)}
+    return ShownRun(_derived(EXPERIMENT, name), name, EXPERIMENT, name, (tag(name),), config, tables=grids)
+
+
+def _scores_grid(table: Table) -> WandbGrid:
+    """The experiment's own table in numbers, as printed: percent, counts whole, ms a sample, minutes."""
+    columns = [" ".join(filter(None, (column.title, column.subtitle))) for column in table.columns]
+    rows = []
+    for row in table.rows:
+        cells = [row.cells[column.name] for column in table.columns]
+        values = [None if cell.value is None else cell.value * SIZES.get(cell.unit, 1.0) for cell in cells]
+        rows.append((row.title.strip(), row.kind, row.encoder, row.settings, *values))
+    return ("model", "kind", "encoder", "settings", *columns), tuple(rows)
+
+
+def _sizes_grid(measured: Measured) -> WandbGrid:
+    """Parameters, bytes, times and ratios of each model in their natural range; empty where not measured."""
+    models = [(entry, _sizes(measured, entry)) for entry in measured.entries if not entry.is_baseline]
+    names = [name for name in SIZES_OF_A_MODEL if any(name in sizes for _, sizes in models)]
+    rows = [(entry.model, entry.encoder, *(sizes.get(name) for name in names)) for entry, sizes in models]
+    return ("model", "encoder", *names), tuple(rows)
+
+
+def tag(experiment: str) -> str:
+    """By which all runs of an experiment are found, those that others have too."""
+    return experiment[:TAG_LETTERS]
+
+
+def task_tag(task: str) -> str:
+    """By which runs of a task are found."""
+    return f"task {task}"[:TAG_LETTERS]
+
+
+def _derived(*parts: str) -> str:
+    """The W&B id of something that is no run of the suite's."""
+    return wandb_id(hashlib.sha256(json.dumps(parts).encode()).hexdigest())

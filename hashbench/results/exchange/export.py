@@ -1,0 +1,196 @@
+"""A small copy of the database to publish: the numbers, without where and by whom they were made.
+
+Left out: host and worker names, paths, commands, uncommitted changes, logs and artifacts. Kept: scores, facts, curves,
+commits, package versions, machine models, and of the predictions what intervals and comparisons need: those of the best
+checkpoint on the split that is reported, classes in place of logits, ordered by their targets. So they do not say which
+example has which label: data sets may not be passed on, and counts of labels are all that is left of them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from hashbench.common.atomic import atomic_write
+from hashbench.common.errors import InputError
+from hashbench.results.exchange.merge import copy_attempt
+from hashbench.scores.base import Metric
+from hashbench.scores.registry import metrics
+from hashbench.store.engine import Store, insert_rows, open_results, open_store
+from hashbench.store.environment import LEFT_OUT, Environment, as_json
+from hashbench.store.packing import pack
+from hashbench.store.result import Predictions
+from hashbench.store.schema import (
+    attempt,
+    dependency,
+    environment,
+    experiment,
+    experiment_run,
+    metric,
+    predictions,
+    run,
+)
+
+# keys of an experiment whose values may be paths of any form
+PLACES = ("path", "data", "sources", "use")
+NO_PATHS = ("hub", "builtin")  # values of them that are none
+# What begins like a path, /x ./x ../x ~/x C:\x, at the start of a word. Hub names (owner/name), addresses (https://),
+# the token </s> and regular expressions are none.
+PATH = re.compile(r"(?:(?<![^\s\"'(=,\[{])|(?<=:)(?=/[^/]))(?:(?:~\w*|\.{1,2})?/|[A-Za-z]:[\\/])[^\s\"',;)]+")
+
+
+def export_example(store: Store, file: Path, experiments: Sequence[str] = (), *, replace: bool = False) -> None:
+    """Write the finished runs of some experiments (none named: of all) to a new SQLite file.
+
+    Raises:
+        InputError: an unknown experiment, a missing folder, or something in the file's place that is no store; a
+            store only where it may not be replaced.
+    """
+    store.check_current()
+    _check_place(file, replace)
+    missing = sorted(set(experiments) - {row["name"] for row in store.query("SELECT name FROM experiment")})
+    if missing:
+        raise InputError(f"{store.name}: no experiment {missing[0]!r} to export")
+    with atomic_write(file) as part:
+        example = open_store(part)
+        with store.read() as source, example.write() as target:
+            hosts = source.execute(sa.select(environment.c.host).distinct()).scalars()
+            _Copy(example, source, target, frozenset(host for host in hosts if host)).experiments(experiments)
+        example.close()
+        _seal(part)
+
+
+def _check_place(file: Path, replace: bool) -> None:
+    if not file.parent.is_dir():
+        raise InputError(f"{file}: no folder '{file.parent}'; make it, or write to another one")
+    try:
+        tempfile.TemporaryFile(dir=file.parent).close()
+    except OSError as error:
+        raise InputError(f"{file}: no file can be made in '{file.parent}' ({error.strerror}); name another") from None
+    if file.exists():
+        if not replace:
+            raise InputError(f"{file}: is there already; name a new file, or add --replace")
+        open_results(file).close()  # says so where it is no store
+
+
+def scrub(value: Any, hosts: frozenset[str], *, places: Sequence[str] = (), key: str = "") -> Any:
+    """A JSON value without paths and host names. Under the keys `places` every text is a path.
+
+    >>> scrub({"data": ["mine", "hub"], "note": "/home/x/a.csv on box7"}, frozenset({"box7"}), places=["data"])
+    {'data': ['(left out)', 'hub'], 'note': '(left out) on (left out)'}
+    """
+    if isinstance(value, dict):
+        return {name: scrub(item, hosts, places=places, key=name) for name, item in value.items()}
+    if isinstance(value, list):
+        return [scrub(item, hosts, places=places, key=key) for item in value]
+    if not isinstance(value, str):
+        return value
+    if key in places and value not in NO_PATHS:
+        return LEFT_OUT
+    return scrub_text(value, hosts)
+
+
+def scrub_text(text: str, hosts: frozenset[str]) -> str:
+    """A text without paths and host names."""
+    for host in sorted(hosts, key=len, reverse=True):
+        text = re.sub(rf"(?<!\w){re.escape(host)}(?!\w)", LEFT_OUT, text)
+    return PATH.sub(LEFT_OUT, text)
+
+
+@dataclass(frozen=True)
+class _Copy:
+    """A copy on its way from the source to the target, which is the database `example`."""
+
+    example: Store
+    source: Connection
+    target: Connection
+    hosts: frozenset[str]
+
+    def experiments(self, names: Sequence[str]) -> None:
+        """Copy these experiments (none named: all) with their finished runs."""
+        wanted = sa.select(experiment).order_by(experiment.c.id)
+        if names:
+            wanted = wanted.where(experiment.c.name.in_(names))
+        copied: set[str] = set()
+        for row in self.source.execute(wanted).mappings().all():
+            config = self._json(row["config"], places=PLACES)
+            self.target.execute(sa.insert(experiment).values({**row, "config": config, "command": ""}))
+            members = sa.select(experiment_run).join(run, run.c.id == experiment_run.c.run_id)
+            members = members.where(experiment_run.c.experiment_id == row["id"], run.c.state == "done")
+            rows = self.source.execute(members).mappings().all()
+            for run_id in dict.fromkeys(member["run_id"] for member in rows):
+                if run_id not in copied:
+                    copied.add(run_id)
+                    self._run(run_id)
+            insert_rows(self.target, sa.insert(experiment_run), rows)
+        needs = self.source.execute(sa.select(dependency)).mappings().all()
+        needs = [row for row in needs if {row["run_id"], row["needs_run_id"]} <= copied]
+        insert_rows(self.target, sa.insert(dependency), needs)
+
+    def _json(self, text: str, *, places: Sequence[str] = ()) -> str:
+        return as_json(scrub(json.loads(text), self.hosts, places=places))
+
+    def _run(self, run_id: str) -> None:
+        row = self.source.execute(sa.select(run).where(run.c.id == run_id)).mappings().one()
+        self.target.execute(sa.insert(run).values({**row, "spec": self._json(row["spec"])}))
+        of_run = sa.select(attempt).where(attempt.c.id == row["finished_attempt"])
+        counted = self.source.execute(of_run).mappings().one()
+        place = self._environment(counted["environment_id"])
+        new_id = copy_attempt(
+            self.source, self.target, counted, environment_id=place, change=self._clean, tables=(metric,)
+        )
+        insert_rows(self.target, sa.insert(predictions), self._predictions(counted["id"], new_id, self._metric(run_id)))
+        self.target.execute(sa.update(run).where(run.c.id == run_id).values(finished_attempt=new_id))
+
+    def _metric(self, run_id: str) -> Metric | None:
+        """What a run is read by; None where that is not known here."""
+        of_run = sa.select(experiment_run.c.metric).where(experiment_run.c.run_id == run_id)
+        names = self.source.execute(of_run.where(experiment_run.c.metric.is_not(None))).scalars().all()
+        return metrics().get(names[0]) if names else None
+
+    def _predictions(self, attempt_id: int, new_id: int, read_by: Metric | None) -> Iterator[dict[str, Any]]:
+        """Those of the best checkpoint on the split that is reported: the test set where there is one, else all."""
+        best = sa.select(predictions).where(predictions.c.attempt_id == attempt_id, predictions.c.checkpoint == "best")
+        rows = self.source.execute(best).mappings().all()
+        for row in [row for row in rows if row["split"] == "test"] or rows:
+            stored = Predictions.of_row(row)
+            outputs = read_by.compact(stored.outputs) if read_by else stored.outputs
+            kept = dataclasses.replace(stored, outputs=outputs).in_order_of_targets()
+            small = {"outputs": pack(kept.outputs), "targets": pack(kept.targets)}
+            yield {**row, **small, "index_fingerprint": kept.index_fingerprint, "attempt_id": new_id}
+
+    def _clean(self, row: dict[str, Any]) -> dict[str, Any]:
+        """The row of an attempt or a metric."""
+        clean = dict(row)
+        if row["reason"]:
+            clean["reason"] = scrub_text(row["reason"], self.hosts)
+        if "log" in row:  # an attempt
+            clean |= {"worker": "", "log": "", "notes": self._json(row["notes"])}
+        return clean
+
+    def _environment(self, key: str | None) -> str | None:
+        if key is None:
+            return None
+        row = self.source.execute(sa.select(environment).where(environment.c.id == key)).mappings().one()
+        place = Environment.of_row(dict(row)).without_diff()
+        clean = replace(place, host="", hardware={}, hardware_name=scrub_text(place.hardware_name, self.hosts)).row()
+        self.target.execute(self.example.insert_new(environment), clean)
+        return clean["id"]
+
+
+def _seal(file: Path) -> None:
+    """One file without a log beside it, which opens in a folder that cannot be written."""
+    engine = sa.create_engine(f"sqlite:///{file}", isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.exec_driver_sql("PRAGMA journal_mode=DELETE")
+        connection.exec_driver_sql("VACUUM")
+    engine.dispose()

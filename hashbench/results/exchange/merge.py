@@ -1,0 +1,280 @@
+"""Bringing the runs of another database into this one, any number of times.
+
+An attempt is known by its token, so a second merge of the same file finds everything there. Of two finished copies of
+a run the one counts that was here, unless theirs are preferred; both stay, and where they disagree the difference is
+reported. What is running over there stays there: its lease is the business of that database. Nothing of the other
+database is believed unseen (`foreign.py`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, RowMapping
+from sqlalchemy.exc import DBAPIError
+
+from hashbench.common.errors import InputError, first_line
+from hashbench.results.exchange.foreign import checked, told_in_one_line
+from hashbench.store.engine import Store, insert_rows, open_results
+from hashbench.store.environment import Environment
+from hashbench.store.free_runs import chunks, refresh
+from hashbench.store.schema import (
+    artifact,
+    attempt,
+    dependency,
+    environment,
+    experiment,
+    experiment_run,
+    metric,
+    predictions,
+    run,
+)
+
+RESULTS = (metric, predictions, artifact)  # what hangs on an attempt
+# how names of what differs from time to time end
+TIMED = ("_ms", "_ms_speedup_low", "_ms_speedup_high", "_ms_pairs", "_batch", "_bytes", "seconds", "_per_second")
+SAME = 1e-12  # relative; beyond it two copies of a score are different
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A number on which two finished copies of a run disagree; None is missing."""
+
+    run_id: str
+    split: str
+    name: str
+    step: int
+    counted: float | None
+    other: float | None
+
+
+@dataclass
+class MergeReport:
+    """How many experiments, runs and attempts were new, how many runs became finished, and where copies disagree."""
+
+    experiments: int = 0
+    runs: int = 0
+    finished: int = 0
+    attempts: int = 0
+    differences: list[Difference] = field(default_factory=list)
+
+
+def merge(
+    store: Store,
+    where: str | Path,
+    *,
+    with_diffs: bool = False,
+    prefer: Literal["ours", "theirs"] = "ours",
+    identify: Callable[[Mapping[str, Any]], str] | None = None,
+) -> MergeReport:
+    """Bring in what the database at `where` has and this one has not.
+
+    Of an uncommitted change of the code only the fact that there was one comes along, unless `with_diffs`. `prefer`:
+    whose copy counts of a run that is finished here and there. `identify` gives the id that belongs to a spec; a run
+    with another one is refused, before anything is written. Raises InputError for a malformed database.
+
+    Every run is one transaction: workers of this database go on meanwhile, and a merge that was interrupted is
+    completed by calling it again.
+    """
+    other = open_results(where)
+    other.check_current()
+    if _is_same(store, other):
+        raise InputError(f"{other.name}: the same database; name another one to merge into {store.name}")
+    report = MergeReport()
+    try:
+        with other.read() as connection, told_in_one_line(other.name):
+            source = _Source(connection)
+            rows = source.rows(run, sa.true())
+            _check_ids(rows, identify)
+            for row in rows:
+                with store.write() as target:
+                    _RunMerge(store, source, target, row, with_diffs, prefer).into(report)
+            report.experiments = _merge_experiments(store, source)
+    finally:
+        other.close()
+    return report
+
+
+@dataclass(frozen=True)
+class _Source:
+    """The database of others: every row is checked on its way."""
+
+    connection: Connection
+
+    def rows(self, table: sa.Table, which: sa.ColumnElement[bool]) -> list[dict[str, Any]]:
+        """The rows of a table, in the order of its key. Raises ValueError where they are not what the table holds."""
+        try:
+            rows = self.connection.execute(sa.select(table).where(which).order_by(*table.primary_key)).mappings()
+            return [checked(table, row) for row in rows]
+        except DBAPIError as error:
+            raise ValueError(f"{table.name}: {first_line(error.orig or error)}") from error
+
+
+def _check_ids(rows: Sequence[Mapping[str, Any]], identify: Callable[[Mapping[str, Any]], str] | None) -> None:
+    if identify is None:
+        return
+    for row in rows:
+        if (right := identify(json.loads(row["spec"]))) != row["id"]:
+            raise ValueError(f"run {row['id'][:12]}: its spec is that of run {right[:12]}")
+
+
+def copy_attempt(
+    source: Connection,
+    target: Connection,
+    row: RowMapping | Mapping[str, Any],
+    *,
+    environment_id: str | None,
+    change: Callable[[dict[str, Any]], dict[str, Any]] = dict,
+    tables: Sequence[sa.Table] = RESULTS,
+) -> int:
+    """Copy an attempt and its results; the id it has in the target. `change` edits each row on its way."""
+    values = {**row, "environment_id": environment_id}
+    del values["id"]
+    new_id = target.execute(sa.insert(attempt).values(change(values)).returning(attempt.c.id)).scalar_one()
+    reading = _Source(source)
+    for table in tables:
+        rows = reading.rows(table, table.c.attempt_id == row["id"])
+        insert_rows(target, sa.insert(table), ({**change(dict(copied)), "attempt_id": new_id} for copied in rows))
+    return new_id
+
+
+def _is_same(store: Store, other: Store) -> bool:
+    if store.dialect == other.dialect == "sqlite":
+        return Path(store.url.database or "").samefile(other.url.database or "")
+    return store.url == other.url
+
+
+@dataclass(frozen=True)
+class _RunMerge:
+    """One run of the source on its way into the target, within one transaction."""
+
+    store: Store
+    source: _Source
+    target: Connection
+    theirs: Mapping[str, Any]  # the run as the source has it
+    with_diffs: bool
+    prefer: Literal["ours", "theirs"]
+
+    def into(self, report: MergeReport) -> None:
+        """Bring the run, its attempts and their results, and count them in the report."""
+        ours = self.target.execute(sa.select(run).where(run.c.id == self.theirs["id"])).mappings().first()
+        if ours is None:
+            waiting = {"state": "planned", "finished_attempt": None, "finished_at": None}
+            self.target.execute(sa.insert(run).values({**self.theirs, **waiting}))
+        brought = self._bring_attempts()
+        before = ours["finished_attempt"] if ours is not None and ours["state"] == "done" else None
+        counted = self._settle(before, new=ours is None)
+        refresh(self.target, [self.theirs["id"]], dependants=True)
+        report.runs += ours is None
+        report.finished += counted is not None and (ours is None or ours["state"] != "done")
+        report.attempts += brought
+        if counted is not None and (brought or counted != before):
+            report.differences += self._differences(counted)
+
+    def _bring_attempts(self) -> int:
+        """Copy the ended attempts that the target lacks, and take over that one was made void; how many were copied."""
+        of_run = attempt.c.run_id == self.theirs["id"]
+        states = sa.select(attempt.c.token, attempt.c.state).where(of_run)
+        known = {token: state for token, state in self.target.execute(states)}
+        brought = 0
+        for row in self.source.rows(attempt, sa.and_(of_run, attempt.c.state != "running")):
+            if row["token"] not in known:
+                place = self._bring_environment(row["environment_id"])
+                copy_attempt(self.source.connection, self.target, row, environment_id=place)
+                brought += 1
+            elif row["state"] == "void" and known[row["token"]] == "done":
+                voided = sa.update(attempt).where(attempt.c.token == row["token"])
+                self.target.execute(voided.values(state="void", reason=row["reason"]))
+        return brought
+
+    def _bring_environment(self, key: str | None) -> str | None:
+        """Copy where an attempt worked; the id it has in the target."""
+        rows = self.source.rows(environment, environment.c.id == key)
+        if not rows:
+            return None
+        row = rows[0]
+        if row["git_diff"] and not self.with_diffs:
+            row = Environment.of_row(row).without_diff().row()
+        self.target.execute(self.store.insert_new(environment), row)
+        return str(row["id"])
+
+    def _settle(self, before: int | None, *, new: bool) -> int | None:
+        """Give the run the state that its attempts justify; the attempt that counts. `before`: that counted so far."""
+        this, of_run = run.c.id == self.theirs["id"], attempt.c.run_id == self.theirs["id"]
+        done = sa.select(attempt.c.id, attempt.c.ended_at).where(of_run, attempt.c.state == "done")
+        wanted = (attempt.c.id == before, attempt.c.token == self._counted_there())
+        first_wanted, then = wanted if self.prefer == "ours" else wanted[::-1]
+        order = sa.case((first_wanted, 0), (then, 1), else_=2)
+        # What decides between copies that count nowhere any more
+        first = self.target.execute(done.order_by(order, attempt.c.ended_at, attempt.c.token).limit(1)).first()
+        if first is not None:
+            late = sa.update(attempt).where(of_run, attempt.c.state == "running")
+            reason = "a merge brought a finished copy"
+            self.target.execute(late.values(state="lost", ended_at=self.store.now, reason=reason))
+            values = {"state": "done", "finished_attempt": first.id, "finished_at": first.ended_at, "void_reason": None}
+            self.target.execute(sa.update(run).where(this).values(values))
+            return first.id
+        # Without a result: what was finished here has just been made void there, or the run is new here.
+        voided = {"state": "void", "void_reason": self.theirs["void_reason"]}
+        self.target.execute(sa.update(run).where(this, run.c.state == "done").values(voided))
+        if new and self.theirs["state"] in ("failed", "void"):
+            self.target.execute(sa.update(run).where(this).values(state=self.theirs["state"]))
+        return None
+
+    def _counted_there(self) -> str | None:
+        """The token of the attempt that counts in the source."""
+        number = self.theirs["finished_attempt"] if self.theirs["state"] == "done" else None
+        rows = self.source.rows(attempt, attempt.c.id == number)
+        return rows[0]["token"] if rows else None
+
+    def _differences(self, counted: int) -> Iterator[Difference]:
+        """Scores on which other finished attempts disagree with the one that counts."""
+        ours = self._numbers(counted)
+        others = sa.select(attempt.c.id).where(attempt.c.run_id == self.theirs["id"], attempt.c.state == "done")
+        for other in self.target.execute(others.where(attempt.c.id != counted)).scalars().all():
+            theirs = self._numbers(other)
+            for key in sorted(ours | theirs):
+                if not _is_equal(ours.get(key), theirs.get(key)):
+                    split, name, step, _ = key
+                    yield Difference(self.theirs["id"], split, name, step, ours.get(key), theirs.get(key))
+
+    def _numbers(self, attempt_id: int) -> dict[tuple[Any, ...], float | None]:
+        """What should be equal: times differ by nature, and curves follow from the same cause as scores."""
+        columns = (metric.c.split, metric.c.name, metric.c.step, metric.c.condition, metric.c.value)
+        rows = sa.select(*columns).where(metric.c.attempt_id == attempt_id, metric.c.split != "train")
+        return {tuple(key): value for *key, value in self.target.execute(rows) if not key[1].endswith(TIMED)}
+
+
+def _is_equal(first: float | None, second: float | None) -> bool:
+    if first is None or second is None:
+        return first is second
+    return abs(first - second) <= SAME * max(abs(first), abs(second))
+
+
+def _merge_experiments(store: Store, source: _Source) -> int:
+    """Copy experiments that are new, with their runs and the needs of all runs; how many were new."""
+    new = 0
+    for part in chunks(source.rows(dependency, sa.true())):
+        with store.write() as target:
+            insert_rows(target, store.insert_new(dependency), part)
+    for theirs in source.rows(experiment, sa.true()):
+        with store.write() as target:
+            this = sa.and_(experiment.c.name == theirs["name"], experiment.c.fingerprint == theirs["fingerprint"])
+            known = target.execute(sa.select(experiment.c.id).where(this)).scalar()
+            here = known
+            if here is None:
+                new += 1
+                values = {name: value for name, value in theirs.items() if name != "id"}
+                here = target.execute(sa.insert(experiment).values(values).returning(experiment.c.id)).scalar_one()
+        # Of an experiment that is here only runs that were attached later are new.
+        rows = source.rows(experiment_run, experiment_run.c.experiment_id == theirs["id"])
+        for part in chunks([{**row, "experiment_id": here} for row in rows]):
+            with store.write() as target:
+                insert_rows(target, store.insert_new(experiment_run), part)
+                refresh(target, [row["run_id"] for row in part])
+    return new

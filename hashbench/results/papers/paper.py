@@ -1,0 +1,175 @@
+"""What a paper printed: its numbers (published/<paper>.csv), its tables and footnotes (published/<paper>.yaml)."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+from ruamel.yaml import YAML
+
+from hashbench.common.errors import InputError, near_match
+from hashbench.results.papers.column import Column, PublishedNumber
+
+PUBLISHED = files("hashbench.results.papers") / "published"
+# Whose recipe and order of tasks hold where an experiment has no paper's models
+FIRST = "hashformers"
+RecipeValue = str | int | float | bool | None | list[str] | list[float] | dict[str, float | str]
+
+
+class PaperBlock(BaseModel):
+    """A block of the YAML file: an unknown key is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Section(PaperBlock):
+    """Some rows of a table under a heading. A family is one row of the paper for several models."""
+
+    title: str
+    models: tuple[str, ...] = ()
+    families: dict[str, tuple[str, ...]] = {}
+    quoted: tuple[str, ...] = ()  # systems that the paper quotes and that nothing here trains
+    tasks: dict[str, str] = {}  # of a table of data sets: the paper's name -> ours
+    printed: bool = True  # whether the paper's table has these rows
+    # Further sizes and variations of the suite's: rows only where the experiment has them
+    ours: bool = False
+
+
+class Variant(PaperBlock):
+    """One of several rows of each model, which reads other metrics than the next."""
+
+    title: str
+    metric: str  # behind the name of the column's metric
+    key: str  # behind the model's name in the reference data
+
+
+class Footnote(PaperBlock):
+    """A remark on the paper's own numbers; without cells it belongs to the table."""
+
+    tables: tuple[str, ...]
+    text: str
+    cells: tuple[tuple[str, str], ...] = ()  # (model, column)
+
+
+class Layout(PaperBlock):
+    """One table of a paper."""
+
+    title: str
+    columns: tuple[Column, ...]
+    sections: tuple[Section, ...]
+    floors: bool = False
+    others: bool = False  # whether the experiment's models without a row in the paper follow
+    # Further tables of the reference data that are looked up (what the text states)
+    also: tuple[str, ...] = ()
+    pairs: dict[str, str] = {}  # the partner that a model is compared with
+    # The column of which a model's difference is taken, where not the usual one
+    of: dict[str, str] = {}
+    variants: tuple[Variant, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class Recipe(PaperBlock):
+    """What a paper's numbers were made with, as far as it says."""
+
+    encoder: str | None = None  # None: every model has a size of its own
+    seeds: int | None = None
+    corpora: tuple[str, ...] = ()
+    vocabulary: int | None = None
+    corpus: dict[str, RecipeValue] = {}
+    pretrain: dict[str, RecipeValue] = {}
+    finetune: dict[str, RecipeValue] = {}
+
+
+class PaperFile(PaperBlock):
+    """The YAML file of a paper."""
+
+    name: str
+    title: str
+    tasks: tuple[str, ...]
+    titles: dict[str, str]
+    reported_rows: dict[str, int]  # examples of the full reported set of a task
+    # What a table over all tasks with a metric was measured on, where no task here is that
+    data: str = ""
+    statistic: Literal["mean", "median"] = "mean"  # over seeds
+    recipe: Recipe
+    tables: dict[str, Layout]
+    footnotes: tuple[Footnote, ...] = ()
+
+
+class Paper(PaperFile):
+    """A paper as data: the file with its columns written out, and the printed numbers."""
+
+    numbers: dict[tuple[str, str, str], PublishedNumber]  # by (table, model, column)
+
+
+def layouts() -> list[Layout]:
+    """The layouts of all papers' tables, in their order."""
+    return [layout for name in papers() for layout in load_paper(name).tables.values()]
+
+
+def papers() -> list[str]:
+    """The papers whose tables can be printed, the suite's first one in front."""
+    names = [entry.name.removesuffix(".yaml") for entry in PUBLISHED.iterdir() if entry.name.endswith(".yaml")]
+    return sorted(names, key=lambda name: (name != FIRST, name))
+
+
+@cache
+def load_paper(name: str) -> Paper:
+    """A paper by name.
+
+    Raises InputError where no paper has that name.
+    """
+    if name not in papers():
+        having = [paper for paper in papers() if any(model.startswith(name) for _, model, _ in printed_numbers(paper))]
+        rows = f"; {name}'s rows stand in the tables of {', '.join(having)}" if name and having else ""
+        near = near_match(name, papers()) or rows
+        raise InputError(f"--paper: no paper {name!r}{near}; there are: {', '.join(papers())}")
+    data = YAML(typ="safe").load((PUBLISHED / f"{name}.yaml").read_text(encoding="utf-8"))
+    file = PaperFile.model_validate(data)
+    tables = {number: _with_columns(layout, file) for number, layout in file.tables.items()}
+    return Paper(**{**dict(file), "tables": tables}, numbers=printed_numbers(name))
+
+
+def find_layout(paper: Paper, number: str, others: Sequence[str] = ()) -> Layout:
+    """A table of a paper; `others`: names of tables that are no paper's, for the message.
+
+    Raises InputError where the paper has no such table.
+    """
+    if number not in paper.tables:
+        near = near_match(number, list(others))
+        there = f"there are: {', '.join(paper.tables)}" + (f"; without a paper: {', '.join(others)}" if others else "")
+        raise InputError(f"--table: {paper.name} has no table {number!r} here{near}; {there}")
+    return paper.tables[number]
+
+
+def _with_columns(layout: Layout, file: PaperFile) -> Layout:
+    """The same table with `{task}` columns written out, one for each task of the paper."""
+    columns: list[Column] = []
+    for column in layout.columns:
+        if "{task}" not in column.name:
+            columns.append(replace(column, tasks=column.tasks or file.tasks))
+            continue
+        for task in file.tasks:
+            columns.append(replace(column, name=column.name.format(task=task), title=file.titles[task], task=task))
+    return layout.model_copy(update={"columns": tuple(columns)})
+
+
+@cache
+def printed_numbers(name: str) -> dict[tuple[str, str, str], PublishedNumber]:
+    """The reference data: one printed number a row."""
+    text = (PUBLISHED / f"{name}.csv").read_text(encoding="utf-8")
+    return {
+        (row["table"], row["model"], row["column"]): PublishedNumber(
+            value=float(row["value"]),
+            value_high=float(row["value_high"]) if row["value_high"] else None,
+            std=float(row["std"]) if row["std"] else None,
+            unit=row["unit"],
+            decimals=len(row["value"].partition(".")[2]),
+        )
+        for row in csv.DictReader(text.splitlines())
+    }

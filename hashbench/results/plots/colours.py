@@ -1,0 +1,123 @@
+"""The colour and the marker of a model: the same in every figure of an experiment and on its page.
+
+Eight colours that stay apart for the colour-blind (after Okabe and Ito 2008, whose yellow and black vanish on light and
+on dark ground, with indigo and wine of Tol 2021 in their place) and thirteen markers. A family of models, which is told
+by the first words of their names, shares a colour. Models of the papers' tables are filled, labels of a user's own are
+hollow; among the labels of one experiment no two look alike, as long as there are pairs left.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import cache
+
+from hashbench.results.papers.paper import layouts
+
+# On light ground, and the same on dark.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#332288", "#882255")
+DARK_COLOURS = ("#4ba3e3", "#ff8a4a", "#3fc79a", "#e39fc6", "#f5b73b", "#9ad9fb", "#a69cff", "#dd78a5")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "h", "*", "d")  # matplotlib's names
+LEAST = 3  # models of a family; fewer share what is left of their first word
+
+_drawn_together: ContextVar[tuple[str, ...]] = ContextVar("labels", default=())
+
+
+@dataclass(frozen=True)
+class Look:
+    """Places in COLOURS and MARKERS, and whether the marker is filled."""
+
+    colour: int
+    marker: int
+    filled: bool
+
+
+@contextmanager
+def told_apart(labels: Iterable[str]) -> Iterator[None]:
+    """While it lasts, none of these labels looks like another: those of the experiment that is drawn."""
+    token = _drawn_together.set(tuple(dict.fromkeys(labels)))
+    try:
+        yield
+    finally:
+        _drawn_together.reset(token)
+
+
+def look_of(model: str) -> Look:
+    """How a model is drawn: a function of its name, and of one's own label also of the labels of `told_apart`.
+
+    >>> look_of("bert-mlm")
+    Look(colour=0, marker=0, filled=True)
+    """
+    known = _places()
+    if model in known:
+        return Look(*known[model], filled=True)
+    together = _drawn_together.get()
+    return _own_looks(together if model in together else (model,))[model]
+
+
+@cache
+def _own_looks(labels: tuple[str, ...]) -> dict[str, Look]:
+    """The looks of labels of a user's own: colour by the first word, marker by the whole name, the next one if taken.
+
+    The order of the labels does not matter but where two want the same pair.
+    """
+    looks: dict[str, Look] = {}
+    for label in labels:
+        if label in _places():
+            continue
+        colour, marker = _number(label.partition("-")[0]) % len(COLOURS), _number(label) % len(MARKERS)
+        pairs = (
+            Look((colour + beside) % len(COLOURS), (marker + step) % len(MARKERS), filled=False)
+            for beside in range(len(COLOURS))
+            for step in range(len(MARKERS))
+        )
+        first = Look(colour, marker, filled=False)
+        looks[label] = next((look for look in pairs if look not in looks.values()), first)
+    return looks
+
+
+def _number(name: str) -> int:
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "big")
+
+
+@cache
+def _places() -> dict[str, tuple[int, int]]:
+    """Colour and marker of the models of all papers' tables, families and members in the tables' order."""
+    sections = [section for layout in layouts() for section in layout.sections]
+    models = [
+        model
+        for section in sections
+        for model in (*section.models, *(model for family in section.families.values() for model in family))
+    ]
+    used = Counter(dict.fromkeys(range(len(COLOURS)), 0))
+    places: dict[str, tuple[int, int]] = {}
+    for family in families(list(dict.fromkeys(models))):
+        colour = min(used, key=lambda number: used[number])  # of equal ones the first
+        for model in family:
+            places[model] = (colour, used[colour] % len(MARKERS))
+            used[colour] += 1
+    return places
+
+
+def families(models: Sequence[str], n_words: int = 1) -> list[list[str]]:
+    """Models by the first words of their names: as few words as leave a family no larger than there are markers.
+
+    >>> families(["a-x", "b", "a-y"])
+    [['a-x', 'a-y'], ['b']]
+    """
+    groups: dict[str, list[str]] = {}
+    for model in models:
+        groups.setdefault("-".join(model.split("-")[:n_words]), []).append(model)
+    parted = []
+    for group in groups.values():
+        if len(group) <= len(MARKERS):
+            parted.append(group)
+            continue
+        parts = families(group, n_words + 1)
+        rest = [model for part in parts if len(part) < LEAST for model in part]
+        parted += [*([rest] if rest else []), *(part for part in parts if len(part) >= LEAST)]
+    return parted

@@ -1,0 +1,69 @@
+"""Learning curves: loss of every pre-training by objective, and the reported metric of every task while fine-tuning."""
+
+from __future__ import annotations
+
+import statistics
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+
+from hashbench.results.plots.base import Drawn, FigureData, NothingToDraw, Plot
+from hashbench.results.plots.sheet import BESIDE, colour_of, marker_of, plain_axes, sheet, tip, widen
+from hashbench.results.read.curves import LearningCurve, LearningCurves, curves
+
+HEIGHT = 1.35  # inches of a panel; of a wide one 1.35 times as much
+LEAST = 0.02  # span of a vertical axis in stored units: two percent of a score
+MARKED = 6  # points of a curve that carry the marker
+
+
+def draw(data: FigureData, metric: str = "") -> list[Drawn]:
+    """A picture of pre-training and one of fine-tuning, those of which something is stored."""
+    drawn = [_picture(data, stored) for stored in curves(data.measured, metric)]
+    if not drawn:
+        raise NothingToDraw(f"no curve {metric or 'loss'!r}; finish its sweep")
+    return drawn
+
+
+def _picture(data: FigureData, stored: LearningCurves) -> Drawn:
+    n, columns = len(stored.panels), BESIDE[data.width]
+    having = {model for panel in stored.panels.values() for model in panel}
+    curves_drawn = [curve for panel in stored.panels.values() for curve in panel.values()]
+    several = any(len(values) > 1 for curve in curves_drawn for values in curve.values())
+    drawn = sheet(
+        data,
+        stored.name,
+        f"learning curves, {stored.what}",
+        height=HEIGHT if min(n, columns) > 2 else 1.35 * HEIGHT,
+        panels=n,
+        columns=columns,
+        models=[run.model for run in data.measured.runs if run.model in having],
+        also=["line: mean over seeds, band: one sd"] if several else [],
+    )
+    for axes, (title, panel) in zip(drawn.panels, stored.panels.items(), strict=True):
+        for model, curve in panel.items():
+            _line(axes, model, curve, scale=stored.scale)
+        widen(axes, LEAST * stored.scale)
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=3, integer=True))
+        axes.set_title(title, fontweight="bold")
+        axes.set_ylabel(stored.labels[title])
+        axes.set_xlabel("step")
+        plain_axes(axes)
+    return drawn
+
+
+def _line(axes: Axes, model: str, curve: LearningCurve, *, scale: float) -> None:
+    """The mean over seeds, with a band of one standard deviation where there are several."""
+    steps = sorted(curve)
+    means = np.array([scale * statistics.fmean(curve[step]) for step in steps])
+    several = all(len(curve[step]) > 1 for step in steps)
+    spread = np.array([scale * statistics.stdev(curve[step]) if several else 0.0 for step in steps])
+    if several:
+        axes.fill_between(steps, means - spread, means + spread, alpha=0.15, lw=0, color=colour_of(model))
+    marked = range(0, len(steps), max(1, len(steps) // MARKED))
+    (line,) = axes.plot(steps, means, lw=0.9, markevery=list(marked), **marker_of(model, 2.8))
+    deviations = [f" ± {deviation:.2g}" if deviation else "" for deviation in spread]
+    tip(line, *(f"{model}\nstep {steps[at]:,}: {means[at]:.4g}{deviations[at]}" for at in marked))
+
+
+PLOT = Plot("curves", "loss while pre-training, score while fine-tuning", draw)

@@ -1,0 +1,94 @@
+"""`hashbench plot`: figures of an experiment as files; and the same figures for a page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from hashbench.common.errors import InputError
+from hashbench.results.plots.base import Drawn, FigureData, ImageFormat, NothingToDraw, Width
+from hashbench.results.plots.colours import told_apart
+from hashbench.results.plots.inline import inline_svg
+from hashbench.results.plots.registry import find_plot, plots
+from hashbench.results.plots.sheet import save, styled
+from hashbench.results.tables.request import ReportRequest
+from hashbench.store.engine import Store
+
+
+@dataclass(frozen=True)
+class Plotted:
+    """The files that were written, and for each figure without data the reason."""
+
+    files: tuple[Path, ...]
+    left_out: dict[str, str]
+
+
+@dataclass(frozen=True)
+class InlineFigure:
+    """A figure as part of a page: SVG, with the words that stand beside it."""
+
+    name: str
+    title: str
+    note: str
+    svg: str
+
+
+def plot(
+    store: Store,
+    names: Sequence[str] = (),
+    *,
+    experiment: str | None = None,
+    folder: Path,
+    format: ImageFormat = "png",
+    width: Width = "double",
+) -> Plotted:
+    """Draws the named figures, or all that the experiment (None: the one swept last) has data for.
+
+    Raises InputError for an unknown name, for a named figure without data, and where nothing at all can be drawn.
+    """
+    if folder.exists() and not folder.is_dir():  # told before anything is drawn
+        raise InputError(f"--output {folder}: is a file; name a folder")
+    chosen = [find_plot(name).name for name in dict.fromkeys(names)] or list(plots())
+    data = FigureData(store, ReportRequest(experiment, examples=True), width)
+    files: list[Path] = []
+    left_out: dict[str, str] = {}
+    for name in chosen:
+        try:
+            files += [save(drawn, folder, format) for drawn in _drawn(name, data)]
+        except NothingToDraw as reason:
+            left_out[name] = str(reason)
+    missed = [f"{name}: {reason}" for name, reason in left_out.items() if name in names or not files]
+    if missed:
+        raise InputError(f"plot: {store.name}: experiment {data.measured.experiment.name!r}: {'; '.join(missed)}")
+    return Plotted(tuple(files), left_out)
+
+
+def page_figures(
+    store: Store,
+    request: ReportRequest,
+    tell: Callable[[str], None] = lambda line: None,
+    *,
+    names: Sequence[str] = (),
+    width: Width = "single",
+) -> Iterator[InlineFigure]:
+    """The named figures, or every one that the experiment has data for, those of one panel first.
+
+    Nothing is drawn before the first is asked for. `tell` hears of each before it is drawn.
+    """
+    data = FigureData(store, request, width, alone=False)
+    chosen = names or list(plots())
+    drawn: list[Drawn] = []
+    for number, name in enumerate(chosen, 1):
+        tell(f"figure {number} of {len(chosen)}: {name} ...")
+        with suppress(NothingToDraw):
+            drawn += _drawn(name, data)
+    for picture in sorted(drawn, key=lambda picture: len(picture.panels)):
+        yield InlineFigure(picture.name, picture.title, picture.note, inline_svg(picture))
+
+
+def _drawn(name: str, data: FigureData) -> list[Drawn]:
+    with told_apart(run.model for run in data.measured.runs):
+        return styled(partial(find_plot(name).draw, data))

@@ -1,0 +1,185 @@
+"""Average score against embedding parameters and against time per sample, each with its Pareto front."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Literal
+
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.text import Annotation, Text
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.transforms import Bbox
+
+from hashbench.results.plots.base import Drawn, FigureData, NothingToDraw, Plot
+from hashbench.results.plots.sheet import (
+    FRONT,
+    QUIET,
+    SMALL,
+    baseline_levels,
+    count_of,
+    marker_of,
+    plain_axes,
+    sheet,
+    tip,
+    widen,
+)
+from hashbench.results.read.budgets import TOLERANCE
+from hashbench.results.tables.fronts import COSTS, Cost, CostPoint, drawn_score, front, points_of
+
+LEAST = 4.0  # percent that the vertical axis spans
+HEIGHT = {"single": 2.3, "double": 3.3}  # inches
+SIDES: tuple[tuple[float, Literal["left", "right"]], ...] = ((6.0, "left"), (-6.0, "right"))
+LabelPlace = tuple[float, float, Literal["left", "right"]]
+STEP = 8.0  # points between two places of a name
+# Offsets in points at which a name is tried, near ones first: right and left, then further up and down.
+PLACES: list[LabelPlace] = [
+    (dx, dy, side)
+    for dy in (0.0, *(sign * STEP * step for step in range(1, 12) for sign in (1, -1)))
+    for dx, side in SIDES
+]
+MOST_NAMES = 25  # more would lie on each other
+SEVERAL = 2  # models; one alone is no comparison
+
+
+def draw(data: FigureData) -> list[Drawn]:
+    """A picture for each cost that was measured."""
+    by_cost = [(cost, points_of(data.table, cost.column)) for cost in COSTS]
+    drawn = [_figure(data, cost, points) for cost, points in by_cost if _differ(points)]
+    if not drawn:
+        raise NothingToDraw("no two models with a score differ in size; finish the sweep, or set `efficiency: true`")
+    return drawn
+
+
+def _differ(points: Sequence[CostPoint]) -> bool:
+    """Whether there are several points at several costs: models of one budget have no front."""
+    costs = [point.cost for point in points]
+    return len(points) >= SEVERAL and max(costs) - min(costs) > TOLERANCE * max(costs)
+
+
+def _figure(data: FigureData, cost: Cost, points: Sequence[CostPoint]) -> Drawn:
+    table = data.table
+    column, words = drawn_score(table)
+    named = data.width == "double"  # a narrow figure has a legend in the place of names
+    drawn = sheet(
+        data,
+        cost.file,
+        f"score and {cost.title}",
+        height=HEIGHT[data.width],
+        models=[] if named else [point.model for point in points],
+        handles=[Line2D([], [], color=FRONT, lw=1.2, label="Pareto front")],
+        also=[
+            words,
+            *(["bars: sd over seeds"] if any(point.deviation for point in points) else []),
+            *(["names: those on the front alone"] if named and len(points) > MOST_NAMES else []),
+        ],
+    )
+    axes = drawn.panels[0]
+    score = "average score" if column.tasks else column.name
+    _points(axes, points, score=score, cost=cost.title)
+    axes.set_xlabel(cost.label)
+    axes.set_ylabel(f"{score}, percent")
+    _scale(axes, cost, [point.cost for point in points])
+    axes.margins(x=0.2 if named else 0.08, y=0.12)
+    widen(axes, LEAST)
+    plain_axes(axes)
+    baseline_levels(axes, table, column.name)
+    if named:
+        drawn.figure.draw_without_rendering()  # places are known once the layout is made
+        _label(axes, points, front(points) if len(points) > MOST_NAMES else points)
+    return drawn
+
+
+def _scale(axes: Axes, cost: Cost, costs: Sequence[float]) -> None:
+    """The horizontal axis: counts by powers of ten, with 2 and 5 between where they span little."""
+    if cost.scale == "linear":
+        return
+    if min(costs) <= 0:  # an embedding without parameters has a place too
+        first = 10 ** math.floor(math.log10(min((cost for cost in costs if cost > 0), default=1.0)))
+        axes.set_xscale("symlog", linthresh=first, linscale=0.5)
+        axes.set_xlim(-0.3 * first, 10 * max(*costs, first))
+        decades = math.log10(max(*costs, first) / first)
+        axes.set_xticks([0, *(first * 10**power for power in range(1 + math.ceil(decades)))])
+    else:
+        axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if max(costs) < 100 * min(costs) else (1.0,)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: count_of(value)))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+
+
+def _points(axes: Axes, points: Sequence[CostPoint], *, score: str, cost: str) -> None:
+    """All models, and the front: the best score that a budget buys. `score` and `cost` name the axes."""
+    best = front(points)
+    costs = [point.cost for point in best] + [max(point.cost for point in points)]
+    scores = [point.score for point in best] + [best[-1].score]
+    axes.step(costs, scores, where="post", color=FRONT, lw=1.2, zorder=1)
+    for point in points:
+        mark, _, _ = axes.errorbar(
+            point.cost, point.score, yerr=point.deviation or None, linestyle="none", capsize=2, elinewidth=0.8,
+            zorder=3, **marker_of(point.model, 5),
+        )  # fmt: skip
+        deviation = f" ± {point.deviation:.2f}" if point.deviation else ""
+        tip(mark, f"{point.name}\n{score}: {point.score:.2f}{deviation}\n{cost}: {count_of(point.cost)}")
+
+
+def _label(axes: Axes, points: Sequence[CostPoint], named: Sequence[CostPoint]) -> None:
+    """Names beside their points, where they cover nothing: at the first place to which no other point is nearer, else
+    at the first one with a line to the point, else at the last. `points`: all that are drawn."""
+    renderer = axes.figure.canvas.get_renderer()  # type: ignore[attr-defined]
+    frame = axes.get_window_extent()
+    taken = [text.get_window_extent(renderer) for text in axes.texts if text.get_text()]
+    taken += [Bbox([(x - 5, y - 5), (x + 5, y + 5)]) for x, y in _pixels(axes, points)]
+    corners = _pixels(axes, front(points))  # no name crosses the line of the front
+    for (x, y), (next_x, next_y) in pairwise([*corners, (frame.x1, corners[-1][1])]):
+        taken += [Bbox([(x, y - 2), (next_x, y + 2)]), Bbox([(next_x - 2, y), (next_x + 2, next_y)])]
+    pixels = dict(zip((point.model for point in points), _pixels(axes, points), strict=True))
+    for point in sorted(named, key=lambda point: -point.score):
+        free: LabelPlace | None = None  # the first place that covers nothing
+        beside: LabelPlace | None = None  # the first of them to which no other point is nearer
+        for tried in PLACES:
+            text = _annotate(axes, point, tried)
+            text.update_positions(renderer)
+            # The annotation's own would hold its line too.
+            box = Text.get_window_extent(text, renderer)
+            text.remove()
+            inside = frame.x0 < box.x0 and box.x1 < frame.x1 and frame.y0 < box.y0 and box.y1 < frame.y1
+            if inside and not box.count_overlaps(taken):
+                free = free or tried
+                if _nearest(box, pixels) == point.model:
+                    beside = tried
+                    break
+        place = beside or free or PLACES[-1]
+        text = _annotate(axes, point, place, line=beside is None or abs(place[1]) > STEP)
+        text.update_positions(renderer)
+        taken.append(Text.get_window_extent(text, renderer))
+
+
+def _annotate(axes: Axes, point: CostPoint, place: LabelPlace, *, line: bool = False) -> Annotation:
+    """A model's name at a place beside its point, with a line to it where others are as near."""
+    dx, dy, side = place
+    to_point = {"arrowstyle": "-", "lw": 0.4, "color": QUIET, "relpos": (float(side == "right"), 0.5)}
+    text = axes.annotate(
+        point.name, (point.cost, point.score), xytext=(dx, dy), textcoords="offset points", ha=side,
+        va="center", fontsize=SMALL, arrowprops=to_point if line else None,
+    )  # fmt: skip
+    text.set_in_layout(False)
+    return text
+
+
+def _nearest(box: Bbox, pixels: Mapping[str, tuple[float, float]]) -> str:
+    """The model whose point is nearest to a name."""
+    away = {
+        model: math.hypot(max(box.x0 - x, 0.0, x - box.x1), max(box.y0 - y, 0.0, y - box.y1))
+        for model, (x, y) in pixels.items()
+    }
+    return min(away, key=lambda model: away[model])
+
+
+def _pixels(axes: Axes, points: Sequence[CostPoint]) -> list[tuple[float, float]]:
+    """Where points lie in the picture: [(x, y)]."""
+    return [tuple(pair) for pair in axes.transData.transform([(point.cost, point.score) for point in points])]
+
+
+PLOT = Plot("pareto", "average score against embedding parameters and times, with the Pareto front", draw)

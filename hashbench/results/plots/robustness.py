@@ -1,0 +1,81 @@
+"""Score against the share of words changed, a line a model, a panel for each task and kind of perturbation."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from hashbench.common.errors import InputError
+from hashbench.results.plots.base import Drawn, FigureData, NothingToDraw, Plot
+from hashbench.results.plots.sheet import BESIDE, marker_of, plain_axes, sheet, tip, widen
+from hashbench.results.read.measured import PERCENT
+from hashbench.results.read.robustness import RobustnessCurve, measure_robustness
+
+HEIGHT = 1.35  # inches of a panel
+LEAST = 4.0  # percent that a vertical axis spans, so that noise does not fill a panel
+APART = 0.006  # of the rates: models stand side by side, so that their intervals can be told apart
+
+
+def draw(data: FigureData) -> list[Drawn]:
+    """One picture of all panels."""
+    try:
+        results = measure_robustness(data.store, data.request.experiment)
+    except InputError as error:  # no finished robustness run
+        what = "no score on perturbed texts; write `robustness: true` in the experiment file and sweep it"
+        raise NothingToDraw(what) from error
+    panels: dict[tuple[str, str, str], list[RobustnessCurve]] = {}
+    for curve in results.curves:
+        panels.setdefault((curve.task, curve.metric, curve.kind), []).append(curve)
+    models = results.models()
+    in_rows = Counter(task for task, _, _ in panels)
+    known = any(np.isfinite(curve.score().low) for curve in results.curves)
+    several = any(len(curve.seeds) > 1 for curve in results.curves)
+    drawn = sheet(
+        data,
+        "robustness",
+        "score against the share of words changed",
+        height=HEIGHT,
+        panels=list(in_rows.values()),
+        columns=BESIDE[data.width],
+        models=models,
+        also=[
+            *([f"bars: 95 % interval over {'seeds and examples' if several else 'examples'}"] if known else []),
+            *(["models side by side at each rate"] if len(models) > 1 else []),
+        ],
+    )
+    by_task: dict[str, list[Axes]] = {}
+    for axes, ((task, metric, kind), panel) in zip(drawn.panels, panels.items(), strict=True):
+        _panel(axes, panel, models)
+        axes.set_title(f"{task}: {kind}", fontweight="bold")
+        axes.set_ylabel(f"{metric}, percent" if metric else "percent")
+        by_task.setdefault(task, []).append(axes)
+    for alike in by_task.values():  # one vertical range, so that perturbations can be compared
+        limits = [end for axes in alike for end in axes.get_ylim()]
+        for axes in alike:
+            axes.set_ylim(min(limits), max(limits))
+    return [drawn]
+
+
+def _panel(axes: Axes, curves: Sequence[RobustnessCurve], models: Sequence[str]) -> None:
+    for curve in curves:
+        shift = PERCENT * APART * (models.index(curve.model) - (len(models) - 1) / 2)
+        rates = [PERCENT * rate for rate in curve.rates]
+        scores = [curve.score(at) for at in range(len(rates))]
+        values, lows, highs = PERCENT * np.array([(score.value, score.low, score.high) for score in scores]).T
+        known = bool(np.isfinite([lows, highs]).all())
+        points, _, _ = axes.errorbar(
+            [rate + shift for rate in rates], values, yerr=[values - lows, highs - values] if known else None,
+            lw=0.8, elinewidth=0.6, capsize=0, **marker_of(curve.model, 3.2),
+        )  # fmt: skip
+        ends = [f" [{low:.2f}, {high:.2f}]" if known else "" for low, high in zip(lows, highs, strict=True)]
+        texts = zip(rates, values, ends, strict=True)
+        tip(points, *(f"{curve.model}\n{rate:g} % of words changed: {value:.2f}{end}" for rate, value, end in texts))
+    widen(axes, LEAST)
+    axes.set_xlabel("words changed, percent")
+    plain_axes(axes)
+
+
+PLOT = Plot("robustness", "score against the share of words changed", draw)

@@ -1,0 +1,291 @@
+"""Two models, experiments or databases against each other: paired differences with their intervals, task by task.
+
+Only what was measured on the same examples is subtracted: seed by seed, and draw by draw of the same examples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from hashbench.common.errors import InputError, near_match
+from hashbench.results.read.entries import Entry
+from hashbench.results.read.measured import AVERAGE, measure
+from hashbench.results.read.samples import Evidence, RunSeed, Sample, draw_together
+from hashbench.scores.draws import DRAWS
+from hashbench.scores.estimates import Estimate, combine_matched
+from hashbench.scores.registry import metrics
+from hashbench.store.engine import Store
+from hashbench.store.result import Checkpoint
+from hashbench.store.status import experiments
+
+# How the splits begin that a task has several of (mnli's matched and mismatched)
+PART = "validation_"
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a comparison: a model, or all of an experiment (`model` None)."""
+
+    name: str
+    evidence: Evidence
+    model: str | None
+
+    @property
+    def place(self) -> str:
+        """Experiment and database, as a sentence names them."""
+        return f"{self.evidence.measured.experiment.name} ({self.evidence.store.name})"
+
+
+@dataclass(frozen=True)
+class PairedDifference:
+    """One paired difference. Scores are means over the matched seeds in their natural range, shares 0 to 1."""
+
+    model: str  # on both sides, where experiments are compared; else ''
+    task: str  # or 'average'
+    metric: str
+    split: str
+    first: float
+    second: float
+    difference: Estimate  # first - second
+    seeds: tuple[RunSeed, ...]  # matched ones
+    # Share of examples that only the first side has right, mean over seeds
+    only_first: float | None = None
+    only_second: float | None = None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All lines of two sides, and what could not be compared with its reason."""
+
+    first: Side
+    second: Side
+    encoder: str
+    lines: tuple[PairedDifference, ...]
+    skipped: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Paired:
+    """A line with what its average needs. `own`: the metric and split that the experiment reads for the task."""
+
+    line: PairedDifference
+    by_seed: dict[RunSeed, float]
+    by_draw: np.ndarray  # (seeds, draws), in the order of by_seed
+    own: bool
+
+
+def compare(
+    stores: Sequence[Store],
+    first: str,
+    second: str,
+    *,
+    experiment: str | None = None,
+    checkpoint: Checkpoint = "best",
+    draws: int = DRAWS,
+) -> Comparison:
+    """`first` minus `second`: two models of an experiment (None: the last), or two experiments.
+
+    `stores`: one for both, or the first side's and the second's; then both may have the same name.
+
+    Raises InputError where nothing can be compared, with the reason.
+    """
+    ours, theirs = _sides(stores, first, second, experiment, checkpoint, draws)
+    lines: list[PairedDifference] = []
+    skipped: list[str] = []
+    encoders = []
+    for model in [ours.model] if ours.model else _common_models(ours, theirs):
+        try:
+            entries = _entry(ours, model), _entry(theirs, theirs.model or model)
+            lines += _lines(ours, theirs, entries, "" if ours.model else model, skipped)
+        except InputError as error:
+            if ours.model:
+                raise
+            # The other models may still be comparable
+            skipped.append(str(error).removeprefix("compare: "))
+            continue
+        encoders.append(entries[0].encoder)
+    if not lines:
+        more = f" (and {len(skipped) - 1} more like it)" if len(skipped) > 1 else ""
+        raise InputError(f"compare: {skipped[0]}{more}")
+    return Comparison(ours, theirs, ", ".join(dict.fromkeys(encoders)), tuple(lines), tuple(skipped))
+
+
+def _sides(
+    stores: Sequence[Store], first: str, second: str, experiment: str | None, checkpoint: Checkpoint, draws: int
+) -> tuple[Side, Side]:
+    """Both sides of a comparison. Raises InputError where they are not of one kind, or the same."""
+    known: dict[tuple[str, int], Evidence] = {}  # both sides share what was read
+
+    def read(store: Store, name: str | None) -> Evidence:
+        evidence = Evidence(store, measure(store, name, checkpoint=checkpoint), draws=draws)
+        return known.setdefault((str(store.url), evidence.measured.experiment.id), evidence)
+
+    ours = _find(first, experiment, partial(read, stores[0]))
+    theirs = _find(second, experiment, partial(read, stores[-1]))
+    if (ours.model is None) != (theirs.model is None):
+        raise InputError(f"compare: {first!r} and {second!r} are a model and an experiment; name two of one kind")
+    if ours.evidence is theirs.evidence and ours.model == theirs.model:
+        raise InputError(f"compare: {first!r} on both sides; name two, or the second database with another --db")
+    return ours, theirs
+
+
+def _find(name: str, experiment: str | None, read: Callable[[str | None], Evidence]) -> Side:
+    """The model of that name in the experiment (None: the last), else the experiment of that name."""
+    evidence = read(experiment)
+    store, measured = evidence.store, evidence.measured
+    labels = list(dict.fromkeys(entry.model for entry in measured.entries))
+    if name in labels:
+        return Side(name, evidence, name)
+    names = [known.name for known in experiments(store)]
+    if experiment is None and name in names:
+        return Side(name, read(name), None)
+    near = near_match(name, list(dict.fromkeys([*labels, *names])))
+    raise InputError(
+        f"{store.name}: {name!r} is neither a model of experiment {measured.experiment.name!r} nor an experiment{near} "
+        f"(its models: {', '.join(labels)}; of another experiment: --experiment)"
+    )
+
+
+def _common_models(ours: Side, theirs: Side) -> list[str]:
+    """The models that both experiments have, in the order of the first. Raises InputError where there is none."""
+    both = {entry.model for entry in theirs.evidence.measured.entries}
+    models = dict.fromkeys(entry.model for entry in ours.evidence.measured.entries if not entry.is_baseline)
+    common = [model for model in models if model in both]
+    if not common:
+        raise InputError(f"compare: {ours.place} and {theirs.place} have no common model; name two models instead")
+    return common
+
+
+def _entry(side: Side, model: str) -> Entry:
+    """The runs of a model. Raises InputError where some of them must not share a number."""
+    entries = [entry for entry in side.evidence.measured.entries if entry.model == model]
+    if len(entries) > 1:
+        settings = "; ".join(entry.settings for entry in entries)
+        raise InputError(f"compare: {model} in {side.place} was measured under several settings ({settings})")
+    return entries[0]
+
+
+def _lines(
+    ours: Side, theirs: Side, entries: tuple[Entry, Entry], model: str, skipped: list[str]
+) -> list[PairedDifference]:
+    """A line for each task that both have, the average last. Why a task is left out joins `skipped`."""
+    a, b = entries
+    names = f"{a.model} and {b.model}" if a.model != b.model else f"{a.model} in {ours.place} and {theirs.place}"
+    if a.encoder != b.encoder:
+        raise InputError(f"compare: {names} have other encoders, {a.encoder} and {b.encoder}; compare at one size")
+    tasks = [task for task in ours.evidence.measured.tasks() if a.of_task(task) and b.of_task(task)]
+    if not tasks:
+        raise InputError(f"compare: {names} have no common task")
+    pairs = []
+    for task in tasks:
+        samples = _samples(ours.evidence, a, task)
+        if not samples:
+            skipped.append(f"{a.model} on {task} in {ours.place}: no score; see hashbench status")
+        for x in samples:
+            y = theirs.evidence.of(b, task, x.metric, x.split)
+            if why := unlike(x, y):
+                skipped.append(why)
+            else:
+                pairs.append(_paired(x, y, model, own=x is samples[0]))
+    further = ours.evidence.measured.further_sets()
+    own_pairs = [pair for pair in pairs if pair.own and pair.line.task not in further]
+    lines = [pair.line for pair in pairs]
+    shared = own_pairs[0].by_seed if own_pairs else ()
+    seeds = [seed for seed in shared if all(seed in pair.by_seed for pair in own_pairs)]
+    if len(own_pairs) > 1 and seeds:
+        lines.append(_average(own_pairs, seeds, model))
+    elif len(own_pairs) > 1:
+        skipped.append(f"average of {names}: no seed that all tasks have")
+    return lines
+
+
+def _samples(evidence: Evidence, entry: Entry, task: str) -> list[Sample]:
+    """What the experiment reads for the task, then the same metric on the task's further parts."""
+    sample = evidence.own(entry, task)
+    if sample is None:
+        return []
+    splits = {score.split for run in entry.of_task(task) for score in evidence.measured.scores_of(run)}
+    parts = sorted(split for split in splits if split.startswith(PART)) if sample.split.startswith(PART) else []
+    further = [split for split in parts if split != sample.split]
+    return [sample, *(evidence.of(entry, task, sample.metric, split) for split in further)]
+
+
+def matched_seeds(x: Sample, y: Sample) -> list[RunSeed]:
+    """The seeds that both sides have a score of; a trivial baseline stands against every seed."""
+    ours, theirs = list(x.by_seed()), list(y.by_seed())
+    if None in ours or None in theirs:
+        return theirs if None in ours else ours
+    return [seed for seed in ours if seed in theirs]
+
+
+def unlike(x: Sample, y: Sample) -> str:
+    """Why two samples cannot be subtracted, or nothing."""
+    seeds = matched_seeds(x, y)
+    for sample in (x, y):
+        if why := sample.missing(_seeds_of(sample, seeds) if seeds else None):
+            return why
+    what = f"{x.entry.model} and {y.entry.model} on {x.task}"
+    if not seeds:
+        return f"{what}: no common seed ({_listed(x.by_seed())} and {_listed(y.by_seed())})"
+    if {score.run.run_id for score in x.scores.values()} & {score.run.run_id for score in y.scores.values()}:
+        return f"{what}: the same runs stand on both sides"
+    if x.entry.is_baseline == y.entry.is_baseline and _precisions(x) != _precisions(y):
+        return f"{what}: other precisions, {_precisions(x)} and {_precisions(y)}"
+    if x.data != y.data:
+        return f"{what}: measured on other data (fingerprints {x.data[:8]} and {y.data[:8]})"
+    if x.fingerprint != y.fingerprint or not np.array_equal(x.targets, y.targets):
+        return f"{what}: not measured on the same examples ({x.n:,} and {y.n:,} rows of {x.split}, other row ids)"
+    return ""
+
+
+def _precisions(sample: Sample) -> str:
+    """The precisions that runs were measured in."""
+    return ", ".join(sorted({score.run.precision for score in sample.scores.values()}))
+
+
+def _listed(seeds: dict[RunSeed, float]) -> str:
+    return ", ".join(str(seed) for seed in seeds) or "none"
+
+
+def _seeds_of(sample: Sample, seeds: Sequence[RunSeed]) -> list[RunSeed]:
+    """The side's own names of matched seeds: that of a trivial baseline has none."""
+    return [None if None in sample.scores else seed for seed in seeds]
+
+
+def _paired(x: Sample, y: Sample, model: str, *, own: bool) -> Paired:
+    """The difference of two samples of the same examples."""
+    draw_together([x, y])
+    seeds = matched_seeds(x, y)
+    ours, theirs = _seeds_of(x, seeds), _seeds_of(y, seeds)
+    first, second = ([sample.by_seed()[seed] for seed in named] for sample, named in ((x, ours), (y, theirs)))
+    by_seed = {seed: a - b for seed, a, b in zip(seeds, first, second, strict=True)}
+    by_draw = x.by_seed_and_draw(ours) - y.by_seed_and_draw(theirs)  # (seeds, draws)
+    rights = [(right_ones(x, a), right_ones(y, b)) for a, b in zip(ours, theirs, strict=True)]
+    only = [(float((a & ~b).mean()), float((b & ~a).mean())) for a, b in rights if a is not None and b is not None]
+    line = PairedDifference(
+        model, x.task, x.metric, x.split, float(np.mean(first)), float(np.mean(second)),
+        combine_matched(list(by_seed.values()), by_draw, n_examples=x.n), tuple(seeds),
+        float(np.mean([a for a, _ in only])) if only else None,
+        float(np.mean([b for _, b in only])) if only else None,
+    )  # fmt: skip
+    return Paired(line, by_seed, by_draw, own)
+
+
+def right_ones(sample: Sample, seed: RunSeed) -> np.ndarray | None:
+    """Which examples (n,) one seed has right; None where right and wrong are no words for the metric."""
+    metric = metrics().get(sample.metric)
+    return metric.right(sample.targets, sample.outputs(seed)) if metric else None
+
+
+def _average(pairs: Sequence[Paired], seeds: Sequence[RunSeed], model: str) -> PairedDifference:
+    """The unweighted mean over tasks, taken within each seed that all have and within each draw."""
+    by_seed = [float(np.mean([pair.by_seed[seed] for pair in pairs])) for seed in seeds]
+    by_draw = np.mean([pair.by_draw[[list(pair.by_seed).index(seed) for seed in seeds]] for pair in pairs], axis=0)
+    lines = [pair.line for pair in pairs]
+    difference = combine_matched(by_seed, by_draw, n_examples=sum(line.difference.n_examples for line in lines))
+    first, second = (float(np.mean([getattr(line, side) for line in lines])) for side in ("first", "second"))
+    return PairedDifference(model, AVERAGE, f"{len(lines)} tasks", "", first, second, difference, tuple(seeds))

@@ -1,0 +1,229 @@
+"""What an experiment measured, read once from the store: runs, scores of every seed, parameters and times.
+
+Runs of one model are kept apart where they must not share a cell: other encoder, other precision, other data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from operator import itemgetter
+from typing import Any
+
+from hashbench.common.allocator import collecting_nothing
+from hashbench.results.read import queries
+from hashbench.results.read.entries import Entry, entries
+from hashbench.results.read.runs import MeasuredRun, SeedScore, Specs, environment_of, origin_of, run_of
+from hashbench.scores.registry import metric_of, metrics
+from hashbench.store.engine import Store
+from hashbench.store.packing import unpack
+from hashbench.store.status import StoredExperiment, find_experiment
+
+PERCENT = 100.0  # scores are stored in their natural range
+AVERAGE = "average"  # over tasks; stands where a task is named
+Scores = dict[tuple[str, str], list[SeedScore]]  # by (label, run id)
+
+
+@dataclass(frozen=True)
+class ModelFact:
+    """A measured number of a model that no seed varies: parameters, shares, times."""
+
+    value: float | None
+    value_high: float | None = None
+    interval: tuple[float, float] | None = None  # 95 %, of a speed-up
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A score over the baseline's, or an average over the average of `n_tasks` tasks; None: baseline not above 0."""
+
+    value: float | None
+    n_tasks: int
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Everything that tables are made from."""
+
+    experiment: StoredExperiment
+    checkpoint: str
+    runs: tuple[MeasuredRun, ...]
+    entries: tuple[Entry, ...]  # in the experiment's order, trivial baselines last
+    scores: dict[tuple[str, str], tuple[SeedScore, ...]]  # by (label, run id)
+    # The same, metrics named 'rec@1 beam=10'
+    perturbed: dict[tuple[str, str], tuple[SeedScore, ...]]
+    facts: dict[tuple[str, str, str], ModelFact]  # by (model, encoder, column or stored name)
+    n_examples: dict[tuple[str, str, str], int]  # stored predictions by (run id, task, split)
+    query: Callable[..., Sequence[Any]]
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What the sweep noted of its data."""
+        return self.experiment.provenance
+
+    def tasks(self) -> list[str]:
+        """The tasks of the experiment, in its order."""
+        return list(dict.fromkeys(run.task for run in self.runs if run.task is not None))
+
+    def traits(self) -> dict[str, dict[str, str]]:
+        """What each task says that it may be grouped by, as its language and script; {} of most."""
+        by_task: dict[str, dict[str, str]] = {}
+        for run in self.runs:
+            if run.task is not None:  # a run that was stored without them may be of the same task
+                by_task[run.task] = by_task.get(run.task) or run.traits
+        return by_task
+
+    def pretrainings(self) -> list[MeasuredRun]:
+        """The pre-trainings, finished or not."""
+        return [run for run in self.runs if run.is_pretraining]
+
+    def trainings(self) -> list[MeasuredRun]:
+        """The trainings on a task, finished or not."""
+        return list(self._trainings)
+
+    @cached_property
+    def _trainings(self) -> tuple[MeasuredRun, ...]:
+        return tuple(run for run in self.runs if run.is_scored and not run.is_evaluation)
+
+    def further_sets(self) -> list[str]:
+        """The sets on which trainings were only evaluated: no average is taken over them."""
+        return list(dict.fromkeys(run.task for run in self.runs if run.is_evaluation and run.task is not None))
+
+    def own(self, entry: Entry, task: str) -> list[SeedScore]:
+        """The scores that the experiment itself reads, one a finished run."""
+        return [score for run in entry.of_task(task) for score in self.scores_of(run) if score.own]
+
+    def read(self, entry: Entry, task: str, metric: str, split: str) -> list[SeedScore]:
+        """The scores of one metric on one split, one a finished run."""
+        scores = [
+            score for run in entry.of_task(task) for score in (*self.scores_of(run), *self.perturbed.get(run.key, ()))
+        ]
+        return [score for score in scores if (score.metric, score.split) == (metric, split)]
+
+    def scores_of(self, run: MeasuredRun) -> tuple[SeedScore, ...]:
+        """The scores of a run, metric by metric and split by split."""
+        return self.scores.get(run.key, ())
+
+    def ratios(self, paper: str) -> dict[tuple[str, str, str], Ratio]:
+        """PRR by (model, encoder, task or 'average'), as the store's view forms it."""
+        rows = self.query(queries.RATIOS, experiment=self.experiment.id, paper=paper, checkpoint=self.checkpoint)
+        return {(row["model"], row["encoder"], row["task"]): Ratio(row["value"], row["n_tasks"]) for row in rows}
+
+    @cached_property
+    def constant_runs(self) -> frozenset[str]:
+        """The ids of trainings and evaluations that predict the same of every example of every split."""
+        known = metrics()
+        scored = {run.run_id: known[run.metric] for run in self.runs if run.is_scored and run.metric in known}
+        constants: dict[str, bool] = {}
+        for row in self.query(queries.OUTPUTS, experiment=self.experiment.id, checkpoint=self.checkpoint):
+            if metric := scored.get(row["run_id"]):
+                before = constants.get(row["run_id"], True)
+                constants[row["run_id"]] = before and metric.is_constant(unpack(row["outputs"]))
+        return frozenset(run_id for run_id, constant in constants.items() if constant)
+
+    def hides_items(self) -> bool:
+        """Whether the experiment is one on hidden items: all of its tasks are read by a metric of rankings."""
+        read = {metric_of(run.metric) for run in self.runs if run.metric}
+        return bool(read) and all(metric is not None and metric.outputs == "rankings" for metric in read)
+
+    @cached_property
+    def grids(self) -> dict[str, list[float]]:
+        """The learning rates that fine-tunings searched in a grid, by model."""
+        recipes = ((run.model, run.spec["finetune"]) for run in self.trainings() if "finetune" in run.spec)
+        return {name: rates for name, recipe in recipes if isinstance(rates := recipe["learning_rate"], list)}
+
+    def chosen_rates(self) -> list[float]:
+        """The learning rates that fine-tunings chose from a grid, one a run."""
+        return [row["value"] for row in self.query(queries.CHOSEN, experiment=self.experiment.id)]
+
+    def readings(self, paper: str) -> dict[str, tuple[str, str]]:
+        """Task -> (metric, split) that a paper reads."""
+        if paper not in self._readings:
+            rows = self.query(queries.READINGS, paper=paper)
+            self._readings[paper] = {row["task"]: (row["metric"], row["split"]) for row in rows}
+        return self._readings[paper]
+
+    @cached_property
+    def _readings(self) -> dict[str, dict[str, tuple[str, str]]]:
+        return {}  # by paper; every cell of a table asks
+
+    def fact(self, entry: Entry, name: str) -> ModelFact | None:
+        """A fact of a model by its stored name or by its column in the views; None where it was not measured."""
+        return self.facts.get((entry.model, entry.encoder, name))
+
+    def find_entry(self, model: str) -> Entry | None:
+        """The runs of a model where they may share a cell; None where there are none, or several settings."""
+        entries = [entry for entry in self.entries if entry.model == model and not entry.is_baseline]
+        return entries[0] if len(entries) == 1 else None
+
+    def tasks_with(self, metric: str, split: str) -> list[str]:
+        """The tasks of which a score of this metric and split is stored, in the experiment's order."""
+        scores = [score for by_run in (*self.scores.values(), *self.perturbed.values()) for score in by_run]
+        having = {score.run.task for score in scores if (score.metric, score.split) == (metric, split)}
+        return [task for task in self.tasks() if task in having]
+
+    def has_one_entry(self, model: str) -> bool:
+        """Whether all runs of a model may share a cell; the views that form ratios do not tell runs apart."""
+        return sum(entry.model == model for entry in self.entries) == 1
+
+    def labels(self) -> set[str]:
+        """The labels of all models of the experiment, without trivial baselines."""
+        return set(self._labels)
+
+    @cached_property
+    def _labels(self) -> frozenset[str]:
+        return frozenset(run.model for run in self.runs if not run.is_baseline)
+
+
+@collecting_nothing()
+def measure(store: Store, name: str | None = None, *, checkpoint: str = "best") -> Measured:
+    """What the experiment of that name (None: the last that was swept) measured so far."""
+    experiment = find_experiment(store, name)
+    key = {"experiment": experiment.id}
+    runs = _runs(store, experiment.id)
+    by_key = {run.key: run for run in runs}
+    scores, perturbed = Scores(), Scores()
+    for row in store.tuples(queries.SCORES, **key, checkpoint=checkpoint):
+        label, run_id, metric, split, condition, own, value, reason = row
+        run = by_key[label, run_id]
+        if condition:
+            score = SeedScore(run, f"{metric} {condition}", split, False, value, reason or "")
+            perturbed.setdefault(run.key, []).append(score)
+        else:
+            scores.setdefault(run.key, []).append(SeedScore(run, metric, split, bool(own), value, reason or ""))
+    facts = {
+        (row["model"], row["encoder"], row["column_name"]): _fact(row)
+        # What the views form of facts, which comes last, stands for a fact of its name
+        for row in store.query(queries.MODEL_FACTS, **key)
+    }
+    return Measured(
+        experiment=experiment,
+        checkpoint=checkpoint,
+        runs=runs,
+        entries=tuple(entries(runs)),
+        scores={name: tuple(values) for name, values in scores.items()},
+        perturbed={name: tuple(values) for name, values in perturbed.items()},
+        facts=facts,
+        n_examples={
+            (row["run_id"], row["task"], row["split"]): row["n"]
+            for row in store.query(queries.EXAMPLES, **key, checkpoint=checkpoint)
+        },
+        query=store.query,
+    )
+
+
+def _runs(store: Store, experiment_id: int) -> tuple[MeasuredRun, ...]:
+    """All runs of an experiment, in its order."""
+    key = {"experiment": experiment_id}
+    environments = {row[0]: environment_of(row) for row in store.tuples(queries.ENVIRONMENTS)}
+    origins = {row[0]: origin_of(row, environments) for row in store.tuples(queries.ORIGINS, **key)}
+    reasons = {run_id: reason for run_id, reason in store.tuples(queries.REASONS, **key)}
+    rows = sorted(store.tuples(queries.RUNS, **key), key=itemgetter(-1, 0))  # position, label
+    specs = Specs()
+    return tuple(run_of(row, reasons.get(row[1], ""), origins.get(row[1]), specs) for row in rows)
+
+
+def _fact(row: Any) -> ModelFact:
+    has_interval = row["low"] is not None and row["high"] is not None
+    return ModelFact(row["value"], row["value_high"], (row["low"], row["high"]) if has_interval else None)

@@ -1,0 +1,155 @@
+"""An experiment at a glance, however many runs it has: counts, who works on what, how fast, and what went wrong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import groupby
+
+from hashbench.results.read import queries
+from hashbench.store.drivers import NOW
+from hashbench.store.engine import Store
+
+RECENT_S = 600.0  # a rate is that of the last ten minutes, or of the last hour where these are too few
+HOUR_S = 3600.0
+ENOUGH = 5  # runs that make a rate
+MOST_REASONS = 8
+MOST_WORKERS = 12  # that are listed one by one
+SILENT_S = 45.0  # a worker says that it lives four times a minute
+LEFT = ("planned", "running")  # states of runs that are still to be done
+STATES = (*LEFT, "done", "failed", "void")
+
+
+@dataclass(frozen=True)
+class Activity:
+    """What a worker does: a run, and the seconds since it began and since the worker was heard of."""
+
+    run_id: str
+    kind: str
+    model: str
+    task: str | None
+    seed: int | None
+    worker: str
+    host: str
+    hardware: str
+    seconds: float
+    silent: float
+
+    @property
+    def what(self) -> str:
+        """The run in words."""
+        return in_words(self.kind, self.model, self.task, self.seed)
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether the worker was not heard of for longer than one that lives leaves between two signs."""
+        return self.silent > SILENT_S
+
+
+@dataclass(frozen=True)
+class EndedBadly:
+    """A reason for which n runs failed or were made void, and one of them."""
+
+    state: str
+    reason: str
+    n: int
+    run_id: str
+    example: str  # that run in words
+
+
+@dataclass(frozen=True)
+class Overview:
+    """An experiment at one moment. `rate`: runs an hour, None where too few were finished lately."""
+
+    by_kind: dict[str, dict[str, int]]
+    active: tuple[Activity, ...]
+    reasons: tuple[EndedBadly, ...]  # the commonest
+    n_reasons: int
+    ended: dict[str, int]  # attempts without a result, by state
+    rate: float | None
+
+    @property
+    def states(self) -> list[str]:
+        """The states that runs are in, in the order of a run's life."""
+        return [state for state in STATES if any(state in counted for counted in self.by_kind.values())]
+
+    @property
+    def n_machines(self) -> int:
+        """How many machines are at work."""
+        return len({each.host for each in self.active})
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Until all runs are done at this rate; None where it is not known."""
+        if self.rate is None:
+            return None
+        left = sum(n for counted in self.by_kind.values() for state, n in counted.items() if state in LEFT)
+        return HOUR_S * left / self.rate
+
+    @property
+    def listed(self) -> list[list[Activity]]:
+        """What the first `MOST_WORKERS` workers do, those of a machine together."""
+        return [list(members) for _, members in groupby(self.active[:MOST_WORKERS], key=lambda each: each.host)]
+
+    @property
+    def n_unlisted(self) -> int:
+        """How many work beside those."""
+        return max(len(self.active) - MOST_WORKERS, 0)
+
+    @property
+    def n_further_reasons(self) -> int:
+        """How many reasons there are beside the commonest."""
+        return self.n_reasons - len(self.reasons)
+
+
+def overview(store: Store, experiment_id: int) -> Overview:
+    """The experiment as it stands."""
+    key, now = {"experiment": experiment_id}, NOW[store.dialect]
+    by_kind: dict[str, dict[str, int]] = {}
+    finished = {RECENT_S: 0, HOUR_S: 0}
+    for row in store.query(queries.RUNS_BY_KIND.format(now=now), **key, recent=RECENT_S, hour=HOUR_S):
+        by_kind.setdefault(row["kind"], {})[row["state"]] = row["n"]
+        if row["state"] == "done":
+            finished[RECENT_S] += row["n_recent"]
+            finished[HOUR_S] += row["n_of_hour"]
+    reasons = store.query(queries.REASONS_OF_FAILURES, **key)
+    shown = []
+    for row in reasons[:MOST_REASONS]:
+        example = store.query(queries.RUN_IN_WORDS, **key, run=row["run_id"])[0]
+        shown.append(EndedBadly(**row, example=in_words(*example.values())))
+    window = RECENT_S if finished[RECENT_S] >= ENOUGH else HOUR_S
+    return Overview(
+        by_kind,
+        tuple(Activity(**row) for row in store.query(queries.ACTIVE_ATTEMPTS.format(now=now), **key)),
+        tuple(shown),
+        len(reasons),
+        {row["state"]: row["n"] for row in store.query(queries.ENDED_ATTEMPTS, **key)},
+        finished[window] * HOUR_S / window if finished[window] >= ENOUGH else None,
+    )
+
+
+def noted(store: Store, experiment_id: int) -> list[tuple[str, str | None, str, dict[str, str]]]:
+    """Kind, task, label and notes of finished runs, equal ones once."""
+    rows = store.query(queries.NOTES_OF_COLUMNS, experiment=experiment_id)
+    return [(row["kind"], row["task"], row["model"], json.loads(row["notes"] or "{}")) for row in rows]
+
+
+def headline(name: str, store: str, by_state: Mapping[str, int]) -> str:
+    """Counts of an experiment in one line.
+
+    >>> headline("quickstart", "results.db", {"planned": 2, "running": 0, "done": 3, "failed": 0, "void": 0})
+    'quickstart (results.db): 3 of 5 runs done, 2 planned'
+    """
+    others = [f"{n:,} {state}" for state, n in by_state.items() if n and state != "done"]
+    return ", ".join([f"{name} ({store}): {by_state['done']:,} of {sum(by_state.values()):,} runs done", *others])
+
+
+def in_words(kind: str, model: str, task: str | None, seed: int | None) -> str:
+    """A run as one line names it.
+
+    >>> in_words("finetune", "bert-mlm", "cola", 3), in_words("pretrain", "bert-mlm", None, None)
+    ('finetune bert-mlm cola seed 3', 'pretrain bert-mlm')
+    """
+    seeded = None if seed is None else f"seed {seed}"
+    return " ".join(part for part in (kind, model, task, seeded) if part is not None)

@@ -1,0 +1,244 @@
+"""What reports, figures, dashboards and commands ask the store, in SQL. Elsewhere SQL stands only in `store`.
+
+The comment above a query says what one row is. A kind of run is named only to tell trainings from what is measured on
+their models, so that a new kind with scores of its own is read like a fine-tuning.
+"""
+
+from __future__ import annotations
+
+from hashbench.results.read.runs import BASELINE, EFFICIENCY, EVALUATION, FURTHER_BASELINE, PRETRAINING, ROBUSTNESS
+from hashbench.store import views
+
+# Or what is read like a training
+TRAINED = f"f.kind NOT IN ('{BASELINE}', '{ROBUSTNESS}', '{EVALUATION}', '{FURTHER_BASELINE}')"
+
+# a run under one label, finished or not; unsorted, since its spec would be sorted with it
+RUNS = """
+SELECT er.model, r.id, r.kind, r.task, r.seed, r.encoder, r.spec, r.state, r.data_fingerprint, er.metric, er.position
+FROM experiment_run er JOIN run r ON r.id = er.run_id
+WHERE er.experiment_id = :experiment
+"""
+# why an attempt gave no result; of a run the last counts
+REASONS = """
+SELECT a.run_id, a.reason FROM attempt a
+WHERE a.reason IS NOT NULL AND EXISTS (
+    SELECT 1 FROM experiment_run er WHERE er.run_id = a.run_id AND er.experiment_id = :experiment
+) ORDER BY a.id
+"""
+# what the runs of each experiment are of
+MEMBERS_OF_ALL = """
+SELECT er.experiment_id, er.model, r.kind, r.task, r.encoder, MIN(er.position) AS position
+FROM experiment_run er JOIN run r ON r.id = er.run_id
+GROUP BY er.experiment_id, er.model, r.kind, r.task, r.encoder ORDER BY er.experiment_id, position
+"""
+# where one run stands
+STATE_OF_RUN = "SELECT state FROM run WHERE id = :id"
+# time and notes of a finished run, and the environment that it was made in
+ORIGINS = """
+SELECT f.run_id, a.environment_id, a.notes, a.seconds, f.finished_at
+FROM finished f JOIN attempt a ON a.id = f.attempt_id
+WHERE f.experiment_id = :experiment
+"""
+# code, machine and packages; apart from ORIGINS, since one long text is that of thousands of runs
+ENVIRONMENTS = """
+SELECT id, git_commit, git_tree, CASE WHEN git_diff = '' THEN 0 ELSE 1 END, hardware_name, packages FROM environment
+"""
+# an experiment that a run of this one belongs to as well
+EXPERIMENTS_OF_RUNS = """
+SELECT DISTINCT mine.run_id, e.name
+FROM experiment_run mine JOIN experiment_run other ON other.run_id = mine.run_id
+JOIN experiment e ON e.id = other.experiment_id
+WHERE mine.experiment_id = :experiment ORDER BY mine.run_id, e.name
+"""
+
+# a score of a run at its best or last evaluation; of the reported model too under another way of evaluating
+SCORES = f"""
+SELECT model, run_id, metric, split, condition, own, value, reason FROM ({views.EVALUATED}) AS evaluated
+WHERE experiment_id = :experiment AND (:checkpoint = 'last' OR checkpoint = 'best')
+  AND checkpoint = CASE WHEN condition = '' THEN :checkpoint ELSE 'best' END
+ORDER BY position, seed
+"""
+# what `hashbench.results` has: a score at the best or last evaluation; :own = 1: only those that reports show
+SCORE_COLUMNS = (
+    "experiment", "encoder", "model", "kind", "task", "seed", "metric", "split", "checkpoint", "step", "value",
+    "reason", "own", "data_fingerprint", "run_id", "experiment_id",
+)  # fmt: skip
+SCORES_OF_ALL = f"""
+SELECT {", ".join(SCORE_COLUMNS)} FROM scores WHERE (:own = 0 OR (own = 1 AND checkpoint = 'best'))
+ORDER BY experiment_id, position, model, task, seed, metric, split, checkpoint
+"""
+SCORES_OF_EXPERIMENT = SCORES_OF_ALL.replace("ORDER BY", "AND experiment_id = :experiment ORDER BY")
+# a training whose weights and head were kept, with its score on the rows that its checkpoint was chosen on: a test set
+# chooses no model
+BEST_KEPT = """
+SELECT s.task, s.model, s.run_id, COALESCE(c.split, s.split) AS split, COALESCE(c.value, s.value) AS value
+FROM scores s LEFT JOIN scores c ON c.experiment_id = s.experiment_id AND c.model = s.model AND c.run_id = s.run_id
+  AND c.metric = s.metric AND c.checkpoint = s.checkpoint AND c.split IN ('validation', 'holdout')
+WHERE s.experiment_id = :experiment AND s.own = 1 AND s.checkpoint = 'best' AND s.value IS NOT NULL
+  AND EXISTS (SELECT 1 FROM artifact a WHERE a.attempt_id = s.attempt_id AND a.kind = 'head')
+ORDER BY s.position, s.seed
+"""
+# a score of one run at its best evaluation
+BEST_SCORES_OF_RUN = """
+SELECT DISTINCT metric, split, value, reason FROM scores WHERE run_id = :id AND checkpoint = 'best'
+ORDER BY split, metric
+"""
+# how many examples a run predicted on a split
+EXAMPLES = """
+SELECT f.run_id, f.task, p.split, p.n FROM finished f JOIN predictions p ON p.attempt_id = f.attempt_id
+WHERE f.experiment_id = :experiment AND p.checkpoint = :checkpoint AND p.condition = ''
+"""
+# the learning rate that a run chose from a grid
+CHOSEN = """
+SELECT f.model, m.value FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id
+WHERE f.experiment_id = :experiment AND f.task IS NOT NULL AND m.name = 'learning_rate' AND m.split = '' AND m.step = 0
+"""
+# every stored number of a finished run
+METRICS = """
+SELECT f.run_id, m.split, m.name, m.step, m.condition, m.value, m.reason
+FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id
+WHERE f.experiment_id = :experiment
+ORDER BY m.step, m.split, m.name, m.condition
+"""
+
+# PRR of a model on a task, or of its average
+RATIOS = f"""
+WITH by_model AS MATERIALIZED (  -- once: the views read all scores eight times
+    SELECT * FROM scores_by_model WHERE experiment_id = :experiment AND checkpoint = :checkpoint
+),
+read AS MATERIALIZED (SELECT * FROM ({views.paper_scores("by_model")}) AS papers WHERE paper = :paper)
+SELECT model, encoder, task, value, n_tasks FROM ({views.prr("read")}) AS ratios
+"""
+# the metric and split that a paper reads for a task
+READINGS = "SELECT task, metric, split FROM reading WHERE paper = :paper"
+FACT = "experiment_id, experiment, baseline, encoder, model, position, kind, run_id, name, task, source"
+# a fact of a model, over its runs and tasks; then, formed = 1, a size, time or ratio of a model as the views form it
+MODEL_FACTS = f"""
+WITH noted AS MATERIALIZED (  -- by thousands of trainings: their ends are all that counts, and few rows
+    SELECT MIN(experiment_id) AS experiment_id, MIN(experiment) AS experiment, MIN(baseline) AS baseline, encoder,
+           model, MIN(position) AS position, MIN(kind) AS kind, MIN(run_id) AS run_id, name, '' AS task,
+           MIN(value) AS low, MAX(value) AS high, 3 AS source
+    FROM facts WHERE experiment_id = :experiment AND source = 3 GROUP BY model, encoder, name
+),
+known AS MATERIALIZED (
+    SELECT {FACT}, value FROM facts WHERE experiment_id = :experiment AND source < 3
+    UNION ALL SELECT {FACT}, low FROM noted
+    UNION ALL SELECT {FACT}, high FROM noted WHERE high > low
+),
+sizes AS MATERIALIZED ({views.efficiency("known")}),
+shares AS MATERIALIZED ({views.pcr("sizes")}),
+parts AS MATERIALIZED ({views.poep("sizes")}),
+timed AS MATERIALIZED (SELECT * FROM known WHERE name LIKE '%_ms%'),  -- few rows to join four times
+times AS MATERIALIZED ({views.speed_up("timed")})
+SELECT 0 AS formed, model, encoder, name AS column_name, MIN(value) AS value,
+       CASE WHEN MAX(value) > MIN(value) THEN MAX(value) END AS value_high,
+       CAST(NULL AS DOUBLE PRECISION) AS low, CAST(NULL AS DOUBLE PRECISION) AS high
+FROM known GROUP BY model, encoder, name
+UNION ALL
+SELECT 1, model, encoder, name, value, value_high, low, high
+FROM ({views.costs("sizes", "shares", "parts", "times")}) AS costs
+ORDER BY formed
+"""
+# a fact that a training noted about itself
+FACTS_OF_RUNS = """
+SELECT f.run_id, m.name, m.value FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id
+WHERE f.experiment_id = :experiment AND f.task IS NOT NULL AND m.split = '' AND m.step = 0
+"""
+# a time of one efficiency run
+TIMES = f"""
+SELECT model, run_id, name, task, value FROM facts
+WHERE experiment_id = :experiment AND kind = '{EFFICIENCY}' AND value IS NOT NULL ORDER BY model, run_id
+"""
+# a time with its ratio to the baseline's of the same run
+SPEED_UPS = """
+SELECT model, name, task, model_ms, value FROM speed_up
+WHERE experiment_id = :experiment AND name IN ('infer_ms', 'pretrain_ms') ORDER BY position, task
+"""
+
+# the reported metric of a run on a task at one evaluation, on `split`
+CURVE_OF_SCORES = f"""
+SELECT f.model AS model, f.task AS panel, f.seed AS seed, f.own_metric AS label, m.step AS step, m.value AS value
+FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id AND m.name = f.own_metric AND m.split = :split
+WHERE f.experiment_id = :experiment AND {TRAINED} AND m.condition = ''
+  AND m.value IS NOT NULL
+ORDER BY f.position, m.step
+"""
+# the same on the split that the experiment reports
+CURVE_OF_OWN_SCORES = CURVE_OF_SCORES.replace(":split", "f.own_split")
+# a metric of a pre-training at one step
+CURVE_OF_PRETRAINING = f"""
+SELECT f.model AS model, f.task AS panel, f.seed AS seed, m.name AS label, m.step AS step, m.value AS value
+FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id AND m.name = :metric AND m.split = 'train'
+WHERE f.experiment_id = :experiment AND f.kind = '{PRETRAINING}' AND m.condition = '' AND m.value IS NOT NULL
+ORDER BY f.position, m.step
+"""
+# the same of a training on a task
+CURVE_OF_TRAINING = CURVE_OF_PRETRAINING.replace("f.kind =", "f.kind <>")
+
+# a score of a robustness run under one condition
+ROBUSTNESS_SCORES = """
+SELECT model, position, task, seed, metric, split, condition, value, run_id, attempt_id FROM robustness
+WHERE experiment_id = :experiment AND own = 1 ORDER BY position
+"""
+# a fact of a data set or of a model's coder under one condition
+ROBUSTNESS_FACTS = """
+SELECT model, position, task, name, condition, value FROM robustness_facts
+WHERE experiment_id = :experiment ORDER BY position
+"""
+# what one attempt predicted on a split under one condition
+OUTPUTS_OF_ATTEMPT = """
+SELECT * FROM predictions
+WHERE attempt_id = :attempt AND checkpoint = 'best'
+"""
+# the outputs of a model on a split, of a further set too
+OUTPUTS = f"""
+SELECT f.run_id, p.outputs
+FROM finished f JOIN predictions p ON p.attempt_id = f.attempt_id
+WHERE f.experiment_id = :experiment AND f.kind NOT IN ('{BASELINE}', '{ROBUSTNESS}', '{FURTHER_BASELINE}')
+  AND p.checkpoint = :checkpoint AND p.condition = ''
+"""
+# what a fine-tuning predicted on a split
+OUTPUTS_OF_FINETUNINGS = f"""
+SELECT f.task, f.model, f.seed, p.*
+FROM finished f JOIN predictions p ON p.attempt_id = f.attempt_id
+WHERE f.experiment_id = :experiment AND {TRAINED} AND p.checkpoint = 'best'
+  AND p.condition = ''
+"""
+
+# where an experiment stands; {now} is the database's clock
+MEMBERS = "(SELECT run_id FROM experiment_run WHERE experiment_id = :experiment)"
+LABEL = "(SELECT MIN(er.model) FROM experiment_run er WHERE er.experiment_id = :experiment AND er.run_id = r.id)"
+# runs of a kind in a state, and how many of them were finished within so many seconds
+RUNS_BY_KIND = f"""
+SELECT kind, state, COUNT(*) AS n, SUM(CASE WHEN finished_at > {{now}} - :recent THEN 1 ELSE 0 END) AS n_recent,
+       SUM(CASE WHEN finished_at > {{now}} - :hour THEN 1 ELSE 0 END) AS n_of_hour
+FROM run WHERE id IN {MEMBERS} GROUP BY kind, state ORDER BY kind
+"""
+# an attempt in flight; seconds since it began and since its worker was heard of
+ACTIVE_ATTEMPTS = f"""
+SELECT r.id AS run_id, r.kind, {LABEL} AS model, r.task, r.seed, a.worker, COALESCE(v.host, '') AS host,
+       COALESCE(v.hardware_name, '') AS hardware, {{now}} - a.started_at AS seconds, {{now}} - a.heartbeat_at AS silent
+FROM attempt a JOIN run r ON r.id = a.run_id LEFT JOIN environment v ON v.id = a.environment_id
+WHERE a.state = 'running' AND a.run_id IN {MEMBERS} ORDER BY host, a.worker, a.id
+"""
+# a reason for which runs failed or were made void, with one of them; the commonest first
+REASONS_OF_FAILURES = f"""
+SELECT state, reason, COUNT(*) AS n, MIN(id) AS run_id FROM (
+    SELECT r.id, r.state, COALESCE(r.void_reason, (
+        SELECT a.reason FROM attempt a WHERE a.run_id = r.id AND a.reason IS NOT NULL ORDER BY a.id DESC LIMIT 1
+    ), '') AS reason
+    FROM run r WHERE r.state IN ('failed', 'void') AND r.id IN {MEMBERS}
+) AS ended GROUP BY state, reason ORDER BY n DESC, state, reason
+"""
+RUN_IN_WORDS = f"SELECT r.kind, {LABEL} AS model, r.task, r.seed FROM run r WHERE r.id = :run"
+# attempts that ended without a result
+ENDED_ATTEMPTS = f"""
+SELECT state, COUNT(*) AS n FROM attempt
+WHERE state IN ('failed', 'lost', 'interrupted') AND run_id IN {MEMBERS} GROUP BY state ORDER BY state
+"""
+# what finished runs of a column noted
+NOTES_OF_COLUMNS = """
+SELECT DISTINCT r.kind, r.task, er.model, a.notes
+FROM experiment_run er JOIN run r ON r.id = er.run_id JOIN attempt a ON a.id = r.finished_attempt
+WHERE er.experiment_id = :experiment AND r.state = 'done' ORDER BY r.kind, r.task, er.model
+"""

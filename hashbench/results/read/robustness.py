@@ -1,0 +1,294 @@
+"""What a model retains of its score under noise in the texts: curves over the rate, areas, differences of models.
+
+Retention is a model's score at a rate over its own score at rate 0. An area is that of the trapezoids under a curve
+divided by the highest rate, so that it is in the curve's own unit: the mean over the rates from 0 to the highest. Seeds
+and draws of examples are matched: every rate and every model of a task sees the same ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from sqlalchemy import RowMapping as Row
+
+from hashbench.common.errors import InputError, near_match
+from hashbench.results.read import queries
+from hashbench.results.read.measured import AVERAGE
+from hashbench.results.read.samples import draw_seed
+from hashbench.scores.draws import drawn
+from hashbench.scores.estimates import Estimate, combine_matched
+from hashbench.store.engine import Store
+from hashbench.store.result import Predictions
+from hashbench.store.status import StoredExperiment, find_experiment
+
+# Of the examples: a report has thousands of intervals, and their ends move by a thirtieth of their width at most times.
+DRAWS = 2_000
+# (seeds, rates), and (seeds, draws, rates): None without predictions
+CurveValues = tuple[np.ndarray, np.ndarray | None]
+AttemptOutputs = dict[tuple[str, str], Predictions]  # of one attempt by (split, condition)
+
+
+@dataclass(frozen=True)
+class RobustnessCurve:
+    """A model on a task over the rates of one perturbation, of which the first is 0, in the natural range.
+
+    The curve of 'average' is that of the mean over tasks. Where the score at rate 0 is not above 0, `retained` is NaN.
+    """
+
+    model: str
+    task: str
+    metric: str
+    kind: str
+    rates: tuple[float, ...]
+    seeds: tuple[int, ...]
+    scores: CurveValues
+    retained: CurveValues
+    n_examples: int
+
+    def score(self, at: int | None = None) -> Estimate:
+        """The score at the rate of that number; None: the area under the scores."""
+        return self._estimate(self.scores, at)
+
+    def retention(self, at: int | None = None) -> Estimate:
+        """The share of the score at rate 0 that is left; None: the area under it."""
+        return self._estimate(self.retained, at)
+
+    def less(self, other: RobustnessCurve, at: int | None = None) -> Estimate:
+        """This model's retention minus the other's, seeds and draws matched; None: of the areas."""
+        both = [seed for seed in self.seeds if seed in other.seeds]
+        if not both:
+            return Estimate(float("nan"), float("nan"), float("nan"))
+        (ours, our_draws), (theirs, their_draws) = (
+            [None if values is None else values[[c.seeds.index(seed) for seed in both]] for values in c.retained]
+            for c in (self, other)
+        )
+        assert ours is not None and theirs is not None
+        draws = None if our_draws is None or their_draws is None else our_draws - their_draws
+        return self._estimate((ours - theirs, draws), at)
+
+    def _estimate(self, values: CurveValues, at: int | None) -> Estimate:
+        by_seed, by_draw = values
+        draws = None if by_draw is None else self._pick(by_draw, at)
+        return combine_matched(self._pick(by_seed, at).tolist(), draws, n_examples=self.n_examples)
+
+    def _pick(self, values: np.ndarray, at: int | None) -> np.ndarray:
+        """(..., rates) -> (...): the values at the rate of that number, or the areas under them."""
+        if at is not None:
+            return values[..., at]
+        areas: np.ndarray = np.trapezoid(values, np.array(self.rates), axis=-1) / self.rates[-1]
+        return areas
+
+
+@dataclass(frozen=True)
+class RobustnessResults:
+    """All curves of an experiment, the facts of its data sets and coders, and what must be said of them."""
+
+    experiment: StoredExperiment
+    curves: tuple[RobustnessCurve, ...]
+    facts: Mapping[tuple[str, str, str, str], float]  # (task, model, name, condition)
+    notes: tuple[str, ...]
+
+    def models(self) -> list[str]:
+        """In the order of the experiment."""
+        return list(dict.fromkeys(curve.model for curve in self.curves))
+
+    def tasks(self) -> list[str]:
+        """Tasks with curves, the average last where there are several."""
+        return list(dict.fromkeys(curve.task for curve in self.curves))
+
+    def curve(self, model: str, task: str, kind: str) -> RobustnessCurve | None:
+        """The curve, or None where it was not measured."""
+        wanted = (model, task, kind)
+        return next((curve for curve in self.curves if (curve.model, curve.task, curve.kind) == wanted), None)
+
+    def kinds(self) -> list[str]:
+        """Kinds of noise, in the order of the experiment."""
+        return list(dict.fromkeys(curve.kind for curve in self.curves))
+
+    def only(
+        self,
+        *,
+        tasks: Sequence[str] = (),
+        models: Sequence[str] = (),
+        kinds: Sequence[str] = (),
+        beside: str | None = None,
+    ) -> RobustnessResults:
+        """The curves and facts of these tasks, models and kinds of noise, () for all; those of the model `beside` stay.
+
+        Raises InputError for one that has no curve.
+        """
+        chosen = {"task": tasks, "models": models, "noise": kinds}
+        for (option, names), known in zip(chosen.items(), (self.tasks(), self.models(), self.kinds()), strict=True):
+            for name in names:
+                if name not in known:
+                    near = near_match(name, known) or f"; there are: {', '.join(known)}"
+                    raise InputError(f"--{option}: no {name!r} with robustness in {self.experiment.name!r}{near}")
+        curves = tuple(
+            curve
+            for curve in self.curves
+            if (not tasks or curve.task in tasks)
+            and (not models or curve.model in (*models, beside))
+            and (not kinds or curve.kind in kinds)
+        )
+        facts = {
+            key: value
+            for key, value in self.facts.items()
+            if (not tasks or key[0] in tasks)
+            and (not models or key[1] in (*models, beside))
+            and (not kinds or not key[3] or key[3].partition("=")[0] in kinds)
+        }
+        return replace(self, curves=curves, facts=facts)
+
+    def find_model(self, name: str) -> str:
+        """The model of that name. Raises InputError where it has no curve."""
+        if name not in self.models():
+            near = near_match(name, self.models()) or f"; there are: {', '.join(self.models())}"
+            raise InputError(f"--versus: no model {name!r} with robustness in {self.experiment.name!r}{near}")
+        return name
+
+
+def measure_robustness(store: Store, name: str | None = None, *, draws: int = DRAWS) -> RobustnessResults:
+    """What the experiment of that name (None: the last that was swept) measured of robustness.
+
+    Raises InputError where it measured none.
+    """
+    experiment = find_experiment(store, name)
+    rows = store.query(queries.ROBUSTNESS_SCORES, experiment=experiment.id)
+    if not rows:
+        raise InputError(
+            f"{store.name}: experiment {experiment.name!r} has no finished robustness run; "
+            "write robustness: true in its file and sweep it"
+        )
+    outputs = {row["attempt_id"]: _outputs(store, row["attempt_id"]) for row in rows}
+    curves = [
+        curve
+        for key in dict.fromkeys((row["task"], row["model"]) for row in rows)
+        for curve in _curves([row for row in rows if (row["task"], row["model"]) == key], outputs, draws)
+    ]
+    weak = _weak_tasks(curves)
+    averages = _averages([curve for curve in curves if curve.task not in weak])
+    facts = {
+        (row["task"], row["model"], row["name"], row["condition"]): row["value"]
+        for row in store.query(queries.ROBUSTNESS_FACTS, experiment=experiment.id)
+        if row["value"] is not None
+    }
+    notes = _notes(store, experiment, rows, outputs)
+    left_out = [task for task in dict.fromkeys(curve.task for curve in curves) if task in weak]
+    if averages and left_out:
+        why = "where the score of a model is not above 0 with confidence, what it keeps is noise"
+        notes.append(f"Average without {', '.join(left_out)}: {why}.")
+    return RobustnessResults(experiment, (*curves, *averages), facts, tuple(notes))
+
+
+def _outputs(store: Store, attempt: int) -> AttemptOutputs:
+    """Everything that an attempt predicted; empty where it stored nothing."""
+    stored = [_ordered(row) for row in store.query(queries.OUTPUTS_OF_ATTEMPT, attempt=attempt)]
+    return {(predicted.split, predicted.condition): predicted for predicted in stored}
+
+
+def _ordered(row: Row) -> Predictions:
+    """Stored predictions in the order of an export, so that draws are those of an exported database."""
+    return Predictions.of_row(row).in_order_of_targets()
+
+
+def _curves(rows: Sequence[Row], outputs: Mapping[int, AttemptOutputs], draws: int) -> list[RobustnessCurve]:
+    """The curves of one model on one task. A score that is missing at one rate leaves the curve out."""
+    scores = {(row["seed"], row["condition"]): row["value"] for row in rows}
+    attempts = {row["seed"]: row["attempt_id"] for row in rows}
+    conditions = list(dict.fromkeys(row["condition"] for row in rows))
+    first, runs = rows[0], [outputs[attempt] for attempt in attempts.values()]
+    by_condition = _draw_all(first, conditions, runs, draws)
+    whole = runs[0].get((first["split"], ""))
+    curves = []
+    for kind in dict.fromkeys(condition.partition("=")[0] for condition in conditions if condition):
+        of_kind = [condition for condition in conditions if condition.partition("=")[0] == kind]
+        at = sorted((float(condition.partition("=")[2]), condition) for condition in of_kind)
+        rates, names = (0.0, *(rate for rate, _ in at)), ["", *(condition for _, condition in at)]
+        if any(scores.get((seed, name)) is None for seed in attempts for name in names):
+            continue
+        # (seeds, rates)
+        by_seed = np.array([[scores[seed, name] for name in names] for seed in attempts], float)
+        by_draw = None if by_condition is None else np.stack([by_condition[name] for name in names], axis=-1)
+        retained = (_over_first(by_seed), None if by_draw is None else _over_first(by_draw))
+        n_examples = len(whole.targets) if whole else 0
+        curves.append(
+            RobustnessCurve(
+                first["model"], first["task"], first["metric"], kind, rates, tuple(attempts), (by_seed, by_draw),
+                retained, n_examples,
+            )
+        )  # fmt: skip
+    return curves
+
+
+def _draw_all(
+    row: Row, conditions: Sequence[str], runs: Sequence[AttemptOutputs], draws: int
+) -> dict[str, np.ndarray] | None:
+    """The metric of each seed's run in each draw, by condition: each (seeds, draws). None without predictions."""
+    keys = [(row["split"], condition) for condition in conditions]
+    if any(key not in run for run in runs for key in keys):
+        return None
+    outputs = [run[key].outputs for key in keys for run in runs]
+    try:
+        values = drawn(
+            row["metric"], runs[0][keys[0]].targets, outputs, draws=draws, seed=draw_seed(row["task"])
+        )  # (conditions x runs, draws)
+    except ValueError:  # a metric of a user's own that cannot be drawn
+        return None
+    return dict(zip(conditions, values.reshape(len(conditions), len(runs), draws), strict=True))
+
+
+def _over_first(values: np.ndarray) -> np.ndarray:
+    """(..., rates) over its first column: (..., rates), NaN where that is not above 0."""
+    first = values[..., :1]
+    return np.divide(values, first, out=np.full(values.shape, np.nan), where=first > 0)
+
+
+def _weak_tasks(curves: Sequence[RobustnessCurve]) -> set[str]:
+    """Tasks on which some model's score at rate 0, or the low end of its interval, is not above 0."""
+    firsts = {(curve.task, curve.model): curve.score(0) for curve in curves}
+    return {task for (task, _), score in firsts.items() if score.value <= 0 or score.low <= 0}
+
+
+def _averages(curves: Sequence[RobustnessCurve]) -> list[RobustnessCurve]:
+    """The mean over the tasks of each model and perturbation, where several were measured for every model alike."""
+    n_tasks = len({curve.task for curve in curves})
+    averages = []
+    for model, kind in dict.fromkeys((curve.model, curve.kind) for curve in curves):
+        parts = [curve for curve in curves if (curve.model, curve.kind) == (model, kind)]
+        alike = len({(part.rates, part.seeds) for part in parts}) == 1
+        if n_tasks > 1 and len(parts) == n_tasks and alike:
+            scores, retained = _mean([part.scores for part in parts]), _mean([part.retained for part in parts])
+            n = sum(part.n_examples for part in parts)
+            averages.append(replace(parts[0], task=AVERAGE, metric="", scores=scores, retained=retained, n_examples=n))
+    return averages
+
+
+def _mean(parts: Sequence[CurveValues]) -> CurveValues:
+    """The mean over tasks of (seeds, rates) and of (seeds, draws, rates); without draws where one task has none."""
+    draws = [by_draw for _, by_draw in parts if by_draw is not None]
+    by_seed = np.sum([by_seed for by_seed, _ in parts], axis=0) / len(parts)
+    return by_seed, np.sum(draws, axis=0) / len(draws) if len(draws) == len(parts) else None
+
+
+def _notes(
+    store: Store, experiment: StoredExperiment, rows: Sequence[Row], outputs: Mapping[int, AttemptOutputs]
+) -> list[str]:
+    """Where the outputs at rate 0 are not those that the fine-tuning stored: weights made again on another machine."""
+    stored = {
+        (row["task"], row["model"], row["seed"], row["split"]): _ordered(row).outputs
+        for row in store.query(queries.OUTPUTS_OF_FINETUNINGS, experiment=experiment.id)
+    }
+    other = []
+    for row in rows:
+        key = (row["task"], row["model"], row["seed"], row["split"])
+        ours = outputs[row["attempt_id"]].get((row["split"], ""))
+        if row["condition"] == "" and ours and key in stored and not np.array_equal(stored[key], ours.outputs):
+            other.append(f"{row['model']} on {row['task']} seed {row['seed']}")
+    if not other:
+        return []
+    return [
+        "At rate 0 not bit for bit what the fine-tuning stored (its weights were made again elsewhere): "
+        + ", ".join(other)
+    ]

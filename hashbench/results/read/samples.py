@@ -1,0 +1,194 @@
+"""What stands behind a score: its value by seed and, from stored predictions, by draw of examples.
+
+Reads the store once for each run. Draws of one task are the same for all models, in every call: what is subtracted
+draw by draw is paired.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from hashbench.common.errors import InputError
+from hashbench.results.read.entries import Entry
+from hashbench.results.read.measured import Measured
+from hashbench.results.read.runs import SeedScore
+from hashbench.scores.draws import DRAWS, drawn
+from hashbench.scores.estimates import percentile_interval
+from hashbench.scores.registry import metric_of, metrics
+from hashbench.store.engine import Store
+from hashbench.store.result import Checkpoint, Predictions
+from hashbench.store.status import predictions
+
+RunSeed = int | None  # None: a trivial baseline, in which nothing is random
+
+
+class Evidence:
+    """Everything that speaks for the scores of one experiment. Each array is read and drawn once.
+
+    `as_stored`: examples in the order of the database; otherwise in that of an export, so that what was exported
+    compares with what was not.
+    """
+
+    def __init__(self, store: Store, measured: Measured, *, draws: int = DRAWS, as_stored: bool = False) -> None:
+        self.store = store
+        self.as_stored = as_stored
+        self.measured = measured
+        self.checkpoint: Checkpoint = "last" if measured.checkpoint == "last" else "best"
+        self.draws = draws
+        self._samples: dict[tuple[int, str, str, str], Sample] = {}
+        self._stored: dict[tuple[str, str], Predictions | None] = {}
+        self._drawn: dict[tuple[str, str, str], np.ndarray] = {}
+
+    def of(self, entry: Entry, task: str, metric: str, split: str) -> Sample:
+        """The scores of one model, task, metric and split; of the same object every time."""
+        key = (id(entry), task, metric, split)
+        if key not in self._samples:
+            scores = self.measured.read(entry, task, metric, split)
+            known = {None if entry.is_baseline else score.run.seed: score for score in scores}
+            self._samples[key] = Sample(self, entry, task, metric, split, known)
+        return self._samples[key]
+
+    def own(self, entry: Entry, task: str) -> Sample | None:
+        """The same for the metric and split that the experiment itself reads; None where it has no score."""
+        scores = self.measured.own(entry, task)
+        return self.of(entry, task, scores[0].metric, scores[0].split) if scores else None
+
+    def interval(self, entry: Entry, by_task: Sequence[Sequence[SeedScore]]) -> tuple[float, float, int] | None:
+        """95 % over examples of a score of texts, or of the average over tasks, and the number of examples.
+
+        `by_task`: one metric of one task each. It says nothing about other seeds: these share their draws. None where
+        predictions are missing.
+        """
+        samples = [self.of(entry, scores[0].run.task or "", scores[0].metric, scores[0].split) for scores in by_task]
+        drawable = metrics("classes", "values", "spans")
+        if not samples or any(sample.metric not in drawable or sample.missing() for sample in samples):
+            return None
+        ends = percentile_interval(np.sum([sample.by_draw() for sample in samples], axis=0) / len(samples))
+        return None if ends is None else (*ends, sum(sample.n for sample in samples))
+
+    def stored(self, run_id: str, split: str) -> Predictions | None:
+        """The predictions of a finished run, or None."""
+        key = (run_id, split)
+        if key not in self._stored:
+            predicted = predictions(self.store, run_id, split, self.checkpoint)
+            self._stored[key] = predicted if predicted is None or self.as_stored else predicted.in_order_of_targets()
+        return self._stored[key]
+
+    def drawn(self, sample: Sample) -> dict[RunSeed, np.ndarray]:
+        """The metric in each draw (draws,), by seed."""
+        draw_together([sample])
+        return {seed: self._drawn[self._key(sample, seed)] for seed in sample.stored}
+
+    def _key(self, sample: Sample, seed: RunSeed) -> tuple[str, str, str]:
+        return (sample.scores[seed].run.run_id, sample.split, sample.metric)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One model on one task by one metric: what was measured, seed by seed."""
+
+    evidence: Evidence
+    entry: Entry
+    task: str
+    metric: str
+    split: str
+    scores: dict[RunSeed, SeedScore]  # of the finished runs; that of a trivial baseline under None
+
+    def by_seed(self) -> dict[RunSeed, float]:
+        """The stored score of every seed that has one, in its natural range."""
+        return {seed: score.value for seed, score in self.scores.items() if score.value is not None}
+
+    def by_draw(self, seeds: Sequence[RunSeed] | None = None) -> np.ndarray:
+        """The metric in each draw of examples, averaged over seeds (None: all that have a score): (draws,).
+
+        Raises InputError where predictions are missing.
+        """
+        return self.by_seed_and_draw(seeds).mean(axis=0)
+
+    def by_seed_and_draw(self, seeds: Sequence[RunSeed] | None = None) -> np.ndarray:
+        """The metric of each seed in each draw, all seeds on the same examples: (seeds, draws). Raises as `by_draw`."""
+        wanted = list(self.by_seed()) if seeds is None else list(seeds)
+        if why := self.missing(wanted):
+            raise InputError(why)
+        by_seed = self.evidence.drawn(self)
+        return np.stack([by_seed[seed] for seed in wanted])
+
+    def missing(self, seeds: Sequence[RunSeed] | None = None) -> str:
+        """Why there are no draws, or nothing."""
+        name = f"{self.evidence.store.name}: {self.entry.model} on {self.task}"
+        wanted = list(self.by_seed()) if seeds is None else list(seeds)
+        if not wanted:
+            return f"{name}: no score of {self.metric} on {self.split}"
+        if any(seed not in self.stored for seed in wanted):
+            return f"{name}: no stored predictions on {self.split}; read the sweep's own database"
+        if len({self.stored[seed].index_fingerprint for seed in wanted}) > 1:
+            return f"{name}: its seeds were measured on different examples"
+        return ""
+
+    @cached_property
+    def stored(self) -> dict[RunSeed, Predictions]:
+        """The predictions of every seed that has a score and kept them."""
+        of_seeds = {seed: self.evidence.stored(self.scores[seed].run.run_id, self.split) for seed in self.by_seed()}
+        return {seed: predicted for seed, predicted in of_seeds.items() if predicted is not None}
+
+    @property
+    def targets(self) -> np.ndarray:
+        """The right answers (n,), in the order of the stored outputs."""
+        return next(iter(self.stored.values())).targets
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the examples' row ids: arrays compare row by row only where it is equal; '' without predictions."""
+        return next((predicted.index_fingerprint for predicted in self.stored.values()), "")
+
+    @property
+    def data(self) -> str:
+        """The fingerprint of the data set's files."""
+        return next((score.run.fingerprint for score in self.scores.values()), "")
+
+    @property
+    def n(self) -> int:
+        """Examples (cases), 0 without predictions."""
+        return len(self.targets) if self.stored else 0
+
+    @property
+    def units(self) -> np.ndarray | None:
+        """What is drawn in place of single examples: the page of each case (n,); None: the examples themselves."""
+        metric = metric_of(self.metric)
+        return metric.units(next(iter(self.stored.values())).outputs) if metric and self.stored else None
+
+    def outputs(self, seed: RunSeed) -> np.ndarray:
+        """The stored outputs of one seed, row by row of `targets`: (n,), (n, C), or the columns of rankings."""
+        return self.stored[seed].outputs
+
+
+def draw_together(samples: Sequence[Sample]) -> None:
+    """Draws what the samples have not drawn yet, all that speak of the same examples at once: counting costs most.
+
+    Not needed for the result: draws made one by one are the same.
+    """
+    groups: dict[tuple[object, ...], list[tuple[Sample, RunSeed]]] = {}
+    for sample in samples:
+        of = sample.evidence
+        for seed, stored in sample.stored.items():
+            if of._key(sample, seed) not in of._drawn:
+                key = (sample.task, sample.metric, sample.split, stored.index_fingerprint, of.draws)
+                groups.setdefault(key, []).append((sample, seed))
+    for members in groups.values():
+        first, seed = members[0]
+        scores = drawn(
+            first.metric, first.stored[seed].targets, [sample.outputs(its) for sample, its in members],
+            draws=first.evidence.draws, seed=draw_seed(first.task), units=first.units,
+        )  # fmt: skip
+        for (sample, its), row in zip(members, scores, strict=True):
+            sample.evidence._drawn[sample.evidence._key(sample, its)] = row
+
+
+def draw_seed(task: str) -> int:
+    """A task's own, the same for all models and every call; tasks are drawn independently of each other."""
+    return zlib.crc32(task.encode())

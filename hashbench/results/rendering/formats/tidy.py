@@ -1,0 +1,120 @@
+"""Rows for programs, as CSV and JSON: of tables, and of the listings of other commands."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from hashbench.results.papers.column import Column
+from hashbench.results.rendering.registry import Renderer
+from hashbench.results.tables import numbers
+from hashbench.results.tables.legend import has_published
+from hashbench.results.tables.table import SIZES, Cell, Row, Table
+
+TIDY = (
+    "paper", "table", "model", "column", "value", "value_high", "std", "n", "unit", "published", "experiment",
+    "encoder", "signs",
+)  # fmt: skip
+
+FORMULA = "=+-@\t\r"  # how a cell begins that a spreadsheet computes
+
+
+def csv_text(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows under the names of their columns. A missing value is empty, a list stands with blanks between."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([as_text(plain(row.get(name))) for name in columns] for row in rows)
+    return file.getvalue()
+
+
+def as_text(cell: str | int | float) -> str | int | float:
+    """A cell that no spreadsheet takes for a formula: text that begins like one gets an apostrophe in front.
+
+    >>> as_text("=1+1"), as_text("-like"), as_text("-"), as_text("-0.5"), as_text(-0.5)
+    ("'=1+1", "'-like", '-', '-0.5', -0.5)
+    """
+    if not isinstance(cell, str) or len(cell) < 2 or cell[0] not in FORMULA:
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell
+
+
+def plain(value: Any) -> str | int | float:
+    """A value as it stands in a cell of text.
+
+    >>> plain(None), plain([1, 2]), plain(True), plain(0.5)
+    ('', '1 2', 'true', 0.5)
+    """
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value if isinstance(value, str | int | float) else " ".join(map(str, value))
+
+
+def json_text(value: object) -> str:
+    """A value as JSON, in which there is no NaN."""
+    return json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def tidy(tables: Sequence[Table]) -> list[dict[str, Any]]:
+    """The rows of tables that have rows of their own for programs; of others one a cell measured or published.
+
+    Scores are in percent, counts in the published unit. Where examples were drawn, a further row
+    `<column>_over_examples` holds the ends of the interval in `value` and `value_high` and the number of examples in
+    `n`.
+    """
+    rows: list[dict[str, Any]] = []
+    for table in tables:
+        if table.records is not None:
+            rows += map(dict, table.records)
+            continue
+        for row in table.rows:
+            for column in table.columns:
+                cell = row.cells[column.name]
+                planned = bool(row.encoder and cell.reason)  # a run was asked for, and has no number
+                if cell.value is None and not has_published(cell, table) and not planned:
+                    continue
+                rows.append(_tidy(table, row, column, cell=cell))
+                if cell.interval is not None:
+                    low, high = cell.interval
+                    drawn = Cell(value=low, value_high=high, n=cell.n_examples, unit=cell.unit)
+                    rows.append(_tidy(table, row, column, cell=drawn) | {"column": f"{column.name}_over_examples"})
+    return rows
+
+
+def _tidy(table: Table, row: Row, column: Column, *, cell: Cell) -> dict[str, Any]:
+    """One tidy row; a count is in the unit of the published one beside it."""
+    published = cell.published if table.published else None
+    unit = cell.unit or (published.unit if published else "") or column.unit
+    if published and cell.value is not None and {cell.unit, published.unit} <= set(SIZES):
+        cell, unit = replace(cell, value=cell.value * SIZES[cell.unit] / SIZES[published.unit]), published.unit
+    values = (
+        table.paper, table.number, row.key or row.model, column.name, cell.value, cell.value_high, cell.std, cell.n,
+        unit, published.value if published else None, table.experiment, row.encoder,
+        numbers.signs_said(cell) or None,
+    )  # fmt: skip
+    return dict(zip(TIDY, values, strict=True))
+
+
+def _csv(tables: Sequence[Table], _width: int, _color: bool) -> str:
+    rows = tidy(tables)
+    return csv_text(list(rows[0]) if rows else TIDY, rows)
+
+
+def _json(tables: Sequence[Table], _width: int, _color: bool) -> str:
+    """A list of the tables' rows; a table that is one object for programs is one member."""
+    return json_text([
+        member for table in tables for member in (tidy([table]) if table.document is None else [table.document])
+    ])  # fmt: skip
+
+
+RENDERERS = (Renderer("csv", _csv, True, place=2), Renderer("json", _json, True, place=3))

@@ -1,0 +1,86 @@
+"""Rows of plain values, as commands list them: aligned text, markdown, CSV or JSON."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+
+from hashbench.results.rendering.formats.tidy import csv_text, json_text, plain
+from hashbench.results.tables.numbers import MISSING
+
+LARGE = 9999  # whole numbers above it are printed with commas in text
+LINE = 120  # the longest of a sentence
+Value = str | int | float | None | Sequence[int] | Sequence[str]
+ListedRows = Sequence[Mapping[str, Value]]
+
+
+def render_rows(columns: Sequence[str], rows: ListedRows, format: str) -> str:
+    """Rows with these columns, as one text that ends in a line feed.
+
+    >>> print(render_rows(["model", "size"], [{"model": "a|b", "size": 12_000}], "md"), end="")
+    | model | size |
+    |---|---|
+    | a\\|b | 12000 |
+    """
+    if format == "json":
+        return json_text([{name: row[name] for name in columns} for row in rows])
+    if format == "csv":
+        return csv_text(columns, rows)
+    if format == "md":
+        cells = [[str(plain(row[name])).replace("|", "\\|") for name in columns] for row in rows]
+        lines = [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
+        lines += [f"| {' | '.join(line)} |" for line in cells]
+    else:
+        lines = text_lines(columns, rows)
+    return "\n".join(lines) + "\n"
+
+
+def text_lines(columns: Sequence[str], rows: ListedRows) -> list[str]:
+    """A line of names, then one a row: columns as wide as their longest cell, numbers to the right.
+
+    No wrapping, so that `grep` finds whole rows.
+
+    >>> text_lines(["model", "size"], [{"model": "bert", "size": 12_000}])
+    ['model    size', 'bert   12,000']
+    """
+    cells = [[_grouped(row[name]) for name in columns] for row in rows]
+    widths = [max(len(name), *(len(line[i]) for line in cells), 0) for i, name in enumerate(columns)]
+    right = [all(isinstance(row[c], int | float | None) or row[c] == MISSING for row in rows) for c in columns]
+    lines = []
+    for line in [list(columns), *cells]:
+        parts = [cell.rjust(w) if r else cell.ljust(w) for cell, w, r in zip(line, widths, right, strict=True)]
+        lines.append("  ".join(parts).rstrip())
+    return lines
+
+
+def fitted_lines(columns: Sequence[str], rows: ListedRows, width: int, *, n_names: int) -> list[str]:
+    """The lines of `text_lines` where they fit the width; else blocks of columns, each under the first `n_names`.
+
+    >>> fitted_lines(["task", "a", "b"], [{"task": "cola", "a": 1.5, "b": 2.5}], 10, n_names=1)
+    ['task    a', 'cola  1.5', '', 'task    b', 'cola  2.5']
+    """
+    names, others = list(columns[:n_names]), list(columns[n_names:])
+    blocks: list[list[str]] = []
+    for column in others:
+        wider = [*names, *(blocks[-1] if blocks else []), column]
+        if blocks and max(map(len, text_lines(wider, rows))) <= width:
+            blocks[-1].append(column)
+        else:
+            blocks.append([column])
+    lines = [["", *text_lines([*names, *block], rows)] for block in blocks]
+    return [line for block in lines for line in block][1:]
+
+
+def fitted_text(
+    columns: Sequence[str], rows: ListedRows, width: int, *, n_names: int, above: Sequence[str], below: Sequence[str]
+) -> str:
+    """The lines of `fitted_lines` between sentences, which are wrapped at the width, at `LINE` at the latest."""
+    head, foot = (
+        [line for text in texts for line in textwrap.wrap(text, min(width, LINE)) or [""]] for texts in (above, below)
+    )
+    return "\n".join([*head, "", *fitted_lines(columns, rows, width, n_names=n_names), "", *foot])
+
+
+def _grouped(value: Value) -> str:
+    """A cell for people: large whole numbers with commas."""
+    return f"{value:,}" if type(value) is int and value > LARGE else str(plain(value))

@@ -1,0 +1,144 @@
+"""From measurements to cells: centres and spreads over seeds, averages, facts, and why a value is missing."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Literal
+
+from hashbench.results.papers.column import Column
+from hashbench.results.read.entries import Entry
+from hashbench.results.read.measured import PERCENT, Measured
+from hashbench.results.read.runs import SeedScore
+from hashbench.results.read.samples import Evidence
+from hashbench.results.tables.table import BINARY, BYTES, DECIMAL, TRIVIAL, Cell, Row, RowKind, scaled
+
+# Units that depend on the size
+SCALES = {"params": DECIMAL, "binary params": BINARY, "bytes": BYTES}
+# The scores of an entry on a task (or column) that a table reads
+Reading = Callable[[Entry, str], list[SeedScore]]
+Statistic = Literal["mean", "median"]  # over seeds
+# Of an average: a task (or column), or several that count together as one
+AverageMember = str | tuple[str, ...]
+CENTRES: Mapping[str, Callable[[Sequence[float]], float]] = {"mean": statistics.fmean, "median": statistics.median}
+
+
+def row_kind(entry: Entry) -> RowKind:
+    """What a row of this entry is."""
+    return TRIVIAL if entry.is_baseline else "model"
+
+
+def entry_row(entry: Entry, cells: dict[str, Cell]) -> Row:
+    """The row of an experiment's own table."""
+    section = "Trivial baselines" if entry.is_baseline else "Models"
+    return Row(entry.model, entry.model, cells, row_kind(entry), entry.encoder, section, entry.settings)
+
+
+def score_cell(
+    entry: Entry, task: str, read: Reading, evidence: Evidence | None = None, statistic: Statistic = "mean"
+) -> Cell:
+    """Mean or median over seeds in percent, standard deviation (n - 1) where there are two or more, number of seeds."""
+    scores = read(entry, task)
+    values = [PERCENT * score.value for score in scores if score.value is not None]
+    runs = entry.of_task(task)
+    cell = Cell(n=len(values) or None, planned=len(runs) or None, unit="percent", group=entry.group([task]))
+    if not values:
+        return replace(cell, reason=_why_no_score(entry, task, scores))
+    cell = replace(cell, value=CENTRES[statistic](values), std=_deviation(values))
+    if entry.is_baseline:
+        cell = replace(cell, n=None, planned=None)  # nothing random in a trivial baseline
+    return _with_interval(cell, evidence if statistic == "mean" else None, entry, [scores])
+
+
+def average_cell(
+    entry: Entry,
+    parts: Sequence[AverageMember],
+    read: Reading,
+    evidence: Evidence | None = None,
+    statistic: Statistic = "mean",
+) -> Cell:
+    """The unweighted mean of the tasks' means (or medians); its deviation is that of the averages of single seeds.
+
+    Missing where one task is missing: an average over fewer tasks is another quantity.
+    """
+    groups = [(part,) if isinstance(part, str) else part for part in parts]
+    scores = {name: read(entry, name) for group in groups for name in group}
+    tasks = {score.run.task or "" for of_task in scores.values() for score in of_task}
+    cell = Cell(unit="percent", group=entry.group(sorted(tasks)))
+    centres: dict[str, float] = {}
+    for name, of_task in scores.items():
+        values = [score.value for score in of_task if score.value is not None]
+        if not values:
+            return replace(cell, reason=f"without {name}")
+        centres[name] = CENTRES[statistic](values)
+    if not centres:
+        return replace(cell, reason="no task")
+    cell = replace(cell, value=PERCENT * _mean_of_groups(groups, centres))
+    if not entry.is_baseline:
+        averages = _seed_averages(groups, scores)
+        planned = len({run.seed for run in entry.runs if run.task in tasks})
+        cell = replace(cell, std=_deviation(averages), n=len(averages) or None, planned=planned)
+    if statistic != "mean" or any(len(group) > 1 for group in groups):
+        return cell
+    return _with_interval(cell, evidence, entry, list(scores.values()))
+
+
+def _with_interval(cell: Cell, evidence: Evidence | None, entry: Entry, by_task: Sequence[Sequence[SeedScore]]) -> Cell:
+    """The cell of a mean with its interval over examples, where there is one."""
+    interval = evidence.interval(entry, by_task) if evidence else None
+    if interval is None:
+        return cell
+    low, high, n = interval
+    return replace(cell, interval=(PERCENT * low, PERCENT * high), n_examples=n)
+
+
+def _mean_of_groups(groups: Sequence[Sequence[str]], values: Mapping[str, float]) -> float:
+    """Each group's mean first: matched and mismatched MNLI are one task.
+
+    >>> _mean_of_groups([("rte",), ("mnli_m", "mnli_mm")], {"rte": 60.0, "mnli_m": 80.0, "mnli_mm": 90.0})
+    72.5
+    """
+    return statistics.fmean(statistics.fmean(values[name] for name in group) for group in groups)
+
+
+def _seed_averages(groups: Sequence[Sequence[str]], scores: Mapping[str, Sequence[SeedScore]]) -> list[float]:
+    """The average over tasks in percent of every seed that has all of them."""
+    by_seed: dict[int | None, dict[str, float]] = {}
+    for name, of_task in scores.items():
+        for score in of_task:
+            if score.value is not None:
+                by_seed.setdefault(score.run.seed, {})[name] = score.value
+    return [PERCENT * _mean_of_groups(groups, values) for values in by_seed.values() if len(values) == len(scores)]
+
+
+def _deviation(values: Sequence[float]) -> float | None:
+    return statistics.stdev(values) if len(values) > 1 else None
+
+
+def _why_no_score(entry: Entry, task: str, scores: Sequence[SeedScore]) -> str:
+    """One reason that stands for all runs of a cell without a value."""
+    if scores:
+        return f"undefined: {scores[0].reason}"
+    runs = entry.of_task(task)
+    if not runs:
+        return "task not in this experiment"
+    for run in runs:
+        if run.state == "failed":
+            return f"failed: {run.reason}" if run.reason else "failed"
+    return "metric not stored" if all(run.state == "done" for run in runs) else f"{runs[0].state}, not finished"
+
+
+def fact_cell(measured: Measured, entry: Entry, column: Column) -> Cell:
+    """Parameters, bytes, shares or times as the store's views give them."""
+    fact = measured.fact(entry, column.fact or column.name)
+    if fact is None or fact.value is None:
+        # A trivial baseline is not counted
+        return Cell(group=entry.encoder, reason="" if entry.is_baseline else "not measured")
+    if column.unit in SCALES:
+        value, unit = scaled(column.factor * fact.value, SCALES[column.unit])
+        return Cell(value, unit=unit, group=entry.encoder)
+    factor = column.factor * (PERCENT if column.unit == "percent" else 1.0)
+    high = None if fact.value_high is None else factor * fact.value_high
+    interval = None if fact.interval is None else (factor * fact.interval[0], factor * fact.interval[1])
+    return Cell(factor * fact.value, high, unit=column.unit, group=entry.encoder, interval=interval)

@@ -1,0 +1,129 @@
+"""Paired differences as rows, and what they were measured on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from hashbench.results.read.comparison import Comparison, PairedDifference
+from hashbench.results.read.measured import AVERAGE, PERCENT
+from hashbench.results.read.origins import data_warnings, task_origins
+from hashbench.results.tables.experiment import own_table
+from hashbench.results.tables.numbers import MISSING, signs, signs_said
+from hashbench.results.tables.request import paper_of
+from hashbench.scores.estimates import Estimate
+from hashbench.scores.registry import metric_of
+
+COLUMNS = [
+    "model", "task", "metric", "split", "a", "b", "a-b", "low", "high", "decided", "seeds", "examples",
+    "only_a_right", "only_b_right",
+]  # fmt: skip
+NAMES = ("model", "task", "metric")  # columns that say what a row is of
+UNDECIDED = "undecided"
+
+
+def comparison_rows(
+    comparison: Comparison, *, for_people: bool
+) -> tuple[list[str], list[Mapping[str, str | float | int | None]]]:
+    """Columns and a row for each task and the average, in percent and points.
+
+    For people rounded, with dashes for what is missing, and without columns that hold nothing.
+    """
+    rows = [_row(line, for_people) for line in comparison.lines]
+    return [column for column in COLUMNS if not for_people or any(row[column] != "" for row in rows)], rows
+
+
+def n_names(columns: Sequence[str]) -> int:
+    """How many of the first columns say what a row is of.
+
+    >>> n_names(["task", "metric", "split", "a"])
+    2
+    """
+    return sum(column in NAMES for column in columns)
+
+
+def _row(line: PairedDifference, for_people: bool) -> Mapping[str, str | float | int | None]:
+    """One line in percent; rounded and with dashes for people."""
+
+    def number(value: float | None) -> str | float | None:
+        if value is None or math.isnan(value):
+            return MISSING if for_people else None
+        return round(PERCENT * value, 1) + 0.0 if for_people else PERCENT * value
+
+    estimate = line.difference
+    return {
+        "model": line.model, "task": line.task, "metric": line.metric, "split": line.split,
+        "a": number(line.first), "b": number(line.second), "a-b": number(estimate.value),
+        "low": number(estimate.low), "high": number(estimate.high), "decided": decided(estimate),
+        "seeds": estimate.n_seeds, "examples": estimate.n_examples,
+        "only_a_right": number(line.only_first), "only_b_right": number(line.only_second),
+    }  # fmt: skip
+
+
+def decided(estimate: Estimate) -> str:
+    """Which side is better beyond the interval, "a", "b", or neither.
+
+    >>> decided(Estimate(0.02, 0.01, 0.03)), decided(Estimate(0.0, -0.01, 0.01))
+    ('a', 'undecided')
+    """
+    if estimate.low > 0:
+        return "a"
+    return "b" if estimate.high < 0 else UNDECIDED
+
+
+def sides(comparison: Comparison) -> list[str]:
+    """What the two sides are."""
+    both = {"A": comparison.first, "B": comparison.second}
+    lines = [f"{at}: {side.name if side.model else 'all models'}, experiment {side.place}" for at, side in both.items()]
+    experiments = {id(side.evidence): side.evidence.measured for side in both.values()}
+    warnings = [
+        line
+        for measured in experiments.values()
+        for line in data_warnings(task_origins(measured, paper_of(measured)), (), published=False)
+    ]
+    return [*lines, *(f"!! {line}" for line in dict.fromkeys(warnings))]
+
+
+def remarks(comparison: Comparison) -> list[str]:
+    """What the numbers mean and stand on, and what is missing."""
+    seeds = {line.seeds for line in comparison.lines}
+    spread = {line.difference.spread for line in comparison.lines}
+    names = [", ".join("none" if seed is None else str(seed) for seed in sorted(some, key=str)) for some in seeds]
+    notes = [
+        "Percent and points. low, high: 95 % interval of A - B over " + " or ".join(sorted(spread)) + "; paired by "
+        "seed and by example, each metric computed anew from every one of 10,000 draws.",
+        f"Encoder {comparison.encoder}; matched seeds: {'; or '.join(sorted(names))}.",
+    ]
+    if "examples" in spread:
+        notes.append("One seed: examples only. This speaks of these trained models, not of their methods.")
+    if any(line.only_first is not None for line in comparison.lines):
+        notes.append(
+            "only_a_right, only_b_right: share of the examples, mean over seeds; none for regression and averages."
+        )
+    if any(line.task == AVERAGE for line in comparison.lines):
+        notes.append("average: over the tasks, within each seed and each draw; further parts of a task do not count.")
+    metrics = [metric_of(line.metric) for line in comparison.lines]
+    if any(metric.unit == "page" for metric in metrics if metric):
+        notes.append("Cases of links: pages are drawn, with all of their cases.")
+    return [*notes, *_flags_of_both(comparison), *(f"not compared: {why}" for why in comparison.skipped)]
+
+
+def _flags_of_both(comparison: Comparison) -> list[str]:
+    """Which scores of each side a table of its experiment marks: a difference of such says little."""
+    flags = []
+    compared = {(line.model, line.task) for line in comparison.lines}
+    for at, side in {"A": comparison.first, "B": comparison.second}.items():
+        measured = side.evidence.measured
+        table = own_table(measured, paper_of(measured))
+        columns = {column.name: column.task or column.name for column in table.columns}
+        marked: dict[str, list[str]] = {}
+        for row in table.rows:
+            if row.is_baseline or side.model not in (None, row.model):
+                continue
+            for name, cell in row.cells.items():
+                if signs(cell) and ("" if side.model else row.model, columns[name]) in compared:
+                    where = columns[name] if side.model else f"{row.model} on {columns[name]}"
+                    for what in signs_said(cell).split("; "):
+                        marked.setdefault(what[2:], []).append(where)  # without the character, which no number has here
+        flags += [f"{at}: {what}: {', '.join(dict.fromkeys(names))}." for what, names in marked.items()]
+    return flags

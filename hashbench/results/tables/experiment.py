@@ -1,0 +1,172 @@
+"""The experiment's own table: every model by every task, the average over the tasks they share, parameters, time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from hashbench.results.papers.column import Column
+from hashbench.results.papers.paper import Paper
+from hashbench.results.read.entries import Entry
+from hashbench.results.read.measured import Measured
+from hashbench.results.read.runs import SeedScore
+from hashbench.results.read.samples import Evidence
+from hashbench.results.tables.cells import average_cell, entry_row, fact_cell, score_cell
+from hashbench.results.tables.flags import flagged, marked
+from hashbench.results.tables.legend import missing_lines
+from hashbench.results.tables.request import TableFile
+from hashbench.results.tables.table import Cell, Table
+
+SIZES = (
+    Column("total_params", "params", "fact", "params", better="low", subtitle="all"),
+    Column("emb_params", "params", "fact", "params", better="low", subtitle="embedding"),
+)
+TIMES = (
+    Column("pt_ms", "ms/sample", "fact", "pre-train", better="low", subtitle="ms/sample"),
+    Column("infer_ms", "ms/sample", "fact", "infer", better="low", subtitle="ms/sample"),
+)
+# Of `export --evaluate`: before and after int8; times are of one text on one thread
+FORMS = tuple(
+    column
+    for form in ("float32", "int8")
+    for column in (
+        Column(f"{form}_bytes", "bytes", "fact", form, better="low", subtitle="bytes"),
+        Column(f"{form}_score", "percent", "fact", form, better="high", subtitle="score"),
+        Column(f"{form}_latency", "ms/sample", "fact", form, better="low", subtitle="ms a text"),
+    )
+)
+MINUTES = Column("run_minutes", "minutes", "minutes", "training", subtitle="minutes")
+OF_MINUTES = "Training minutes: all finished runs of a model, pre-training and evaluations included"
+
+
+def own_table(
+    measured: Measured, paper: Paper, *, evidence: Evidence | None = None, all_metrics: bool = False
+) -> Table:
+    """All models of the experiment, then trivial baselines. `paper` gives the order and the spelling of known tasks.
+
+    Each task has a column of the metric that selects; `all_metrics`: one of every metric and split that is stored.
+    """
+    known = [task for task in paper.tasks if task in measured.tasks()]
+    tasks = list(dict.fromkeys((*known, *measured.tasks())))
+    further = measured.further_sets()
+    trained = [task for task in tasks if task not in further]
+    shared = shared_tasks(measured, trained)
+    columns = _columns(measured, paper, tasks, shared, all_metrics)
+    rows = [
+        entry_row(entry, {column.name: own_cell(measured, entry, column, evidence) for column in columns})
+        for entry in measured.entries
+    ]
+    rows = marked(rows, columns)
+    notes = [_average_note(trained, shared)] if len(shared) < len(trained) else []
+    if further:
+        sets = ", ".join(further)
+        notes.append(f"Further sets, evaluated with the models of other columns and in no average: {sets}.")
+    if any(row.cells[MINUTES.name].value is not None for row in rows):
+        machines = {run.origin.hardware for run in measured.runs if run.origin.hardware}
+        several = f"; on {len(machines)} kinds of machine, so rows are not comparable" if len(machines) > 1 else ""
+        notes.append(f"{OF_MINUTES}{several}.")
+    scores = [column for column in columns if column.measure == "score"]
+    return Table(
+        paper="",
+        number="own",
+        title=f"Experiment {measured.experiment.name}",
+        experiment=measured.experiment.name,
+        columns=tuple(columns),
+        rows=tuple(rows),
+        notes=tuple(notes),
+        missing=tuple(missing_lines(rows, scores)),
+        published=False,
+        readings=tuple((column.task or "", column.metric, column.split) for column in scores if column.metric),
+    )
+
+
+def shared_tasks(measured: Measured, tasks: Sequence[str]) -> list[str]:
+    """The tasks on which every model that was fine-tuned has a score: only over these are averages comparable."""
+    models = [entry for entry in measured.entries if not entry.is_baseline and entry.runs]
+    return [
+        task
+        for task in tasks
+        if models and all(any(score.value is not None for score in measured.own(entry, task)) for entry in models)
+    ]
+
+
+def _average_note(tasks: Sequence[str], shared: Sequence[str]) -> str:
+    left_out = ", ".join(task for task in tasks if task not in shared)
+    if not shared:
+        return "No average: there is no task on which every model has a score."
+    return f"Average over the {len(shared)} of {len(tasks)} tasks that all models share; without {left_out}."
+
+
+def _columns(
+    measured: Measured, paper: Paper, tasks: Sequence[str], shared: Sequence[str], all_metrics: bool
+) -> list[Column]:
+    """Tasks, average, sizes and times; sizes and times only where one was measured."""
+    columns = [column for task in tasks for column in _task_columns(measured, paper, task, all_metrics)]
+    if shared:
+        all_of = f"{len(shared)} task{'s' if len(shared) > 1 else ''}"
+        n_trained = len(set(tasks) - set(measured.further_sets()))
+        of = all_of if len(shared) == n_trained else f"{len(shared)} of {n_trained}"
+        average = Column("average", "percent", "average", "Average", better="high", subtitle=of, tasks=tuple(shared))
+        columns.append(average)
+    known = {name for (_, _, name), fact in measured.facts.items() if fact.value is not None}
+    columns.extend(column for column in (*SIZES, *TIMES, *FORMS) if column.name in known)
+    return [*columns, MINUTES]
+
+
+def _task_columns(measured: Measured, paper: Paper, task: str, all_metrics: bool) -> list[Column]:
+    """The column that the experiment reads, named after the task; then `task_metric` or `task_metric_split`."""
+    scores = [score for by_run in measured.scores.values() for score in by_run if score.run.task == task]
+    read = next(((score.metric, score.split) for score in scores if score.own), ("", ""))
+    title = paper.titles.get(task, task)
+    first = Column(task, "percent", "score", title, task, "high", subtitle=read[0], metric=read[0], split=read[1])
+    if not all_metrics:
+        return [first]
+    others = [pair for pair in dict.fromkeys((score.metric, score.split) for score in scores) if pair != read]
+    return [first, *(_other_column(first, metric, split) for metric, split in others)]
+
+
+def _other_column(first: Column, metric: str, split: str) -> Column:
+    """A further metric of a task; its split is named where it is not the one that is read."""
+    elsewhere = split != first.split
+    return replace(
+        first,
+        name=f"{first.name}_{metric}" + (f"_{split}" if elsewhere else ""),
+        subtitle=metric + (f" {split.removeprefix('validation_')}" if elsewhere else ""),
+        metric=metric,
+        split=split,
+    )
+
+
+def own_cell(measured: Measured, entry: Entry, column: Column, evidence: Evidence | None) -> Cell:
+    """A score, an average, minutes or a fact, with the flags that tell how far it can be trusted."""
+
+    def read(of: Entry, task: str) -> list[SeedScore]:
+        return measured.read(of, task, column.metric, column.split)
+
+    if column.measure == "score":
+        assert column.task is not None
+        cell = score_cell(entry, column.task, read if column.metric else measured.own, evidence)
+        return flagged(measured, entry, cell, [(column.task, column.metric, column.split)])
+    if column.measure == "average":
+        scores = [score for task in column.tasks for score in measured.own(entry, str(task))]
+        readings = dict.fromkeys((score.run.task or "", score.metric, score.split) for score in scores)
+        return flagged(measured, entry, average_cell(entry, column.tasks, measured.own, evidence), list(readings))
+    if column.measure == "minutes":
+        return minutes_cell(measured, entry)
+    return fact_cell(measured, entry, column)
+
+
+def minutes_cell(measured: Measured, entry: Entry) -> Cell:
+    """Work of all finished runs of the row; a pre-training counts for each model that uses it."""
+    pretrained = [run for run in measured.pretrainings() if run.model == entry.model]
+    seconds = sum(run.origin.seconds for run in (*entry.runs, *pretrained) if run.state == "done")
+    return Cell(seconds / 60, unit="minutes") if seconds else Cell(unit="minutes", reason="no finished run")
+
+
+TABLE = TableFile(
+    "own",
+    "every model by every task, the average over the tasks they share, parameters, times",
+    lambda source: [
+        own_table(source.measured, source.paper, evidence=source.evidence, all_metrics=source.request.all_metrics)
+    ],
+)

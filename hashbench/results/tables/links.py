@@ -1,0 +1,153 @@
+"""Tables of an experiment on hidden items: recall and ranks of every model, by beam width, and by frequency.
+
+Spreads in parentheses are over training seeds; intervals resample the test pages, the same pages for every model.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from hashbench.results.papers.column import Column
+from hashbench.results.read import queries
+from hashbench.results.read.entries import Entry
+from hashbench.results.read.measured import PERCENT, Measured
+from hashbench.results.read.samples import Evidence
+from hashbench.results.tables.cells import entry_row, score_cell
+from hashbench.results.tables.experiment import MINUTES, SIZES, minutes_cell
+from hashbench.results.tables.flags import marked
+from hashbench.results.tables.legend import missing_lines
+from hashbench.results.tables.request import ReportSource, TableFile
+from hashbench.results.tables.table import Cell, Row, Table, scaled
+from hashbench.scores.estimates import percentile_interval
+from hashbench.scores.rankings import DECILES
+
+SPLIT = "test"
+METRICS = {"rec@1": "rec@1", "rec@10": "rec@10", "rec@20": "rec@20", "mrr": "MRR", "token_rec@1": "token rec@1"}
+CERTIFIED = "certified"
+OF_LINKS = (
+    "A case is one link of a test page, hidden; its context is drawn from the page's other links. All links of all "
+    "test pages are cases, unless cases_per_page says otherwise."
+)
+OF_TEXT = (
+    "A case is one hidden item (a word piece, a word or a pair of words) of a test document; 15 % of a sequence are "
+    "hidden together, all of them by [MASK], the same for every model. Pages are documents."
+)
+BY_BEAM, BY_DECILE = "rec@20", "rec@1"  # the metrics of figures 2 and 3
+
+
+def link_tables(source: ReportSource) -> list[Table]:
+    """For each set of hidden items the main table, recall by beam width and recall by frequency."""
+    measured = source.measured
+    evidence = Evidence(source.store, measured, as_stored=True) if source.request.examples else None
+    metrics = {score.metric for scores in measured.perturbed.values() for score in scores}
+    beams = sorted(int(metric.partition(" beam=")[2]) for metric in metrics if metric.startswith(f"{BY_BEAM} beam="))
+    tables = []
+    for task in measured.tasks():
+        tables.append(main_table(measured, task, evidence))
+        tables.append(_by_condition(measured, task, BY_BEAM, [f"beam={beam}" for beam in beams], "beam width"))
+        deciles = [f"tenth={decile + 1}" for decile in range(DECILES)]
+        tables.append(_by_condition(measured, task, BY_DECILE, deciles, "decile of the cases by frequency"))
+    return [table for table in tables if any(row.measured() for row in table.rows)] or tables[:1]
+
+
+def main_table(measured: Measured, task: str, evidence: Evidence | None) -> Table:
+    """Every model by every metric, then the trivial baselines."""
+    columns = [
+        Column(name, "percent", "score", title, task, "" if name == CERTIFIED else "high", subtitle="test")
+        for name, title in {**METRICS, CERTIFIED: CERTIFIED}.items()
+    ]
+    columns += [Column("rec@1_ceiling", "percent", "fact", "ceiling", subtitle="rec@1"), *SIZES, MINUTES]
+    stored = measured.query(queries.FACTS_OF_RUNS, experiment=measured.experiment.id)
+    facts = {(row["run_id"], row["name"]): row["value"] for row in stored}
+    rows = []
+    for entry in measured.entries:
+        if entry.of_task(task):
+            cells = {MINUTES.name: minutes_cell(measured, entry)}
+            for column in columns[:-1]:
+                if column.measure == "fact":
+                    cells[column.name] = _fact_cell(entry, column, facts)
+                else:
+                    cells[column.name] = _score_cell(measured, entry, task, metric=column.name, evidence=evidence)
+            rows.append(entry_row(entry, cells))
+    table = _table(measured, f"Experiment {measured.experiment.name}: {task}", columns, rows)
+    of_text = any(run.task == task and _reads_corpora(run.spec) for run in measured.runs)
+    return replace(table, notes=tuple(_notes(OF_TEXT if of_text else OF_LINKS, evidence is not None)))
+
+
+def _reads_corpora(spec: Mapping[str, Any]) -> bool:
+    """Whether the items of a run were hidden in texts of corpora, not on pages of links."""
+    return any(isinstance(block, dict) and "corpora" in block for block in spec.values())
+
+
+def _notes(cases: str, intervals: bool) -> list[str]:
+    notes = [
+        cases,
+        "The best evaluation is chosen on cases of validation pages; the test pages are read once.",
+        "token rec@1: share of the right buckets, over cases and maps; ceiling: share of the cases whose item does not "
+        "share all its buckets with a more frequent one; certified: rankings of 20 that a beam of 20 proves complete.",
+    ]
+    return [*notes, "Intervals: 95 %, test pages drawn with replacement."] if intervals else notes
+
+
+def _fact_cell(entry: Entry, column: Column, facts: dict[tuple[str, str], float]) -> Cell:
+    """A share, the mean over runs; or a size, the same in all of them."""
+    runs = [run for run in entry.runs if (run.run_id, column.name) in facts]
+    values = [facts[run.run_id, column.name] for run in runs if run.state == "done"]
+    if not values:
+        return Cell(unit=column.unit, reason="none")
+    if column.unit == "percent":
+        return Cell(PERCENT * statistics.fmean(values), unit="percent")
+    value, unit = scaled(values[0])
+    return Cell(value, unit=unit)
+
+
+def _score_cell(measured: Measured, entry: Entry, task: str, *, metric: str, evidence: Evidence | None = None) -> Cell:
+    """A metric on test with its interval over pages, where all runs have stored their cases."""
+    cell = score_cell(entry, task, lambda entry, task: measured.read(entry, task, metric, SPLIT))
+    if evidence is None or cell.value is None:
+        return cell
+    sample = evidence.of(entry, task, metric, SPLIT)
+    ends = None if sample.missing() else percentile_interval(PERCENT * sample.by_draw())
+    return cell if ends is None else replace(cell, interval=ends, n_examples=sample.n)
+
+
+def _by_condition(measured: Measured, task: str, metric: str, conditions: Sequence[str], what: str) -> Table:
+    """One metric under each of some conditions, means over seeds; a model that has none is left out."""
+    columns = [
+        Column(condition, "percent", "score", condition.partition("=")[2], task, "high", subtitle=metric)
+        for condition in conditions
+    ]
+    rows = []
+    for entry in measured.entries:
+        cells = {
+            condition: _score_cell(measured, entry, task, metric=f"{metric} {condition}") for condition in conditions
+        }
+        if any(cell.value is not None for cell in cells.values()):
+            rows.append(entry_row(entry, cells))
+    return _table(measured, f"{metric} on {task} by {what}", columns, rows)
+
+
+def _table(measured: Measured, title: str, columns: Sequence[Column], rows: Sequence[Row]) -> Table:
+    models = [row for row in rows if row.kind == "model"]
+    scores = [column for column in columns if column.measure == "score"]
+    return Table(
+        paper="",
+        number="own",
+        title=title,
+        experiment=measured.experiment.name,
+        columns=tuple(columns),
+        rows=tuple(marked(rows, columns)),
+        missing=tuple(missing_lines(models, scores)),
+        published=False,
+    )
+
+
+TABLE = TableFile(
+    "links",
+    "hidden items: recall and ranks of every model, by beam width and by frequency",
+    link_tables,
+    shows=lambda measured: measured.hides_items(),
+)

@@ -1,0 +1,243 @@
+"""A paper's table filled with what an experiment measured, the published number beside each cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from hashbench.results.papers.column import Column, PublishedNumber
+from hashbench.results.papers.paper import Paper, Section, Variant, find_layout
+from hashbench.results.read.entries import Entry
+from hashbench.results.read.measured import Measured
+from hashbench.results.read.samples import Evidence
+from hashbench.results.tables.cells import row_kind
+from hashbench.results.tables.flags import SCORED, flagged, mark_under
+from hashbench.results.tables.legend import missing_lines
+from hashbench.results.tables.measures import RowView, data_cell
+from hashbench.results.tables.request import ReportSource, TableFile
+from hashbench.results.tables.table import Cell, Row, Table, mark_best
+
+TRIVIAL = "Trivial baselines"
+OTHERS = "Also in this experiment"
+ANY_TASK = "*"
+ALONE = Variant(title="", metric="", key="")  # where each model has one row
+
+
+def paper_table(source: ReportSource, number: str) -> Table:
+    """One table of a paper. Rows without a run are kept while published numbers are shown, else left out.
+
+    Raises InputError where the paper has no such table.
+    """
+    measured, paper, published = source.measured, source.paper, source.request.published
+    views = _views(measured, paper, number, source.evidence)
+    layout, columns = views[0].layout, tuple(views[0].columns.values())
+    rows = mark_under(mark_best(_rows(views), columns), _baseline_rows(views), columns)
+    rows, footnotes, remarks = _footnoted(rows, number, paper, published)
+    if not published:
+        rows = [row for row in rows if row.encoder or row.measured()]
+    return Table(
+        paper=paper.name,
+        number=number,
+        title=f"{paper.name} table {number}: {layout.title}",
+        experiment=measured.experiment.name,
+        columns=columns,
+        rows=tuple(rows),
+        footnotes=tuple(footnotes),
+        notes=(*remarks, *layout.notes),
+        missing=tuple(missing_lines(rows, columns)),
+        published=published,
+        readings=tuple(dict.fromkeys(reading for view in views for reading in _readings(view.columns.values()))),
+        statistic=paper.statistic,
+    )
+
+
+def _views(measured: Measured, paper: Paper, number: str, evidence: Evidence | None) -> list[RowView]:
+    """All ways to read a model: one, unless the table has variants or speaks of any task with a metric."""
+    layout = find_layout(paper, number)
+    readings, ratios = measured.readings(paper.name), measured.ratios(paper.name)
+    columns = [_with_reading(column, readings) for column in layout.columns]
+    views = []
+    for variant in layout.variants or (ALONE,):
+        own = [_of_variant(column, variant) for column in columns]
+        tasks = _tasks_with(own, measured)
+        for task in tasks or [""]:
+            placed = {column.name: replace(column, task=task) if column.task == ANY_TASK else column for column in own}
+            settings = task if len(tasks) > 1 else ""
+            views.append(RowView(measured, paper, number, placed, layout, ratios, evidence, variant, settings))
+    return views
+
+
+def _of_variant(column: Column, variant: Variant) -> Column:
+    """A column of scores with the variant's metric."""
+    return replace(column, metric=column.metric + variant.metric) if column.measure == "score" else column
+
+
+def _with_reading(column: Column, readings: Mapping[str, tuple[str, str]]) -> Column:
+    """A column of scores with the metric and split that the paper reads, and the metric as its heading."""
+    if column.measure != "score":
+        return column
+    if not column.metric and column.task is not None and column.task in readings:
+        metric, split = readings[column.task]
+        column = replace(column, metric=metric, split=split)
+    return replace(column, subtitle=column.subtitle or column.metric.removeprefix(column.title))
+
+
+def _tasks_with(columns: Sequence[Column], measured: Measured) -> list[str]:
+    """The tasks that columns of any task speak of."""
+    by_column = [measured.tasks_with(column.metric, column.split) for column in columns if column.task == ANY_TASK]
+    return list(dict.fromkeys(task for tasks in by_column for task in tasks))
+
+
+def _readings(columns: Iterable[Column]) -> list[tuple[str, str, str]]:
+    scores = [column for column in columns if column.measure == "score"]
+    return [(column.task, column.metric, column.split) for column in scores if column.task]
+
+
+def _rows(views: Sequence[RowView]) -> list[Row]:
+    """All rows in the paper's order, then models that the paper has not, then the trivial baselines."""
+    rows: list[Row] = []
+    placed: set[str] = set()
+    first = views[0]
+    for section in first.layout.sections:
+        for model in section.models:
+            rows.extend(_model_rows(model, section, views))
+        placed.update(section.models)
+        for family, members in section.families.items():
+            rows.append(_family_row(family, members, section, first))
+            for member in members:
+                member_rows = _model_rows(member, section, views)
+                rows.extend(replace(row, title=f"  {row.title}") for row in member_rows if row.encoder)
+            placed.update(members)
+        for name in section.quoted:
+            rows.append(Row(name, name, first.printed_row(name, section), "quoted", section=section.title))
+        for name, task in section.tasks.items():
+            rows.append(_data_row(name, task, section, first))
+    for entry in first.measured.entries:
+        if first.layout.others and not entry.is_baseline and entry.model not in placed and _is_asked(entry, views):
+            rows.extend(row for view in views for row in _entry_row(entry, Section(title=OTHERS), view))
+    return rows + (_baseline_rows(views) if first.layout.floors else [])
+
+
+def _baseline_rows(views: Sequence[RowView]) -> list[Row]:
+    """The rows of the trivial baselines, whether they stand in the table or not; none in a table without scores."""
+    if not any(column.measure in SCORED for view in views for column in view.columns.values()):
+        return []
+    entries = [entry for entry in views[0].measured.entries if entry.is_baseline]
+    return [row for entry in entries for view in views for row in _entry_row(entry, Section(title=TRIVIAL), view)]
+
+
+def _is_asked(entry: Entry, views: Sequence[RowView]) -> bool:
+    """Whether a model that the paper has not belongs in the table: it has runs of the scored tasks, if any are."""
+    tasks = {column.task for view in views for column in view.columns.values() if column.measure == "score"}
+    return not tasks or any(run.task in tasks for run in entry.runs)
+
+
+def _model_rows(model: str, section: Section, views: Sequence[RowView]) -> list[Row]:
+    """The rows of a model of the paper: one an entry and view, or an empty one where the experiment has none."""
+    first = views[0]
+    entries = [entry for entry in first.measured.entries if entry.model == model and not entry.is_baseline]
+    if entries:
+        return [row for view in views for entry in entries for row in _entry_row(entry, section, view)]
+    if section.ours:
+        return []
+    rows = []
+    for variant in dict.fromkeys(view.variant for view in views):
+        cells = first.printed_row(model + variant.key, section)
+        silent = {name for name, column in first.columns.items() if column.measure in ("printed", "setting")}
+        why = "not in this experiment"
+        empty = {name: cell if name in silent else replace(cell, reason=why) for name, cell in cells.items()}
+        rows.append(Row(model, _title(model, variant), empty, section=section.title, key=model + variant.key))
+    return rows
+
+
+def _entry_row(entry: Entry, section: Section, view: RowView) -> list[Row]:
+    """The row of an entry in one view. A trivial baseline has one only where it has a metric of the view."""
+    key = entry.model + view.variant.key
+    listed = section.printed and not section.ours and section.title not in (OTHERS, TRIVIAL)
+    cells: dict[str, Cell] = {}
+    for column in view.columns.values():
+        beside = view.printed(key, column, listed=listed)
+        cell = flagged(view.measured, entry, view.cell(entry, column), view.readings(column))
+        cells[column.name] = replace(cell, published=beside.published, unavailable=beside.unavailable)
+    row = Row(
+        entry.model,
+        _title(entry.model, view.variant),
+        cells,
+        row_kind(entry),
+        entry.encoder,
+        section.title,
+        ", ".join(filter(None, (entry.settings, view.settings))),
+        key,
+    )
+    return [row] if row.measured() or not entry.is_baseline else []
+
+
+def _title(model: str, variant: Variant) -> str:
+    return f"{model}, {variant.title}" if variant.title else model
+
+
+def _data_row(name: str, task: str, section: Section, view: RowView) -> Row:
+    """One data set: what the paper says of it, and the rows that the sweep found."""
+    cells = {
+        column.name: replace(data_cell(view.measured, task, column), published=view.printed(name, column).published)
+        for column in view.columns.values()
+    }
+    return Row(name, task, cells, "task", section=section.title)
+
+
+def _family_row(family: str, members: Sequence[str], section: Section, view: RowView) -> Row:
+    """One row of the paper for several models: the mean of theirs; of a range, the mean of each end."""
+    entries = [entry for entry in view.measured.entries if entry.model in members and not entry.is_baseline]
+    alike = len({entry.encoder for entry in entries}) == 1
+    cells: dict[str, Cell] = {}
+    for column in view.columns.values():
+        members_cells = [view.cell(entry, column) for entry in entries] if alike else []
+        cells[column.name] = replace(_mean_cell(members_cells), published=view.printed(family, column).published)
+    return Row(family, family, cells, "family", entries[0].encoder if alike else "", section.title)
+
+
+def _mean_cell(cells: Sequence[Cell]) -> Cell:
+    """The mean of cells that have a value."""
+    known = [cell for cell in cells if cell.value is not None]
+    if not known:
+        return Cell(reason="not measured" if cells else "not in this experiment")
+    highs = [cell.value_high for cell in known if cell.value_high is not None]
+    high = sum(highs) / len(highs) if len(highs) == len(known) else None
+    return replace(known[0], value=sum(cell.value or 0.0 for cell in known) / len(known), value_high=high)
+
+
+def _footnoted(
+    rows: Sequence[Row], number: str, paper: Paper, published: bool
+) -> tuple[list[Row], list[str], list[str]]:
+    """The same rows with footnote numbers on their cells, the texts, and remarks that belong to no cell of these.
+
+    They speak of published numbers only.
+    """
+    marked = [dict(row.cells) for row in rows]
+    texts: list[str] = []
+    remarks: list[str] = []
+    for note in paper.footnotes if published else ():
+        if number not in note.tables:
+            continue
+        places = [
+            (cells, column)
+            for model, column in note.cells
+            for row, cells in zip(rows, marked, strict=True)
+            if model in (row.model, row.key) and column in cells and cells[column].published is not None
+        ]
+        (texts if places else remarks).append(note.text)
+        for cells, column in places:
+            cells[column] = replace(cells[column], marks=(*cells[column].marks, len(texts)))
+    return [replace(row, cells=cells) for row, cells in zip(rows, marked, strict=True)], texts, remarks
+
+
+def printed_number(paper: Paper, key: str, column: str) -> PublishedNumber | None:
+    """The first number of that name in any of the paper's tables."""
+    return next((number for (_, *place), number in paper.numbers.items() if place == [key, column]), None)
+
+
+TABLE = TableFile(
+    "paper",
+    "every table of the paper, filled with what was measured",
+    lambda source: [paper_table(source, number) for number in source.paper.tables],
+)

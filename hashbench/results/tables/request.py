@@ -1,0 +1,103 @@
+"""What a user asks of a report, and what its tables are made from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from hashbench.results.papers.paper import Paper, load_paper, papers, printed_numbers
+from hashbench.results.read.measured import Measured, measure
+from hashbench.results.read.samples import Evidence
+from hashbench.results.tables.table import Table
+from hashbench.store.engine import Store
+from hashbench.store.result import Checkpoint
+
+DRAWS = 1000  # of the examples behind a table's many cells; comparisons take ten times as many
+
+
+@dataclass(frozen=True)
+class ReportRequest:
+    """Which report of which experiment. A command fills the fields that it has options for."""
+
+    experiment: str | None = None  # None: the one that was swept last
+    paper: str | None = None  # None: the one whose tables have most of the experiment's models
+    # Names of tables or a paper's numbers, with commas between; None: the experiment's own
+    table: str | None = None
+    published: bool = True  # the paper's values beside the measured ones
+    examples: bool = False  # 95 % intervals over examples
+    all_metrics: bool = False  # the experiment's own table has a column for every stored metric
+    checkpoint: Checkpoint = "best"
+    provenance: bool = True  # what the tables stand on, below them
+    claims_file: Path | None = None  # a CSV of further claims
+    parts: bool = False  # each part of a claim by itself
+    one_seed: bool = False  # whether claims on scores are decided with one seed, on its examples alone
+    versus: str | None = None  # the model that robustness is compared with; None: the baseline
+    full: bool = False  # of robustness every task, rate and fact, not the summary alone
+    tasks: tuple[str, ...] = ()  # of robustness these alone; () for all. The same of models and kinds of noise
+    models: tuple[str, ...] = ()
+    noises: tuple[str, ...] = ()
+
+    def numbers(self) -> list[str]:
+        """The names or numbers of the tables that are asked for, none for the experiment's own.
+
+        >>> ReportRequest(table="3, 1").numbers(), ReportRequest().numbers()
+        (['3', '1'], [])
+        """
+        return [number.strip() for number in self.table.split(",")] if self.table else []
+
+    def source(self, measured: Measured) -> Paper:
+        """The paper that is named, else the one that the experiment is about. Raises InputError for an unknown one."""
+        return paper_of(measured) if self.paper is None else load_paper(self.paper)
+
+
+@dataclass(frozen=True)
+class ReportSource:
+    """What tables are made from. Each part is read from the store once, when it is first needed."""
+
+    store: Store
+    request: ReportRequest = ReportRequest()
+    read_before: Measured | None = field(default=None, kw_only=True)  # of the same experiment
+
+    @cached_property
+    def measured(self) -> Measured:
+        """Runs, scores and facts of the experiment."""
+        return self.read_before or measure(self.store, self.request.experiment, checkpoint=self.request.checkpoint)
+
+    @cached_property
+    def paper(self) -> Paper:
+        """The paper whose tables, tasks and recipe count."""
+        return self.request.source(self.measured)
+
+    @cached_property
+    def evidence(self) -> Evidence | None:
+        """The stored predictions, where intervals over examples are asked for."""
+        return Evidence(self.store, self.measured, draws=DRAWS, as_stored=True) if self.request.examples else None
+
+
+@dataclass(frozen=True)
+class TableFile:
+    """What a file of this folder ends in: the tables of one name.
+
+    `shows`: whether these are an experiment's own tables, printed where none is named. `warns_once`: what must be said
+    of the data stands with the first of several tables alone.
+    """
+
+    name: str
+    what: str  # one line for a list of tables
+    make: Callable[[ReportSource], Sequence[Table]]
+    shows: Callable[[Measured], bool] = lambda measured: False
+    warns_once: bool = False
+
+
+def paper_of(measured: Measured) -> Paper:
+    """The paper in whose tables most models of an experiment stand; of several the first in `papers`."""
+    return load_paper(max(papers(), key=lambda name: count_known(name, measured)))
+
+
+def count_known(paper: str, measured: Measured) -> int:
+    """How many models of a paper an experiment has. A variation stands for the model that it is like."""
+    config = measured.experiment.config
+    like = {entry["like"] for entry in config.get("models", []) if isinstance(entry, dict) and entry.get("like")}
+    return len({model for _, model, _ in printed_numbers(paper)} & (measured.labels() | like))

@@ -1,0 +1,288 @@
+"""`hashbench report robustness`: tables of score retention under noise, of the data sets and of the coders."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from hashbench.data.perturbations.registry import title_of
+from hashbench.results.papers.column import Column
+from hashbench.results.read.measured import AVERAGE, PERCENT
+from hashbench.results.read.robustness import RobustnessCurve, RobustnessResults, measure_robustness
+from hashbench.results.tables.request import ReportSource, TableFile
+from hashbench.results.tables.table import Cell, Row, Table, mark_best
+from hashbench.scores.estimates import Estimate
+
+TIDY = (
+    "experiment", "task", "metric", "perturbation", "rate", "model", "measure", "value", "low", "high", "n_seeds",
+    "n_examples", "versus", "unit",
+)  # fmt: skip
+RETENTION = "retention, %"
+DATA_FACTS = (
+    Column("words", "count", "fact", "words"),
+    Column("words_changed", "percent", "fact", "words", subtitle="changed, %"),
+    Column("unseen_types", "percent", "fact", "types unseen in", subtitle="pre-training, %"),
+    Column("unseen_tokens", "percent", "fact", "tokens unseen in", subtitle="pre-training, %"),
+)
+CODER_FACTS = (
+    Column("coder_types", "count", "fact", "types", subtitle="of the data set"),
+    Column("types_per_bucket", "share", "fact", "types per", subtitle="bucket"),
+    Column("shared_tokens", "percent", "fact", "tokens that share", subtitle="their code, %"),
+    Column("misspelling_agreement", "percent", "fact", "code of a word and", subtitle="its misspelling, %"),
+    Column("chance_agreement", "percent", "fact", "the same of", subtitle="two words, %"),
+    Column("misspelling_tokens_kept", "percent", "fact", "tokens kept by", subtitle="a misspelling, %"),
+)
+OF_DATA = "Types and tokens of the word tokenizer (lower-cased words and punctuation), the same for all models."
+OF_CODERS = (
+    "Code of a word and its misspelling: share of equal bits, or of equal buckets; of sums and floats the cosine; over "
+    "the data set's words on the list of misspellings of which both are one token."
+)
+
+
+def robustness_tables(source: ReportSource) -> list[Table]:
+    """A summary; in full, or of what was asked for by name, also a table of scores a task and of the average, one of
+    the data sets, one of the coders. Their rows for programs: `records` of the first.
+
+    Raises InputError where nothing was measured, or for a task, model or noise that was not.
+    """
+    request = source.request
+    results = measure_robustness(source.store, request.experiment)
+    baseline = results.experiment.baseline
+    versus: str | None = baseline if baseline in results.models() else None
+    if request.versus:
+        versus = results.find_model(request.versus)
+    chosen = results.only(tasks=request.tasks, models=request.models, kinds=request.noises, beside=versus)
+    by_task = bool(request.full or request.tasks or request.models or request.noises)
+    # Without tables of tasks nothing shows the differences, and nothing is said of them.
+    summary = _summary_table(chosen, versus if by_task else None)
+    summary = replace(summary, records=tuple(records(chosen, versus)))
+    tasks = [_task_table(chosen, task, versus) for task in chosen.tasks()]
+    if request.full:
+        return [summary, *_without_records([*tasks, _data_table(chosen), _coder_table(chosen)])]
+    if by_task:
+        return [summary, *_without_records(tasks)]
+    more = f"Each task, rate and score: --full, or --task ({', '.join(chosen.tasks())}), --noise " \
+           f"({', '.join(chosen.kinds())}) and --models NAME,NAME."  # fmt: skip
+    return [replace(summary, notes=(*summary.notes, more))]
+
+
+def _without_records(tables: Sequence[Table]) -> list[Table]:
+    return [replace(table, records=()) for table in tables]
+
+
+def _summary_table(results: RobustnessResults, versus: str | None) -> Table:
+    """The score retention of each model under each noise: of the average where there is one, else by task."""
+    tasks = [AVERAGE] if AVERAGE in results.tasks() else results.tasks()
+    columns = [Column(kind, "percent", "score", kind, subtitle=RETENTION, better="high") for kind in results.kinds()]
+    rows = []
+    for task in tasks:
+        for model in results.models():
+            curves = {column.name: results.curve(model, task, column.name) for column in columns}
+            cells = {
+                name: Cell(reason="not measured") if curve is None else estimate_cell(curve.retention(), "percent")
+                for name, curve in curves.items()
+            }
+            rows.append(Row(model, model, cells, section="" if task == AVERAGE else task))
+    highest = max(rate for curve in results.curves for rate in curve.rates)
+    over = f"over the rates 0 to {_rate(highest)}"
+    what = f"average of {len(results.tasks()) - 1} tasks" if tasks == [AVERAGE] else ", ".join(tasks)
+    title = f"Robustness in {results.experiment.name}: score retention under noise, {over}; {what}"
+    named = "; ".join(f"{kind}: {title_of(kind)}" for kind in results.kinds())
+    notes = [f"{named}." if named else "", *_notes(results, results.tasks()[0], versus)]
+    marked = mark_best(rows, columns)
+    return _table(results, "summary", title, columns=columns, rows=marked, notes=[note for note in notes if note])
+
+
+def _task_table(results: RobustnessResults, task: str, versus: str | None) -> Table:
+    """Models by rate, a section for each perturbation."""
+    curves = [curve for curve in results.curves if curve.task == task]
+    rates = list(dict.fromkeys(rate for curve in curves for rate in curve.rates))
+    columns = [Column(f"at_{rate:g}", "percent", "score", _rate(rate), subtitle="score") for rate in rates]
+    columns += [Column(f"kept_{rate:g}", "percent", "score", _rate(rate), subtitle=RETENTION) for rate in rates[1:]]
+    columns.append(Column("area", "percent", "score", "area", subtitle="score"))
+    columns.append(Column("kept_area", "percent", "score", "area", subtitle=RETENTION))
+    if versus is not None:
+        columns.append(Column("versus", "points", "score", "retention, minus", subtitle=versus))
+    rows = [
+        Row(
+            curve.model,
+            curve.model,
+            {column.name: _cell(results, curve, column) for column in columns},
+            section=title_of(kind),
+        )
+        for kind in dict.fromkeys(curve.kind for curve in results.curves)
+        for curve in curves
+        if curve.kind == kind
+    ]
+    metric = f", {curves[0].metric}" if curves[0].metric else ""
+    title = f"Robustness in {results.experiment.name}: {task}{metric}"
+    notes = _notes(results, task, versus) if task == AVERAGE else []
+    return _table(results, task, title, columns=columns, rows=rows, notes=notes)
+
+
+def _table(
+    results: RobustnessResults, what: str, title: str, *, columns: Sequence[Column], rows: Sequence[Row],
+    notes: Sequence[str],
+) -> Table:  # fmt: skip
+    return Table(
+        paper="", number=f"robustness {what}", title=title, experiment=results.experiment.name,
+        columns=tuple(columns), rows=tuple(rows), notes=tuple(notes), published=False,
+    )  # fmt: skip
+
+
+def _notes(results: RobustnessResults, task: str, versus: str | None) -> list[str]:
+    """How the columns are made, under the summary; of the average what it is taken over."""
+    if task == AVERAGE and len(results.tasks()) > 1:
+        return ["Unweighted mean over the tasks; intervals draw the tasks' examples independently of each other."]
+    lines = [
+        "A rate is the share of a text's words that are changed, before any tokenizer and the same for every model.",
+        "Retention: score at the rate / score at rate 0. The summary and area: mean over the rates from 0 to the "
+        "highest (trapezoids).",
+        *results.notes,
+    ]
+    if max(len(curve.seeds) for curve in results.curves) > 1:
+        lines.append("Intervals are over seeds and examples together.")
+    if versus is not None:
+        n = sum(curve.model != versus for curve in results.curves)
+        lines.append(
+            f"The last column of a task's table: area of the retention minus that of {versus}, in points; the same "
+            f"draws on both sides. All tables together have {n} such differences at 95 %, not corrected for their "
+            "number: about one in twenty may be off by chance."
+        )
+    return lines + _unseen_noise(results)
+
+
+def _unseen_noise(results: RobustnessResults) -> list[str]:
+    """What must be said of models whose scores a noise leaves as they are, at every rate and on every task."""
+    lines = []
+    for kind in dict.fromkeys(curve.kind for curve in results.curves):
+        by_model: dict[str, set[bool]] = {}
+        for curve in results.curves:
+            if curve.kind == kind:
+                scores = {curve.score(at).value for at in range(len(curve.rates))}
+                by_model.setdefault(curve.model, set()).add(len(scores) == 1)
+        blind = [model for model, same in by_model.items() if same == {True}]
+        if blind:
+            lines.append(
+                f"{title_of(kind).capitalize()}: the scores of {', '.join(blind)} are the same at every rate. A "
+                "model that lower-cases its input sees no change of case, and one that predicts a constant sees no "
+                "change at all: what they retain follows by construction and is no finding."
+            )
+    return lines
+
+
+def _cell(results: RobustnessResults, curve: RobustnessCurve, column: Column) -> Cell:
+    """The estimate that a column of scores names: of one rate, or of the area."""
+    measure, _, rate = column.name.partition("_")
+    if measure == "versus":
+        other = results.curve(column.subtitle, curve.task, curve.kind)
+        if other is None or other is curve:
+            return Cell(unit="points")
+        estimate = curve.less(other)
+    elif column.name in ("area", "kept_area"):
+        estimate = curve.score() if measure == "area" else curve.retention()
+    elif float(rate) not in curve.rates:
+        return Cell(reason="not measured")
+    else:
+        at = curve.rates.index(float(rate))
+        estimate = curve.score(at) if measure == "at" else curve.retention(at)
+    return estimate_cell(estimate, column.unit)
+
+
+def estimate_cell(estimate: Estimate, unit: str) -> Cell:
+    """A share or score in percent, or a difference in points, with its interval."""
+    if math.isnan(estimate.value):
+        return Cell(unit=unit, reason="the score at rate 0 is not above 0")
+    interval = None if math.isnan(estimate.low) else (PERCENT * estimate.low, PERCENT * estimate.high)
+    return Cell(PERCENT * estimate.value, interval=interval, n_examples=estimate.n_examples, unit=unit)
+
+
+def _data_table(results: RobustnessResults) -> Table:
+    """Each task's texts as they are and under the highest rate of each perturbation."""
+    rows = []
+    for task in [task for task in results.tasks() if task != AVERAGE]:
+        curves = [curve for curve in results.curves if curve.task == task]
+        highest = {curve.kind: curve.rates[-1] for curve in curves}
+        titles = {"as they are": "", **{f"{kind} {_rate(rate)}": f"{kind}={rate:g}" for kind, rate in highest.items()}}
+        for title, condition in titles.items():
+            cells = _facts(results, DATA_FACTS, (task, curves[0].model), condition)
+            rows.append(Row(title, title, cells, kind="task", section=task))
+    title = "Texts: words of the reporting sets, and words unseen before"
+    return _table(results, "data", title, columns=DATA_FACTS, rows=rows, notes=[OF_DATA])
+
+
+def _coder_table(results: RobustnessResults) -> Table:
+    """What each model's coder makes of the types of each task's reporting sets."""
+    rows = [
+        Row(model, model, _facts(results, CODER_FACTS, (task, model), ""), section=task)
+        for task in results.tasks()
+        if task != AVERAGE
+        for model in results.models()
+    ]
+    title = "Coders: types that share a code, and misspelled words"
+    return _table(results, "coders", title, columns=CODER_FACTS, rows=rows, notes=[OF_CODERS])
+
+
+def _facts(
+    results: RobustnessResults, columns: Sequence[Column], of: tuple[str, str], condition: str
+) -> dict[str, Cell]:
+    """Cells of facts of a (task, model) under a condition."""
+    cells = {}
+    for column in columns:
+        value = results.facts.get((*of, column.name, condition))
+        scale = PERCENT if column.unit == "percent" else 1.0
+        cells[column.name] = Cell(None if value is None else scale * value, unit=column.unit)
+    return cells
+
+
+def _rate(rate: float) -> str:
+    """
+    >>> _rate(0.05), _rate(0.125)
+    ('5 %', '12.5 %')
+    """
+    return f"{PERCENT * rate:g} %"
+
+
+def records(results: RobustnessResults, versus: str | None) -> list[dict[str, Any]]:
+    """One row an estimate, scores and retention in percent and differences in points, then the facts."""
+    rows: list[dict[str, Any]] = []
+    for curve in results.curves:
+        for at, rate in enumerate(curve.rates):
+            rows.append(_record(results, curve, "score", estimate=curve.score(at), rate=rate))
+            rows.append(_record(results, curve, "kept", estimate=curve.retention(at), rate=rate))
+        rows.append(_record(results, curve, "area", estimate=curve.score()))
+        rows.append(_record(results, curve, "kept_area", estimate=curve.retention()))
+        other = results.curve(versus, curve.task, curve.kind) if versus else None
+        if other is not None and other is not curve:
+            highest, area = curve.less(other, len(curve.rates) - 1), curve.less(other)
+            rate = curve.rates[-1]
+            rows.append(_record(results, curve, "kept_difference", estimate=highest, rate=rate, versus=versus))
+            rows.append(_record(results, curve, "kept_area_difference", estimate=area, versus=versus))
+    for (task, model, name, condition), value in results.facts.items():
+        kind, _, at_rate = condition.partition("=")
+        fact = (results.experiment.name, task, "", kind, float(at_rate) if at_rate else None, model, name, value)
+        rows.append(dict(zip(TIDY, (*fact, None, None, None, None, "", "share or count"), strict=True)))
+    return rows
+
+
+def _record(
+    results: RobustnessResults, curve: RobustnessCurve, measure: str, *, estimate: Estimate,
+    rate: float | None = None, versus: str | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    ends = (estimate.value, estimate.low, estimate.high)
+    values = (
+        results.experiment.name, curve.task, curve.metric, curve.kind, rate, curve.model, measure,
+        *(None if math.isnan(end) else PERCENT * end for end in ends), estimate.n_seeds, estimate.n_examples,
+        versus or "", "points" if versus else "percent",
+    )  # fmt: skip
+    return dict(zip(TIDY, values, strict=True))
+
+
+TABLE = TableFile(
+    "robustness",
+    "what models retain of their scores under noise in the texts",
+    robustness_tables,
+    warns_once=True,
+)

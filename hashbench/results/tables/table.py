@@ -1,0 +1,156 @@
+"""A table as data: what the store and a paper say, before any layout. Renderers read these and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Final, Literal
+
+from hashbench.results.papers.column import Column, PublishedNumber
+
+RowKind = Literal["model", "floor", "family", "quoted", "task", "claim"]
+TRIVIAL: Final = "floor"  # the kind of a trivial baseline's row
+Tone = Literal["good", "bad", "open", "none", ""]  # what a word says of the thing
+Scale = tuple[tuple[str, float], ...]  # units of a count with their size, largest first
+DECIMAL: Scale = (("M", 1e6), ("K", 1e3))
+BINARY: Scale = (("Gi", 2.0**30), ("Mi", 2.0**20), ("Ki", 2.0**10))
+BYTES: Scale = (("MB", 1e6), ("KB", 1e3), ("B", 1.0))
+# Measures that predictions decide
+SCORES = frozenset(("score", "average", "prr", "prr_average", "drop", "gain"))
+SIZES = dict((*DECIMAL, *BINARY, *BYTES))
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Mean, spread and number of runs of one measurement, with the published number. In the column's unit."""
+
+    value: float | None = None
+    value_high: float | None = None  # upper end of a range over tasks
+    std: float | None = None  # over seeds, n - 1 in the denominator; None with one run
+    n: int | None = None  # finished runs that the mean is taken over
+    planned: int | None = None  # runs that were asked for
+    published: PublishedNumber | None = None
+    interval: tuple[float, float] | None = None  # 95 %, over examples; of a speed-up over measured pairs
+    n_examples: int | None = None
+    unavailable: bool = False  # published, but not available in numbers
+    unit: str = ""  # K or M where a count is scaled
+    reason: str = ""  # why the value is missing
+    group: str = ""  # cells of different groups (encoder, data, precision) are not compared
+    marks: tuple[int, ...] = ()  # footnotes
+    best: bool = False
+    under: str = ""  # the trivial baseline that it is not above; of several the best
+    constant: bool = False  # whether the predictions of a seed are all one
+    hollow_f1: bool = False  # whether it averages an F1 of a model whose accuracy is below the majority class
+    text: str = ""  # of a table of words: stands for the number
+    tone: Tone = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row: a model under one set of settings, a trivial baseline, or a family of models."""
+
+    model: str
+    title: str
+    cells: dict[str, Cell]  # by column name
+    kind: RowKind = "model"
+    encoder: str = ""
+    section: str = ""
+    settings: str = ""  # what sets this row apart from another row of the same model
+    key: str = ""  # its name in the reference data, where that is not the model's
+    # Of a table of words: what a terminal has below the row, in sentences
+    details: tuple[str, ...] = ()
+
+    @property
+    def is_baseline(self) -> bool:
+        """Whether it is a trivial baseline, which is no model."""
+        return self.kind == TRIVIAL
+
+    def measured(self) -> bool:
+        """Whether any cell holds a measured value."""
+        return any(cell.value is not None for cell in self.cells.values())
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table with everything that is printed with it."""
+
+    paper: str  # "" for the experiment's own
+    number: str  # "own" for the experiment's own
+    title: str
+    experiment: str
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    warnings: tuple[str, ...] = ()  # said loudly, above and below
+    provenance: tuple[tuple[str, str], ...] = ()  # (what, value): what the numbers stand on
+    footnotes: tuple[str, ...] = ()  # numbered from 1
+    notes: tuple[str, ...] = ()  # how the columns are made
+    missing: tuple[str, ...] = ()  # cells that are missing, and why
+    published: bool = True
+    readings: tuple[tuple[str, str, str], ...] = ()  # (task, metric, split) of the scores
+    statistic: str = "mean"  # over seeds
+    # Its rows for programs, where they are not its cells
+    records: tuple[Mapping[str, Any], ...] | None = None
+    # What stands for it in JSON, where that holds more than rows
+    document: Mapping[str, Any] | None = None
+
+    @cached_property
+    def seeds(self) -> int | None:
+        """The number of seeds of every value, where all that have seeds have as many; it is said once then."""
+        cells = [cell for row in self.rows for cell in row.cells.values() if cell.value is not None]
+        counts = {(cell.n, cell.planned or cell.n) for cell in cells if cell.n is not None}
+        (n, planned) = counts.pop() if len(counts) == 1 else (None, None)
+        return n if n == planned else None
+
+
+def scaled(count: float, scale: Scale = DECIMAL) -> tuple[float, str]:
+    """A count of parameters as it is printed, and the unit.
+
+    >>> scaled(38_603_520)
+    (38.60352, 'M')
+    >>> scaled(797_184)
+    (797.184, 'K')
+    >>> scaled(248 * 2**20, BINARY), scaled(1_680, BYTES)
+    ((248.0, 'Mi'), (1.68, 'KB'))
+    """
+    unit, size = next(((unit, size) for unit, size in scale if count >= size), scale[-1])
+    return count / size, unit
+
+
+def comparable(cell: Cell) -> float | None:
+    """A number by which cells of a column can be ranked, as printed and whatever their unit; of a range its middle."""
+    if cell.value is None:
+        return None
+    middle = cell.value if cell.value_high is None else (cell.value + cell.value_high) / 2
+    return round(middle, 3 if cell.unit == "ms/sample" else 1) * SIZES.get(cell.unit, 1.0)
+
+
+def _is_faster(cell: Cell, others: Sequence[Cell]) -> bool:
+    """Whether a speed-up's interval lies above those of all others."""
+    ends = [other.interval[1] if other.interval else None for other in others]
+    return cell.interval is not None and all(end is not None and end < cell.interval[0] for end in ends)
+
+
+def mark_best(rows: list[Row], columns: Sequence[Column]) -> list[Row]:
+    """The same rows with the best measured value of each column marked.
+
+    Trivial baselines do not compete, cells of different groups are not compared, values that print alike are both
+    best, and where only one model was measured nothing is. Of times only a speed-up has an interval, and it is best
+    where its interval ends before that of every other model begins; milliseconds of two runs are not compared.
+    """
+    marked = [dict(row.cells) for row in rows]
+    for column in columns:
+        groups: dict[str, dict[int, float]] = {}
+        for index, row in enumerate(rows):
+            cell = row.cells[column.name]
+            rank = comparable(cell)
+            if column.better and row.kind == "model" and rank is not None:
+                groups.setdefault(cell.group, {})[index] = rank
+        for ranks in groups.values():
+            least, most = min(ranks.values()), max(ranks.values())
+            for index, rank in ranks.items():
+                if least < most and rank == (most if column.better == "high" else least):
+                    others = [rows[other].cells[column.name] for other in ranks if other != index]
+                    if not column.is_time or _is_faster(rows[index].cells[column.name], others):
+                        marked[index][column.name] = replace(marked[index][column.name], best=True)
+    return [replace(row, cells=cells) for row, cells in zip(rows, marked, strict=True)]

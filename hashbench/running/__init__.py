@@ -1,0 +1,1 @@
+"""From an experiment file to finished runs: the plan, training, measurements, workers."""

@@ -1,0 +1,273 @@
+"""One efficiency run: a model beside the baseline, in the terms of HashFormers, section 4.4.
+
+Pre-training: forward and backward of one batch of full length, per sample. Inference: one forward, as long as the
+longest input of the batch, per sample and task. Ratios come from pairs measured in turn; milliseconds are context.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from hashbench.data.corpora.batches import PretrainingData
+from hashbench.data.corpora.corpus import Corpus
+from hashbench.data.sources.texts import text_batches
+from hashbench.data.tasks.text_data import TaskData
+from hashbench.models.coders.base import Coder
+from hashbench.models.coders.cache import type_codes
+from hashbench.models.coders.remembered import RememberedCodes
+from hashbench.models.coders.vocabulary import Vocabulary
+from hashbench.models.embeddings.base import Batch, ModelSpec
+from hashbench.models.objectives.classification import classification_head
+from hashbench.models.text.tokenizers import Tokenizer
+from hashbench.running.efficiency.memory import peak_bytes
+from hashbench.running.efficiency.parameters import count
+from hashbench.running.efficiency.timing import Effort, Pairs, Work, filling_batch, in_turn
+from hashbench.running.experiment.hardware import OnHardware
+from hashbench.running.experiment.measurements import Efficiency
+from hashbench.running.experiment.schema import Finetune, Pretrain
+from hashbench.running.training.heads import make_head, objective_loss
+from hashbench.running.training.model import Model, build_model
+from hashbench.running.training.recipe import adamw, matmul_precision, pick_device, precision_found
+from hashbench.store.result import MetricRow
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A model as it is measured."""
+
+    spec: ModelSpec
+    tokenizer: Tokenizer
+    coder: Coder
+    corpus: Corpus | None
+    vocabulary_rows: int | None
+    pretrain: Pretrain
+    finetune: Finetune
+    # What an objective of types predicts, where codes are no rows.
+    outputs: Vocabulary | None = None
+
+    def build(self, size: str, device: torch.device) -> Model:
+        """The model with fresh weights: times do not depend on their values."""
+        return build_model(self.spec, size, seed=0, vocabulary_rows=self.vocabulary_rows).to(device)
+
+
+# Batches and texts that are timed where the experiment leaves them open. Ours, as no paper names any.
+CPU_PRETRAIN_BATCH, CPU_INFER_BATCH = 8, 32
+CPU_SAMPLES, GPU_SAMPLES = 128, 2048
+# Of a pre-training batch that is looked for; ours too.
+MOST_SEQUENCES = 1024
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How a pair of candidates is measured."""
+
+    size: str
+    options: Efficiency
+    device: torch.device
+    cache: Path
+
+    @property
+    def effort(self) -> Effort:
+        """How long each ratio is measured."""
+        return Effort(self.options.pairs, self.options.width, self.options.limit_s)
+
+    @property
+    def samples(self) -> int:
+        """How many texts of a task are timed."""
+        return self.options.infer_samples or (CPU_SAMPLES if self.device.type == "cpu" else GPU_SAMPLES)
+
+    def batch_size(self, chosen: int | None, on_cpu: int, works: Iterable[Callable[[int], Work]], most: int) -> int:
+        """The batch size that was chosen; else the usual one of a CPU, or the smallest that fills a GPU with each."""
+        if chosen is not None or self.device.type == "cpu":
+            return chosen or on_cpu
+        return min(filling_batch(work_of, on_cpu, most, self.device) for work_of in works)
+
+
+def measure(model: Candidate, baseline: Candidate, tasks: Sequence[TaskData], setting: Setting) -> list[MetricRow]:
+    """Parameters, bytes, times and memory of `model` in turn with `baseline`."""
+    counts = count(model.spec, setting.size, vocabulary_rows=model.vocabulary_rows)
+    weights = model.build(setting.size, torch.device("cpu"))
+    facts = [
+        MetricRow("total_params", counts.total),
+        MetricRow("emb_params", counts.embedding),
+        MetricRow("weight_bytes", sum(tensor.nbytes for tensor in weights.state_dict().values())),
+    ]
+    if model.spec.training.objective is not None and baseline.spec.training.objective is not None:
+        facts += pretraining_facts(model, baseline, setting)
+    for task in tasks:
+        facts += inference_facts(model, baseline, task, setting)
+    return facts
+
+
+def timed(name: str, pairs: Pairs, samples: int, split: str = "") -> list[MetricRow]:
+    """A pair of times per sample as facts, the ends of the interval of their ratio, and how many pairs it stands on."""
+    low, high = pairs.interval or (None, None)
+    few = "too few pairs for an interval"
+    return [
+        MetricRow(name, pairs.model / samples, split=split),
+        MetricRow(f"baseline_{name}", pairs.baseline / samples, split=split),
+        MetricRow(f"{name}_speedup_low", low, split=split, reason=None if low else few),
+        MetricRow(f"{name}_speedup_high", high, split=split, reason=None if high else few),
+        MetricRow(f"{name}_pairs", len(pairs.model_ms), split=split),
+    ]
+
+
+def pretraining_facts(model: Candidate, baseline: Candidate, setting: Setting) -> list[MetricRow]:
+    """Time of a pre-training sample, without and with the optimizer step, and the memory of a step."""
+
+    def step_of(candidate: Candidate) -> Callable[[int], Work]:
+        return lambda size: PretrainingStep(candidate, setting, size).run
+
+    works = [step_of(candidate) for candidate in (model, baseline)]
+    size = setting.batch_size(setting.options.pretrain_batch_size, CPU_PRETRAIN_BATCH, works, MOST_SEQUENCES)
+    ours, theirs = (PretrainingStep(candidate, setting, size) for candidate in (model, baseline))
+    plain = in_turn(ours.run, theirs.run, setting.effort, setting.device)
+    whole = in_turn(ours.run_with_optimizer, theirs.run_with_optimizer, setting.effort, setting.device)
+    peak = peak_bytes(
+        model.spec,
+        setting.size,
+        model.vocabulary_rows,
+        ours.batch.to("cpu"),
+        device=setting.device.type,
+        threads=torch.get_num_threads(),
+        logits=model.pretrain.logits,
+        bf16=precision_found(model.pretrain.precision, setting.device.type) == "bf16",
+    )
+    return [
+        *timed("pretrain_ms", plain, size),
+        *timed("pretrain_optimizer_ms", whole, size),
+        MetricRow("pretrain_batch", size),
+        MetricRow("peak_bytes", peak),
+    ]
+
+
+class PretrainingStep:
+    """One batch of real text under the candidate's own objective."""
+
+    def __init__(self, candidate: Candidate, setting: Setting, batch_size: int) -> None:
+        # measure() has asked.
+        assert candidate.corpus is not None and candidate.spec.training.objective is not None
+        data = PretrainingData(
+            candidate.corpus,
+            type_codes(candidate.coder, candidate.corpus.types, setting.cache / "codes"),
+            objective=candidate.spec.training.objective,
+            objective_args=candidate.spec.training.args,
+            outputs=candidate.outputs,
+            template=candidate.spec.text.template,
+            batch_size=batch_size,
+            sequence_length=setting.options.pretrain_length,
+            seed=0,
+        )
+        self.batch: Batch = data.longest_batch().to(setting.device)
+        self._model = candidate.build(setting.size, setting.device).train()
+        self._head = make_head(self._model, candidate.spec.training.objective).to(setting.device).train()
+        self._logits = candidate.pretrain.logits
+        self._recipe, self._device = candidate.pretrain, setting.device
+        both = torch.nn.ModuleList([self._model, self._head])
+        self._optimizer = adamw(both, learning_rate=1e-5, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01)
+
+    def run(self) -> None:
+        """Forward and backward."""
+        self._optimizer.zero_grad(set_to_none=True)
+        with matmul_precision(self._recipe.matmul_precision):
+            with autocast(self._recipe, self._device):
+                loss = objective_loss(self._model, self._head, self.batch, self._logits)
+            loss.backward()
+
+    def run_with_optimizer(self) -> None:
+        """Forward, backward and the update of the weights."""
+        self.run()
+        self._optimizer.step()
+
+
+def inference_facts(model: Candidate, baseline: Candidate, task: TaskData, setting: Setting) -> list[MetricRow]:
+    """Time of an input of a task: from ready codes, and from its text with a cold and a warm cache of codes."""
+    split = task.splits[task.task.select_splits[0]]
+    texts = tuple(column[: setting.samples] for column in split.texts)
+    n = len(texts[0])
+
+    def pass_of(candidate: Candidate) -> Callable[[int], Work]:
+        # As many rows as one batch has, so that a larger batch is measured and not more of them.
+        return lambda size: (
+            Inference(candidate, tuple(column[:size] for column in texts), task.n_outputs, setting, size).run
+        )
+
+    passes = [pass_of(candidate) for candidate in (model, baseline)]
+    size = setting.batch_size(setting.options.infer_batch_size, CPU_INFER_BATCH, passes, n)
+    ours, theirs = (Inference(candidate, texts, task.n_outputs, setting, size) for candidate in (model, baseline))
+    works = {
+        "infer_ms": (ours.run, theirs.run),
+        "infer_text_ms": (ours.run_from_text, theirs.run_from_text),
+        "infer_text_warm_ms": (ours.run_warm, theirs.run_warm),
+    }
+    facts = [MetricRow("infer_batch", size, split=task.task.name)]
+    for name, (of_model, of_baseline) in works.items():
+        facts += timed(name, in_turn(of_model, of_baseline, setting.effort, setting.device), n, task.task.name)
+    return facts
+
+
+class Inference:
+    """One pass over a task's first dev texts."""
+
+    def __init__(
+        self, candidate: Candidate, texts: tuple[list[str], ...], n_outputs: int, setting: Setting, batch_size: int
+    ) -> None:
+        self._candidate, self._texts, self._setting, self._size = candidate, texts, setting, batch_size
+        self._model = candidate.build(setting.size, setting.device).eval()
+        head = classification_head(candidate.spec.head, self._model.config.dim, n_outputs)
+        self._head = head.to(setting.device).eval()
+        self._ready = [batch.to(setting.device) for batch in self._batches(candidate.coder)]
+        self._warm = RememberedCodes(candidate.coder)
+        for _ in self._batches(self._warm):
+            pass
+
+    def run(self) -> None:
+        """The forward passes alone."""
+        self._forward(self._ready)
+
+    def run_from_text(self) -> None:
+        """From the texts on, every code computed anew."""
+        self._forward(self._batches(self._candidate.coder))
+
+    def run_warm(self) -> None:
+        """From the texts on, with the codes of all types remembered."""
+        self._forward(self._batches(self._warm))
+
+    def _forward(self, batches: Iterable[Batch]) -> None:
+        recipe = self._candidate.finetune
+        with (
+            torch.inference_mode(),
+            autocast(recipe, self._setting.device),
+            matmul_precision(recipe.matmul_precision),
+        ):
+            for batch in batches:
+                batch = batch.to(self._setting.device)
+                self._head(*self._model.for_head(batch, self._head.pooling))
+
+    def _batches(self, coder: Coder) -> Iterator[Batch]:
+        """Batches made from the texts, nothing of them kept."""
+        candidate, recipe = self._candidate, self._candidate.finetune
+        return text_batches(
+            self._texts,
+            candidate.tokenizer,
+            coder,
+            candidate.spec.text.template,
+            max_length=recipe.max_length,
+            batch_size=self._size,
+            pad_to_max=recipe.pad_to_max,
+        )
+
+
+def autocast(recipe: OnHardware, device: torch.device) -> torch.autocast:
+    """The precision that training on this device would have."""
+    bf16 = precision_found(recipe.precision, device.type) == "bf16"
+    return torch.autocast(device.type, torch.bfloat16, enabled=bf16)
+
+
+def device_of(name: str) -> torch.device:
+    """The torch device of `auto`, `cpu`, `cuda` or `mps`."""
+    return torch.device(pick_device(name))

@@ -1,0 +1,93 @@
+"""Peak memory of one training step, measured in a process of its own."""
+
+from __future__ import annotations
+
+import inspect
+import multiprocessing
+import pickle
+import tempfile
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Literal
+
+import torch
+
+from hashbench.common.listing import import_file, is_own
+from hashbench.models.embeddings.base import Batch, ModelSpec
+from hashbench.running.training.heads import make_head, objective_loss
+from hashbench.running.training.memory import resident_peak, start_of_peak
+from hashbench.running.training.model import build_model
+
+
+@dataclass(frozen=True)
+class MemoryTask:
+    """What the other process needs; the spec travels pickled, behind the file of a user's own embedding."""
+
+    spec: bytes
+    own_file: str | None
+    size: str
+    vocabulary_rows: int | None
+    batch: Path
+    device: str
+    threads: int
+    logits: Literal["labels", "all"]
+    bf16: bool
+
+
+def peak_bytes(
+    spec: ModelSpec,
+    size: str,
+    vocabulary_rows: int | None,
+    batch: Batch,
+    *,
+    device: str,
+    threads: int,
+    logits: Literal["labels", "all"] = "labels",
+    bf16: bool = False,
+) -> int:
+    """Bytes that the model, its gradients and one pre-training step need beyond the loaded libraries.
+
+    On a GPU: the most that was allocated there.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "batch.pt"
+        torch.save(vars(batch), path)
+        family = spec.embedding.family
+        file = inspect.getfile(family) if is_own(family.__module__) else None
+        task = MemoryTask(pickle.dumps(spec), file, size, vocabulary_rows, path, device, threads, logits, bf16)
+        context = multiprocessing.get_context("spawn")  # a fork would start at this process's peak
+        receiver, sender = context.Pipe(duplex=False)
+        process = context.Process(target=_measure, args=(task, sender))
+        process.start()
+        sender.close()
+        try:
+            return int(receiver.recv())
+        except EOFError:
+            process.join()
+            raise RuntimeError(f"measuring memory ended with code {process.exitcode}") from None
+        finally:
+            process.join()
+
+
+def _measure(task: MemoryTask, sender: Connection) -> None:
+    torch.set_num_threads(task.threads)
+    if task.own_file is not None:
+        import_file(Path(task.own_file))  # gives the class its module before the spec names it
+    spec: ModelSpec = pickle.loads(task.spec)
+    device = torch.device(task.device)
+    batch = Batch(**torch.load(task.batch, weights_only=True)).to(device)
+    # Loads the mathematical libraries before the count begins.
+    torch.randn(8, 8) @ torch.randn(8, 8)
+    before = start_of_peak()
+    assert spec.training.objective is not None  # only pre-trained models are measured
+    model = build_model(spec, task.size, seed=0, vocabulary_rows=task.vocabulary_rows).to(device)
+    head = make_head(model, spec.training.objective).to(device)
+    with torch.autocast(device.type, torch.bfloat16, enabled=task.bf16):
+        loss = objective_loss(model, head, batch, task.logits)
+    loss.backward()
+    if device.type == "cuda":
+        sender.send(torch.cuda.max_memory_allocated(device))
+    else:
+        sender.send(resident_peak() - before)
+    sender.close()

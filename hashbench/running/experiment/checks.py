@@ -1,0 +1,293 @@
+"""Whether a resolved model can be built and trained, before the first run: every argument, size and pairing."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
+
+import numpy as np
+import torch
+
+from hashbench.common.errors import InputError, first_line, located
+from hashbench.common.listing import is_own
+from hashbench.data.perturbations.registry import find_perturbation
+from hashbench.data.sources.weights import RANDOM, locate_weights
+from hashbench.data.tasks.base import Task
+from hashbench.data.tasks.items import item_kind
+from hashbench.models.coders.registry import make_coder
+from hashbench.models.embeddings.base import Embedding, ModelSpec
+from hashbench.models.embeddings.registry import build_embedding, with_dim
+from hashbench.models.encoders.base import Encoder
+from hashbench.models.encoders.registry import encoder_config, encoder_outline
+from hashbench.models.objectives.registry import objective_of, pretrains, reads_items
+from hashbench.models.text.tokenizers import make_tokenizer
+from hashbench.running.experiment.contract import told
+from hashbench.running.experiment.corpus_needs import needs_corpus, pass_before
+from hashbench.running.experiment.load import Loaded
+from hashbench.running.experiment.models import ResolvedModel
+from hashbench.running.experiment.schema import Finetune, Pretrain
+
+
+def check_model(loaded: Loaded, model: ResolvedModel) -> None:
+    """Raises InputError with file and line for the first thing in the model's entry that cannot work."""
+    spec = model.spec
+    with _of_model(loaded, model, "tokenizer"):
+        make_tokenizer(spec.text.tokenizer, **spec.text.args)
+    with _of_model(loaded, model, "coder"):
+        _check_coder(spec)
+        objective = objective_of(spec)
+        if objective and objective.coder not in (None, spec.code.coder):
+            raise InputError(
+                f"objective {objective.name} needs coder {objective.coder}, which makes tokens of items, "
+                f"not {spec.code.coder}; write coder: {{kind: {objective.coder}}}"
+            )
+    with _of_model(loaded, model, "encoder"):
+        _check_encoder_values(spec, loaded.experiment.encoder)
+        encoder = _encoder(loaded, spec)
+        _check_segments(spec, encoder)
+    with _of_model(loaded, model, "objective"):
+        if objective is not None:
+            objective.check_arguments(spec.training.args)
+        _check_states(spec, encoder)
+    with _of_model(loaded, model, "embedding"):
+        embedding = _build(spec, encoder.config.dim)
+        _check_sizes(spec, encoder.config.dim)
+    untied = objective is not None and not objective.reads_items and embedding.untied_rows is not None
+    if objective and objective.needs_matrix and embedding.output_matrix() is None and not untied:
+        with _of_model(loaded, model, "objective"):
+            raise InputError(
+                f"objective {objective.name} needs an embedding with an output matrix, which "
+                f"{spec.embedding.family.stored_name()} has not; write objective: shuffle_random"
+            )
+
+
+def check_pairing(loaded: Loaded, model: ResolvedModel, tasks: Sequence[Task]) -> None:
+    """Raises InputError where a model of texts meets hidden items, or one of items meets texts it cannot hold."""
+    of_items = reads_items(model.spec)
+    where = loaded.where(*model.place)
+    for task in tasks:
+        if of_items != task.kind.reads_items:
+            reads = "items" if of_items else "texts"
+            raise InputError(
+                f"{where}: model '{model.label}' reads {reads} and task '{task.name}' is {task.kind.description}; "
+                "put them in experiments of their own"
+            )
+        if of_items:
+            _check_positions(loaded, model, task)
+    if of_items and loaded.experiment.efficiency:
+        raise InputError(f"{loaded.where('efficiency')}: efficiency times models of texts; leave it out")
+    if of_items and isinstance(model.finetune.learning_rate, tuple):
+        place = loaded.where(*loaded.place_of(model.place, "finetune", "learning_rate"))
+        raise InputError(f"{place}: a grid of learning rates needs a task of texts; give '{model.label}' one rate")
+
+
+def check_streaming(loaded: Loaded, model: ResolvedModel) -> None:
+    """Raises InputError where a model is to be trained from a stream and needs a pass over the corpora before."""
+    if not (model.pretrain.streaming and needs_corpus(model.spec)):
+        return
+    where = loaded.where(*loaded.place_of(model.place, "pretrain", "streaming"))
+    if loaded.experiment.efficiency:
+        raise InputError(f"{where}: efficiency times pre-training on prepared corpora; leave it or streaming out")
+    reason = pass_before(model.spec)
+    if reason:
+        remedy = "give it pretrain: {streaming: false}, or leave it out"
+        raise InputError(f"{where}: '{model.label}' needs a pass over the corpora before: {reason}; {remedy}")
+
+
+def check_robustness(loaded: Loaded, models: Iterable[ResolvedModel], tasks: Sequence[Task]) -> None:
+    """Raises InputError where robustness is asked for of hidden items, or a perturbation that needs a corpus where no
+    model reads any."""
+    block = loaded.experiment.robustness_block
+    if block is None:
+        return
+    where = loaded.where("robustness")
+    for task in tasks:
+        if task.kind.reads_items:
+            raise InputError(
+                f"{where}: robustness changes texts, and task '{task.name}' has items; leave the block out"
+            )
+    needing = [name for name in block.perturbations if find_perturbation(name).needs_corpus]
+    if needing and not any(needs_corpus(model.spec) for model in models):
+        raise InputError(
+            f"{where}: perturbation {needing[0]} needs a corpus that was read before, and no model here reads one; "
+            "name the other perturbations"
+        )
+
+
+def _check_positions(loaded: Loaded, model: ResolvedModel, task: Task) -> None:
+    """Raises InputError for rows of items that are longer than the positions of the embedding, or maps of no use."""
+    kind = item_kind(task)
+    if model.spec.code.args.get("coherent") and not kind.coherent_maps:
+        with _of_model(loaded, model, "coder"):
+            raise InputError("coherent maps are made of page links; write coherent: 0")
+    key, items, specials = kind.row_length(task.protocol)
+    place = (kind.name, key)
+    longest = model.spec.embedding.family.max_items
+    if longest is not None and items + specials > longest:
+        raise InputError(
+            f"{loaded.where(*place)}: {'.'.join(place)}: {items} items and {specials} special ones, but "
+            f"'{model.label}' has {longest} positions; take at most {longest - specials}"
+        )
+
+
+def check_weights(loaded: Loaded, model: ResolvedModel) -> None:
+    """Raises InputError with file and line for published weights that are not there or of another shape, by their
+    config; the tensors are read by the runs."""
+    spec = model.spec
+    if spec.training.weights is None or spec.training.weights == RANDOM:
+        return
+    with _of_model(loaded, model, "weights"):
+        if spec.training.objective is not None:
+            both = f"weights {spec.training.weights} or objective {spec.training.objective}"
+            raise InputError(f"{both}: a model starts from one of them")
+        encoder = _encoder(loaded, spec)
+        with torch.device("meta"):
+            embedding = build_embedding(spec, encoder.config.dim)
+        weights = locate_weights(spec.training.weights)
+        for part in (embedding, encoder):
+            part.check_published(weights.config(), f"weights {spec.training.weights}")
+        weights.fingerprint()
+        tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
+        if (piece := tokenizer.unreachable()) is not None:
+            raise InputError(
+                f"weights {spec.training.weights}: their vocabulary is cased ({piece!r}) and texts are lower-cased; "
+                "write tokenizer: {lowercase: false}, or take other weights"
+            )
+
+
+def check_warmup(loaded: Loaded, model: ResolvedModel) -> None:
+    """Raises InputError where a warm-up is longer than its training: the rate would never be reached."""
+    finetunes = [("finetune", recipe) for recipe in (model.finetune, *model.per_task.values())]
+    recipes: list[tuple[str, Finetune | Pretrain]] = [*finetunes]
+    if pretrains(model.spec):
+        recipes.append(("pretrain", model.pretrain))
+    for block, recipe in recipes:
+        if recipe.steps is not None and recipe.warmup_steps is not None and recipe.warmup_steps > recipe.steps:
+            where = loaded.where(*loaded.place_of(model.place, block, "warmup_steps"))
+            raise InputError(
+                f"{where}: {block}.warmup_steps: {recipe.warmup_steps:,} steps of warm-up in a training of "
+                f"{recipe.steps:,} ('{model.label}'); take fewer, or leave them out"
+            )
+
+
+def check_lengths(loaded: Loaded, model: ResolvedModel) -> None:
+    """Raises InputError where sequences are longer than the encoder's positions, or of a fixed length that its groups
+    of neighbours do not divide."""
+    encoder = _encoder(loaded, model.spec)
+    finetunes = [model.finetune, *model.per_task.values()]
+    for recipe in finetunes:
+        if recipe.pad_to_max and recipe.max_length % encoder.length_multiple:
+            multiple = encoder.length_multiple
+            where = loaded.where(*loaded.place_of(model.place, "finetune", "max_length"))
+            raise InputError(
+                f"{where}: finetune.max_length: the encoder of '{model.label}' joins {multiple} neighbours, which do "
+                f"not divide {recipe.max_length} tokens; take {-(-recipe.max_length // multiple) * multiple}, or "
+                "pad_to_max: false"
+            )
+    longest = encoder.max_length
+    if longest is None:
+        return
+    recipes = [("finetune", "max_length", recipe.max_length) for recipe in finetunes]
+    if pretrains(model.spec):
+        recipes.append(("pretrain", "sequence_length", model.pretrain.sequence_length))
+        if timed := loaded.experiment.efficiency_block:
+            recipes.append(("efficiency", "pretrain_length", timed.pretrain_length))
+    for block, key, length in recipes:
+        if length > longest:
+            where = loaded.where(*loaded.place_of(model.place, block, key))
+            remedy = f"take at most {longest}"
+            if "max_positions" in vars(encoder.config):
+                needed = encoder.config.max_positions + length - longest
+                remedy += f", or raise encoder: {{max_positions: {needed}}}"
+            raise InputError(
+                f"{where}: {block}.{key}: {length} tokens, but the encoder of '{model.label}' has {longest} positions; "
+                f"{remedy}"
+            )
+
+
+def _build(full: ModelSpec, dim: int) -> Embedding:
+    """The embedding with few rows, which is quickly drawn; codes of its coder's form must pass through it."""
+    spec = with_dim(full.small(), dim)
+    coder = make_coder(spec.code.coder, **spec.code.args)
+    codes = torch.from_numpy(np.zeros((1, coder.width), coder.dtype))  # 0 is a code of every coder
+    try:
+        embedding = build_embedding(spec, dim)
+        embedding.embed_types(codes)
+    except InputError:
+        raise
+    except Exception as error:  # whatever a user's own class raises
+        reason = first_line(error) if isinstance(error, (TypeError, ValueError, RuntimeError)) else told(error)
+        raise InputError(
+            f"{spec.embedding.family.stored_name()} does not work with coder {spec.code.coder}, "
+            f"which gives {coder.width} values of {np.dtype(coder.dtype)} a type: {reason}; "
+            "choose another coder or other arguments"
+        ) from error
+    return embedding
+
+
+def _check_sizes(spec: ModelSpec, dim: int) -> None:
+    """Raises InputError for an argument with which the embedding cannot be made, or one that leaves a tensor empty."""
+    given = ", ".join(f"{key} {value!r}" for key, value in spec.embedding.args.items()) or "its arguments"
+    try:
+        with torch.device("meta"), warnings.catch_warnings(action="ignore"):  # torch's own words on an empty tensor
+            sizes = [parameter.numel() for parameter in build_embedding(with_dim(spec, dim), dim).parameters()]
+    except (TypeError, ValueError, RuntimeError, ArithmeticError) as error:
+        reason = first_line(error)
+        if "meta" in reason:  # one of a user's own may compute with its values as it is made
+            return
+        raise InputError(f"the embedding cannot be made with {given}: {reason}; correct the values") from error
+    if 0 in sizes:
+        raise InputError(f"with {given} a table or layer of the embedding is empty; every size must be at least 1")
+
+
+def _check_coder(spec: ModelSpec) -> None:
+    coder = make_coder(spec.code.coder, **spec.code.args)
+    if coder.reads not in (None, spec.text.tokenizer):
+        raise InputError(
+            f"coder {spec.code.coder} can tell apart the types of tokenizer {coder.reads} alone, "
+            f"not of {spec.text.tokenizer}; write tokenizer: {coder.reads}, or another coder"
+        )
+    if coder.needs_fit or not is_own(type(coder).__module__):
+        return
+    try:
+        coder.encode(["play", ""])
+    except Exception as error:  # whatever a user's own class raises
+        what = f"coder {spec.code.coder} cannot encode: {told(error)}"
+        raise InputError(f"{what}; correct it (hashbench check --coder FILE.py:Class)") from error
+
+
+def _check_segments(spec: ModelSpec, encoder: Encoder) -> None:
+    rows = encoder.segment_rows
+    if spec.text.template.segments and rows is not None and rows < 2:
+        raise InputError(
+            f"encoder: type_rows {rows}, but pairs of this model have two segments; write encoder: "
+            f"{{kind: {spec.encoder.kind}, type_rows: 2}}"
+        )
+
+
+def _check_states(spec: ModelSpec, encoder: Encoder) -> None:
+    if spec.training.objective is not None and not encoder.keeps_length:
+        raise InputError(
+            f"objective {spec.training.objective} needs a state for each token, "
+            f"and encoder {spec.encoder.kind} has fewer; write objective: none"
+        )
+
+
+def _check_encoder_values(spec: ModelSpec, size: str) -> None:
+    """Raises InputError for a value that is no number where the encoder's own is one."""
+    own = encoder_config(spec.encoder.kind, size)
+    for key, value in spec.encoder.args.items():
+        wanted = isinstance(getattr(own, key, 0), int | float)
+        if wanted and (isinstance(value, bool) or not isinstance(value, int | float)):
+            raise InputError(f"encoder: {key} must be a number, not {value!r}; correct the value")
+
+
+def _encoder(loaded: Loaded, spec: ModelSpec) -> Encoder:
+    """The model's encoder without memory for its weights."""
+    return encoder_outline(spec.encoder.kind, loaded.experiment.encoder, **spec.encoder.args)
+
+
+def _of_model(loaded: Loaded, model: ResolvedModel, key: str) -> AbstractContextManager[None]:
+    """Puts the file and line of the model's key and its name before a message from the block, which knows none."""
+    return located(f"{loaded.where(*model.place, key)}: model '{model.label}'")

@@ -1,0 +1,129 @@
+"""What every coder promises (hashbench/models/coders/base.py), checked on one of the user's own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from hashbench.common.listing import own_name
+from hashbench.models.coders.base import Coder
+from hashbench.models.coders.registry import make_coder
+from hashbench.models.text.types import TypeTable
+from hashbench.running.experiment.contract import TYPES, Finding, PromiseBroken, findings
+
+# In a process of its own, where Python's hash() has another seed: the codes of types that are read from stdin.
+ELSEWHERE = """
+import json, sys
+from pathlib import Path
+from typing import NamedTuple
+from hashbench.models.coders.base import Coder
+from hashbench.running.experiment.coder_contract import fitted
+from hashbench.common.listing import own_name
+strings = json.load(sys.stdin)
+name = own_name(sys.argv[1], Path(), Coder, "coder")
+print(json.dumps(fitted(name).encode(strings).tolist()))
+"""
+SOME = ["play", "plays", "naïve", "日本語", "🙂"]
+
+
+class TriedCoder(NamedTuple):
+    """A coder, and the reference by which another process finds it."""
+
+    reference: str
+    coder: Coder
+
+
+def coder_contract(reference: str) -> Iterator[Finding]:
+    """Each promise of the coder "FILE.py:Class" with its outcome; without the first there are no more."""
+    name = own_name(reference, Path(), Coder, "coder")
+
+    def make() -> TriedCoder:
+        coder = fitted(name)
+        coder.encode(["play"])
+        return TriedCoder(reference, coder)
+
+    return findings("it can be made, fitted and asked for a code", make, PROMISES)
+
+
+def fitted(name: str) -> Coder:
+    """The coder with its default arguments, fitted on TYPES where it must be."""
+    coder = make_coder(name)
+    if coder.needs_fit:
+        coder.fit(_types())
+    return coder
+
+
+def _types() -> TypeTable:
+    return TypeTable.from_counts({each: 1 for each in TYPES if each})
+
+
+def _shape(it: TriedCoder) -> None:
+    coder = it.coder
+    codes = coder.encode(TYPES)
+    wanted = (len(TYPES), coder.width)
+    if codes.shape != wanted or codes.dtype != np.dtype(coder.dtype):
+        raise PromiseBroken(
+            f"codes are {codes.shape} of {codes.dtype}, not {wanted} of {np.dtype(coder.dtype)}; return (n, width) of "
+            "the class's dtype"
+        )
+    if coder.encode([]).shape != (0, coder.width):
+        raise PromiseBroken("no strings give no (0, width); reshape the array")
+
+
+def _alone(it: TriedCoder) -> None:
+    coder = it.coder
+    together = coder.encode(TYPES)
+    for each, code in zip(TYPES, together, strict=True):
+        if not np.array_equal(coder.encode([each])[0], code):
+            raise PromiseBroken(f"the code of {each[:20]!r} depends on its batch; compute it from the string alone")
+
+
+def _threads(it: TriedCoder) -> None:
+    coder = it.coder
+    table = _types()
+    strings = [table.string(number) for number in range(len(table))]
+    codes = coder.encode(strings)
+    # Of another width every other fault follows, and that one is told.
+    if codes.shape == (len(table), coder.width) and not np.array_equal(coder.encode_types(table), codes):
+        raise PromiseBroken("several threads give other codes; keep nothing of a call in the object")
+
+
+def _elsewhere(it: TriedCoder) -> None:
+    command = [sys.executable, "-c", ELSEWHERE, it.reference]
+    done = subprocess.run(command, input=json.dumps(SOME), capture_output=True, text=True, check=True)
+    if json.loads(done.stdout) != it.coder.encode(SOME).tolist():
+        raise PromiseBroken("another process has other codes; Python's hash() differs there, use hashlib or zlib")
+
+
+def _restored(it: TriedCoder) -> None:
+    coder = it.coder
+    other = make_coder(coder.name, **{key: value for key, value in coder.recipe().items() if key != "name"})
+    if coder.needs_fit:
+        other.restore(coder.state())
+    if not np.array_equal(other.encode(TYPES), coder.encode(TYPES)):
+        raise PromiseBroken("made anew from recipe() and state() it gives other codes; keep all that codes depend on")
+    if other.fingerprint() != coder.fingerprint():
+        raise PromiseBroken("made anew it has another fingerprint; recipe() and state() must not change")
+
+
+def _named(it: TriedCoder) -> None:
+    coder = it.coder
+    recipe = json.loads(json.dumps(coder.recipe()))
+    if "name" not in recipe or recipe["name"] != coder.name:
+        raise PromiseBroken("recipe() lacks self.name, by which an edited file is another coder; put it in")
+
+
+PROMISES: dict[str, Callable[[TriedCoder], None]] = {
+    "codes have the width and dtype of the class": _shape,
+    "a code depends on the type alone": _alone,
+    "threads give the same codes": _threads,
+    "another process gives the same codes": _elsewhere,
+    "made anew from its recipe and state it gives the same codes": _restored,
+    "its recipe names it": _named,
+}

@@ -1,0 +1,174 @@
+"""What is wrong with a block of the experiment file, in one sentence of the user's words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from hashbench.common.errors import near_match
+from hashbench.running.experiment.blocks import experiment_schema
+
+KINDS = {  # pydantic's error types -> what should stand there
+    "int": "a whole number",
+    "float": "a number",
+    "finite_number": "a finite number",
+    "string": "text",
+    "bool": "true or false",
+    "tuple": "a list",
+    "dict": "a block of keys",
+    "model": "a block of keys",
+}
+QUOTED = re.compile(r"'([^']*)'")
+BOUNDS = {
+    "greater_than": "greater than",
+    "greater_than_equal": "at least",
+    "less_than": "less than",
+    "less_than_equal": "at most",
+}
+
+
+def schema_keys(block: type[BaseModel]) -> dict[str, type[BaseModel] | None]:
+    """The keys of a block, each with the block it holds, if it holds one."""
+    keys: dict[str, type[BaseModel] | None] = {}
+    for name, info in block.model_fields.items():
+        candidates = (info.annotation, *get_args(info.annotation))
+        blocks = [c for c in candidates if isinstance(c, type) and issubclass(c, BaseModel)]
+        keys[name] = blocks[0] if blocks else None
+    return keys
+
+
+def unknown_key(prefix: Sequence[str | int], key: str, known: list[str]) -> str:
+    """The sentence for a key that the schema does not have, or has in another place."""
+    places = [] if near_match(key, known) else places_of(key, experiment_schema())
+    elsewhere = f"; '{key}' stands {' or '.join(places)}" if places else near_match(key, known)
+    return f"unknown key {place((*prefix, key), quoted=True)}{elsewhere} (list: hashbench schema)"
+
+
+def place(keys: Sequence[str | int], *, quoted: bool = False) -> str:
+    """Where a value stands, entries of lists counted from 1.
+
+    >>> place(["finetune", "epochs"], quoted=True), place(["models", 0, "coder", "alpha"]), place(["floors", 1])
+    ("'finetune.epochs'", 'coder.alpha of entry 1 of models', 'entry 2 of floors')
+    """
+    entries = [i for i, key in enumerate(keys) if isinstance(key, int)]
+    within = entries[-1] + 1 if entries else 0
+    name = ".".join(str(key) for key in keys[within:])
+    shown = f"'{name}'" if quoted else name
+    if not within:
+        return shown
+    entry = f"entry {int(keys[within - 1]) + 1} of {place(keys[: within - 1])}"
+    return f"{shown} of {entry}" if name else entry
+
+
+def places_of(key: str, block: type[BaseModel], name: str = "") -> list[str]:
+    """Where a key stands in an experiment file, in words.
+
+    >>> file = experiment_schema()
+    >>> places_of("keep_weights", file), places_of("sequence_length", file)
+    (['at the top level of the file, in no block'], ["in the block 'pretrain'"])
+    """
+    keys = schema_keys(block)
+    here = f"in the block '{name}'" if name else "at the top level of the file, in no block"
+    places = [here] if key in keys else []
+    for inner_name, inner in keys.items():
+        if inner is not None and inner_name not in ("models", "tasks"):  # lists, whose entries have keys of their own
+            places += places_of(key, inner, f"{name}.{inner_name}".lstrip("."))
+    return places
+
+
+def complaint(
+    block: type[BaseModel], values: Mapping[str, Any], error: ValidationError
+) -> tuple[tuple[str | int, ...], Callable[[Sequence[str | int]], str]]:
+    """The keys of the first fault, and a function from the block's own place to the sentence about it."""
+    faults = [(_real_keys(values, fault), fault) for fault in error.errors(include_url=False)]
+    deepest = max(len(keys) for keys, _ in faults)
+    # A union reports a fault for each of its forms; the form that the value came nearest to is the deepest.
+    keys = next(keys for keys, _ in faults if len(keys) == deepest)
+    at_keys = [fault for other, fault in faults if other == keys]
+
+    def sentence(prefix: Sequence[str | int]) -> str:
+        return _sentence((*prefix, *keys), at_keys, _block_of(block, at_keys[0]["loc"]))
+
+    return keys, sentence
+
+
+def _real_keys(values: Any, fault: Mapping[str, Any]) -> tuple[str | int, ...]:
+    """The place of a fault without pydantic's names of union members; the key that is missing counts as there."""
+    keys: list[str | int] = []
+    for i, part in enumerate(fault["loc"]):
+        last = i == len(fault["loc"]) - 1
+        if isinstance(values, Mapping) and (part in values or (last and fault["type"] == "missing")):
+            keys.append(part)
+            values = values.get(part)
+        elif isinstance(values, list) and isinstance(part, int):
+            keys.append(part)
+            values = values[part] if part < len(values) else None
+    return tuple(keys)
+
+
+def _block_of(block: type[BaseModel], loc: Sequence[str | int]) -> type[BaseModel]:
+    """The block of the schema in which the last part of `loc` is a key."""
+    for part in loc[:-1]:
+        inner = schema_keys(block).get(str(part)) if isinstance(part, str) else None
+        named = _members(block).get(str(part))
+        block = inner or named or block
+    return block
+
+
+def _members(block: type[BaseModel]) -> dict[str, type[BaseModel]]:
+    """Blocks that stand in lists of this one, by class name, as pydantic's places name them."""
+    members: dict[str, type[BaseModel]] = {}
+    todo = [info.annotation for info in block.model_fields.values()]
+    while todo:
+        annotation = todo.pop()
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            members[annotation.__name__] = annotation
+            members[f"function-after[_one_origin(), {annotation.__name__}]"] = annotation
+        todo.extend(get_args(annotation))
+    return members
+
+
+def _sentence(keys: Sequence[str | int], faults: Sequence[Mapping[str, Any]], block: type[BaseModel]) -> str:
+    name = place(keys)
+    fault = next((fault for fault in faults if fault["type"] == "value_error"), faults[0])
+    kind, context = fault["type"], fault.get("ctx", {})
+    if kind == "missing" and isinstance(keys[-1], int):
+        return f"{place(keys[:-1])}: has too few values; add entry {keys[-1] + 1}"
+    if kind == "extra_forbidden":
+        return unknown_key(keys[:-1], str(keys[-1]), list(block.model_fields))
+    if kind == "missing":
+        return f"key {place(keys, quoted=True)} is missing; add it (keys: hashbench schema)"
+    if kind == "value_error":
+        return f"{name}: {context['error']}"
+    if "too_short" in kind and len(faults) == 1:
+        return f"{name}: must not be empty; give at least {context['min_length']}"
+    wanted = " or ".join(dict.fromkeys(_wanted(fault) for fault in faults))
+    names = [name for each in faults if each["type"] == "literal_error" for name in QUOTED.findall(_wanted(each))]
+    near = near_match(fault["input"], names) if isinstance(fault["input"], str) else ""
+    return f"{name}: must be {wanted}, not {_shown(fault['input'])}{near or '; correct the value'}"
+
+
+def _wanted(fault: Mapping[str, Any]) -> str:
+    kind, context = fault["type"], fault.get("ctx", {})
+    if kind in BOUNDS:
+        return f"{BOUNDS[kind]} {next(value for key, value in context.items() if key in ('gt', 'ge', 'lt', 'le'))}"
+    if kind == "literal_error":
+        return str(context["expected"])
+    if kind == "string_too_long":
+        return f"text of at most {context['max_length']} character{'s' * (context['max_length'] > 1)}"
+    if kind == "too_short":
+        return f"a list of at least {context['min_length']}"
+    if kind == "too_long":
+        return f"a list of at most {context['max_length']}"
+    if kind == "string_pattern_mismatch":
+        return "letters, digits, '.', '_' and '-', a letter or digit first"
+    stem = kind.rsplit("_", 1)[0]
+    return KINDS.get(stem) or KINDS.get(kind) or fault["msg"]
+
+
+def _shown(value: Any) -> str:
+    text = "nothing" if value is None else repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

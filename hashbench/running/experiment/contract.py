@@ -1,0 +1,218 @@
+"""What every embedding promises (hashbench/models/embeddings/base.py), checked on one of the user's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from hashbench.common.errors import first_line, located
+from hashbench.common.listing import own_name
+from hashbench.models.coders.base import Coder
+from hashbench.models.coders.registry import make_coder
+from hashbench.models.embeddings.base import PAD, SPECIALS, Batch, CodeSpec, Embedding, EmbeddingSpec, ModelSpec
+from hashbench.models.embeddings.registry import build_embedding, load_own, with_dim
+from hashbench.models.text.types import TypeTable
+from hashbench.running.experiment.used import OWN_CODER
+
+T = TypeVar("T")
+DIM = 16  # of the embedding that is tried: small, so that the checks take no time
+SEED = 0
+# Ordinary, odd, empty and very long ones.
+TYPES = ["play", "plays", "the", ",", "naïve", "日本語", "🙂", "\0", "", "x" * 10_000]
+
+
+class PromiseBroken(Exception):
+    """A promise that does not hold: what was found, and what to do."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A promise, and why it is broken; None where it holds."""
+
+    promise: str
+    problem: str | None
+
+
+@dataclass(frozen=True)
+class Specimen:
+    """An embedding and what it is tried on."""
+
+    spec: ModelSpec
+    coder: Coder
+    embedding: Embedding  # in evaluation mode: dropout is off
+    codes: Tensor  # (n, c) of TYPES
+
+    def vectors(self, types: Sequence[str]) -> Tensor:
+        """Vectors (n, d) of other types."""
+        vectors: Tensor = self.embedding.embed_types(torch.from_numpy(np.array(self.coder.encode(types))))
+        return vectors
+
+    def rebuilt(self) -> Embedding:
+        """The same embedding with other weights."""
+        torch.manual_seed(SEED + 1)
+        return build_embedding(self.spec, DIM).eval()
+
+
+def spec_to_check(embedding: str, coder: str | None) -> ModelSpec:
+    """A model of the embedding FILE.py:Class before a coder, by its name or as FILE.py:Class; None: `OWN_CODER`.
+
+    Raises InputError where there is no such embedding or coder: a wrong name is no promise that an embedding breaks.
+    """
+    family = load_own(embedding)
+    with located("--coder"):
+        name = own_name(coder or OWN_CODER, Path(), Coder, "coder")
+        make_coder(name)
+    return ModelSpec(family.__name__, EmbeddingSpec(family), code=CodeSpec(name))
+
+
+def contract(spec: ModelSpec) -> Iterator[Finding]:
+    """Each promise with its outcome. The first is that the embedding can be built; without it there are no more."""
+    return findings("it can be built", partial(make_specimen, spec), PROMISES)
+
+
+def findings(first: str, make: Callable[[], T], promises: Mapping[str, Callable[[T], None]]) -> Iterator[Finding]:
+    """The outcome of `make`, which is the first promise, and of each further one about what it made, if it did."""
+    try:
+        made = make()
+    except Exception as error:  # the user's code may raise anything; the finding names it
+        yield Finding(first, told(error))
+        return
+    yield Finding(first, None)
+    for promise, check in promises.items():
+        problem = None
+        try:
+            check(made)
+        except PromiseBroken as broken:
+            problem = str(broken)
+        except Exception as error:  # as above
+            problem = told(error)
+        yield Finding(promise, problem)
+
+
+def make_specimen(spec: ModelSpec, known: Sequence[str] = TYPES) -> Specimen:
+    """The embedding with seeded weights; a coder that must be fitted is fitted on `known`."""
+    spec = with_dim(spec, DIM)
+    coder = make_coder(spec.code.coder, **spec.code.args)
+    if coder.needs_fit:
+        coder.fit(TypeTable.from_counts({each: 1 for each in known if each}))
+    torch.manual_seed(SEED)
+    return Specimen(spec, coder, build_embedding(spec, DIM).eval(), torch.from_numpy(np.array(coder.encode(TYPES))))
+
+
+def _shapes(it: Specimen) -> None:
+    vectors, specials = it.embedding.embed_types(it.codes), it.embedding.special_rows()
+    _require(
+        tuple(vectors.shape) == (len(TYPES), DIM),
+        f"embed_types gave {tuple(vectors.shape)}, not {(len(TYPES), DIM)}; return one row of width dim for each code",
+    )
+    wanted = (len(SPECIALS), DIM)
+    _require(
+        tuple(specials.shape) == wanted,
+        f"special_rows gave {tuple(specials.shape)}, not {wanted}; return a row of width dim for each special token",
+    )
+
+
+def _finite(it: Specimen) -> None:
+    finite = it.embedding.embed_types(it.codes).isfinite().all(1)
+    bad = [repr(each[:20]) for each, fine in zip(TYPES, finite.tolist(), strict=True) if not fine]
+    _require(not bad, f"not finite for {', '.join(bad)}; look for a division by zero or a logarithm of it")
+
+
+def _order(it: Specimen) -> None:
+    together, backwards = it.embedding.embed_types(it.codes), it.embedding.embed_types(it.codes.flip(0)).flip(0)
+    _require(
+        torch.allclose(together, backwards, atol=1e-6),
+        "a type's vector depends on the other types of the batch; compute each row of embed_types from its code alone",
+    )
+
+
+def _codes(it: Specimen) -> None:
+    for each, code in zip(TYPES, it.codes.numpy(), strict=True):
+        _require(
+            np.array_equal(it.coder.encode([each])[0], code),
+            f"the code of {each[:20]!r} depends on its batch; compute codes from the string and the fitted state alone",
+        )
+
+
+def _gradients(it: Specimen) -> None:
+    embedding = it.rebuilt()
+    if not any(p.requires_grad for p in embedding.parameters()):
+        return  # an embedding may be a hash that nothing trains
+    embedding(_batch(it)).pow(2).sum().backward()
+    without = [name for name, p in embedding.named_parameters() if p.requires_grad and p.grad is None]
+    remedy = "use them in embed_types or special_rows, delete them, or set requires_grad=False"
+    _require(not without, f"no gradient reaches {', '.join(without)}; {remedy}")
+
+
+def _count(it: Specimen) -> None:
+    counted, stored = it.embedding.embedding_parameters(), sum(p.numel() for p in it.embedding.parameters())
+    _require(isinstance(counted, int), f"embedding_parameters gave {counted!r}, not a whole number; return an int")
+    _require(
+        0 <= counted <= stored,
+        f"embedding_parameters gave {counted}, but {stored} are stored; count numel() of the embedding's parameters",
+    )
+
+
+def _saved(it: Specimen) -> None:
+    other = it.rebuilt()
+    other.load_state_dict(it.embedding.state_dict())
+    _require(
+        torch.equal(other(_batch(it)), it.embedding(_batch(it))),
+        "after loading its weights it gives other vectors; keep what is drawn at random as a parameter or a buffer",
+    )
+
+
+def _padding(it: Specimen) -> None:
+    short, long = it.embedding(_batch(it)), it.embedding(_batch(it, padding=4))
+    length = short.shape[1]
+    _require(
+        torch.allclose(short, long[:, :length], atol=1e-6),
+        "padding changes the vectors of tokens; let forward read nothing of positions where the mask is False",
+    )
+
+
+def _forward(it: Specimen) -> None:
+    batch = _batch(it)
+    wanted = (len(batch), batch.positions.shape[1] * it.embedding.tokens_per_item, DIM)
+    shape = tuple(it.embedding(batch).shape)
+    _require(shape == wanted, f"forward gave {shape}, not {wanted}; return tokens_per_item vectors a position")
+
+
+PROMISES: dict[str, Callable[[Specimen], None]] = {
+    "embed_types and special_rows have the right shapes": _shapes,
+    "unseen, empty, very long and non-ASCII types have finite vectors": _finite,
+    "codes depend on the type alone": _codes,
+    "a type's vector does not depend on the batch": _order,
+    "forward makes one vector a token": _forward,
+    "gradients reach every trained parameter": _gradients,
+    "embedding_parameters counts no more than what is stored": _count,
+    "saved and loaded weights give the same vectors": _saved,
+    "padding changes nothing": _padding,
+}
+
+
+def _batch(it: Specimen, padding: int = 0) -> Batch:
+    """Two rows over all special tokens and types, with some padding behind: positions (2, L)."""
+    row = torch.arange(len(SPECIALS) + len(TYPES))
+    positions = torch.stack([row, row.flip(0)])  # (2, L)
+    pads = torch.full((2, padding), PAD)
+    mask = torch.cat([torch.ones_like(positions), torch.zeros_like(pads)], 1).bool()
+    return Batch(it.codes, torch.cat([positions, pads], 1), mask)
+
+
+def _require(holds: bool, problem: str) -> None:
+    """Raises PromiseBroken unless the promise holds. No `assert`: python -O must find the same."""
+    if not holds:
+        raise PromiseBroken(problem)
+
+
+def told(error: Exception) -> str:
+    """What the user's code raised, in one line."""
+    return f"{type(error).__name__}: {first_line(error)}"

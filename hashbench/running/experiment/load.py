@@ -1,0 +1,282 @@
+"""An experiment file, read and checked: every fault is one line that names the file and the line in it."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from hashbench.common.errors import InputError, located
+from hashbench.data.sources.documents import is_own_corpus
+from hashbench.running.experiment.blocks import experiment_schema
+from hashbench.running.experiment.claims import checked_claims
+from hashbench.running.experiment.complaints import complaint, schema_keys, unknown_key
+from hashbench.running.experiment.schema import Experiment, TaskEntry
+
+Block = TypeVar("Block", bound=BaseModel)
+KeyPath = tuple[str | int, ...]
+MOST_VALUES, MOST_DEPTH = 50_000, 100  # of a file: aliases of aliases could stand for any number
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A valid experiment and where it came from."""
+
+    experiment: Experiment
+    path: Path  # absolute
+    shown: str  # the path as the user wrote it, for messages
+    values: Mapping[str, Any]  # the file's own keys with the overrides, before defaults
+    lines: Mapping[KeyPath, int] = field(default_factory=dict)  # 1 for the first line
+    # key path -> the override as typed
+    overrides: Mapping[KeyPath, str] = field(default_factory=dict)
+    # The file's own models by name, left out ones too.
+    entries: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> Path:
+        """The folder to which the paths in the file are relative."""
+        return self.path.parent
+
+    def where(self, *keys: str | int) -> str:
+        """`file:line` of a key, or of the nearest block around it; an override is named as such.
+
+        >>> Loaded(None, Path("/x/a.yaml"), "a.yaml", {}, {("pretrain",): 4}).where("pretrain", "steps")
+        'a.yaml:4'
+        """
+        for end in range(len(keys), 0, -1):
+            if keys[:end] in self.overrides:
+                return f"override {self.overrides[keys[:end]]}"
+            if keys[:end] in self.lines:
+                return f"{self.shown}:{self.lines[keys[:end]]}"
+        return self.shown
+
+    def place_of(self, entry: KeyPath, block: str, key: str) -> KeyPath:
+        """Where a model's recipe value is written: in its own entry, else in the block for all models."""
+        own_place = (*entry, block, key)
+        return own_place if own_place in self.lines else (block, key)
+
+    def sources(self, data: Sequence[str] | None = None) -> tuple[str, ...]:
+        """Where data come from, in order: "hub", "builtin" or absolute folders. `data` (relative to the working
+        folder) overrides the file's own sources (relative to the file)."""
+        listed = self.experiment.data
+        names, base = (data, Path.cwd()) if data else ((listed,) if isinstance(listed, str) else listed, self.folder)
+        return tuple(name if name in ("hub", "builtin") else _absolute(name, base) for name in names)
+
+    def task_entry(self, name: str) -> TaskEntry | None:
+        """The user's own data set of that name, its path made absolute; None for a task of the suite."""
+        for task in () if isinstance(self.experiment.tasks, str) else self.experiment.tasks:
+            if isinstance(task, TaskEntry) and task.name == name:
+                return task.model_copy(update={"path": _absolute(task.path, self.folder)})
+        return None
+
+
+def load_experiment(path: str | Path, overrides: Sequence[str] = ()) -> Loaded:
+    """The experiment of a YAML file with `key=value` overrides. Raises InputError, one line with file and line."""
+    shown = str(path)
+    values, lines = _parse(_read(Path(path)), shown)
+    entries = _own_entries(values.get("models"))
+    overridden: dict[KeyPath, str] = {}
+    for override in overrides:
+        keys, value = _parse_override(override)
+        _assign(values, keys, _named_in_file(values, keys, value))
+        overridden[keys] = override
+        # What stood there is gone.
+        lines = {place: line for place, line in lines.items() if place[: len(keys)] != keys}
+    _make_corpora_absolute(values, Path(path).resolve().parent)
+    schema = experiment_schema()
+    draft = Loaded(schema.model_construct(), Path(path).resolve(), shown, values, lines, overridden)
+    experiment = validate(schema, values, draft)
+    listed = [] if isinstance(experiment.claims, str) else range(len(experiment.claims))
+    places = [draft.where("claims", i) for i in listed]
+    claims = checked_claims(experiment.claims, draft.folder, draft.where("claims"), places)
+    experiment = experiment.model_copy(update={"claims": claims})
+    loaded = Loaded(experiment, draft.path, shown, values, lines, overridden, entries)
+    _check_names(loaded)
+    return loaded
+
+
+def validate(block: type[Block], values: Mapping[str, Any], loaded: Loaded, *prefix: str | int) -> Block:
+    """`values` as a checked block of the schema; `prefix` is where the block stands in the file."""
+    try:
+        # Through JSON, because its strict mode takes lists for tuples but neither "12" nor true for a number.
+        return block.model_validate_json(json.dumps(values, default=str), strict=True)
+    except ValidationError as error:
+        keys, sentence = complaint(block, values, error)
+        raise InputError(f"{loaded.where(*prefix, *keys)}: {sentence(prefix)}") from None
+
+
+def _make_corpora_absolute(values: object, base: Path) -> None:
+    """Changes corpora that are named by their files to absolute paths, in every block that has a list of them."""
+    if isinstance(values, dict):
+        listed = values["corpora"] if "corpora" in values else None
+        if isinstance(listed, list):
+            own = [isinstance(name, str) and is_own_corpus(name) for name in listed]
+            values["corpora"] = [
+                _absolute(name, base) if is_own else name for name, is_own in zip(listed, own, strict=True)
+            ]
+    for value in values.values() if isinstance(values, dict) else values if isinstance(values, list) else ():
+        _make_corpora_absolute(value, base)
+
+
+def _absolute(name: str, base: Path) -> str:
+    return os.path.normpath(base / Path(name).expanduser())
+
+
+def _read(path: Path) -> str:
+    """The text of the file. Raises InputError for what is not a readable, non-empty text file."""
+    if path.is_dir():
+        names = sorted(each.name for each in path.glob("*.yaml"))
+        there = f"one of {', '.join(names[:8])}" if names else "there is none (*.yaml)"
+        raise InputError(f"{path}: is a folder; name an experiment file in it: {there}")
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file{_siblings(path)}") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}); name a readable experiment file") from None
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:
+        raise InputError(f"{path}: is not a text file; an experiment is written in YAML (keys: hashbench schema)")
+    if not text.strip():
+        raise InputError(f"{path}: is empty; an experiment needs at least name and models (keys: hashbench schema)")
+    return text
+
+
+def _siblings(path: Path) -> str:
+    """A half sentence that names the experiment files beside a missing one."""
+    names = sorted(p.name for p in path.parent.glob("*.yaml")) if path.parent.is_dir() else []
+    return f"; in that folder: {', '.join(names[:8])}" if names else "; check the path"
+
+
+def _parse(text: str, shown: str) -> tuple[dict[str, Any], dict[KeyPath, int]]:
+    """YAML 1.2 text -> plain values, and the line of every key and item."""
+    from ruamel.yaml import YAML
+    from ruamel.yaml.constructor import DuplicateKeyError
+    from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+    try:
+        tree = YAML(typ="rt").load(io.StringIO(text))
+    except DuplicateKeyError as error:
+        line = error.problem_mark.line + 1
+        name = str(error.problem).split('"')[1] if '"' in str(error.problem) else "?"
+        raise InputError(f"{shown}:{line}: key '{name}' stands twice; keep one of them") from None
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        problem = " ".join(str(error.problem or error.context).split())
+        raise InputError(
+            f"{shown}:{mark.line + 1 if mark else 1}: not YAML: {problem}; check quotes and indentation"
+        ) from None
+    except (YAMLError, ValueError, RecursionError) as error:
+        raise InputError(f"{shown}: not YAML: {' '.join(str(error).split())}; check the file") from None
+    if not isinstance(tree, Mapping):
+        raise InputError(f"{shown}:1: is not a block of keys; write 'name: ...' and so on (keys: hashbench schema)")
+    lines: dict[KeyPath, int] = {}
+    with located(shown):
+        return _plain(tree, (), lines), lines
+
+
+def _plain(node: Any, keys: KeyPath, lines: dict[KeyPath, int]) -> Any:
+    """ruamel's nodes -> dicts, lists and scalars; whole floats become integers, so that `1e5` counts as 100000.
+
+    Raises InputError where aliases stand for more values than any experiment has.
+    """
+    if len(lines) > MOST_VALUES or len(keys) > MOST_DEPTH:
+        most = f"{MOST_VALUES:,} values or {MOST_DEPTH} levels"
+        raise InputError(f"its aliases stand for more than {most}; write out what is meant")
+    if isinstance(node, Mapping):
+        for key in node:
+            _note_line(node, "key", key, (*keys, str(key)), lines)
+        return {str(key): _plain(value, (*keys, str(key)), lines) for key, value in node.items()}
+    if isinstance(node, (list, tuple)):
+        for i in range(len(node)):
+            _note_line(node, "item", i, (*keys, i), lines)
+        return [_plain(value, (*keys, i), lines) for i, value in enumerate(node)]
+    if isinstance(node, bool) or node is None:
+        return node
+    if isinstance(node, float):
+        return int(node) if node.is_integer() else float(node)
+    if isinstance(node, int):
+        return int(node)
+    return str(node)
+
+
+def _note_line(node: Any, kind: str, key: Any, keys: KeyPath, lines: dict[KeyPath, int]) -> None:
+    try:
+        lines[keys] = getattr(node.lc, kind)(key)[0] + 1
+    except (AttributeError, KeyError, TypeError):
+        pass  # a merged key (<<) has no place of its own; the block's line serves
+
+
+def _parse_override(override: str) -> tuple[tuple[str, ...], Any]:
+    """`key.key=value` -> the keys and the value, read by the rules of the file."""
+    name, equals, text = override.partition("=")
+    if not equals or not name:
+        raise InputError(f"override {override}: is not of the form key=value; as in finetune.epochs=3")
+    keys = tuple(name.split("."))
+    block: type[BaseModel] = experiment_schema()
+    for depth, key in enumerate(keys):
+        known = schema_keys(block)
+        if key not in known:
+            raise InputError(f"override {override}: {unknown_key(keys[:depth], key, list(known))}")
+        inner = known[key]
+        if depth + 1 < len(keys) and inner is None:
+            raise InputError(f"override {override}: '{'.'.join(keys[: depth + 1])}' holds no keys; give it a value")
+        block = inner or block
+    return keys, _parse_value(override, text)
+
+
+def _parse_value(override: str, text: str) -> Any:
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    try:
+        with located(f"override {override}"):
+            return _plain(YAML(typ="rt").load(io.StringIO(text)), (), {})
+    except (YAMLError, RecursionError):
+        raise InputError(f"override {override}: the value is not YAML; put it in quotes") from None
+
+
+def _assign(values: dict[str, Any], keys: tuple[str, ...], value: Any) -> None:
+    for key in keys[:-1]:
+        if not isinstance(values.get(key), dict):
+            values[key] = {}  # an absent block, or `efficiency: true`
+        values = values[key]
+    values[keys[-1]] = value
+
+
+def _named_in_file(values: Mapping[str, Any], keys: tuple[str, ...], value: Any) -> Any:
+    """`models=[NAME]` or `tasks=[NAME]` with the file's own entry where the name is one of the file's entries."""
+    listed = values.get(keys[0])
+    if keys not in (("models",), ("tasks",)) or not isinstance(value, list) or not isinstance(listed, list):
+        return value
+    entries = _own_entries(listed)
+    return [entries.get(entry, entry) if isinstance(entry, str) else entry for entry in value]
+
+
+def _own_entries(listed: Any) -> dict[str, Any]:
+    """The blocks of a list of models or tasks by their names."""
+    blocks = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
+    return {entry["name"]: entry for entry in blocks if isinstance(entry.get("name"), str)}
+
+
+def _check_names(loaded: Loaded) -> None:
+    """Names and seeds that must be unique in the experiment."""
+    experiment = loaded.experiment
+    tasks = () if isinstance(experiment.tasks, str) else experiment.tasks
+    lists: dict[str, Sequence[object]] = {
+        "models": experiment.models, "tasks": tasks, "seeds": experiment.seeds, "floors": experiment.floors,
+    }  # fmt: skip
+    for key, entries in lists.items():
+        names = [getattr(entry, "name", entry) for entry in entries]
+        for i, name in enumerate(names):
+            if name in names[:i]:
+                raise InputError(f"{loaded.where(key, i)}: '{name}' stands twice in {key}; keep one of them")

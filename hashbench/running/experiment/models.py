@@ -1,0 +1,287 @@
+"""The models of an experiment: names, groups, variations and embeddings of the user's own become resolved specs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from hashbench.common.errors import InputError, located, near_match
+from hashbench.common.listing import own_name
+from hashbench.data.sources.weights import RANDOM, locate_weights
+from hashbench.models.coders.base import Coder
+from hashbench.models.embeddings.base import CodeSpec, EncoderSpec, ModelSpec
+from hashbench.models.embeddings.registry import find_model, groups, models, with_dim
+from hashbench.models.objectives.registry import objectives, pretrains
+from hashbench.models.text.base import Tokenizer
+from hashbench.models.text.tokenizers import find_tokenizer
+from hashbench.running.experiment.load import KeyPath, Loaded, validate
+from hashbench.running.experiment.recipes import complete_finetune, complete_pretrain
+from hashbench.running.experiment.schema import Finetune, ModelEntry, Pretrain
+from hashbench.running.experiment.sizing import at_budgets, encoder_width, vocabulary_rows
+from hashbench.running.experiment.used import settled_keys, spec_of_use
+
+# Arguments that name a vocabulary of subwords: a file, or one of the hub.
+FILE_KEYS = {"bpe", "lsh_bpe", "vocab"}
+
+
+@dataclass(frozen=True)
+class ResolvedModel:
+    """A model of an experiment with nothing left open."""
+
+    label: str  # its name in the experiment
+    spec: ModelSpec
+    pretrain: Pretrain  # learning rate and warm-up set
+    finetune: Finetune  # learning rate set
+    place: KeyPath  # of its entry in the file
+    # Recipes of tasks that have their own.
+    per_task: Mapping[str, Finetune] = field(default_factory=dict)
+    # The step of its pre-training at which it is taken; None: the end.
+    checkpoint: int | None = None
+
+    def recipe(self, task: str) -> Finetune:
+        """How it is fine-tuned on a task."""
+        return self.per_task.get(task, self.finetune)
+
+    def checkpoints(self) -> list[ResolvedModel]:
+        """The same model at the earlier steps of its pre-training that the experiment asks for."""
+        steps = self.pretrain.checkpoints if pretrains(self.spec) else ()
+        return [replace(self, label=f"{self.label}@{step}", checkpoint=step) for step in steps]
+
+    def for_task(self, task: str) -> ResolvedModel:
+        """The same model with the task's recipe as its only one."""
+        return replace(self, finetune=self.recipe(task), per_task={})
+
+
+def resolve_models(loaded: Loaded) -> dict[str, ResolvedModel]:
+    """The models of an experiment by label, in the order of the file. Raises InputError with file and line."""
+    resolved: dict[str, ResolvedModel] = {}
+    for i, entry in enumerate(loaded.experiment.models):
+        place: KeyPath = ("models", i)
+        for spec, own_entry in at_budgets(loaded, _specs_of(loaded, entry, place), place):
+            if spec.name in resolved and (own_entry or resolved[spec.name].spec != spec):
+                raise InputError(
+                    f"{loaded.where(*place)}: model '{spec.name}' stands twice in models; rename one of them"
+                )
+            if spec.name not in resolved:  # a group may repeat a model that was named before
+                model = _complete(loaded, spec, own_entry, place)
+                resolved |= {each.label: each for each in (model, *model.checkpoints())}
+    return resolved
+
+
+def resolve_baseline(loaded: Loaded, resolved: Mapping[str, ResolvedModel]) -> ResolvedModel:
+    """The model that ratios refer to; it need not be among the models that an override left."""
+    name, place = loaded.experiment.baseline, ("baseline",)
+    if name in resolved:
+        return resolved[name]
+    for own, written in loaded.entries.items():
+        if name == own or name.startswith(f"{own}-"):  # at one of its budgets
+            entry = validate(ModelEntry, written, loaded, *place)
+            sized = [spec for spec, _ in at_budgets(loaded, [(_from_entry(loaded, entry, place), entry)], place)]
+            for spec in sized:
+                if spec.name == name:
+                    return _complete(loaded, spec, entry, place)
+            if name == own:
+                listed = ", ".join(spec.name for spec in sized)
+                raise InputError(f"{loaded.where(*place)}: {name!r} stands at several budgets; name one: {listed}")
+    return _complete(loaded, _named(loaded, name, place, list(resolved)), None, place)
+
+
+def model_of(loaded: Loaded, label: str) -> ResolvedModel:
+    """One model of an experiment by its label: what a worker needs besides a run's spec."""
+    resolved = resolve_models(loaded)
+    return resolved.get(label) or resolve_baseline(loaded, resolved)
+
+
+def _specs_of(loaded: Loaded, entry: str | ModelEntry, place: KeyPath) -> list[tuple[ModelSpec, ModelEntry | None]]:
+    if isinstance(entry, ModelEntry):
+        return [(_from_entry(loaded, entry, place), entry)]
+    if entry in groups():
+        return [(find_model(name), None) for name in groups()[entry]]
+    return [(_named(loaded, entry, place, list(groups())), None)]
+
+
+def _named(loaded: Loaded, name: str, place: KeyPath, others: list[str]) -> ModelSpec:
+    if name in groups() and name not in models():  # where several cannot stand
+        raise InputError(
+            f"{loaded.where(*place)}: {name!r} is a group; name one of its models: {', '.join(groups()[name])}"
+        )
+    if name not in models():
+        near = near_match(name, [*models(), *others])
+        raise InputError(f"{loaded.where(*place)}: unknown model '{name}'{near} (list: hashbench models)")
+    return find_model(name)
+
+
+def _from_entry(loaded: Loaded, entry: ModelEntry, place: KeyPath) -> ModelSpec:
+    """The spec of a mapping: a variation (`like`), an own embedding (`use`), or a registered model by its name."""
+    if entry.use is not None:
+        if entry.name in models():
+            raise InputError(
+                f"{loaded.where(*place, 'name')}: '{entry.name}' is a model of the suite; choose another name"
+            )
+        _check_settled(loaded, entry, entry.use, place)
+        with located(loaded.where(*place, "use")):
+            spec = spec_of_use(entry.name, entry.use, loaded.folder)
+    else:
+        _check_variation(loaded, entry, place)
+        key = "like" if entry.like is not None else "name"
+        spec = replace(_named(loaded, entry.like or entry.name, (*place, key), []), name=entry.name)
+        if entry.like is not None:  # a variation reproduces no row of a paper
+            origin = replace(spec.origin, paper="", frame="")
+            spec = replace(spec, origin=origin, groups=(), summary=f"a variation of {entry.like}")
+    return _override(loaded, spec, entry, place)
+
+
+def _check_variation(loaded: Loaded, entry: ModelEntry, place: KeyPath) -> None:
+    """A name of the suite means one thing: what is changed gets a name of its own, or tables would mislead."""
+    parts = ("tokenizer", "coder", "embedding", "encoder", "pooling", "objective")
+    changed = [key for key in parts if getattr(entry, key) is not None]
+    # A folder or hub name only says where the model's own weights are.
+    if entry.weights == RANDOM:
+        changed.append("weights")
+    if entry.like is None and changed and entry.name in models():
+        remedy = f"write name: my-{entry.name}, like: {entry.name}"
+        raise InputError(
+            f"{loaded.where(*place, changed[0])}: '{entry.name}' with another {changed[0]} is another model; {remedy}"
+        )
+    if entry.like is not None and entry.name in models():
+        raise InputError(
+            f"{loaded.where(*place, 'name')}: '{entry.name}' is a model of the suite; give the variation another name"
+        )
+
+
+def _check_settled(loaded: Loaded, entry: ModelEntry, use: str, place: KeyPath) -> None:
+    """A model of another library is taken as it is, or with random weights."""
+    settled = settled_keys(use)
+    for key in (*settled, "weights") if settled else ():
+        if getattr(entry, key) not in (None, RANDOM):
+            raise InputError(f"{loaded.where(*place, key)}: '{entry.name}' is used as it is; leave {key} out")
+
+
+def _override(loaded: Loaded, spec: ModelSpec, entry: ModelEntry, place: KeyPath) -> ModelSpec:
+    """The spec with what the entry changes. A mapping without `kind` varies the arguments; another kind starts anew."""
+    tokenizer, tokenizer_args = _vary(spec.text.tokenizer, spec.text.args, entry.tokenizer)
+    coder, coder_args = _vary(spec.code.coder, spec.code.args, entry.coder)
+    with located(loaded.where(*place, "coder")):
+        coder = own_name(coder or spec.code.coder, loaded.folder, Coder, "coder")
+    with located(loaded.where(*place, "tokenizer")):
+        tokenizer = own_name(tokenizer or spec.text.tokenizer, loaded.folder, Tokenizer, "tokenizer")
+    objective, objective_args = _vary(spec.training.objective, spec.training.args, entry.objective)
+    encoder, encoder_args = _vary(spec.encoder.kind, spec.encoder.args, entry.encoder)
+    # A paper's frame of counting speaks of the encoder that the paper has.
+    if encoder != spec.encoder.kind:
+        spec = replace(spec, origin=replace(spec.origin, counted=None, other_frames=()))
+    known = [*objectives(), "none"]
+    if objective is not None and objective not in known:
+        near = near_match(objective, known) or ";"
+        where = loaded.where(*place, "objective")
+        raise InputError(f"{where}: unknown objective '{objective}'{near} objectives: {', '.join(known)}")
+    tokenizer_args = _files_beside(loaded, tokenizer_args, loaded.where(*place, "tokenizer"))
+    coder_args = _files_beside(loaded, coder_args, loaded.where(*place, "coder"))
+    return replace(
+        spec.with_args(embedding=entry.embedding or {}),
+        text=replace(spec.text, tokenizer=tokenizer, args=tokenizer_args),
+        code=CodeSpec(coder, coder_args, spec.code.small if coder == spec.code.coder else {}),
+        encoder=EncoderSpec(encoder or spec.encoder.kind, encoder_args),
+        head=replace(spec.head, pooling=entry.pooling or spec.head.pooling),
+        training=replace(
+            spec.training,
+            objective=None if objective == "none" else objective,
+            args=objective_args,
+            weights=_weights_beside(loaded, entry.weights) or spec.training.weights,
+        ),
+    )
+
+
+def _vary(
+    kind: str | None, args: Mapping[str, Any], change: str | Mapping[str, Any] | None
+) -> tuple[str | None, dict[str, Any]]:
+    if change is None:
+        return kind, dict(args)
+    if isinstance(change, str):
+        return change, dict(args) if change == kind else {}
+    given = {key: value for key, value in change.items() if key != "kind"}
+    new_kind = str(change["kind"]) if "kind" in change else kind
+    return new_kind, {**args, **given} if new_kind == kind else given
+
+
+def _files_beside(loaded: Loaded, args: dict[str, Any], where: str) -> dict[str, Any]:
+    """A vocabulary file's path made absolute. Raises InputError for a missing one, before the hub is asked for it."""
+    absolute = dict(args)
+    for key in FILE_KEYS & set(args):
+        name = str(args[key])
+        path = loaded.folder / Path(name).expanduser()
+        if path.exists():
+            absolute[key] = str(path)
+        elif path.suffix or name.startswith((".", "/", "~")):
+            raise InputError(
+                f"{where}: {key}: no such file {name!r}; it is relative to the experiment file, or a hub name"
+            )
+    return absolute
+
+
+def _weights_beside(loaded: Loaded, name: str | None) -> str | None:
+    """A folder of weights with its path made absolute; a hub name, or a folder that is not there, as it is."""
+    if name is None or name == RANDOM:
+        return name
+    path = loaded.folder / Path(name).expanduser()
+    return str(path) if path.exists() else name
+
+
+def _complete(loaded: Loaded, spec: ModelSpec, entry: ModelEntry | None, place: KeyPath) -> ResolvedModel:
+    """Spec and recipes with everything filled in: the file's block, then the model's differences, then the entry's."""
+    pretrain = _block(loaded, Pretrain, "pretrain", spec.training.pretrain, entry.pretrain if entry else None, place)
+    finetune = _block(loaded, Finetune, "finetune", spec.training.finetune, entry.finetune if entry else None, place)
+    size = loaded.experiment.encoder
+    spec = _with_coder_of_its_size(loaded, _with_vocabulary(loaded, spec, pretrain, place), place)
+    if rows := vocabulary_rows(spec):
+        pretrain = pretrain.model_copy(update={"vocabulary_size": rows})
+    if pretrains(spec):
+        assert spec.training.objective is not None
+        pretrain = complete_pretrain(pretrain, objective=spec.training.objective, encoder=size)
+    general = complete_finetune(finetune.model_copy(update={"per_task": {}}), encoder=size)
+    per_task = {}
+    for task, values in finetune.per_task.items():
+        written = loaded.place_of(place, "finetune", "per_task")
+        recipe = validate(Finetune, {**general.model_dump(), **values}, loaded, *written, task)
+        per_task[task] = complete_finetune(recipe, encoder=size)
+    return ResolvedModel(spec.name, spec, pretrain, general, place, per_task)
+
+
+def _with_coder_of_its_size(loaded: Loaded, spec: ModelSpec, place: KeyPath) -> ModelSpec:
+    """The spec with its coder's `dim`, where it has one, set to the encoder's."""
+    dim = encoder_width(loaded, spec, place)
+    fitted = with_dim(spec, dim)
+    if fitted is not spec and "dim" in spec.code.args and spec.code.args["dim"] != dim:
+        given = f"dim {spec.code.args['dim']!r}, but the encoder of '{spec.name}' has {dim}"
+        where = loaded.where(*place, "coder")
+        raise InputError(f"{where}: coder {spec.code.coder}: {given}; leave dim out, it follows")
+    return fitted
+
+
+def _with_vocabulary(loaded: Loaded, spec: ModelSpec, pretrain: Pretrain, place: KeyPath) -> ModelSpec:
+    """The spec with the word pieces of its recipe, or the vocabulary of its published weights, in place of one trained
+    on the corpora."""
+    kind, weights = find_tokenizer(spec.text.tokenizer), spec.training.weights
+    if kind is None or kind.argument is None or kind.argument in spec.text.args:
+        return spec
+    if weights is not None and weights != RANDOM and spec.training.objective is None:
+        # A folder that is not there is said before the hub is asked for a vocabulary.
+        with located(f"{loaded.where(*place, 'weights')}: model '{spec.name}'"):
+            locate_weights(weights)
+        return replace(spec, text=replace(spec.text, args={**spec.text.args, kind.argument: weights}))
+    if pretrain.vocabulary is None or not kind.from_recipe:
+        return spec
+    where = loaded.where(*loaded.place_of(place, "pretrain", "vocabulary"))
+    arguments = {**spec.text.args, kind.argument: pretrain.vocabulary}
+    return replace(spec, text=replace(spec.text, args=_files_beside(loaded, arguments, where)))
+
+
+def _block(
+    loaded: Loaded, block: type, key: str, spec: Mapping[str, Any], entry: Mapping[str, Any] | None, place: KeyPath
+) -> Any:
+    """What a user wrote for all models wins over a model's recipe difference, and its own entry over both."""
+    if entry:
+        validate(block, entry, loaded, *place, key)
+    return validate(block, {**spec, **(loaded.values.get(key) or {}), **(entry or {})}, loaded, key)

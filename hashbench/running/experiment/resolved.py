@@ -1,0 +1,146 @@
+"""An experiment whose models are resolved and whose data are located, and the parts of a run's spec made of them.
+
+The parts are plain values, the same from the file as from the database.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hashbench.data.sources.documents import CorpusSource
+from hashbench.data.sources.weights import RANDOM, locate_weights
+from hashbench.data.tasks.base import LocatedTask
+from hashbench.models.coders.registry import make_coder
+from hashbench.models.embeddings.base import Embedding, ModelSpec
+from hashbench.models.embeddings.registry import embedding_arguments
+from hashbench.models.text.tokenizers import make_tokenizer
+from hashbench.running.experiment.corpus_needs import needs_corpus
+from hashbench.running.experiment.models import ResolvedModel
+from hashbench.running.experiment.schema import Experiment, Tuning
+
+
+@dataclass(frozen=True)
+class ResolvedExperiment:
+    """All that the runs of an experiment are made of."""
+
+    experiment: Experiment
+    models: Mapping[str, ResolvedModel]  # by label, in the order of the file
+    baseline: ResolvedModel  # need not be among the models
+    tasks: tuple[LocatedTask, ...]
+    corpora: Mapping[str, CorpusSource]  # by name
+    sources: tuple[str, ...]  # "hub", "builtin" or folders, in order
+    # How values were chosen, as far as the file says: by label, by name.
+    tuned: Mapping[str, Mapping[str, Tuning]] = field(default_factory=dict)
+    # Blocks that were made before: a BPE file is read for one.
+    _blocks: dict[str, dict[str, Any]] = field(default_factory=dict, repr=False)
+
+    def model(self, label: str) -> ResolvedModel:
+        """The model of a label, which may be the baseline's. Raises KeyError for an unknown one."""
+        return self.baseline if label == self.baseline.label and label not in self.models else self.models[label]
+
+    def tuning_of(self, label: str) -> dict[str, dict[str, Any]]:
+        """How values of a model were chosen, as far as the file says, by name: tried, on, by."""
+        declared = self.tuned.get(label, {})
+        return {name: tuning.model_dump(mode="json") for name, tuning in declared.items()}
+
+    def model_block(self, model: ResolvedModel) -> dict[str, Any]:
+        """What a model is: its tokenizer and coder by their recipes, published weights by their content.
+
+        Its name is not part of it, so that two labels of one thing share their runs.
+        """
+        if model.label not in self._blocks:
+            self._blocks[model.label] = model_block(model, self.experiment.encoder)
+        return self._blocks[model.label]
+
+    def corpus_block(self, model: ResolvedModel) -> dict[str, Any] | None:
+        """The text that a model is made from; None for one that learns nothing from corpora."""
+        if not needs_corpus(model.spec):
+            return None
+        return {
+            "corpora": self.fingerprints(model.pretrain.corpora),
+            "max_documents": model.pretrain.max_documents,
+            "first_chunk_only": model.pretrain.first_chunk_only,
+        }
+
+    def fingerprints(self, names: tuple[str, ...]) -> list[dict[str, str]]:
+        """Corpora by name and fingerprint; no folder."""
+        corpora = [self.corpora[name] for name in dict.fromkeys(names)]
+        return [{"name": corpus.name, "fingerprint": corpus.fingerprint} for corpus in corpora]
+
+
+def task_block(task: LocatedTask) -> dict[str, Any]:
+    """A task of the suite by its name; an own data set by its columns and metric too, but never by its path."""
+    if not task.task.is_own:
+        return {"name": task.task.name}
+    return {
+        "name": task.task.name,
+        "text": list(task.task.text),
+        "label": task.task.label,
+        "metric": task.task.select_metric,
+    }
+
+
+def weights_setting(spec: ModelSpec) -> dict[str, Any]:
+    """The name of published weights, for tables: the identity has their content."""
+    if spec.training.weights is None or spec.training.weights == RANDOM:
+        return {}
+    return {"settings": {"weights": locate_weights(spec.training.weights).shown}}
+
+
+def model_block(model: ResolvedModel, size: str) -> dict[str, Any]:
+    """A model at a size of its encoder as plain values: what of it is part of a run's identity."""
+    spec, objective = model.spec, model.spec.training.objective
+    tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
+    if tokenizer.needs_training:
+        # What is derived has its recipe in the identity.
+        tokenizer.vocabulary_size = model.pretrain.vocabulary_size
+    weights: object = spec.training.weights
+    if spec.training.weights is not None and spec.training.weights != RANDOM:
+        weights = {"sha256": locate_weights(spec.training.weights).fingerprint()}
+    block = {
+        "embedding": spec.embedding.family.stored_name(),
+        "embedding_args": embedding_arguments(spec),
+        "tokenizer": tokenizer.recipe(),
+        "coder": make_coder(spec.code.coder, **spec.code.args).recipe(),
+        "encoder": {"kind": spec.encoder.kind, "size": size, **spec.encoder.args},
+        "objective": None if objective is None else {"kind": objective, **spec.training.args},
+        "pooling": spec.head.pooling,
+        "dense_head": spec.head.dense,
+        "dense_dropout": spec.head.dense_dropout,
+        "weights": weights,
+        "template": asdict(spec.text.template),
+        "version": spec.version,
+        "code": own_code(spec.embedding.family),
+        "below": _below(spec),
+    }
+    return plain(block)
+
+
+def _below(spec: ModelSpec) -> dict[str, Any] | None:
+    """The embedding that a model's own stands over; None where it stands over none."""
+    below = spec.below()
+    if below is None:
+        return None
+    name = below.embedding.family.stored_name()
+    return {"embedding": name, "embedding_args": embedding_arguments(below), "below": _below(below)}
+
+
+def plain(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Tuples as lists, as they come back from the database."""
+    copied: dict[str, Any] = json.loads(json.dumps(values))
+    return copied
+
+
+def own_code(embedding: type[Embedding]) -> str | None:
+    """SHA-256 of the file of a user's own embedding; None for one of the suite, whose `version` speaks for it."""
+    source = Path(inspect.getfile(embedding)).resolve()
+    package = Path(__file__).resolve().parents[2]
+    if source.is_relative_to(package):
+        return None
+    return hashlib.sha256(source.read_bytes()).hexdigest()

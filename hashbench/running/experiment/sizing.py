@@ -1,0 +1,165 @@
+"""Models at equal numbers of embedding parameters: the free size of each is set so that it comes nearest a budget."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+
+from hashbench.common.errors import InputError, located
+from hashbench.common.showing import amount
+from hashbench.models.embeddings.base import ModelSpec, stored
+from hashbench.models.embeddings.registry import build_embedding, with_dim
+from hashbench.models.encoders.registry import encoder_config
+from hashbench.results.read.budgets import TOLERANCE
+from hashbench.running.experiment.load import KeyPath, Loaded
+from hashbench.running.experiment.schema import ModelEntry
+
+LARGEST = 2**40  # of a free size
+STRIDE = 8  # times a size, at most, that the next one looked at is
+
+
+@dataclass(frozen=True)
+class Sized:
+    """A model whose embedding has the size that a budget asks for."""
+
+    spec: ModelSpec
+    size: int  # the value of its free argument
+    parameters: int  # of the embedding, all of them, counted
+
+
+def with_budget(spec: ModelSpec, dim: int, budget: int) -> Sized:
+    """The model with the free size whose embedding, for an encoder of width `dim`, has nearest `budget` parameters.
+
+    Counted is all that the embedding stores: tables, special tokens, factors, layers between table and encoder. An
+    encoder's positions are none of it.
+
+    Raises:
+        InputError: the model's embedding has one size, or none of its sizes is within 2 % of the budget.
+    """
+    free = spec.free_size
+    if free is None:
+        found = embedding_size(spec, dim)
+        raise InputError(f"model {spec.name}: its embedding has one size ({found:,} parameters); leave the budget out")
+    sizes = _Sizes(lambda size: embedding_size(with_size(spec, size), dim), free.least)
+    above = sizes.first_at_least(budget)
+    near = [size for size in (above - 1, above) if size >= free.least]
+    best = min(near, key=lambda size: abs(sizes(size) - budget))
+    if abs(sizes(best) - budget) > TOLERANCE * budget:
+        shown = " or ".join(f"{sizes(size):,} ({free.argument} {size:,})" for size in near)
+        raise InputError(
+            f"model {spec.name}: no embedding within 2 % of {budget:,} parameters; the nearest has {shown}"
+        )
+    return Sized(with_size(spec, best), best, sizes(best))
+
+
+def at_sizes(spec: ModelSpec, dim: int, budgets: Sequence[int], *, named: bool = True) -> list[ModelSpec]:
+    """The model at each budget, `named` after it (NAME-0.23M). Raises InputError as `with_budget`."""
+    sized = [(budget, with_budget(spec, dim, budget).spec) for budget in budgets]
+    return [replace(each, name=f"{spec.name}-{amount(budget)}") if named else each for budget, each in sized]
+
+
+def at_budgets(
+    loaded: Loaded, specs: list[tuple[ModelSpec, ModelEntry | None]], place: KeyPath
+) -> list[tuple[ModelSpec, ModelEntry | None]]:
+    """The specs at each size that a budget asks for, of the entry or of the experiment."""
+    found = []
+    for spec, entry in specs:
+        own = None if entry is None else entry.budget
+        budget = own or loaded.experiment.budget
+        if budget is None or own is None and spec.free_size is None:
+            found.append((spec, entry))
+            continue
+        with located(loaded.where(*((*place, "budget") if own else ("budget",)))):
+            width = encoder_width(loaded, spec, place)
+            found += [(each, entry) for each in at_sizes(spec, width, budget.sizes, named=budget.is_list)]
+    return found
+
+
+def encoder_width(loaded: Loaded, spec: ModelSpec, place: KeyPath) -> int:
+    """The width of the vectors that a model's encoder takes."""
+    if "dim" in spec.encoder.args:
+        return int(spec.encoder.args["dim"])
+    with located(f"{loaded.where(*place, 'encoder')}: model '{spec.name}'"):
+        return int(encoder_config(spec.encoder.kind, loaded.experiment.encoder).dim)
+
+
+def parameters_of(text: str) -> int:
+    """The number that `amount` writes, or plain digits. Raises InputError.
+
+    >>> parameters_of("0.23M"), parameters_of("1.5k"), parameters_of("230_000")
+    (230000, 1500, 230000)
+    """
+    units = {"k": 1e3, "M": 1e6, "G": 1e9}
+    number, unit = (text[:-1], units[text[-1]]) if text[-1:] in units else (text, 1.0)
+    try:
+        found = round(float(number) * unit)
+    except (ValueError, OverflowError):
+        found = 0
+    if found < 1:
+        raise InputError(f"budget {text!r}: no number of parameters; write 230_000, 230k or 0.23M")
+    return found
+
+
+def vocabulary_rows(spec: ModelSpec) -> int | None:
+    """Rows of a vocabulary to train, specials included, where a budget says so."""
+    free = spec.free_size
+    return free.value if free is not None and free.learned else None
+
+
+def check_learned_rows(spec: ModelSpec, found: int) -> None:
+    """Raises InputError where texts gave a vocabulary too small for the model's budget."""
+    wanted = vocabulary_rows(spec)
+    if wanted is not None and found < (1 - TOLERANCE) * wanted:
+        raise InputError(
+            f"model {spec.name}: its budget asks for a vocabulary of {wanted:,} rows, but its corpora give {found:,}; "
+            "read more documents (pretrain.corpora, pretrain.max_documents), or give a smaller budget"
+        )
+
+
+def with_size(spec: ModelSpec, size: int) -> ModelSpec:
+    """The model with another value of its free argument."""
+    free = spec.free_size
+    assert free is not None  # asked before
+    return replace(spec.with_args(**{free.part: {free.argument: size}}), free_size=replace(free, value=size))
+
+
+def embedding_size(spec: ModelSpec, dim: int) -> int:
+    """All parameters of a model's embedding for an encoder of width `dim`, without making it."""
+    with torch.device("meta"):
+        return stored(build_embedding(with_dim(spec, dim), dim))
+
+
+class _Sizes:
+    """Parameters by free size: a function that grows, each value asked for once."""
+
+    def __init__(self, count: Callable[[int], int], least: int) -> None:
+        self._count, self._least = count, least
+        self._known: dict[int, int] = {}
+
+    def __call__(self, size: int) -> int:
+        if size not in self._known:
+            self._known[size] = self._count(size)
+        return self._known[size]
+
+    def first_at_least(self, budget: int) -> int:
+        """The smallest free size with so many parameters, looked for along straight lines: most grow evenly."""
+        low, high = self._least, 2 * self._least
+        if self(low) >= budget:
+            return low
+        while self(high) < budget and high < LARGEST:
+            low, high = high, min(max(2 * high, self._on_line(low, high, budget)), STRIDE * high)
+        while high - low > STRIDE:  # `low` has fewer, `high` enough
+            middle = min(max(self._on_line(low, high, budget), low + 1), high - 1)
+            for size in (middle - 1, middle, (low + high) // 2):
+                if low < size < high:
+                    low, high = (size, high) if self(size) < budget else (low, size)
+        return bisect_left(range(high + 1), budget, lo=low, key=self)
+
+    def _on_line(self, low: int, high: int, budget: int) -> int:
+        """The size with so many parameters if they grew as between two others."""
+        slope = (self(high) - self(low)) / (high - low)
+        return low + math.ceil((budget - self(low)) / slope) if slope else high

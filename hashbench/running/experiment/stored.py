@@ -1,0 +1,88 @@
+"""Experiments as the store keeps them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from hashbench.common.errors import InputError
+from hashbench.running.experiment.blocks import experiment_schema
+from hashbench.running.experiment.load import Loaded
+from hashbench.running.experiment.models import ResolvedModel, model_of
+from hashbench.running.experiment.resolved import model_block
+from hashbench.running.experiment.schema import Finetune
+from hashbench.store.engine import Store
+from hashbench.store.status import experiments, run_spec, runs
+
+READS_TEXT = ("tokenizer", "coder", "embedding_args")  # of a model's block: what its codes depend on
+
+
+@dataclass(frozen=True)
+class StoredModel:
+    """The model of a run as it was trained."""
+
+    loaded: Loaded  # the experiment of the run, as the store keeps it
+    model: ResolvedModel  # under the label that it has there, with the recipe of the run's task
+    had: tuple[str, ...]  # sources of its sweep; none where that is not known
+
+
+def model_of_run(store: Store, run_id: str) -> StoredModel:
+    """The model that a run was made of, resolved again.
+
+    Raises InputError for a run of no experiment, and where this version resolves another model.
+    """
+    spec = run_spec(store, run_id)
+    for stored in experiments(store):
+        for row in runs(store, stored.id):
+            if row.run_id == run_id:
+                loaded, model = _resolved(spec, stored.config, row.model, store.name)
+                return StoredModel(loaded, model, tuple(stored.provenance.get("sources", ())))
+    raise InputError(f"{store.name}: run {run_id[:8]} belongs to no experiment; name another")
+
+
+def _resolved(
+    spec: Mapping[str, Any], config: Mapping[str, Any], label: str, shown: str
+) -> tuple[Loaded, ResolvedModel]:
+    """The experiment and the model of a spec.
+
+    The store keeps every key with its value and does not tell which ones the file had. Those count over a model's own
+    recipe, so the keys that are not at their defaults are tried as the file's, then all.
+    """
+    schema = experiment_schema()
+    values = {key: config[key] for key in schema.model_fields if key in config}
+    experiment = schema.model_validate_json(json.dumps(values))
+    for written in (experiment.model_dump(mode="json", exclude_defaults=True), values):
+        loaded = Loaded(experiment, Path.cwd() / "store.yaml", shown, written)
+        model = model_of(loaded, label)
+        if _reads_alike(spec, model, experiment.encoder):
+            return loaded, _with_recipe_of(spec, model)
+    other = "is read in another way by this version of hashbench than when it was trained"
+    raise InputError(f"{shown}: '{label}' {other}; use the version that made it (hashbench report names its commit)")
+
+
+def _reads_alike(spec: Mapping[str, Any], model: ResolvedModel, size: str) -> bool:
+    """Whether a model turns texts into the codes that a run had. Keys that the run's version did not know are passed
+    over."""
+    block = model_block(replace(model, spec=model.spec.without_training()), size)  # published weights read no text
+    if any(_known(spec["model"][key], block[key]) != spec["model"][key] for key in READS_TEXT):
+        return False
+    corpus = spec.get("corpus") or {}
+    return all(getattr(model.pretrain, key) == value for key, value in corpus.items() if key != "corpora")
+
+
+def _known(stored: Any, block: Any) -> Any:
+    """The keys of a block that the stored one has too."""
+    if isinstance(stored, dict) and isinstance(block, dict):
+        return {key: value for key, value in block.items() if key in stored}
+    return block
+
+
+def _with_recipe_of(spec: Mapping[str, Any], model: ResolvedModel) -> ResolvedModel:
+    """The model with the recipe of a fine-tuning's spec."""
+    if "finetune" not in spec or spec.get("task") is None:
+        return model
+    recipe = {**model.recipe(spec["task"]["name"]).model_dump(), **spec["finetune"]}
+    return replace(model, finetune=Finetune.model_validate_json(json.dumps(recipe)), per_task={})

@@ -1,0 +1,114 @@
+"""How recipe values were chosen, as an experiment file declares it: by name, for all models or for one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from hashbench.common.errors import InputError, near_match
+from hashbench.models.coders.registry import make_coder
+from hashbench.models.embeddings.registry import embedding_arguments
+from hashbench.models.encoders.registry import encoder_config
+from hashbench.models.objectives.registry import pretrains
+from hashbench.running.experiment.load import KeyPath, Loaded
+from hashbench.running.experiment.models import ResolvedModel
+from hashbench.running.experiment.schema import ModelEntry, Tuning
+
+KEY = "tuned"
+PER_TASK = "per_task"
+NAMES = "pretrain, finetune, finetune.per_task.TASK, coder, embedding or encoder"
+Declared = dict[str, Tuning]  # by the name of the recipe value
+
+
+def declared(loaded: Loaded, models: Mapping[str, ResolvedModel]) -> dict[str, Declared]:
+    """What the file says of each model. Raises InputError with file and line for what cannot be so."""
+    if ("models",) not in loaded.overrides:  # others than the file's models may lack a value
+        _check_shared(loaded, models.values())
+    return {label: tuning_of(loaded, model) for label, model in models.items()}
+
+
+def tuning_of(loaded: Loaded, model: ResolvedModel) -> Declared:
+    """The declarations that hold for a model: its entry's, and those for all models of values that it does not set.
+
+    Raises InputError for a value that the model has not, one that is not among those tried, and a grid.
+    """
+    entry = _entry_of(loaded, model)
+    own, shared = entry.tuned if entry else {}, loaded.experiment.tuned
+    if not own and not shared:
+        return {}
+    values = _values(model, loaded.experiment.encoder)
+    held: dict[str, tuple[Tuning, KeyPath]] = {
+        name: (shared[name], (KEY, name)) for name in shared if name in values and not _is_set(entry, name)
+    }
+    for name in own:
+        if name not in values:
+            raise InputError(f"{loaded.where(*model.place, KEY, name)}: {_unknown(name, values)}")
+    held |= {name: (own[name], (*model.place, KEY, name)) for name in own}
+    kept = {name: place for name, place in held.items() if not _overridden(loaded, name)}
+    for name, (tuning, place) in kept.items():
+        _check(loaded, model, name, values[name], tuning, place)
+    return {name: tuning for name, (tuning, _) in kept.items()}
+
+
+def _entry_of(loaded: Loaded, model: ResolvedModel) -> ModelEntry | None:
+    """The block of a model in the file; None where only its name stands there."""
+    block, *place = model.place
+    entry = loaded.experiment.models[int(place[0])] if block == "models" and place else None
+    return entry if isinstance(entry, ModelEntry) else None
+
+
+def _check_shared(loaded: Loaded, models: Iterable[ResolvedModel]) -> None:
+    """Raises InputError for a declaration for all models of a value that none of them has."""
+    if not loaded.experiment.tuned:
+        return
+    known = {name for model in models for name in _values(model, loaded.experiment.encoder)}
+    for name in loaded.experiment.tuned:
+        if name not in known:
+            raise InputError(f"{loaded.where(KEY, name)}: {_unknown(name, known)}")
+
+
+def _values(model: ResolvedModel, size: str) -> dict[str, Any]:
+    """Every value of a model that may be declared, by name."""
+    spec = model.spec
+    blocks: dict[str, Mapping[str, Any]] = {
+        "finetune": model.finetune.model_dump(exclude={PER_TASK}),
+        "coder": make_coder(spec.code.coder, **spec.code.args).recipe(),
+        "embedding": embedding_arguments(spec),
+        "encoder": asdict(encoder_config(spec.encoder.kind, size, **spec.encoder.args)),
+    }
+    if pretrains(spec):
+        blocks["pretrain"] = model.pretrain.model_dump()
+    for task, recipe in model.per_task.items():
+        blocks[f"finetune.{PER_TASK}.{task}"] = recipe.model_dump(exclude={PER_TASK})
+    return {f"{block}.{key}": value for block, values in blocks.items() for key, value in values.items()}
+
+
+def _is_set(entry: ModelEntry | None, name: str) -> bool:
+    """Whether a model's own entry sets a value, so that what is declared for all models does not speak of it."""
+    block, _, key = name.partition(".")
+    values = getattr(entry, block) if entry else None
+    return isinstance(values, dict) and key.partition(".")[0] in values
+
+
+def _overridden(loaded: Loaded, name: str) -> bool:
+    """Whether the command line gave the value: then nothing is known of how it was chosen."""
+    keys = tuple(name.split("."))
+    return any(keys[:end] in loaded.overrides for end in range(2, len(keys) + 1))
+
+
+def _unknown(name: str, known: Iterable[str]) -> str:
+    near = near_match(name, sorted(known))
+    return f"{KEY}: no recipe value {name!r} here{near or f'; names begin with {NAMES}'}"
+
+
+def _check(loaded: Loaded, model: ResolvedModel, name: str, value: Any, tuning: Tuning, place: KeyPath) -> None:
+    where = f"{loaded.where(*place)}: {KEY}.{name}"
+    if isinstance(value, tuple) and name.endswith("learning_rate"):
+        raise InputError(f"{where}: a list of rates is searched by the sweep itself, on a held-out tenth of train; "
+                         "leave it out here")  # fmt: skip
+    if value not in tuning.tried:
+        raise InputError(
+            f"{where}: '{model.label}' has {value}, which is not among the tried "
+            f"{', '.join(map(str, tuning.tried))}; add it, or declare it in the model's own entry"
+        )

@@ -1,0 +1,115 @@
+"""What `use` names in an entry of models: an embedding of one's own, or LIBRARY:NAME, a model of another library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hashbench.common.errors import InputError
+from hashbench.data.sources.weights import locate_weights
+from hashbench.models.embeddings.base import (
+    SPECIALS,
+    CodeSpec,
+    EmbeddingSpec,
+    EncoderSpec,
+    HeadSpec,
+    ModelSpec,
+    Template,
+    TextSpec,
+    TrainingSpec,
+)
+from hashbench.models.embeddings.library import LibraryTable
+from hashbench.models.embeddings.registry import load_own
+from hashbench.models.encoders.library import NO_SHAPE, encoder_of, library_config, pooler_path, shape_of, table_of
+from hashbench.models.encoders.transformer import SHAPES
+from hashbench.models.text.library import LibraryTokens, TokenLayout, library
+from hashbench.running.experiment.recipes import FINETUNE_LEARNING_RATE
+
+# What an own embedding gets that names no coder: needs no fit, works for any text.
+OWN_CODER = "md5-bits"
+
+
+@dataclass(frozen=True)
+class Origin:
+    """A library whose models `use` may name."""
+
+    spec: Callable[[str, str, Path], ModelSpec]  # of a label, a name there, and the folder that paths are relative to
+    # Keys of an entry that such a model leaves no choice in.
+    settled: tuple[str, ...]
+
+
+def spec_of_use(label: str, reference: str, folder: Path) -> ModelSpec:
+    """The model that `use: REFERENCE` means; paths in it are relative to `folder`. Raises InputError."""
+    origin, _, name = reference.partition(":")
+    if origin in ORIGINS:
+        return ORIGINS[origin].spec(label, name, folder)
+    file, colon, name = reference.rpartition(":")
+    own = f"{folder / Path(file).expanduser()}:{name}" if colon and file.endswith(".py") else reference
+    return ModelSpec(label, EmbeddingSpec(load_own(own)), code=CodeSpec(OWN_CODER))
+
+
+def settled_keys(reference: str) -> tuple[str, ...]:
+    """The keys of an entry that may not stand beside this `use`."""
+    origin = reference.partition(":")[0]
+    return ORIGINS[origin].settled if origin in ORIGINS else ()
+
+
+def of_transformers(label: str, name: str, folder: Path) -> ModelSpec:
+    """An encoder of the library: a folder with its weights, or a hub name. Raises InputError for what is none."""
+    if not name:
+        raise InputError("transformers: names no model; write transformers:NAME or transformers:./FOLDER")
+    library()
+    path = folder / Path(name).expanduser()
+    weights = str(path) if path.exists() else name
+    located = locate_weights(weights)
+    config = located.config()
+    theirs = library_config(config)
+    model = encoder_of(theirs)
+    layout = LibraryTokens(located.place).layout()
+    shape = shape_of(theirs)
+    kept = {key: value for key, value in config.items() if key not in NO_SHAPE}
+    return ModelSpec(
+        name=label,
+        text=TextSpec("transformers", {"name": located.place}, _template(layout, theirs)),
+        code=CodeSpec("vocabulary"),
+        embedding=_table(model, layout),
+        encoder=EncoderSpec("transformers", {**shape, "library": kept}),
+        head=HeadSpec(dense_dropout=pooler_path(theirs) is None),
+        training=TrainingSpec(None, weights=weights, finetune={"learning_rate": _rate(shape["dim"])}),
+        summary=f"{located.shown} of transformers with its own tokenizer",
+    )
+
+
+def _template(layout: TokenLayout, config: Any) -> Template:
+    names: dict[int | str, str] = {"A": "A", "B": "B"}
+    for number, special in zip(layout.specials, SPECIALS, strict=True):
+        names.setdefault(number, special)
+    return Template(
+        single=tuple(names[each] for each in layout.single),
+        pair=tuple(names[each] for each in layout.pair),
+        segments=layout.segments and (getattr(config, "type_vocab_size", None) or 0) > 1,
+        truncation=layout.truncation,
+    )
+
+
+def _table(model: Any, layout: TokenLayout) -> EmbeddingSpec:
+    """The table of a model of the library, on the meta device."""
+    found = table_of(model)
+    assert found is not None  # encoder_of has looked
+    path, table = found
+    shape = {"path": path, "specials": list(layout.specials), "width": table.embedding_dim}
+    few = {"rows": 64, "specials": list(range(len(SPECIALS)))}
+    return EmbeddingSpec(LibraryTable, {**shape, "rows": table.num_embeddings}, small=few)
+
+
+def _rate(dim: int) -> float:
+    """The suite's learning rate for the widest size that is no wider."""
+    fitting = [size for size, shape in SHAPES.items() if shape["dim"] <= dim]
+    return FINETUNE_LEARNING_RATE[fitting[-1] if fitting else next(iter(SHAPES))]
+
+
+ORIGINS: Mapping[str, Origin] = {
+    "transformers": Origin(of_transformers, ("tokenizer", "coder", "embedding", "encoder", "objective")),
+}

@@ -1,0 +1,141 @@
+"""Where runs leave the files that other runs, exports and people read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from hashbench.common.checksums import FileSum, manifest_of, read_listing, remove
+from hashbench.common.errors import InputError
+from hashbench.common.once import make_once
+from hashbench.common.shared import SharedFolder
+from hashbench.store.engine import Store
+from hashbench.store.result import Artifact
+from hashbench.store.status import artifacts
+
+SHORT = 12  # letters of a run id in a message
+PLACE = "HASHBENCH_ARTIFACTS"  # the variable that stands for --artifacts
+
+
+class NotThere(Exception):
+    """A file is neither here nor where the machines share their files."""
+
+
+@dataclass(frozen=True)
+class ModelFiles:
+    """The files of one trained model."""
+
+    folder: Path
+
+    @property
+    def weights(self) -> Path:
+        """Weights of embedding and encoder."""
+        return self.folder / "weights.safetensors"
+
+    @property
+    def head(self) -> Path:
+        """Weights of the head."""
+        return self.folder / "head.safetensors"
+
+    def at(self, step: int) -> Path:
+        """Weights of embedding and encoder at an earlier step of the training."""
+        return self.folder / f"step-{step}.safetensors"
+
+    @property
+    def coder(self) -> Path:
+        """The items and maps of a coder that was fitted on items."""
+        return self.folder / "coder.npz"
+
+
+@dataclass(frozen=True)
+class ArtifactFolder:
+    """The files of all runs below one cache folder, and where this machine shares them with others, if it does."""
+
+    cache: Path
+    shared: SharedFolder | None = None
+
+    @classmethod
+    def of_environment(cls, cache: Path) -> ArtifactFolder:
+        """With what the variable HASHBENCH_ARTIFACTS names, for commands without the option."""
+        url = os.environ[PLACE] if PLACE in os.environ else ""
+        return cls(cache, SharedFolder.at(url, cache) if url else None)
+
+    @classmethod
+    def at(cls, cache: Path, url: str) -> ArtifactFolder:
+        """With a URL that was tried before, "" for none."""
+        return cls(cache, SharedFolder(url, cache) if url else None)
+
+    @property
+    def root(self) -> Path:
+        """The folder to which the store's artifact URLs are relative."""
+        return self.cache / "artifacts"
+
+    def files(self, run_id: str) -> ModelFiles:
+        """The files that a run leaves for good."""
+        return ModelFiles(self.root / run_id)
+
+    def waiting(self, run_id: str) -> ModelFiles:
+        """The files that a run leaves until the runs that wait for it are done."""
+        return ModelFiles(self.cache / "finetuned" / run_id)
+
+    def running(self, run_id: str) -> Path:
+        """Where a run that is being carried out leaves its checkpoints and logs."""
+        return self.cache / "running" / run_id
+
+    def stored(self, kind: str, path: Path) -> Artifact:
+        """A file under the root that a run has just left, as the store names it; other machines find it from now on."""
+        self.share(path)
+        listing = read_listing(manifest_of(path))
+        written = FileSum.of(path) if listing is None else listing[path.name]
+        return Artifact(kind, path.relative_to(self.root).as_posix(), written.bytes, written.sha256)
+
+    def share(self, path: Path) -> None:
+        """Puts a file of the cache where other machines find it."""
+        if self.shared is not None:
+            self.shared.put(path)
+
+    def has(self, path: Path, known: Collection[FileSum] = ()) -> bool:
+        """Whether a file that a run left is here, as it was written; fetched where another machine shared it.
+
+        A damaged one is set aside with a line. `known`: what the store says of the file; one of them is fetched, and
+        one that an earlier version left without checksums must be among them.
+        """
+
+        def fetch(part: Path) -> None:
+            if self.shared is None or not self.shared.fetch(path, part, known):
+                raise NotThere
+
+        try:
+            make_once(path, fetch, older=lambda file: not known or FileSum.of(file) in known)
+        except NotThere:
+            return False
+        self.share(path)
+        return True
+
+    def remove(self, path: Path) -> None:
+        """Removes a file or folder of the cache that nobody needs any more, also where it is shared."""
+        remove(path)
+        if self.shared is not None:
+            self.shared.remove(path)
+
+
+def sum_of(artifact: Artifact) -> FileSum:
+    """What the store says of a file's content."""
+    return FileSum(artifact.bytes, artifact.sha256)
+
+
+def kept_files(store: Store, run_id: str, folder: ArtifactFolder, *, with_head: bool) -> dict[str, Path]:
+    """The files of a finished training by kind: weights, and its head. Raises InputError where they are not there."""
+    stored = {each.kind: each for each in artifacts(store, run_id)}
+    files = {kind: folder.root / each.url for kind, each in stored.items()}
+    short = run_id[:SHORT]
+    for kind in ("weights", "head") if with_head else ("weights",):
+        if kind not in files:
+            again = f"hashbench db void {short} --db {store.name} --reason weights, then sweep with keep_weights=best"
+            raise InputError(f"run {short}: its weights were not kept; {again}")
+        if not folder.has(files[kind], [sum_of(stored[kind])]):
+            remedy = f"set HASHBENCH_CACHE to where it was swept, or {PLACE} to where it was shared"
+            raise InputError(f"run {short}: {files[kind]} is gone; {remedy}")
+    return files

@@ -1,0 +1,188 @@
+"""What a run is, and what a kind of run says about itself.
+
+A kind is a file of this folder that ends in `KIND`, an object of a class derived from `RunKind`. Nothing else in the
+program knows the kinds by name.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from hashbench.data.tasks.base import LocatedTask
+from hashbench.results.tables.tuning import card_lines
+from hashbench.running.efficiency.cards import Card, Placed, TrainingStep
+from hashbench.running.experiment.identity import run_id
+from hashbench.running.experiment.models import ResolvedModel
+from hashbench.running.experiment.resolved import ResolvedExperiment, plain, task_block
+from hashbench.running.experiment.schema import Finetune, Pretrain
+from hashbench.running.runs.artifacts import ArtifactFolder
+from hashbench.running.runs.materials import Materials
+from hashbench.running.runs.timing import training_seconds
+from hashbench.running.training.machine import Machine
+from hashbench.store.result import Result
+
+
+@dataclass(frozen=True)
+class Run:
+    """The smallest unit of work with a result."""
+
+    id: str  # sha256 of the canonical spec
+    kind: str  # stored name of its kind
+    # Label in the experiment; the name of a trivial baseline in its runs.
+    model: str
+    encoder: str  # size
+    spec: dict[str, Any]  # everything a worker needs but paths
+    task: str | None = None
+    seed: int | None = None
+    needs: tuple[str, ...] = ()  # ids of the runs that must be done before
+    data_fingerprint: str | None = None  # of the task's data
+    metric: str | None = None  # what the experiment's own table reads from this run
+    split: str | None = None
+
+
+@dataclass(frozen=True)
+class Workplace:
+    """What the runs of one worker share."""
+
+    resolved: ResolvedExperiment
+    runs: Mapping[str, Run]  # of the experiment, by id
+    materials: Materials
+    artifacts: ArtifactFolder
+
+    def model(self, run: Run) -> ResolvedModel:
+        """The model of a run, under the recipe of its task where it has one."""
+        model = self.resolved.model(run.model)
+        return model if run.task is None else model.for_task(run.task)
+
+    def tuning(self, run: Run) -> dict[str, str]:
+        """A note on how the values of a run's recipe were chosen, as far as the experiment's file says."""
+        lines = card_lines(self.resolved.tuning_of(run.model), run.task)
+        return {"tuned": "; ".join(lines)} if lines else {}
+
+    def is_needed(self, run: Run) -> bool:
+        """Whether another run of the experiment waits for this one."""
+        return any(run.id in other.needs for other in self.runs.values())
+
+
+class RunKind(ABC):
+    """One kind of run: which runs an experiment has of it, and how they are carried out, shown and estimated."""
+
+    name: ClassVar[str]  # as it is stored
+    # Place in the plan; the kinds of the suite stand at 10, 20 ... 70.
+    order: ClassVar[int]
+    # Whether it measures time; then its runs come after all others, by one worker, on a quiet machine.
+    measures_time: ClassVar[bool] = False
+    # Whether a sweep carries its runs out; others have a command of their own.
+    in_sweeps: ClassVar[bool] = True
+    # Whether a run may use as many devices as the experiment gives it.
+    several_devices: ClassVar[bool] = False
+    # Whether it reads files that the runs it needs have left; others need them in the plan's order only.
+    reads_needs: ClassVar[bool] = True
+    is_tracked: ClassVar[bool] = False  # whether Weights & Biases shows it while it runs
+    # Whether it trains; then the error of one kind's estimates tells of the others.
+    is_training: ClassVar[bool] = False
+
+    @abstractmethod
+    def planned(self, resolved: ResolvedExperiment) -> Iterable[Run]:
+        """The runs of an experiment, in their order."""
+
+    @abstractmethod
+    def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
+        """The result of a run; an empty one from all devices but the first.
+
+        Raises `Interrupted` when asked to stop; any other error is the run's failure.
+        """
+
+    @abstractmethod
+    def seconds(self, run: Run, rows: int) -> float:
+        """A rough estimate of its time from its spec and the training rows of its task."""
+
+    def seconds_on(self, card: Card, run: Run, rows: int, resolved: ResolvedExperiment) -> float:
+        """The same on a named card; for a kind that does not train, as on this machine."""
+        return self.seconds(run, rows)
+
+    def headline(self, result: Result) -> str:
+        """The number that a finished run is shown with: its first score at the best evaluation, if it has one."""
+        best = {metric.name: metric.value for metric in result.metrics}.get("best_step")
+        for metric in result.metrics:
+            is_score = metric.split not in ("", "train") and not metric.name.startswith("learning_rate=")
+            if metric.step == best and is_score and metric.value is not None:
+                return f"{metric.name} {100 * metric.value:.1f} on {metric.split}"
+        return ""
+
+    def kept_bytes(self, run: Run, resolved: ResolvedExperiment) -> int:
+        """About how many bytes of weights the run leaves for good; 0 where it leaves none, or none that is known."""
+        return 0
+
+    def left_files(self, run: Run, artifacts: ArtifactFolder) -> list[dict[str, Path]]:
+        """What runs that need this one read, by the kind of file; where there are several such sets, one of them."""
+        return []
+
+    def temporary_files(self, run: Run, artifacts: ArtifactFolder) -> list[Path]:
+        """Files that only other runs of the sweep need; with `keep_weights: none` they go when it is done."""
+        return []
+
+    def make(
+        self,
+        size: str,
+        label: str,
+        spec: Mapping[str, Any],
+        *,
+        task: LocatedTask | None = None,
+        seed: int | None = None,
+        needs: tuple[str, ...] = (),
+    ) -> Run:
+        """A run of this kind, under an encoder of a size; the spec gets the kind and the task."""
+        whole: dict[str, Any] = {"kind": self.name, **spec}
+        about: dict[str, str] = {}
+        if task is not None:
+            whole |= {"task": task_block(task), "data": task.fingerprint}
+            if task.task.traits:  # for tables, which know tasks by what their runs say
+                whole["settings"] = {**whole.get("settings", {}), "traits": dict(task.task.traits)}
+            about = {
+                "task": task.task.name,
+                "data_fingerprint": task.fingerprint,
+                "metric": task.task.select_metric,
+                "split": task.task.report_splits[0],
+            }
+        whole = plain(whole)
+        return Run(run_id(whole), self.name, label, size, whole, seed=seed, needs=needs, **about)
+
+
+class TrainingKind(RunKind):
+    """A kind of run that trains a model."""
+
+    several_devices = is_tracked = is_training = True
+
+    @abstractmethod
+    def tokens(self, run: Run, rows: int) -> float:
+        """Tokens that the training reads."""
+
+    @abstractmethod
+    def step(self, run: Run, model: ResolvedModel) -> TrainingStep:
+        """What decides memory and time of a step of its model, under the recipe of its task."""
+
+    @abstractmethod
+    def recipe(self, model: ResolvedModel) -> Pretrain | Finetune:
+        """The recipe of the model that it trains by."""
+
+    def seconds(self, run: Run, rows: int) -> float:
+        return training_seconds(run.spec["model"]["encoder"], self.tokens(run, rows))
+
+    def seconds_on(self, card: Card, run: Run, rows: int, resolved: ResolvedExperiment) -> float:
+        placed = self.placed(card, run, resolved)
+        at_a_time, devices = placed.rows or 1, resolved.experiment.all_devices
+        return placed.step.seconds(card, self.tokens(run, rows), at_a_time=at_a_time, devices=devices)
+
+    def placed(self, card: Card, run: Run, resolved: ResolvedExperiment) -> Placed:
+        """How the steps of a run lie in the memory of a card."""
+        model = resolved.model(run.model) if run.task is None else resolved.model(run.model).for_task(run.task)
+        step, size = self.step(run, model), self.recipe(model).micro_batch_size
+        devices = resolved.experiment.all_devices
+        share = -(-step.rows // devices)
+        rows = step.fitting_rows(card, devices) if size == "auto" else min(size or share, share)
+        return Placed(step, share, rows, step.memory(card, rows or 1), auto=size == "auto")

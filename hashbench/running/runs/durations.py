@@ -1,0 +1,126 @@
+"""How long runs take, from those that are finished: a fixed part of each run apart from what grows with its work.
+
+What starts a run (imports, reading data, preparing a corpus, evaluations) costs the same for 20 steps as for 20,000. To
+take the whole time of a small run for its rate is wrong by orders of magnitude.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hashbench.data.tasks.base import LocatedTask
+
+# Before anything was measured: seconds that a run takes beside its work, and its work over the guess of it.
+FIXED_S, RATE = 3.0, 1.0
+RATES = np.geomspace(1 / 64, 64, 73)
+# How far a level may be from the one above it, as the deviation of a logarithm; a run's time varies by that of NOISE.
+APART, NOISE = math.log(4), math.log(1.3)
+# A model's own factor counts like so many runs without one.
+ALIKE = 2.0
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """A finished run: `guess` is its work in seconds by arithmetic, `seconds` what it took."""
+
+    kind: str
+    encoder: str
+    task: str | None
+    model: str
+    guess: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class TimeLine:
+    """Seconds of a run: `fixed` + `rate` x its guess."""
+
+    fixed: float = FIXED_S
+    rate: float = RATE
+
+    def at(self, guess: float) -> float:
+        """Seconds of a run of that work."""
+        return self.fixed + self.rate * guess
+
+
+def fitted(runs: Sequence[FinishedRun], above: TimeLine) -> TimeLine:
+    """The line that is nearest to the runs, and to the line `above` as far as they leave open, by ratios.
+
+    A single small run changes the fixed part, a single large one the rate: each where it explains more.
+
+    >>> small, large = (FinishedRun("pretrain", "tiny", None, "m", *each) for each in ((0.05, 20.0), (100.0, 400.0)))
+    >>> 0.5 < fitted([small], TimeLine()).rate < 2, 3 < fitted([large], TimeLine()).rate < 4.5
+    (True, True)
+    """
+    known = [run for run in runs if run.seconds > 0 and run.guess > 0]
+    if not known:
+        return above
+    guesses = np.array([run.guess for run in known])
+    seconds = np.array([run.seconds for run in known])
+    fixed = np.unique(np.append(np.geomspace(above.fixed / 64, max(above.fixed * 4, seconds.max()), 49), above.fixed))
+    grid_fixed, grid_rate = np.meshgrid(fixed, above.rate * RATES, indexing="ij")  # (fixed, rates)
+    at = grid_fixed[..., None] + grid_rate[..., None] * guesses  # (fixed, rates, runs)
+    loss = np.abs(np.log(at / seconds)).sum(-1) / NOISE  # like a median: one odd run counts once
+    loss += (np.log(grid_fixed / above.fixed) ** 2 + np.log(grid_rate / above.rate) ** 2) / APART**2
+    best = np.unravel_index(loss.argmin(), loss.shape)
+    return TimeLine(float(grid_fixed[best]), float(grid_rate[best]))
+
+
+class Durations:
+    """What finished runs tell of others: of the same task first, then of the kind, then of any training."""
+
+    def __init__(self, finished: Iterable[FinishedRun], trainings: Iterable[str]) -> None:
+        """`trainings`: the kinds that train, whose rates tell of each other."""
+        self._finished = list(finished)
+        self._trainings = set(trainings)
+        self._lines: dict[tuple[str | None, str | None, str], TimeLine] = {}
+        self._factors = {model: self._factor(model) for model in {run.model for run in self._finished}}
+
+    def seconds(self, run: FinishedRun) -> float:
+        """Seconds that a run will take, by its guess; its own seconds are not read."""
+        own = self._factors[run.model] if run.model in self._factors else 1.0
+        return own * self._line(run).at(run.guess)
+
+    def tell_of(self, kind: str, encoder: str) -> float:
+        """Seconds of the finished runs that an estimate for a kind stands on: its own, or those of any training."""
+        kinds = self._trainings if kind in self._trainings else {kind}
+        return sum(run.seconds for run in self._finished if run.kind in kinds and run.encoder == encoder)
+
+    def _line(self, run: FinishedRun) -> TimeLine:
+        levels: list[tuple[str | None, str | None]] = [(run.kind, None), (run.kind, run.task)]
+        if run.kind in self._trainings:
+            levels.insert(0, (None, None))
+        above = TimeLine() if run.kind in self._trainings else TimeLine(FIXED_S / 10, RATE)
+        for kind, task in levels:
+            key = (kind, task, run.encoder)
+            if key not in self._lines:
+                self._lines[key] = fitted(self._of(*key), above)
+            above = self._lines[key]
+        return above
+
+    def _of(self, kind: str | None, task: str | None, encoder: str) -> list[FinishedRun]:
+        """Finished runs of a size: of a kind (None: any training), and of a task where one is named."""
+        runs = [run for run in self._finished if run.encoder == encoder]
+        runs = [run for run in runs if (run.kind in self._trainings if kind is None else run.kind == kind)]
+        return [run for run in runs if task is None or run.task == task]
+
+    def _factor(self, model: str) -> float:
+        """How much longer the model takes than others do, drawn towards 1 where few runs say so."""
+        mine = [run for run in self._finished if run.model == model and run.kind in self._trainings and run.seconds > 0]
+        off = [math.log(run.seconds / self._line(run).at(run.guess)) for run in mine]
+        return math.exp(sum(off) / (len(off) + ALIKE))
+
+
+def likely_rows(tasks: Sequence[LocatedTask]) -> dict[str, int]:
+    """About how many rows there are to train on, of each task whose files or publishers tell."""
+    rows = {}
+    for located in tasks:
+        task, table = located.task, located.tables.get("train")
+        found = (table.about_n_rows() if table is not None else None) or task.official_rows.get("train")
+        if found:
+            rows[task.name] = found if task.max_rows is None else min(found, task.max_rows)
+    return rows

@@ -1,0 +1,142 @@
+"""Evaluation of a finished fine-tuning on a further labelled set: its scores and predictions, with the best weights.
+
+Sweeps plan none: `hashbench evaluate` adds each to the experiments that the fine-tuning belongs to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from torch import nn
+
+from hashbench.data.tasks.base import SplitOutputs
+from hashbench.data.tasks.text_batches import FinetuningData
+from hashbench.data.tasks.text_data import TaskData
+from hashbench.models.coders.base import Coder
+from hashbench.models.embeddings.base import ModelSpec
+from hashbench.models.text.tokenizers import Tokenizer
+from hashbench.running.experiment.hardware import OnHardware
+from hashbench.running.experiment.resolved import ResolvedExperiment
+from hashbench.running.runs.artifacts import ModelFiles
+from hashbench.running.runs.base import Run, RunKind, Workplace
+from hashbench.running.runs.further import FurtherSet
+from hashbench.running.runs.results import notes_on, scored_metrics, stored_predictions
+from hashbench.running.training.finetuning import make_head_of, outputs_on
+from hashbench.running.training.machine import Machine
+from hashbench.running.training.model import Model, build_model, load_weights
+from hashbench.running.training.recipe import precision_found
+from hashbench.store.result import MetricRow, Result
+
+TYPICAL_S = 10.0  # of a run on a thousand texts by a small model
+BATCH_SIZE = 32  # an evaluation takes four times as many
+
+
+@dataclass(frozen=True)
+class FinetunedModel:
+    """A fine-tuned model at its best evaluation, and how it reads texts."""
+
+    spec: ModelSpec
+    tokenizer: Tokenizer
+    coder: Coder  # fitted
+    model: Model
+    head: nn.Module
+    max_length: int
+    pad_to_max: bool = False
+    hardware: OnHardware = OnHardware()
+
+
+@dataclass(frozen=True)
+class ExportedModel:
+    """A fine-tuned model that was read from a folder."""
+
+    folder: Path
+    run: str  # id of the fine-tuning that it is from
+    task: str  # name of the task that it learned
+    label: str  # of the model, in the experiment that it is from
+    size: str
+    n_outputs: int
+    class_names: tuple[str, ...]
+    is_pair: bool
+    weights: str  # SHA-256 of the file
+    # SHA-256 of model and head as a fine-tuning stores them, by kind of file
+    parts: Mapping[str, str]
+    trained: FinetunedModel
+
+
+class FurtherEvaluation(RunKind):
+    """A fine-tuned model on a further set."""
+
+    name = "evaluation"
+    order = 70
+    in_sweeps = False
+
+    def planned(self, resolved: ResolvedExperiment) -> Iterable[Run]:
+        return []
+
+    def of(self, tuned: Run, further: FurtherSet) -> Run:
+        """The evaluation of a fine-tuning of this database."""
+        spec = {"trained": tuned.id, "seed": tuned.seed}
+        return self.make(tuned.encoder, tuned.model, spec, task=further, seed=tuned.seed, needs=(tuned.id,))
+
+    def of_exported(self, exported: ExportedModel, label: str, further: FurtherSet) -> Run:
+        """The evaluation of an exported model whose fine-tuning the database does not have."""
+        spec = {"trained": exported.run, "weights": exported.weights}
+        return self.make(exported.size, label, spec, task=further)
+
+    def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
+        data = place.materials.task_data(str(run.task))
+        return evaluated(kept_model(place.runs[run.spec["trained"]], data, place), data, machine, place.materials.cache)
+
+    def seconds(self, run: Run, rows: int) -> float:
+        return TYPICAL_S
+
+
+def kept_model(tuned: Run, data: TaskData, place: Workplace) -> FinetunedModel:
+    """The model of a fine-tuning with the best weights that it kept. `data`: of its task, for the outputs of its head.
+
+    The caller has found the files (`artifacts.kept_files`).
+    """
+    model = place.model(tuned)
+    texts = place.materials.texts(model)
+    built = build_model(model.spec, tuned.encoder, seed=0, **texts.of_the_vocabulary(model.spec.text.template))
+    head = make_head_of(built, data, model.spec)
+    load_files(built, head, place.artifacts.files(tuned.id))
+    recipe = model.finetune
+    return FinetunedModel(
+        model.spec, texts.tokenizer, texts.coder, built, head, recipe.max_length, recipe.pad_to_max, recipe
+    )
+
+
+def load_files(model: Model, head: nn.Module, files: ModelFiles) -> None:
+    """Reads model and head as a fine-tuning left them."""
+    load_weights(model, files.weights)
+    load_weights(head, files.head)
+
+
+def evaluated(trained: FinetunedModel, data: TaskData, machine: Machine, cache: Path) -> Result:
+    """Scores and predictions of a trained model on the one split of a further set."""
+    batches = data.task.kind.batches(
+        data,
+        trained.tokenizer,
+        trained.coder,
+        template=trained.spec.text.template,
+        batch_size=BATCH_SIZE,
+        max_length=trained.max_length,
+        pad_to_max=trained.pad_to_max,
+        seed=0,
+        folder=cache,
+    )
+    assert isinstance(batches, FinetuningData)  # a further set is one of texts
+    metrics = [MetricRow("best_step", 0)]
+    predictions = []
+    for split, outputs in outputs_on(trained.model, trained.head, batches, machine, trained.hardware).items():
+        targets = batches.targets(split)
+        metrics += scored_metrics(data.task, SplitOutputs(outputs, targets), split)
+        predictions.append(stored_predictions(split, "best", outputs, targets))
+    found = precision_found(trained.hardware.precision, machine.device)
+    return Result(metrics=metrics, predictions=predictions, notes={**notes_on(data), "precision_found": found})
+
+
+KIND = FurtherEvaluation()

@@ -1,0 +1,232 @@
+"""Fine-tuning of a model on a task of texts, from its pre-training, from published weights or from scratch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hashbench.data.sources.weights import RANDOM, locate_weights
+from hashbench.data.tasks.base import LocatedTask
+from hashbench.data.tasks.text_batches import FinetuningData
+from hashbench.data.tasks.text_data import TaskData
+from hashbench.data.tasks.unknown import unknown_note
+from hashbench.running.efficiency.budgets import token_cost
+from hashbench.running.efficiency.cards import TrainingStep, step_of
+from hashbench.running.efficiency.parameters import count
+from hashbench.running.experiment.hardware import SETTINGS
+from hashbench.running.experiment.models import ResolvedModel
+from hashbench.running.experiment.resolved import ResolvedExperiment, weights_setting
+from hashbench.running.experiment.schema import Finetune
+from hashbench.running.experiment.word_shapes import words_note
+from hashbench.running.runs.artifacts import ArtifactFolder, ModelFiles
+from hashbench.running.runs.base import Run, TrainingKind, Workplace
+from hashbench.running.runs.keeping import keeps_best, weight_bytes
+from hashbench.running.runs.pretraining import KIND as PRETRAINING
+from hashbench.running.runs.pretraining import restore
+from hashbench.running.runs.results import notes_on, stored_points, stored_predictions
+from hashbench.running.training.curves import Point
+from hashbench.running.training.evaluation import OutputsBySplit
+from hashbench.running.training.finetuning import Finetuned, Job, finetune, report_once
+from hashbench.running.training.grid import best_learning_rate
+from hashbench.running.training.machine import Machine
+from hashbench.running.training.model import Model, build_model, load_published, save_weights
+from hashbench.running.training.recipe import precision_found
+from hashbench.store.result import Checkpoint, MetricRow, Predictions, Result
+
+# Of an input, about GLUE's mean over its tasks; for estimates.
+TOKENS_PER_ROW = 40
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """A fine-tuning that was carried out: what it left, on which data, at which rate out of which that were tried."""
+
+    done: Finetuned
+    data: FinetuningData
+    rate: float
+    tried: list[Point]
+
+
+class Finetuning(TrainingKind):
+    """Each model on each task of texts with each seed."""
+
+    name = "finetune"
+    order = 30
+
+    def planned(self, resolved: ResolvedExperiment) -> Iterable[Run]:
+        """Seed by seed and task by task, so that a table fills for all models alike."""
+        return [
+            self.of(resolved, model, task, seed)
+            for seed in resolved.experiment.seeds
+            for task in resolved.tasks
+            if not task.task.kind.reads_items
+            for model in resolved.models.values()
+        ]
+
+    def of(self, resolved: ResolvedExperiment, model: ResolvedModel, task: LocatedTask, seed: int) -> Run:
+        """One fine-tuning, which waits for its model's pre-training."""
+        source = PRETRAINING.of(resolved, model)
+        spec = {
+            "model": resolved.model_block(model),
+            "corpus": resolved.corpus_block(model),
+            "pretrain": source.id if source else None,
+            "finetune": model.recipe(task.task.name).model_dump(exclude=SETTINGS),
+            "seed": seed,
+            "threads": resolved.experiment.threads,
+            **weights_setting(model.spec),
+        }
+        needs = (source.id,) if source else ()
+        return self.make(resolved.experiment.encoder, model.label, spec, task=task, seed=seed, needs=needs)
+
+    def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
+        """Stores every evaluation and the predictions of the best and the last."""
+        model = place.model(run)
+        keeps, waits = keeps_best(place.resolved.experiment, model), place.is_needed(run)
+        tuned = tune(run, place, machine, keep_best=keeps or waits)
+        points = [*tuned.tried, *tuned.done.points]
+        predictions = final_predictions(tuned, points, model, machine)
+        if machine.rank > 0:
+            return Result()
+        artifacts = []
+        if keeps or waits:
+            files = place.artifacts.files(run.id) if keeps else place.artifacts.waiting(run.id)
+            save_best(tuned.done, files)
+            kinds = {"weights": files.weights, "head": files.head}
+            if keeps:
+                artifacts = [place.artifacts.stored(kind, path) for kind, path in kinds.items()]
+            else:
+                for path in kinds.values():
+                    place.artifacts.share(path)
+        data = place.materials.task_data(str(run.task))
+        precision = precision_found(model.finetune.precision, machine.device)
+        many = unknown_note(tuned.data.unknown)
+        unknown = {"unknown_tokens": many} if many else {}
+        if shape := words_note(data, place.materials.texts(model).tokenizer):
+            unknown["words"] = shape
+        return Result(
+            metrics=[*facts_of(run, tuned, data, place), *stored_points(points)],
+            predictions=predictions,
+            artifacts=artifacts,
+            notes={**notes_on(data), "precision_found": precision, **unknown},
+        )
+
+    def left_files(self, run: Run, artifacts: ArtifactFolder) -> list[dict[str, Path]]:
+        """The best weights, kept for good or until they are used."""
+        both = (artifacts.files(run.id), artifacts.waiting(run.id))
+        return [{"weights": files.weights, "head": files.head} for files in both]
+
+    def kept_bytes(self, run: Run, resolved: ResolvedExperiment) -> int:
+        model = resolved.model(run.model)
+        return weight_bytes(model, run.encoder) if keeps_best(resolved.experiment, model) else 0
+
+    def tokens(self, run: Run, rows: int) -> float:
+        return float(rows_shown(run, rows) * TOKENS_PER_ROW)
+
+    def step(self, run: Run, model: ResolvedModel) -> TrainingStep:
+        length = model.finetune.max_length
+        return step_of(model, run.encoder, model.finetune, length=length, typical_length=TOKENS_PER_ROW)
+
+    def recipe(self, model: ResolvedModel) -> Finetune:
+        return model.finetune
+
+
+def rows_shown(run: Run, rows: int) -> int:
+    """Rows that a training on a task of `rows` training rows reads, repetitions counted."""
+    recipe = run.spec["finetune"]
+    return int(recipe["steps"] * recipe["batch_size"] if recipe["steps"] else recipe["epochs"] * rows)
+
+
+def tune(run: Run, place: Workplace, machine: Machine, *, keep_best: bool) -> Tuned:
+    """Fine-tunes a model on a task; `keep_best`: so that its best weights can be put back."""
+    model, task_data = place.model(run), place.materials.task_data(str(run.task))
+    job = Job(model.spec, model.finetune, int(run.seed or 0), keep_best)
+
+    def prepared(data: TaskData) -> tuple[Model, FinetuningData]:
+        return starting_model(run, place), batches(data, run, place, machine)
+
+    rate, tried = best_learning_rate(job, lambda: prepared(task_data.held_out(seed=0)), machine)
+    built, data = prepared(task_data)
+    return Tuned(finetune(built, data, job, learning_rate=rate, machine=machine), data, rate, tried)
+
+
+def starting_model(run: Run, place: Workplace) -> Model:
+    """The model a fine-tuning starts from: weights pre-trained here, published ones, or fresh ones without either."""
+    model, source = place.model(run), run.spec["pretrain"]
+    spec, seed = model.spec, run.seed if source is None else model.pretrain.seed
+    texts = place.materials.texts(model)
+    built = build_model(spec, run.encoder, seed=seed or 0, **texts.of_the_vocabulary(spec.text.template))
+    if source is not None:
+        return restore(built, place.runs[source], place)
+    if spec.training.weights is not None and spec.training.weights != RANDOM:
+        published = locate_weights(spec.training.weights).read()
+        load_published(built, replace(published, spellings=texts.tokenizer.spellings()))
+    return built
+
+
+def batches(data: TaskData, run: Run, place: Workplace, machine: Machine) -> FinetuningData:
+    """A task's rows as the model of a run reads them."""
+    model = place.model(run)
+    texts, recipe = place.materials.texts(model), model.finetune
+    made = data.task.kind.batches(
+        data,
+        texts.tokenizer,
+        texts.coder,
+        template=model.spec.text.template,
+        batch_size=recipe.batch_size,
+        max_length=recipe.max_length,
+        pad_to_max=recipe.pad_to_max,
+        seed=int(run.seed or 0),
+        world_size=machine.devices,
+        rank=machine.rank,
+        folder=place.materials.cache,
+    )
+    assert isinstance(made, FinetuningData)  # the plan has paired it
+    return made
+
+
+def facts_of(run: Run, tuned: Tuned, data: TaskData, place: Workplace) -> list[MetricRow]:
+    """What a table says beside the scores."""
+    done, model = tuned.done, place.model(run)
+    facts = [
+        MetricRow("best_step", done.best.step),
+        MetricRow("last_step", done.last.step),
+        MetricRow("steps_done", done.steps),
+        MetricRow("train_rows", len(data.splits["train"])),
+    ]
+    rows = place.materials.texts(model).vocabulary_rows
+    cost = token_cost(model.spec, run.encoder, rows)
+    facts += [MetricRow("active_params", cost.active_parameters), MetricRow("multiply_adds", cost.multiply_adds)]
+    if run.spec["pretrain"] is None:  # else the pre-training has noted them
+        counts = count(model.spec, run.encoder, head=done.head, vocabulary_rows=rows)
+        facts += [MetricRow("total_params", counts.total), MetricRow("emb_params", counts.embedding)]
+    return facts + ([MetricRow("learning_rate", tuned.rate)] if tuned.tried else [])
+
+
+def save_best(done: Finetuned, files: ModelFiles) -> None:
+    """Writes model and head as they were at the best evaluation."""
+    done.restore_best()
+    done.model.embedding.widen()
+    save_weights(done.model, files.weights)
+    save_weights(done.head, files.head)
+
+
+def final_predictions(tuned: Tuned, points: list[Point], model: ResolvedModel, machine: Machine) -> list[Predictions]:
+    """Predictions of the best and the last evaluation; splits that are only reported are read once, with the best.
+
+    Their scores are added to the points.
+    """
+    done, data = tuned.done, tuned.data
+    best = dict(done.best.outputs)
+    if data.test_splits:
+        done.restore_best()
+        best |= report_once(done, data, points, machine, model.finetune)
+    evaluated: dict[Checkpoint, OutputsBySplit] = {"best": best, "last": done.last.outputs}
+    return [
+        stored_predictions(split, checkpoint, values, data.targets(split))
+        for checkpoint, outputs in evaluated.items()
+        for split, values in outputs.items()
+    ]
+
+
+KIND = Finetuning()

@@ -1,0 +1,155 @@
+"""A further labelled set of a task: one table of the user's own on which a model that was trained before is evaluated,
+such as AdvGLUE or the test set of another year."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from hashbench.common.errors import InputError
+from hashbench.data.sources.files import FORMATS, FORMATS_TEXT, DataTable, FileTable, MissingColumn, find_table
+from hashbench.data.sources.fingerprints import digest
+from hashbench.data.sources.sources import SourceKind
+from hashbench.data.tasks.base import CheckedData, Task
+from hashbench.data.tasks.own_data import SPLIT_FILES, reports_elsewhere
+from hashbench.data.tasks.text import text_kind
+from hashbench.data.tasks.text_data import Split, TaskData
+
+FURTHER = "test"  # the name of its one split
+IN_ORDER = ("test", "validation")  # which file of a folder is taken first
+
+
+@dataclass(frozen=True)
+class FurtherSet:
+    """A further set under the task that the model was trained on; its table is found and not read yet."""
+
+    # With the columns of the set and the classes of the training.
+    task: Task
+    table: FileTable
+    trained_on: str  # name of the task of the training
+    # Classes (ids) that the training had; None: all that it knows by name
+    seen: Collection[int] | None = field(default=None, repr=False)
+    kind: SourceKind = "own"
+
+    @property
+    def origin(self) -> str:
+        """Where it was found, in words."""
+        return f"further set {self.table.paths[0].name} for models trained on {self.trained_on}"
+
+    @property
+    def tables(self) -> Mapping[str, DataTable]:
+        """The one table."""
+        return {FURTHER: self.table}
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the table's content, of its columns and of the task that gives the labels their meaning."""
+        return digest("further", self.table.fingerprint(), *self.task.text, self.task.label, self.trained_on)
+
+    def checked_items(self) -> CheckedData:
+        """Reads the table, so that a label that is none is found."""
+        return CheckedData(notes=self.load().notes)
+
+    def load(self) -> TaskData:
+        """Reads the table.
+
+        Raises:
+            InputError: no such column, no row, a text that is no text, a label that training never saw.
+        """
+        task, where, kind = self.task, self.table.where, text_kind(self.task)
+        try:
+            columns = self.table.read((*task.text, task.label))
+        except MissingColumn as error:
+            asked = "the task reads pairs: --text, twice," if task.is_pair else "--text"
+            raise InputError(f"{error}; {asked} and --label name the columns") from error
+        cells = kind.as_trained(task, columns[task.label], where, seen=self.seen)
+        labels, task = kind.read_labels(task, {FURTHER: cells}, {FURTHER: where}, task.label_names)
+        texts = tuple(kind.read_texts(columns[name], f"{where}: column {name!r}") for name in task.text)
+        splits = {FURTHER: Split(texts, labels[FURTHER])}
+        kind.check_rows(splits[FURTHER], where)
+        return TaskData(task, splits, self.fingerprint, self.origin, self.kind)
+
+
+def further_set(
+    trained_on: Task,
+    path: Path,
+    *,
+    name: str | None = None,
+    split: str | None = None,
+    text: Sequence[str] = (),
+    label: str | None = None,
+    delimiter: str | None = None,
+) -> FurtherSet:
+    """The further set at a path, read as `trained_on` reads its own where nothing else is said; nothing is read yet.
+
+    `trained_on`: with the names of its classes. `name`: of the set in tables (None: the file's, of a folder the
+    folder's). `text`, `label`: its columns. `delimiter`: of a .csv file.
+
+    Raises:
+        InputError: no such file, several that could be it, another number of text columns.
+    """
+    path = path.expanduser().absolute()
+    if delimiter is not None and len(delimiter) != 1:
+        raise InputError(f"--delimiter {delimiter!r}: is not one character; give one, as ';'")
+    delimiter = delimiter or trained_on.delimiter
+    table = find_set(path, split, delimiter)
+    columns = tuple(text) or trained_on.text
+    if len(columns) != len(trained_on.text):
+        wanted = f"{len(trained_on.text)} text column{'s' if trained_on.is_pair else ''}"
+        raise InputError(f"--text: task {trained_on.name!r} has {wanted}; give --text so many times")
+    if (label or trained_on.label) in columns or len(set(columns)) < len(columns):
+        raise InputError("--text, --label: name the same column; name different ones")
+    task = replace(
+        trained_on,
+        name=name or (path.name if path.is_dir() else path.name.removesuffix(path.suffix)),
+        text=columns,
+        label=label or trained_on.label,
+        select_splits=(),
+        report_splits=(FURTHER,),
+        official_rows={},
+        folder=path,
+        hub=None,
+        builtin=False,
+        delimiter=delimiter,
+    )
+    return FurtherSet(task, table, trained_on.name)
+
+
+def with_classes(found: FurtherSet, trained: TaskData) -> FurtherSet:
+    """The set with the classes of the data that the model was trained on, and those of them that train had."""
+    task = replace(found.task, n_classes=trained.task.n_classes, label_names=trained.label_names)
+    seen = frozenset(np.unique(trained.splits["train"].labels).tolist()) if trained.label_names else None
+    return replace(found, task=task, seen=seen)
+
+
+def behind_train(rows: TaskData, trained: TaskData) -> TaskData:
+    """A loaded set with the whole train set of its task, from which a trivial baseline learns."""
+    learned = trained.with_held_out_rows() if reports_elsewhere(trained.task) else trained
+    return replace(rows, splits={"train": learned.splits["train"], **rows.splits})
+
+
+def find_set(path: Path, split: str | None, delimiter: str | None = None) -> FileTable:
+    """The table of a file, or the one of a folder: the split that is asked for, else test, else validation, else the
+    only file."""
+    if not path.exists():
+        raise InputError(f"--on {path}: no such file or folder; check the path")
+    if not path.is_dir():
+        if split is not None:
+            raise InputError(f"--split {split}: --on names a file; leave --split out")
+        if path.suffix not in FORMATS:
+            raise InputError(f"--on {path}: a table is a {FORMATS_TEXT} file; convert it")
+        return FileTable((path,), delimiter)
+    names = SPLIT_FILES.get(split, (split,)) if split is not None else ()
+    wanted = [names] if names else [SPLIT_FILES[each] for each in IN_ORDER]
+    for each in wanted:
+        if (table := find_table(path, each, delimiter)) is not None:
+            return table
+    files = sorted(file for file in path.iterdir() if file.suffix in FORMATS)
+    if split is None and len(files) == 1:
+        return FileTable((files[0],), delimiter)
+    there = ", ".join(file.name for file in files[:8]) or "no table"
+    asked = f"no {split} file" if split is not None else "no test or validation file"
+    raise InputError(f"--on {path}: {asked} ({FORMATS_TEXT}) in the folder, which has {there}; name one")

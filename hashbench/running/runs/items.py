@@ -1,0 +1,207 @@
+"""Training on hidden items, of page-link sets or of corpora, from scratch; and the scores of its test cases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from hashbench.common.checksums import sealed_write
+from hashbench.data.tasks.base import SplitOutputs
+from hashbench.data.tasks.catalogue import item_kind_of
+from hashbench.data.tasks.item_batches import ItemData
+from hashbench.data.tasks.items import LinkSet, item_kind, protocol_of
+from hashbench.models.coders.bloom import Bloom, twins
+from hashbench.models.objectives.entities import EntityHead, entity_objective
+from hashbench.models.objectives.item_search import ItemSearch
+from hashbench.running.efficiency.cards import TrainingStep, step_of
+from hashbench.running.efficiency.parameters import count
+from hashbench.running.experiment.hardware import SETTINGS
+from hashbench.running.experiment.models import ResolvedModel
+from hashbench.running.experiment.resolved import ResolvedExperiment
+from hashbench.running.experiment.schema import Finetune
+from hashbench.running.runs.artifacts import ArtifactFolder
+from hashbench.running.runs.base import Run, TrainingKind, Workplace
+from hashbench.running.runs.finetuning import rows_shown
+from hashbench.running.runs.results import notes_on, scored_metrics, stored_points, stored_predictions
+from hashbench.running.training.entities import Trained, test_entities, train_entities
+from hashbench.running.training.machine import Machine
+from hashbench.running.training.model import Model, build_model, save_weights
+from hashbench.running.training.recipe import pick_device, precision_found
+from hashbench.scores.rankings import RECALLS, recall_at
+from hashbench.store.result import Artifact, MetricRow, Predictions, Result
+
+
+class ItemTraining(TrainingKind):
+    """Each model on each task of items with each seed."""
+
+    name = "entities"
+    order = 40
+
+    def planned(self, resolved: ResolvedExperiment) -> Iterable[Run]:
+        """Seed by seed and task by task, so that a table fills for all models alike."""
+        return [
+            self.make(
+                resolved.experiment.encoder,
+                model.label,
+                {
+                    "model": resolved.model_block(model),
+                    "pretrain": None,
+                    **task.task.kind.protocol_spec(task.task),
+                    "finetune": model.finetune.model_dump(exclude=SETTINGS),
+                    "seed": seed,
+                    "threads": resolved.experiment.threads,
+                },
+                task=task,
+                seed=seed,
+            )
+            for seed in resolved.experiment.seeds
+            for task in resolved.tasks
+            if task.task.kind.reads_items
+            for model in resolved.models.values()
+        ]
+
+    def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
+        """Tests the best weights, and stores ranks and right tokens of every case."""
+        model, links = place.resolved.model(run.model), place.materials.links(str(run.task))
+        coder = place.materials.bloom(model, links)
+        seed = int(run.seed or 0)
+        kind = item_kind(links.task)
+        built, head = build_parts(
+            model,
+            run.encoder,
+            coder,
+            seed=seed,
+            next_sentence=kind.next_sentence(protocol_of(links.task)),
+            row_counts=coder.token_counts(links.items.counts),
+        )
+        data = item_data(links, coder, head, model, seed, machine)
+        search = ItemSearch(coder.maps, coder.alpha, device=pick_device(machine.device))
+        trained = train_entities(built, head, data, model.finetune, seed=seed, search=search, machine=machine)
+        if machine.rank > 0:
+            return Result()
+        outputs, under = test_entities(trained, data, search, run.spec[links.task.kind.name]["beams"], machine)
+        targets, step = data.cases["test"].targets, trained.best.step
+        counts = count(model.spec, run.encoder, vocabulary_rows=coder.num_rows)
+        metrics = [
+            *scored_metrics(links.task, SplitOutputs(outputs, targets), "test", step),
+            *beam_metrics(under, step),
+            *facts_of(trained, coder, targets, data.n_rows),
+            MetricRow("total_params", counts.total),
+            MetricRow("emb_params", counts.embedding),
+            *stored_points(trained.points),
+        ]
+        keeps = place.resolved.experiment.keep_weights != "none"
+        return Result(
+            metrics=metrics,
+            predictions=predictions_of(trained, data, outputs),
+            artifacts=saved(trained, coder, run, place.artifacts) if keeps else [],
+            notes={
+                **notes_on(links),
+                "precision_found": precision_found(model.finetune.precision, machine.device),
+            },
+        )
+
+    def tokens(self, run: Run, rows: int) -> float:
+        kind, block = item_kind_of(run.spec)
+        return float(rows_shown(run, rows) * kind.row_length(block).items * run.spec["model"]["coder"]["maps"])
+
+    def step(self, run: Run, model: ResolvedModel) -> TrainingStep:
+        kind, block = item_kind_of(run.spec)
+        length = kind.row_length(block).items * run.spec["model"]["coder"]["maps"]
+        share = entity_objective(model.spec.training.args).predict_share
+        return step_of(model, run.encoder, model.finetune, length=length, scored=share)
+
+    def recipe(self, model: ResolvedModel) -> Finetune:
+        return model.finetune
+
+
+def build_parts(
+    model: ResolvedModel,
+    size: str,
+    coder: Bloom,
+    *,
+    seed: int,
+    next_sentence: bool,
+    row_counts: np.ndarray | None = None,
+) -> tuple[Model, EntityHead]:
+    """A fresh model and head for the items of a fitted coder; `row_counts` (V,) as in `EntityHead`."""
+    built = build_model(model.spec, size, seed=seed, vocabulary_rows=coder.num_rows)
+    head = EntityHead(
+        built.config.dim,
+        coder.num_rows,
+        coder.n_maps,
+        entity_objective(model.spec.training.args),
+        eps=built.config.eps,
+        special_items=coder.special_items,
+        next_sentence=next_sentence,
+        row_counts=row_counts,
+    )
+    return built, head
+
+
+def item_data(
+    links: LinkSet, coder: Bloom, head: EntityHead, model: ResolvedModel, seed: int, machine: Machine
+) -> ItemData:
+    """Batches of a page-link set, or of a corpus as items."""
+    return item_kind(links.task).batches(
+        links,
+        coder.codes(),
+        objective=head.objective,
+        template=model.spec.text.template,
+        batch_size=model.finetune.batch_size,
+        seed=seed,
+        rank=machine.rank,
+        world_size=machine.devices,
+    )
+
+
+def beam_metrics(under: Mapping[int, np.ndarray], step: int) -> list[MetricRow]:
+    """Recall of the approximate search at each beam width, from the ranks (n,) under it."""
+    return [
+        MetricRow(f"rec@{k}", float(recall_at(k, ranks).mean()), split="test", step=step, condition=f"beam={beam}")
+        for beam, ranks in under.items()
+        for k in RECALLS
+    ]
+
+
+def facts_of(trained: Trained, coder: Bloom, targets: np.ndarray, train_pages: int) -> list[MetricRow]:
+    """What a table says beside the scores: steps, and the ceiling that shared buckets put on recall.
+
+    `targets` (n,): the true items of the test cases.
+    """
+    hidden = twins(coder.maps)  # (N,): never ranked before another item
+    return [
+        MetricRow("best_step", trained.best.step),
+        MetricRow("last_step", trained.last.step),
+        MetricRow("steps_done", trained.steps),
+        MetricRow("train_rows", train_pages),
+        MetricRow("rec@1_ceiling", float(1 - hidden[targets].mean())),
+        MetricRow("inseparable_items", float(hidden.mean())),
+        MetricRow("coherence_violations", coder.violations),
+    ]
+
+
+def predictions_of(trained: Trained, data: ItemData, outputs: np.ndarray) -> list[Predictions]:
+    """Those of the test cases, `outputs` (n, ...), and of the validation cases at the best and the last evaluation."""
+    targets = data.cases["validation"].targets
+    return [
+        stored_predictions("test", "best", outputs, data.cases["test"].targets),
+        stored_predictions("validation", "best", trained.best.outputs["validation"], targets),
+        stored_predictions("validation", "last", trained.last.outputs["validation"], targets),
+    ]
+
+
+def saved(trained: Trained, coder: Bloom, run: Run, artifacts: ArtifactFolder) -> list[Artifact]:
+    """Weights of model and head, and the coder's items and maps: all that a prediction needs."""
+    files = artifacts.files(run.id)
+    save_weights(trained.model, files.weights)
+    save_weights(trained.head, files.head)
+    with sealed_write(files.coder) as part, part.open("wb") as file:
+        # mypy mistakes the arrays for allow_pickle.
+        np.savez_compressed(file, **coder.state())  # type: ignore[arg-type]
+    paths = {"weights": files.weights, "head": files.head, "coder": files.coder}
+    return [artifacts.stored(kind, path) for kind, path in paths.items()]
+
+
+KIND = ItemTraining()

@@ -1,0 +1,204 @@
+"""What a run needs before it can start: tokenizer, corpus, coder, task data, pre-trained weights."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, TypedDict
+
+import numpy as np
+
+from hashbench.common.once import make_once
+from hashbench.common.shared import SharedFolder
+from hashbench.data.corpora.corpus import Corpus
+from hashbench.data.corpora.preparing import ShardWorkers, prepare
+from hashbench.data.sources.documents import CorpusSource
+from hashbench.data.sources.hub import SHORT_COMMIT
+from hashbench.data.sources.sources import locate_corpus, open_sources
+from hashbench.data.tasks.base import LocatedTask
+from hashbench.data.tasks.items import LinkSet, item_kind
+from hashbench.data.tasks.text_data import TaskData
+from hashbench.models.coders.base import Coder
+from hashbench.models.coders.bloom import Bloom
+from hashbench.models.coders.registry import make_coder
+from hashbench.models.coders.vocabulary import Vocabulary
+from hashbench.models.embeddings.base import Template
+from hashbench.models.objectives.registry import objective_of
+from hashbench.models.text.tokenizers import Tokenizer, make_tokenizer
+from hashbench.models.text.types import TypeTable
+from hashbench.models.text.words import WordTokenizer
+from hashbench.running.experiment.corpus_needs import needs_corpus, read_without_corpus
+from hashbench.running.experiment.models import ResolvedModel
+from hashbench.running.experiment.sizing import check_learned_rows
+from hashbench.running.runs.perturbed import PerturbedTask, perturb_task
+
+
+class FoundVocabulary(TypedDict):
+    """How many rows a table needs, and the string of each where the coder numbers them."""
+
+    vocabulary_rows: int | None
+    row_strings: list[str] | None
+
+
+@dataclass(frozen=True)
+class Texts:
+    """How a model reads text: its tokenizer, its fitted coder, and the corpus both were fitted on."""
+
+    tokenizer: Tokenizer
+    coder: Coder
+    corpus: Corpus | None
+    # What an objective of types predicts, where codes are no rows.
+    outputs: Vocabulary | None = None
+    streamed: tuple[CorpusSource, ...] = ()  # corpora that a training reads as they are
+
+    @property
+    def vocabulary_rows(self) -> int | None:
+        """Rows of a table that numbers a vocabulary found in the data; None where the model fixes its own number."""
+        return (self.outputs or self.coder).num_rows
+
+    def corpora_read(self) -> list[str]:
+        """The corpora, those of the hub with repository and commit."""
+        parts = self.corpus.manifest["corpora"] if self.corpus else []
+        read = [(part["name"], part["origin"], part["revision"], "") for part in parts]
+        read += [(source.name, source.origin, source.revision, ", streamed") for source in self.streamed]
+        return [name + (f" ({origin}@{at[:SHORT_COMMIT]})" if at else "") + how for name, origin, at, how in read]
+
+    def of_the_vocabulary(self, template: Template) -> FoundVocabulary:
+        """What `build_model` must know of a vocabulary found in the data."""
+        strings = self.coder.strings()
+        named = None if strings is None else [*template.specials, *strings]
+        return {"vocabulary_rows": self.vocabulary_rows, "row_strings": named}
+
+
+class Materials:
+    """Makes each thing once and keeps it while the worker lives."""
+
+    def __init__(
+        self,
+        sources: Sequence[str],
+        cache: Path,
+        tasks: Iterable[LocatedTask] = (),
+        shared: SharedFolder | None = None,
+        *,
+        workers: ShardWorkers | None = None,
+        progress: Callable[[str], None] | None = None,
+    ) -> None:
+        """`sources`: "hub", "builtin" or absolute folders; `tasks`: those whose data are asked for; `shared`: where
+        corpora and fitted coders are shared with other machines; `workers`: where corpora are tokenized, None: here;
+        `progress`: hears how far a corpus is."""
+        self._sources = open_sources(sources)
+        self._tasks = {task.task.name: task for task in tasks}
+        self.cache, self._shared, self._workers, self._progress = cache, shared, workers, progress
+        self._texts: dict[str, Texts] = {}
+        self._data: dict[str, Any] = {}
+        self._perturbed: dict[str, PerturbedTask] = {}
+
+    def data(self, name: str) -> Any:
+        """The data of a task of any kind; only the last one is kept, since runs come task by task."""
+        if name not in self._data:
+            self._data = {name: self._tasks[name].load()}
+        return self._data[name]
+
+    def task_data(self, name: str) -> TaskData:
+        """The data of a task of texts."""
+        data = self.data(name)
+        assert isinstance(data, TaskData)  # the plan has paired it
+        return data
+
+    def links(self, name: str) -> LinkSet:
+        """A page-link set, or a corpus as items."""
+        data = self.data(name)
+        assert isinstance(data, LinkSet)  # the plan has paired it
+        return data
+
+    def perturbed(self, name: str, robustness: Mapping[str, Any], words: Mapping[str, Any] | None) -> PerturbedTask:
+        """The reporting sets of a task under perturbations, the same for every model; only the last one is kept."""
+        key = json.dumps([name, robustness, words], sort_keys=True)
+        if key not in self._perturbed:
+            types = None if words is None else self._seen_types(words)
+            self._perturbed = {key: perturb_task(self.task_data(name), robustness, types)}
+        return self._perturbed[key]
+
+    def _seen_types(self, words: Mapping[str, Any]) -> TypeTable:
+        """The words of the experiment's corpora, whatever the tokenizers of its models are."""
+        names = [corpus["name"] for corpus in words["corpora"]]
+        options = {key: words[key] for key in ("max_documents", "first_chunk_only")}
+        folder = self.cache / "corpora"
+        return prepare(names, self._sources, WordTokenizer(), folder, shared=self._shared, **options).types
+
+    def bloom(self, model: ResolvedModel, links: LinkSet) -> Bloom:
+        """The coder of a model of items, fitted on a page-link set."""
+        coder = make_coder(model.spec.code.coder, **model.spec.code.args)
+        assert isinstance(coder, Bloom)  # the plan has checked
+        identity = [coder.recipe(), links.training_fingerprint]
+        pages = links.links_of("train") if item_kind(links.task).coherent_maps else None
+        fit_once(coder, identity, lambda: coder.fit_links(links.items, pages), self.cache / "coders", self._shared)
+        return coder
+
+    def texts(self, model: ResolvedModel) -> Texts:
+        """Tokenizer, coder and corpus of a model; the corpus is prepared first where none of its kind is there."""
+        spec, pretrain = model.spec, model.pretrain
+        text, code = spec.text, spec.code
+        key = json.dumps(
+            [text.tokenizer, text.args, code.coder, code.args, spec.training.objective, pretrain.model_dump()],
+            sort_keys=True,
+            default=str,
+        )
+        if key not in self._texts:
+            self._texts[key] = self._make_texts(model)
+        return self._texts[key]
+
+    def _make_texts(self, model: ResolvedModel) -> Texts:
+        spec = model.spec
+        if not needs_corpus(spec):
+            return Texts(*read_without_corpus(spec), None)
+        # The plan has checked that nothing is learned from the corpora before.
+        if model.pretrain.streaming:
+            located = tuple(locate_corpus(name, self._sources) for name in model.pretrain.corpora)
+            return Texts(*read_without_corpus(spec), None, streamed=located)
+        tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
+        coder = make_coder(spec.code.coder, **spec.code.args)
+        corpus = prepare(
+            model.pretrain.corpora,
+            self._sources,
+            tokenizer,
+            self.cache / "corpora",
+            max_documents=model.pretrain.max_documents,
+            vocabulary_size=model.pretrain.vocabulary_size,
+            first_chunk_only=model.pretrain.first_chunk_only,
+            progress=self._progress,
+            shared=self._shared,
+            workers=self._workers,
+        )
+        objective = objective_of(spec)
+        # Types are predicted, and the codes are no rows.
+        needs_rows = objective is not None and objective.label_types and coder.width > 1
+        outputs = Vocabulary() if needs_rows else None
+        for each in (coder, outputs):
+            if each is not None and not each.fit_pieces(corpus.tokenizer.pieces) and each.needs_fit:
+                identity = [each.recipe(), corpus.types.fingerprint]
+                fit_once(each, identity, partial(each.fit, corpus.types), self.cache / "coders", self._shared)
+        if coder.num_rows is not None:
+            check_learned_rows(spec, coder.num_rows)
+        return Texts(corpus.tokenizer, coder, corpus, outputs)
+
+
+def fit_once(
+    coder: Coder, identity: object, fit: Callable[[], None], folder: Path, shared: SharedFolder | None = None
+) -> None:
+    """Fits a coder, or takes up the state that an earlier fit with this identity left in `folder`."""
+    text = json.dumps(identity, sort_keys=True)
+    path = folder / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.npz"
+
+    def build(part: Path) -> None:
+        fit()
+        with part.open("wb") as file:
+            # mypy mistakes the arrays for allow_pickle.
+            np.savez(file, **coder.state())  # type: ignore[arg-type]
+
+    with np.load(make_once(path, build, shared=shared)) as state:
+        coder.restore(dict(state))

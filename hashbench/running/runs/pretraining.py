@@ -1,0 +1,210 @@
+"""Pre-training of a model on corpora; it serves all fine-tunings and seeds of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from hashbench.common.errors import InputError
+from hashbench.data.corpora.batches import PretrainingData
+from hashbench.data.corpora.streaming import StreamedData
+from hashbench.data.sources.loader import LoadedData
+from hashbench.models.coders.cache import type_codes
+from hashbench.models.objectives.mlm import PREDICT_PROB
+from hashbench.models.objectives.registry import objective_of, pretrains
+from hashbench.running.efficiency.cards import TrainingStep, step_of
+from hashbench.running.efficiency.parameters import count
+from hashbench.running.experiment.hardware import SETTINGS
+from hashbench.running.experiment.identity import run_id
+from hashbench.running.experiment.models import ResolvedModel
+from hashbench.running.experiment.resolved import ResolvedExperiment
+from hashbench.running.experiment.schema import Pretrain
+from hashbench.running.runs.artifacts import ArtifactFolder, ModelFiles
+from hashbench.running.runs.base import Run, TrainingKind, Workplace
+from hashbench.running.runs.keeping import weight_bytes
+from hashbench.running.runs.results import stored_points
+from hashbench.running.training.heads import make_head
+from hashbench.running.training.machine import Machine
+from hashbench.running.training.model import Model, build_model, load_weights, save_weights
+from hashbench.running.training.pretraining import Pretrained, pretrain
+from hashbench.running.training.recipe import precision_found
+from hashbench.store.result import MetricRow, Result
+
+# Keys of schema.Pretrain that stand elsewhere in the spec: in the corpus, the tokenizer and the seed.
+ELSEWHERE = {"corpora", "max_documents", "first_chunk_only", "vocabulary_size", "vocabulary", "seed", "checkpoints"}
+# Values of a model that its pre-training does not know.
+OF_THE_HEAD = {"pooling", "dense_head", "dense_dropout"}
+# Of a spec: the step at which the weights of a training are taken.
+CHECKPOINT = "checkpoint"
+
+# Time of a token over that of one in a fine-tuning: the loss of many labels, corrupting, the corpus. Measured at tiny.
+BESIDE_ENCODER = 2.0
+
+
+class Pretraining(TrainingKind):
+    """Each model with an objective on corpora is trained once.
+
+    An earlier step of a training that the experiment asks for is a run of its own, so that models can be fine-tuned
+    from it. Its weights are those that the training left at this step; they are made again where they are missing.
+    """
+
+    name = "pretrain"
+    order = 10
+    # An earlier step comes after a later one, and reads nothing of it.
+    reads_needs = False
+
+    def planned(self, resolved: ResolvedExperiment) -> Iterable[Run]:
+        return [run for model in resolved.models.values() if (run := self.of(resolved, model))]
+
+    def of(self, resolved: ResolvedExperiment, model: ResolvedModel) -> Run | None:
+        """The pre-training of a model, or None where it has none."""
+        if not pretrains(model.spec):
+            return None
+        recipe, size = model.pretrain, resolved.experiment.encoder
+        block = resolved.model_block(model)
+        spec = {
+            "model": {key: value for key, value in block.items() if key not in OF_THE_HEAD},
+            "corpus": resolved.corpus_block(model),
+            "pretrain": recipe.model_dump(exclude=ELSEWHERE | SETTINGS),
+            "seed": recipe.seed,
+            "threads": resolved.experiment.threads,
+        }
+        if model.checkpoint is None:
+            return self.make(size, model.label, spec, seed=recipe.seed)
+        # The later ones first: weights that are missing are made in one training, and the earlier ones on its way.
+        later = [step for step in recipe.checkpoints if step > model.checkpoint]
+        after = self.of(resolved, replace(model, checkpoint=min(later, default=None)))
+        needs = (after.id,) if after is not None else ()
+        return self.make(size, model.label, {**spec, CHECKPOINT: model.checkpoint}, seed=recipe.seed, needs=needs)
+
+    def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
+        """Pre-trains a model and stores its weights, its parameter counts and its loss curve."""
+        model, path = place.model(run), weights_of(run, place.artifacts)
+        earlier = {step: files_of(run, place.artifacts).at(step) for step in model.pretrain.checkpoints}
+        done = None
+        if CHECKPOINT not in run.spec or not place.artifacts.has(path):
+            done = train(run, place, machine, earlier)
+        if machine.rank > 0:
+            return Result()
+        if done is not None:
+            if CHECKPOINT not in run.spec:
+                save_weights(done.model, path)
+            for left in filter(Path.is_file, earlier.values()):
+                place.artifacts.share(left)
+        rows = place.materials.texts(model).vocabulary_rows
+        counts = count(model.spec, run.encoder, vocabulary_rows=rows)
+        facts = [
+            MetricRow("total_params", counts.total),
+            MetricRow("emb_params", counts.embedding),
+            MetricRow("weight_bytes", path.stat().st_size),
+            MetricRow("steps_done", done.steps if done is not None else run.spec[CHECKPOINT]),
+        ]
+        if done is not None:
+            facts += [MetricRow("tokens_per_second", done.tokens_per_second), *stored_points(done.points)]
+        return Result(
+            metrics=facts,
+            artifacts=[place.artifacts.stored("weights", path)],
+            notes={
+                "precision_found": precision_found(model.pretrain.precision, machine.device),
+                "corpora": " and ".join(place.materials.texts(model).corpora_read()),
+            },
+        )
+
+    def seconds(self, run: Run, rows: int) -> float:
+        return BESIDE_ENCODER * super().seconds(run, rows)
+
+    def tokens(self, run: Run, rows: int) -> float:
+        recipe = run.spec["pretrain"]
+        steps = 1 if CHECKPOINT in run.spec else recipe["steps"]  # its training leaves the weights on the way
+        return float(steps * recipe["batch_size"] * recipe["sequence_length"])
+
+    def step(self, run: Run, model: ResolvedModel) -> TrainingStep:
+        objective, recipe = objective_of(model.spec), model.pretrain
+        everywhere = recipe.logits == "all"
+        scored = (1.0 if everywhere else PREDICT_PROB) if objective and objective.label_types else 0.0
+        return step_of(
+            model, run.encoder, recipe, length=recipe.sequence_length, scored=scored, keeps_scores=everywhere
+        )
+
+    def recipe(self, model: ResolvedModel) -> Pretrain:
+        return model.pretrain
+
+    def kept_bytes(self, run: Run, resolved: ResolvedExperiment) -> int:
+        """As of a fine-tuned model: its head is as small as what a pre-training leaves out."""
+        kept = resolved.experiment.keep_weights != "none"
+        return weight_bytes(resolved.model(run.model), run.encoder) if kept else 0
+
+    def headline(self, result: Result) -> str:
+        """The last loss."""
+        losses = [metric.value for metric in result.metrics if (metric.split, metric.name) == ("train", "loss")]
+        return f"loss {losses[-1]:.3f}" if losses and losses[-1] is not None else ""
+
+    def left_files(self, run: Run, artifacts: ArtifactFolder) -> list[dict[str, Path]]:
+        return [{"weights": weights_of(run, artifacts)}]
+
+    def temporary_files(self, run: Run, artifacts: ArtifactFolder) -> list[Path]:
+        """The weights; a run of another sweep that needs them makes them again."""
+        return [weights_of(run, artifacts)]
+
+
+def files_of(run: Run, artifacts: ArtifactFolder) -> ModelFiles:
+    """The files of the training that a run is, or is an earlier step of."""
+    return artifacts.files(run_id({key: value for key, value in run.spec.items() if key != CHECKPOINT}))
+
+
+def weights_of(run: Run, artifacts: ArtifactFolder) -> Path:
+    """Where the weights of a pre-training lie, at its end or at the run's step."""
+    files = files_of(run, artifacts)
+    return files.at(run.spec[CHECKPOINT]) if CHECKPOINT in run.spec else files.weights
+
+
+def train(run: Run, place: Workplace, machine: Machine, earlier: Mapping[int, Path] | None = None) -> Pretrained:
+    """Trains the model of a pre-training, up to the step of the run; `earlier`: files for its weights on the way."""
+    model = place.model(run)
+    spec, recipe, texts = model.spec, model.pretrain, place.materials.texts(model)
+    objective = spec.training.objective
+    assert objective is not None and pretrains(spec)  # the plan makes no pre-training of others
+    built = build_model(spec, run.encoder, seed=recipe.seed, **texts.of_the_vocabulary(spec.text.template))
+    head = make_head(built, objective)
+    data, steps = batches_of(model, place, machine)
+    stop_at = run.spec[CHECKPOINT] if CHECKPOINT in run.spec else None
+    if recipe.checkpoints and recipe.checkpoints[-1] > steps:
+        what = f"pretrain.checkpoints: {recipe.checkpoints[-1]} is behind the last step, {steps}"
+        raise InputError(f"{what}: the corpus ends there after max_epochs = {recipe.max_epochs} passes")
+    return pretrain(built, head, data, recipe, total_steps=steps, machine=machine, stop_at=stop_at, snapshots=earlier)
+
+
+def batches_of(model: ResolvedModel, place: Workplace, machine: Machine) -> tuple[LoadedData, int]:
+    """What a pre-training reads, and how many steps it has."""
+    spec, recipe, texts = model.spec, model.pretrain, place.materials.texts(model)
+    common: dict[str, Any] = {
+        "objective": spec.training.objective,
+        "objective_args": spec.training.args,
+        "template": spec.text.template,
+        "batch_size": recipe.batch_size,
+        "sequence_length": recipe.sequence_length,
+        "seed": recipe.seed,
+        "world_size": machine.devices,
+        "rank": machine.rank,
+    }
+    if texts.corpus is None:
+        shards = [shard for source in texts.streamed for shard in source.shards(recipe.max_documents)]
+        common |= {"steps": recipe.steps, "epochs": recipe.max_epochs}
+        return StreamedData(shards, texts.tokenizer, texts.coder, **common), recipe.steps
+    codes = type_codes(texts.coder, texts.corpus.types, place.materials.cache / "codes")
+    data = PretrainingData(texts.corpus, codes, outputs=texts.outputs, **common)
+    return data, min(recipe.steps, data.steps_per_epoch * recipe.max_epochs)
+
+
+def restore(model: Model, run: Run, place: Workplace) -> Model:
+    """The model with the weights of a finished pre-training, which the worker has made sure are on its machine."""
+    path = weights_of(run, place.artifacts)
+    if not place.artifacts.has(path):
+        raise InputError(f"{path}: is not here; sweep again, and with devices of several machines give --artifacts URL")
+    load_weights(model, path)
+    return model
+
+
+KIND = Pretraining()

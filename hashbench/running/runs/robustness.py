@@ -1,0 +1,185 @@
+"""Evaluation of a fine-tuned model on perturbed texts: scores, predictions, and what its coder makes of the words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+from torch import nn
+
+from hashbench.common.errors import InputError
+from hashbench.data.perturbations.misspelling import misspellings
+from hashbench.data.perturbations.perturbation import VERSION, WORD
+from hashbench.data.tasks.base import SplitOutputs
+from hashbench.data.tasks.encoding import encode_task
+from hashbench.data.tasks.text_batches import FinetuningData
+from hashbench.models.coders.cache import type_codes
+from hashbench.models.coders.collisions import agreement, shared_tokens, types_per_bucket
+from hashbench.running.experiment.resolved import ResolvedExperiment
+from hashbench.running.runs.base import Run, RunKind, Workplace
+from hashbench.running.runs.evaluation import load_files
+from hashbench.running.runs.finetuning import KIND as FINETUNING
+from hashbench.running.runs.finetuning import batches
+from hashbench.running.runs.materials import Texts
+from hashbench.running.runs.perturbed import UNPERTURBED, PerturbedTask
+from hashbench.running.runs.results import notes_on, scored_metrics, stored_predictions
+from hashbench.running.training.finetuning import make_head_of, outputs_on
+from hashbench.running.training.machine import Machine
+from hashbench.running.training.model import Model, build_model
+from hashbench.running.training.recipe import precision_found
+from hashbench.store.result import MetricRow, Predictions, Result
+
+OF_WORDS = {"max_documents", "first_chunk_only"}  # what of the corpora counts as seen
+TYPICAL_S = 30.0  # of a run of the example database
+
+
+class RobustnessEvaluation(RunKind):
+    """Each fine-tuning of an experiment that asks for it, once the fine-tuning is done."""
+
+    name = "robustness"
+    order = 50
+
+    def planned(self, resolved: ResolvedExperiment) -> Iterable[Run]:
+        block = resolved.experiment.robustness_block
+        if block is None:
+            return []
+        spec = {
+            "robustness": {
+                "perturbations": sorted(block.perturbations),
+                "rates": block.all_rates,
+                "seed": block.seed,
+                "version": VERSION,
+            },
+            "words": _seen_words(resolved),
+            "threads": resolved.experiment.threads,
+        }
+        tuned = [
+            (FINETUNING.of(resolved, model, task, seed), task)
+            for seed in resolved.experiment.seeds
+            for task in resolved.tasks
+            for model in resolved.models.values()
+        ]
+        return [
+            self.make(
+                resolved.experiment.encoder,
+                run.model,
+                {**spec, "finetune": run.id, "seed": run.seed},
+                task=task,
+                seed=run.seed,
+                needs=(run.id,),
+            )
+            for run, task in tuned
+        ]
+
+    def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
+        """Evaluates the best weights on the reporting sets under every perturbation and rate."""
+        tuned = place.runs[run.spec["finetune"]]
+        model = place.model(run)
+        texts = place.materials.texts(model)
+        perturbed = place.materials.perturbed(str(run.task), run.spec["robustness"], run.spec["words"])
+        trained, head = tuned_model(tuned, perturbed, place)
+        data = batches(perturbed.data, run, place, machine)
+        outputs = outputs_on(trained, head, data, machine, model.finetune)
+        metrics, predictions = scored(perturbed, outputs, data)
+        facts = [MetricRow(name, value, condition=label) for (name, label), value in perturbed.facts.items()]
+        facts += coder_facts(perturbed, place, texts)
+        place.artifacts.remove(place.artifacts.waiting(tuned.id).folder)
+        notes = notes_on(place.materials.task_data(str(run.task)))
+        notes |= {"precision_found": precision_found(model.finetune.precision, machine.device)}
+        return Result(metrics=[*facts, *metrics], predictions=predictions, notes=notes)
+
+    def seconds(self, run: Run, rows: int) -> float:
+        return TYPICAL_S
+
+
+def _seen_words(resolved: ResolvedExperiment) -> dict[str, object] | None:
+    """The corpora of the experiment itself: their words are the seen ones for all models alike."""
+    if not resolved.corpora:  # no model reads any
+        return None
+    pretrain = resolved.experiment.pretrain
+    return {"corpora": resolved.fingerprints(pretrain.corpora), **pretrain.model_dump(include=OF_WORDS)}
+
+
+def tuned_model(tuned: Run, perturbed: PerturbedTask, place: Workplace) -> tuple[Model, nn.Module]:
+    """Model and head with the best weights of a fine-tuning, which the worker has made sure are here."""
+    for files in (place.artifacts.files(tuned.id), place.artifacts.waiting(tuned.id)):
+        if files.weights.is_file() and files.head.is_file():
+            model = place.model(tuned)
+            words = place.materials.texts(model).of_the_vocabulary(model.spec.text.template)
+            built = build_model(model.spec, tuned.encoder, seed=0, **words)
+            head = make_head_of(built, perturbed.data, model.spec)
+            load_files(built, head, files)
+            return built, head
+    raise InputError(f"{place.artifacts.files(tuned.id).folder}: its weights are gone; sweep again")
+
+
+def scored(
+    perturbed: PerturbedTask, outputs: dict[str, np.ndarray], data: FinetuningData
+) -> tuple[list[MetricRow], list[Predictions]]:
+    """Every metric of the task and the predictions, under the name of the reporting set and of the perturbation.
+
+    `outputs` (n, n_outputs) of each part of the perturbed task.
+    """
+    metrics: list[MetricRow] = []
+    predictions = []
+    for name, values in outputs.items():
+        split, label = perturbed.parts[name]
+        targets = data.targets(name)
+        predictions.append(replace(stored_predictions(split, "best", values, targets), condition=label))
+        scores = scored_metrics(perturbed.data.task, SplitOutputs(values, targets), split)
+        metrics += [replace(score, condition=label) for score in scores]
+    return metrics, predictions
+
+
+def coder_facts(perturbed: PerturbedTask, place: Workplace, texts: Texts) -> list[MetricRow]:
+    """How the model's coder keeps the types of the unperturbed reporting sets apart, and words beside misspellings."""
+    cache = place.materials.cache
+    encoded = encode_task(perturbed.data, texts.tokenizer, cache / "tasks")
+    codes = type_codes(texts.coder, encoded.types, cache / "codes")
+    columns = [column.ids for split in perturbed.splits_of(UNPERTURBED) for column in encoded.splits[split]]
+    ids, counts = np.unique(np.concatenate(columns), return_counts=True)
+    used = np.asarray(codes[ids])  # (n, c)
+    facts = [
+        MetricRow("coder_types", len(ids)),
+        MetricRow("types_per_bucket", types_per_bucket(used), reason="no token"),
+        MetricRow("shared_tokens", shared_tokens(used, counts), reason="no token"),
+    ]
+    pairs = misspelled_pairs(perturbed, texts)
+    single = [(right[0], wrong[0]) for right, wrong in pairs if len(right) == len(wrong) == 1]
+    words, wrong = [right for right, _ in single], [wrong for _, wrong in single]
+    first, second = texts.coder.encode(words), texts.coder.encode(wrong)
+    none = "no word with a misspelling of which both are one token"
+    chance = agreement(texts.coder, first, np.roll(second, 1, axis=0))
+    return [
+        *facts,
+        MetricRow("misspelling_pairs", len(pairs)),
+        MetricRow("misspelling_pairs_one_token", len(single)),
+        MetricRow("misspelling_tokens_kept", tokens_retained(pairs), reason="no word with a misspelling"),
+        MetricRow("misspelling_agreement", agreement(texts.coder, first, second), reason=none),
+        MetricRow("chance_agreement", chance if len(words) > 1 else None, reason=none),
+    ]
+
+
+def misspelled_pairs(perturbed: PerturbedTask, texts: Texts) -> list[tuple[list[str], list[str]]]:
+    """The tokens of the data set's words beside those of each of their misspellings."""
+    parts = [perturbed.data.splits[split] for split in perturbed.splits_of(UNPERTURBED)]
+    words = {word.lower() for part in parts for column in part.texts for text in column for word in WORD.findall(text)}
+    pairs = [(word, wrong) for word in sorted(words & set(misspellings())) for wrong in misspellings()[word]]
+    return [(texts.tokenizer.tokenize(word), texts.tokenizer.tokenize(wrong)) for word, wrong in pairs]
+
+
+def tokens_retained(pairs: Sequence[tuple[Sequence[str], Sequence[str]]]) -> float | None:
+    """Mean over pairs of the tokens that both sides have, as a share of the tokens of both (Dice); None without pairs.
+
+    >>> tokens_retained([(["mov", "ie"], ["mov", "ei"]), (["the"], ["teh"])])
+    0.25
+    """
+    if not pairs:
+        return None
+    shared = [2 * sum((Counter(a) & Counter(b)).values()) / max(1, len(a) + len(b)) for a, b in pairs]
+    return sum(shared) / len(shared)
+
+
+KIND = RobustnessEvaluation()

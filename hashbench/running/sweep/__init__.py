@@ -1,0 +1,1 @@
+"""Sweeps: the plan, the workers, and what remains to be done."""

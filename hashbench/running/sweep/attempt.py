@@ -1,0 +1,132 @@
+"""One attempt at a run: its claim, its work under a lease, and its end in the store, even while the database is away.
+
+Sweeps, workers that join them and `hashbench evaluate` make all of their attempts here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from lightning.pytorch.utilities.exceptions import SIGTERMException
+
+from hashbench.common.errors import InputError
+from hashbench.running.runs.artifacts import ArtifactFolder
+from hashbench.running.sweep.executors.base import Control
+from hashbench.running.sweep.heartbeat import LOG_LIMIT, Heartbeat, StopSignal, captured_log
+from hashbench.running.sweep.result_spool import ResultSpool
+from hashbench.running.training.checkpoints import Interrupted
+from hashbench.running.training.curves import NotFinite
+from hashbench.store.engine import Store
+from hashbench.store.file_identity import DatabaseMoved
+from hashbench.store.finishing import finish
+from hashbench.store.queue import ClaimedRun, LeaseLost, fail, held_under, new_token, release
+from hashbench.store.result import Result
+from hashbench.store.retry import Retry, StoreAway, is_outage
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How an attempt ended."""
+
+    state: str  # done, failed, interrupted or lost
+    note: str = ""  # why it is not done
+    result: Result | None = None  # of one that is done
+    error: BaseException | None = None  # what ended one that is not
+
+
+def claimed(retry: Retry, store: Store, ask: Callable[[str], ClaimedRun | None]) -> ClaimedRun | None:
+    """The run that `ask` claims under a token that it is given; asked until the database answers."""
+    token, before = new_token(), False
+
+    def once() -> ClaimedRun | None:
+        nonlocal before
+        # an answer that got lost may have been yes
+        held = held_under(store, token) if before else None
+        before = True
+        return held or ask(token)
+
+    return retry(once)
+
+
+class Attempts:
+    """The attempts of one process, one after the other or one within another."""
+
+    def __init__(
+        self,
+        store: Store,
+        retry: Retry,
+        control: Control,
+        artifacts: ArtifactFolder,
+        *,
+        max_attempts: int = 1,
+        run_hours: float | None = None,
+    ) -> None:
+        """`run_hours`: the longest that an attempt may last."""
+        self._store, self._retry, self._control = store, retry, control
+        self._artifacts, self._spool = artifacts, ResultSpool(artifacts)
+        self._max_attempts, self._run_hours = max_attempts, run_hours
+
+    def carry_out(self, held: ClaimedRun, work: Callable[[StopSignal], Result]) -> Ending:
+        """Does the work under the lease and writes its end to the store.
+
+        Raises StoreAway and DatabaseMoved where that cannot be.
+        """
+        stop = StopSignal(self._control, self._run_hours)
+        with Heartbeat(self._store, held, stop, self._control), captured_log() as log:
+            return self._ended(held, work, stop, log)
+
+    def _ended(
+        self, held: ClaimedRun, work: Callable[[StopSignal], Result], stop: StopSignal, log: Callable[[], str]
+    ) -> Ending:
+        began, folder = time.monotonic(), self._artifacts.running(held.run_id)
+        try:
+            result = work(stop)
+            self._hand_in(held, replace(result, log=log()), began)
+            # Not before: a checkpoint is worth keeping until then.
+            self._artifacts.remove(folder)
+        except (Interrupted, SIGTERMException, KeyboardInterrupt) as error:
+            if stop.is_time_up:
+                reason = f"not done within run_hours: {self._run_hours:g}"
+                return self._failed(held, error, reason, log(), for_good=True)
+            self._retry(release, self._store, held, log=log())
+            return Ending("interrupted", error=error)
+        except LeaseLost as error:
+            return Ending("lost", "another worker took the run over", error=error)
+        except (StoreAway, DatabaseMoved):
+            raise
+        except InputError as error:
+            return self._failed(held, error, str(error), log())
+        except NotFinite as error:
+            # a checkpoint may hold what is lost already
+            self._artifacts.remove(folder)
+            return self._failed(held, error, str(error), log(), for_good=True)
+        except Exception as error:  # whatever a run throws ends this attempt and not the worker
+            reason = f"{type(error).__name__}: {error}"
+            return self._failed(held, error, reason, f"{log()}\n{traceback.format_exc()}"[-LOG_LIMIT:])
+        return Ending("done", result=result)
+
+    def _failed(
+        self, held: ClaimedRun, error: BaseException, reason: str, log: str, *, for_good: bool = False
+    ) -> Ending:
+        """Writes a failure down; `for_good`: another try would end alike, so that this one counts as all."""
+        tries = self._max_attempts if for_good else 1
+        self._retry(fail, self._store, held, reason, log, tries=tries)
+        return Ending("failed", reason, error=error)
+
+    def _hand_in(self, held: ClaimedRun, result: Result, began: float) -> None:
+        """Stores a result. While the database is away it lies on disk, for whoever meets the database again."""
+        try:
+            finish(self._store, held, result)
+        except Exception as error:
+            if not (is_outage(error) or isinstance(error, DatabaseMoved)):
+                raise
+            seconds = time.monotonic() - began if result.seconds is None else result.seconds
+            late = replace(result, seconds=seconds)
+            with contextlib.suppress(OSError):  # a disk that is full holds neither: this process remembers it
+                self._spool.keep(held, late)
+            self._retry(finish, self._store, held, late)
+            self._spool.drop(held.token)

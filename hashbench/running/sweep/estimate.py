@@ -1,0 +1,104 @@
+"""How long runs will take: from finished runs, and from their arithmetic and this machine's speed.
+
+For another machine only a named card's published figures count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from hashbench.running.efficiency.cards import Card
+from hashbench.running.experiment.identity import whole
+from hashbench.running.experiment.resolved import ResolvedExperiment
+from hashbench.running.runs.base import Run
+from hashbench.running.runs.durations import Durations, FinishedRun
+from hashbench.running.runs.registry import kind_of, kinds
+from hashbench.store.engine import Store
+from hashbench.store.status import durations, seconds_of
+
+ROWS_OF_A_TASK = 10_000  # where nothing is known of a task
+HISTORY = 500  # finished runs of other sweeps that are looked at
+TELLING_S = 10.0  # of finished trainings, before which the time that is left is not told
+
+
+class TimeEstimate:
+    """Estimates for the runs of one sweep."""
+
+    def __init__(
+        self, store: Store | None, runs: Sequence[Run], n_workers: int, rows: Mapping[str, int] | None = None
+    ) -> None:
+        """`rows`: training rows of the tasks, where they are known."""
+        self._store, self._runs, self._n_workers, self._rows = store, runs, n_workers, rows or {}
+        self._trainings = [name for name, kind in kinds().items() if kind.is_training]
+        self.done: set[str] = set()
+        self._earlier = self._of_other_sweeps()
+        self._durations = Durations(self._earlier, self._trainings)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Takes in what has been finished since."""
+        if self._store is None:
+            return
+        by_id = {run.id: run for run in self._runs}
+        taken = seconds_of(self._store, list(by_id))
+        self.done = set(taken)
+        here = [self._finished(by_id[run_id], seconds) for run_id, seconds in taken.items()]
+        self._durations = Durations([*self._earlier, *here], self._trainings)
+
+    def seconds(self, run: Run) -> float:
+        """Seconds of one run, by the finished ones that are most like it."""
+        return self._durations.seconds(self._finished(run, 0.0))
+
+    def _of_other_sweeps(self) -> list[FinishedRun]:
+        """The newest finished runs of the database that are of these sizes and none of this sweep's."""
+        if self._store is None:
+            return []
+        ids, sizes = {run.id for run in self._runs}, {run.encoder for run in self._runs}
+        rows = [row for row in durations(self._store, most=HISTORY) if row.run_id not in ids and row.encoder in sizes]
+        known = [row for row in rows if row.kind in kinds()]  # of a kind that is not installed nothing can be guessed
+        runs = [Run(row.run_id, row.kind, row.model, row.encoder, whole(row.spec), row.task) for row in known]
+        return [self._finished(run, row.seconds) for run, row in zip(runs, known, strict=True)]
+
+    def _finished(self, run: Run, seconds: float) -> FinishedRun:
+        guess = kind_of(run).seconds(run, self._rows_of(run))
+        return FinishedRun(run.kind, run.encoder, run.task, run.model, guess=guess, seconds=seconds)
+
+    def _rows_of(self, run: Run) -> int:
+        return self._rows.get(str(run.task), ROWS_OF_A_TASK)
+
+    def total(self) -> float:
+        """Seconds until all is done with these workers."""
+        alone = shared = 0.0
+        for run in {run.id: run for run in self._runs if run.id not in self.done}.values():
+            if kind_of(run).measures_time:
+                alone += self.seconds(run)  # one at a time
+            else:
+                shared += self.seconds(run)
+        return shared / self._n_workers + alone
+
+    def left(self) -> float | None:
+        """Seconds until the sweep is done; None as long as what is finished tells too little of what is left."""
+        self.refresh()
+        left = {run.id: run for run in self._runs if run.id not in self.done}.values()
+        known = unknown = 0.0
+        for run in left:
+            if self._durations.tell_of(run.kind, run.encoder) >= TELLING_S or not kind_of(run).is_training:
+                known += self.seconds(run)
+            else:
+                unknown += self.seconds(run)
+        return self.total() if self.done and known >= unknown else None
+
+
+class CardEstimate(TimeEstimate):
+    """Estimates for a named card, which all workers share; what runs of this machine took says nothing of it."""
+
+    def __init__(
+        self, store: Store | None, runs: Sequence[Run], card: Card, resolved: ResolvedExperiment,
+        rows: Mapping[str, int] | None = None,
+    ) -> None:  # fmt: skip
+        self._card, self._resolved = card, resolved
+        super().__init__(store, runs, n_workers=1, rows=rows)
+
+    def seconds(self, run: Run) -> float:
+        """Seconds of one run on the card."""
+        return kind_of(run).seconds_on(self._card, run, self._rows_of(run), self._resolved)

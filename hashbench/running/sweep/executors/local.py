@@ -1,0 +1,155 @@
+"""Workers on this machine: processes that are started once and carry out one run after the other.
+
+Each has a pipe of its own to the sweep. A queue or an event of several processes has locks that a worker which is
+killed at the wrong moment would take with it, and then all others wait for ever.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+
+from hashbench.running.sweep.assignment import Assignment, Parcel
+from hashbench.running.sweep.events import Event
+from hashbench.running.sweep.executors.base import Control, Crash, Executor
+from hashbench.running.sweep.processes import name_of
+
+# Exit codes of a process that another one ended: preempted, out of the machine's memory, its terminal closed
+FROM_OUTSIDE = {-number for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)}
+
+
+@dataclass
+class LocalWorker:
+    """A worker process, and the sweep's end of its pipe; None once nothing more can come through it."""
+
+    process: BaseProcess
+    pipe: Connection | None
+    name: str  # under which it claims runs
+
+    def has_more(self) -> bool:
+        """Whether something that it told was not taken yet."""
+        return self.pipe is not None and self.pipe.poll()
+
+
+class LocalExecutor(Executor):
+    """A fixed number of worker processes. One that crashes is replaced, since its run may be another's turn."""
+
+    def __init__(self, assignment: Assignment, n_workers: int) -> None:
+        super().__init__(assignment, n_workers)
+        # A fork would carry torch's thread pools along.
+        self._context, self._parcel = multiprocessing.get_context("spawn"), Parcel.of(assignment)
+        self._stopping = False
+        self._workers: list[LocalWorker] = []
+
+    def start(self) -> None:
+        for index in range(self.n_workers):
+            self._workers.append(self._started(index))
+
+    def event(self, wait_s: float) -> Event | None:
+        talking = [worker for worker in self._workers if worker.pipe is not None]
+        ready = wait([worker.pipe for worker in talking if worker.pipe is not None], wait_s)
+        for worker in talking:
+            if worker.pipe is not None and worker.pipe in ready:
+                try:
+                    event: Event = worker.pipe.recv()
+                    return event
+                except (EOFError, OSError):  # the worker has ended, perhaps in the middle of a word
+                    worker.pipe = None
+        return None
+
+    def ended(self) -> bool:
+        return not any(self._is_to_end(worker) for worker in self._workers)
+
+    def replace_crashed(self) -> list[Crash]:
+        crashes = []
+        for index, worker in enumerate(self._workers):
+            code = worker.process.exitcode
+            if code not in (None, 0) and not worker.has_more() and not self._stopping:
+                how = f"worker {worker.process.pid or 0} ended with code {code}"
+                crashes.append(Crash(how, worker.name, is_try=code not in FROM_OUTSIDE))
+                self._workers[index] = self._started(index)
+        return crashes
+
+    def stop(self, grace_s: float) -> None:
+        self._stopping = True
+        for worker in self._workers:
+            with contextlib.suppress(OSError):  # it has ended
+                if worker.pipe is not None:
+                    worker.pipe.send(None)
+        deadline = time.monotonic() + grace_s
+        while not self.ended() and time.monotonic() < deadline:
+            self.event(wait_s=0.2)  # a worker that nobody listens to could not end
+        for worker in self._workers:
+            if worker.process.is_alive():
+                worker.process.kill()
+            worker.process.join()
+
+    def _is_to_end(self, worker: LocalWorker) -> bool:
+        """Whether its end, what it told or another in its place is still to come. One that crashed may have held the
+        last run, and it may be the only worker: the sweep must not end before that run was given to another."""
+        code = worker.process.exitcode
+        return code is None or worker.has_more() or (code != 0 and not self._stopping)
+
+    def _started(self, index: int) -> LocalWorker:
+        ours, theirs = self._context.Pipe()
+        process = self._context.Process(target=work, args=(self._parcel, index, theirs), name=f"worker-{index}")
+        process.start()
+        theirs.close()  # else the end of the worker would not end the pipe
+        return LocalWorker(process, ours, name_of(process.pid or 0))
+
+
+class ProcessControl(Control):
+    """Of a worker that is a child process of the sweep, which sends nothing through the pipe but the wish to stop."""
+
+    def __init__(self, pipe: Connection) -> None:
+        self._pipe, self._stop, self._lock = pipe, False, threading.Lock()
+        self._asked = False
+
+    def ask(self, *_: object) -> None:
+        """Asks this worker alone to stop; the handler of a signal, which must not wait for a lock."""
+        self._asked = True
+
+    def is_set(self) -> bool:
+        if self._asked:
+            return True
+        with self._lock, contextlib.suppress(OSError):
+            # at its end too: nobody is left to work for
+            self._stop = self._stop or self._pipe.poll()
+        return self._stop
+
+    def wait(self, seconds: float) -> None:
+        if not self.is_set():
+            with contextlib.suppress(OSError):
+                self._pipe.poll(seconds)
+
+    def is_abandoned(self) -> bool:
+        parent = multiprocessing.parent_process()
+        return parent is not None and not parent.is_alive()
+
+    def tell(self, event: Event) -> None:
+        with self._lock, contextlib.suppress(ValueError, OSError):  # a closed pipe: nobody watches any more
+            self._pipe.send(event)
+
+
+def work(parcel: Parcel, index: int, pipe: Connection) -> None:
+    """The life of a worker process."""
+    # Ctrl-C and a closed terminal reach the whole group; the parent decides what they mean.
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    assignment = parcel.open()
+    if assignment.gpus:  # torch looks at this when CUDA is first used, which is later
+        os.environ["CUDA_VISIBLE_DEVICES"] = assignment.gpus[index % len(assignment.gpus)]
+    from hashbench.running.sweep.worker import Worker
+
+    control = ProcessControl(pipe)
+    # Slurm sends it to all processes of a job. Lightning calls this handler beside its own.
+    signal.signal(signal.SIGTERM, control.ask)
+    Worker(assignment, index, control).loop()
+    pipe.close()

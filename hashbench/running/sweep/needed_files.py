@@ -1,0 +1,59 @@
+"""What a run reads of the runs that it needs: whether it is here, or can be fetched from where machines share files."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+from hashbench.common.checksums import FileSum
+from hashbench.running.runs.artifacts import ArtifactFolder, sum_of
+from hashbench.running.runs.base import Run, Workplace
+from hashbench.running.runs.registry import kind_of
+from hashbench.store.engine import Store
+from hashbench.store.reruns import files_of_all_attempts
+
+
+def needs_read_by(run: Run, place: Workplace) -> list[Run]:
+    """The runs whose files a run reads."""
+    return [place.runs[need_id] for need_id in run.needs] if kind_of(run).reads_needs else []
+
+
+def gone_files(runs: Sequence[Run], done: Collection[str], artifacts: ArtifactFolder) -> list[Run]:
+    """The finished runs whose files are not on this machine though runs that are still to do read them.
+
+    They are made again first, with what they read themselves.
+    """
+    by_id = {run.id: run for run in runs}
+    looked_at: dict[str, Run] = {}
+    reading = [run for run in by_id.values() if run.id not in done]
+    while reading:
+        reader = reading.pop()
+        for need_id in reader.needs if kind_of(reader).reads_needs else ():
+            need = by_id[need_id]
+            if need_id in done and need_id not in looked_at and not _is_here(need, artifacts):
+                looked_at[need_id] = need
+                reading.append(need)
+    return [run for run in by_id.values() if run.id in looked_at]
+
+
+def _is_here(need: Run, artifacts: ArtifactFolder) -> bool:
+    sets = kind_of(need).left_files(need, artifacts)
+    return not sets or any(all(path.is_file() for path in files.values()) for files in sets)
+
+
+def is_at_hand(need: Run, store: Store, place: Workplace) -> bool:
+    """Whether the files that a finished run left are here, fetched now where another machine shared them."""
+    sets = kind_of(need).left_files(need, place.artifacts)
+    if not sets:
+        return True
+    sums: dict[str, list[FileSum]] = defaultdict(list)  # by the place below the root
+    for file in files_of_all_attempts(store, need.id):
+        sums[file.url].append(sum_of(file))
+    root = place.artifacts.root
+
+    def has(path: Path) -> bool:
+        kept = path.is_relative_to(root)  # else the store does not know it
+        return place.artifacts.has(path, sums[path.relative_to(root).as_posix()] if kept else [])
+
+    return any(all(map(has, files.values())) for files in sets)

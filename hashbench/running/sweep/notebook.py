@@ -1,0 +1,54 @@
+"""Sweeps from Python: `hashbench.sweep("file.yaml")` in a notebook or a script."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from hashbench.common.errors import InputError
+from hashbench.results.rendering.notebook import Report, report
+from hashbench.running.experiment.load import load_experiment
+from hashbench.running.sweep.runner import DONE, SOME_FAILED
+from hashbench.running.sweep.runner import sweep as carry_out
+
+
+class SweepNotDone(InputError):
+    """A sweep from Python that was interrupted; the same call goes on."""
+
+
+def sweep(
+    file: str | Path,
+    *overrides: str,
+    db: str | Path = "results.db",
+    data: str | Sequence[str] | None = None,
+    workers: int | None = None,
+    max_hours: float | None = None,
+) -> Report:
+    """Does all runs of an experiment file that are not done yet; gives back the experiment's own table.
+
+    `overrides`: keys with other values, as "finetune.epochs=3". `data`: hub, builtin or folders in place of the file's.
+    Workers are processes of their own: a script calls this below `if __name__ == "__main__":`. The same call goes on
+    after an interruption. A run that failed is a missing cell of the table, with its reason.
+
+    Raises InputError for wrong input, SweepNotDone for an interrupted sweep.
+    """
+    loaded = load_experiment(Path(file), list(overrides))
+    sources = [data] if isinstance(data, str) else data
+    with _as_command(["sweep", str(file), *overrides, "--db", str(db)]):
+        code = carry_out(loaded, db=str(db), data=sources or None, workers=workers, max_hours=max_hours)
+    if code not in (DONE, SOME_FAILED):
+        raise SweepNotDone(f"{file}: interrupted; the same call goes on")
+    return report(loaded.experiment.name, db=db)
+
+
+@contextmanager
+def _as_command(arguments: Sequence[str]) -> Iterator[None]:
+    """The command line that does the same, which the database keeps and messages name."""
+    before = sys.argv
+    sys.argv = ["hashbench", *arguments]
+    try:
+        yield
+    finally:
+        sys.argv = before

@@ -1,0 +1,244 @@
+"""From an experiment to its runs: what must be done, in which order, under which id."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from hashbench.common.errors import InputError, located, near_match
+from hashbench.data.sources.documents import CorpusSource
+from hashbench.data.sources.fingerprints import usable_cache_folder
+from hashbench.data.sources.sources import Source, locate_corpus, open_sources
+from hashbench.data.tasks.base import LocatedTask, Task
+from hashbench.data.tasks.encoding import tokenizer_fingerprint
+from hashbench.data.tasks.items import LinkSet
+from hashbench.data.tasks.locate import locate_task
+from hashbench.data.tasks.text_data import TaskData
+from hashbench.data.tasks.unknown import READ_BEFORE, counts_before, unknown_note
+from hashbench.models.coders.bloom import Bloom
+from hashbench.models.coders.registry import make_coder
+from hashbench.models.text.tokenizers import make_tokenizer
+from hashbench.running.experiment.checks import (
+    check_lengths,
+    check_model,
+    check_pairing,
+    check_robustness,
+    check_streaming,
+    check_warmup,
+    check_weights,
+)
+from hashbench.running.experiment.claims import absent_from
+from hashbench.running.experiment.corpus_needs import needs_corpus
+from hashbench.running.experiment.devices import check_devices
+from hashbench.running.experiment.load import KeyPath, Loaded
+from hashbench.running.experiment.models import ResolvedModel, resolve_baseline, resolve_models
+from hashbench.running.experiment.resolved import ResolvedExperiment
+from hashbench.running.experiment.tasks import find_tasks
+from hashbench.running.experiment.tuning import declared
+from hashbench.running.experiment.word_shapes import word_shapes
+from hashbench.running.runs.base import Run
+from hashbench.running.runs.registry import kinds, names
+
+Located = TypeVar("Located", LocatedTask, CorpusSource)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The runs of an experiment, in order, and what they are made from."""
+
+    resolved: ResolvedExperiment
+    runs: tuple[Run, ...]  # two labels of one thing give the same id twice
+    # label -> file and line of the model's coder
+    places: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()  # what a user should know of the file before the first run
+
+    @property
+    def counts(self) -> str:
+        """How many runs of each kind, as "4 runs: 1 pretrain, 3 finetune"."""
+        kinds = Counter(run.kind for run in self.runs)
+        return f"{len(self.runs)} runs: " + ", ".join(f"{n} {kind}" for kind, n in kinds.items())
+
+
+def plan(loaded: Loaded, *, data: Sequence[str] | None = None) -> Plan:
+    """All runs of an experiment. Reads fingerprints of the data, never the data.
+
+    Everything is validated before the first run; raises InputError with file and line. `data` overrides the
+    experiment's sources.
+    """
+    models = resolve_models(loaded)
+    baseline = resolve_baseline(loaded, models)
+    tasks = _checked(loaded, models, baseline)
+    tuned = declared(loaded, models)
+    names = loaded.sources(data)
+    measured = [*models.values(), *([baseline] if loaded.experiment.efficiency else [])]
+    for model in measured:
+        check_weights(loaded, model)
+    with located("--data" if data else loaded.where("data")):
+        sources = open_sources(names)
+    located_tasks = tuple(_locate_task(loaded, i, task, sources) for i, task in enumerate(tasks))
+    corpora = _locate_corpora(loaded, measured, sources)
+    if loaded.experiment.robustness_block and corpora:
+        corpora |= _locate_words(loaded, sources)
+    resolved = ResolvedExperiment(loaded.experiment, models, baseline, located_tasks, corpora, names, tuned)
+    runs = tuple(run for kind in kinds().values() for run in kind.planned(resolved))
+    places = {label: loaded.where(*model.place, "coder") for label, model in models.items()}
+    return Plan(resolved, runs, places, _claim_notes(resolved))
+
+
+def _claim_notes(resolved: ResolvedExperiment) -> tuple[str, ...]:
+    claims = resolved.experiment.claims
+    assert not isinstance(claims, str)  # the rows of a file stand in its place
+    labels = [*resolved.models, resolved.baseline.label]
+    return tuple(absent_from(claims, labels, {entry.task.name: entry.task.metrics for entry in resolved.tasks}))
+
+
+def refuse_other_runs(resolved: ResolvedExperiment, runs: Mapping[str, Run], where: str) -> None:
+    """Raises InputError where this machine, with its data and its code, would plan other runs than these.
+
+    Timings are left out: they name the machine that they are made on.
+    """
+    phase = names(measures_time=False)
+    unknown = sorted({run.kind for run in runs.values()} - set(kinds()))
+    with located(where):
+        if unknown:
+            raise InputError(f"unknown kind of run {unknown[0]!r}; give this machine the own file that it is from")
+        sources = open_sources(resolved.sources)
+        here = replace(
+            resolved,
+            tasks=tuple(locate_task(task.task, sources) for task in resolved.tasks),
+            corpora={name: locate_corpus(name, sources) for name in resolved.corpora},
+            _blocks={},
+        )
+        ids = {run.id for name in phase for run in kinds()[name].planned(here)}
+        wanted = {run.id for run in runs.values() if run.kind in phase}
+        if ids != wanted:
+            raise InputError(
+                f"another plan than the stored one, {len(wanted - ids)} of {len(wanted)} runs differ; give this "
+                "machine the data, the release of hashbench and the own files that the sweep was planned with"
+            )
+
+
+def _checked(loaded: Loaded, models: Mapping[str, ResolvedModel], baseline: ResolvedModel) -> list[Task]:
+    """The tasks of the experiment, after every check that needs no data."""
+    for model in {**models, baseline.label: baseline}.values():
+        check_model(loaded, model)
+        check_lengths(loaded, model)
+        check_warmup(loaded, model)
+    check_devices(loaded, models.values())
+    usable_cache_folder()
+    tasks = find_tasks(loaded)
+    for model in models.values():
+        check_streaming(loaded, model)
+        _check_per_task(loaded, model, tasks)
+        check_pairing(loaded, model, tasks)
+        _check_select_metric(loaded, model, tasks)
+    check_robustness(loaded, models.values(), tasks)
+    return tasks
+
+
+def check_data(planned: Plan) -> dict[str, tuple[str, ...]]:
+    """Reads every task once, so that a label that is none is found before hours of work; what must be said of each.
+
+    Raises InputError.
+    """
+    notes = {}
+    for task in planned.resolved.tasks:
+        checked = task.checked_items()
+        if checked.n_items is not None:
+            _check_buckets(planned, checked.n_items)
+        said = [] if checked.texts is None else unknown_tokens(planned, checked.texts)
+        if checked.texts is not None:
+            said += word_shapes(checked.texts, planned.resolved.models.values())
+        notes[task.task.name] = (*checked.notes, *said)
+    return notes
+
+
+def unknown_tokens(planned: Plan, data: TaskData) -> list[str]:
+    """A note for the models to which many tokens are unknown, of those whose pieces are known before the sweep."""
+    labels_by_note: dict[str, list[str]] = {}
+    counted: dict[str, str] = {}  # by tokenizer
+    for label, model in planned.resolved.models.items():
+        text = model.spec.text
+        tokenizer = make_tokenizer(text.tokenizer, **text.args)
+        if tokenizer.unknown is None or tokenizer.needs_training:
+            continue
+        key = tokenizer_fingerprint(tokenizer)
+        if key not in counted:
+            counted[key] = unknown_note(counts_before(data, tokenizer))
+        labels_by_note.setdefault(counted[key], []).append(label)
+    first = f"of the first {READ_BEFORE:,} texts of each split"
+    return [f"unknown to {', '.join(labels)}: {note}, {first}" for note, labels in labels_by_note.items() if note]
+
+
+def check_items(planned: Plan, data: object) -> None:
+    """Raises InputError with file and line where there are too few items for a model's buckets."""
+    if isinstance(data, LinkSet):
+        _check_buckets(planned, len(data.items))
+
+
+def _check_buckets(planned: Plan, n_items: int) -> None:
+    for label, model in planned.resolved.models.items():
+        coder = make_coder(model.spec.code.coder, **model.spec.code.args)
+        assert isinstance(coder, Bloom)  # check_model has asked
+        with located(f"{planned.places[label]}: model '{label}'"):
+            coder.check_size(n_items)
+
+
+def _check_select_metric(loaded: Loaded, model: ResolvedModel, tasks: Sequence[Task]) -> None:
+    for task in tasks:
+        metric = model.recipe(task.name).select_metric
+        if metric is not None and metric not in task.metrics:
+            where = loaded.where(*loaded.place_of(model.place, "finetune", "select_metric"))
+            raise InputError(
+                f"{where}: metric '{metric}' does not fit task '{task.name}'; its metrics: {', '.join(task.metrics)}"
+            )
+
+
+def _check_per_task(loaded: Loaded, model: ResolvedModel, tasks: Sequence[Task]) -> None:
+    names = [task.name for task in tasks]
+    for name in model.per_task:
+        place = (*loaded.place_of(model.place, "finetune", "per_task"), name)
+        # The file's recipes are for all of its tasks; an override may take a few of them.
+        if name not in names and not (("tasks",) in loaded.overrides and place in loaded.lines):
+            where = loaded.where(*place)
+            raise InputError(
+                f"{where}: finetune.per_task: no task '{name}' in this experiment{near_match(name, names)}; "
+                f"its tasks: {', '.join(names)}"
+            )
+
+
+def _locate_task(loaded: Loaded, i: int, task: Task, sources: Sequence[Source]) -> LocatedTask:
+    place: KeyPath = ("tasks",) if isinstance(loaded.experiment.tasks, str) else ("tasks", i)
+    with located(loaded.where(*place)):
+        return _opened(locate_task(task, sources))
+
+
+def _locate_corpora(
+    loaded: Loaded, models: Sequence[ResolvedModel], sources: Sequence[Source]
+) -> dict[str, CorpusSource]:
+    located_corpora: dict[str, CorpusSource] = {}
+    for model in models:
+        for i, name in enumerate(model.pretrain.corpora if needs_corpus(model.spec) else ()):
+            if name not in located_corpora:
+                place = loaded.place_of(model.place, "pretrain", "corpora")
+                located_corpora[name] = _open_corpus(name, sources, loaded.where(*place, i))
+    return located_corpora
+
+
+def _locate_words(loaded: Loaded, sources: Sequence[Source]) -> dict[str, CorpusSource]:
+    """The corpora of the experiment itself: their words are the seen ones for all models alike."""
+    names = loaded.experiment.pretrain.corpora
+    return {name: _open_corpus(name, sources, loaded.where("pretrain", "corpora", i)) for i, name in enumerate(names)}
+
+
+def _open_corpus(name: str, sources: Sequence[Source], where: str) -> CorpusSource:
+    with located(where):
+        return _opened(locate_corpus(name, sources))
+
+
+def _opened(source: Located) -> Located:
+    """What was located; taking its fingerprint is what fails where the hub or a file cannot be read."""
+    _ = source.fingerprint
+    return source

@@ -1,0 +1,168 @@
+"""One run on several devices: a process for each, of which the first gives the result.
+
+torchrun starts the processes of this machine (`torch.distributed.launcher`); those of a Ray cluster are started by Ray
+Train (`executors/ray_train.py`). Both set the variables that Lightning reads, and end all processes when one fails.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import traceback
+import uuid
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import partial
+from multiprocessing import get_context, parent_process
+from multiprocessing.queues import SimpleQueue
+
+import torch
+from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
+from torch.distributed.launcher.api import LaunchConfig, elastic_launch
+
+from hashbench.common.errors import InputError
+from hashbench.running.runs.base import Run
+from hashbench.running.runs.registry import carry_out
+from hashbench.running.sweep.assignment import Assignment, Parcel
+from hashbench.running.training.checkpoints import Interrupted, Stop
+from hashbench.running.training.machine import Machine
+from hashbench.store.result import Result
+
+POLL_S = 0.2  # between two looks at messages and at the request to stop
+
+
+@dataclass(frozen=True)
+class Failed:
+    """How a process of a run ended badly."""
+
+    error: Exception
+
+
+CurvePoint = tuple[dict[str, float], int, int]  # values by name, step, steps in all
+Message = CurvePoint | Failed | Result
+
+
+class Launch:
+    """A call that lasts as long as the processes of a run, on a thread of its own."""
+
+    def __init__(self, call: Callable[[], object]) -> None:
+        self._call = call
+        self.error: Exception | None = None
+        self._thread = threading.Thread(target=self._run, name="launch", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._call()
+        except Exception as error:  # told to whoever waits for the result
+            self.error = error
+
+    def is_over(self, wait_s: float) -> bool:
+        """Whether all processes have ended; waits so long for it."""
+        self._thread.join(wait_s)
+        return not self._thread.is_alive()
+
+
+def run_on_devices(run: Run, assignment: Assignment, machine: Machine) -> Result:
+    """Carries out a run on `machine.devices` devices of this machine. Raises what one of the processes raised."""
+    logging.getLogger("torch.distributed.elastic").setLevel(logging.CRITICAL)  # errors are told by us
+    context = get_context("spawn")
+    stop, outbox = context.Event(), context.SimpleQueue()
+    config = LaunchConfig(
+        min_nodes=1,
+        max_nodes=1,
+        nproc_per_node=machine.devices,
+        run_id=uuid.uuid4().hex,
+        rdzv_backend="c10d",
+        rdzv_endpoint="localhost:0",
+        local_addr="127.0.0.1",
+        max_restarts=0,
+        monitor_interval=POLL_S,
+    )
+    # Neither travels to another process.
+    plain = replace(machine, should_stop=None, watch=None)
+    arguments = (run, Parcel.of(assignment), plain, stop, outbox)
+    launch = Launch(lambda: elastic_launch(config, share_of_process)(*arguments))
+
+    def arrived() -> Iterable[Message]:
+        while not outbox.empty():
+            yield outbox.get()
+
+    return gather(launch, arrived, stop.set, machine)
+
+
+def gather(
+    launch: Launch, arrived: Callable[[], Iterable[Message]], ask_to_stop: Callable[[], object], machine: Machine
+) -> Result:
+    """Waits for all processes and gives back the first one's result. Raises what one of them raised."""
+    result: Result | None = None
+    failures: list[Exception] = []
+    asked_to_stop, over = False, False
+    while not over:
+        over = launch.is_over(POLL_S)
+        if not asked_to_stop and machine.should_stop is not None and machine.should_stop.is_set():
+            ask_to_stop()
+            asked_to_stop = True
+        for message in arrived():
+            if isinstance(message, Failed):
+                failures.append(message.error)
+            elif isinstance(message, Result):
+                result = message
+            elif machine.watch is not None:
+                machine.watch(*message)
+    # Where one fails others may end as interrupted, or not at all.
+    for error in sorted(failures, key=lambda error: isinstance(error, Interrupted)):
+        raise error
+    if result is None:
+        raise RuntimeError(f"a process of the run ended without a result{how(launch.error)}") from None
+    return result
+
+
+def how(error: Exception | None) -> str:
+    """How a launch ended, as the end of a sentence."""
+    if isinstance(error, ChildFailedError):
+        rank, failure = error.get_first_failure()
+        return f": that of device {rank}, with exit code {failure.exitcode}"
+    return "" if error is None else f": {type(error).__name__}: {error}"
+
+
+def share_of_process(run: Run, parcel: Parcel, machine: Machine, stop: Stop, outbox: SimpleQueue[Message]) -> None:
+    """The life of a process that torchrun started."""
+    threading.Thread(target=end_with_parent, daemon=True).start()
+    carry_out_share(run, parcel.open(), replace(machine, rank=int(os.environ["RANK"])), stop, outbox.put)
+
+
+def carry_out_share(
+    run: Run, assignment: Assignment, machine: Machine, stop: Stop, tell: Callable[[Message], object]
+) -> None:
+    """One device's share of a run. Raises what ends it, so that whoever started the processes ends the others."""
+    torch.set_num_threads(assignment.threads)
+    watch = partial(send_point, tell) if machine.rank == 0 else None
+    try:
+        result = carry_out(run, assignment.workplace(), replace(machine, should_stop=stop, watch=watch))
+        if machine.rank == 0:
+            tell(result)
+    except Interrupted as error:  # all processes stop at the same step
+        tell(Failed(error))
+    except InputError as error:
+        tell(Failed(error))
+        raise
+    except Exception as error:
+        told = RuntimeError(f"{type(error).__name__}: {error}")
+        told.add_note(traceback.format_exc())
+        tell(Failed(told))
+        raise
+
+
+def send_point(tell: Callable[[Message], object], values: dict[str, float], step: int, total_steps: int) -> None:
+    """A point of a curve, for the worker that shows it."""
+    tell((values, step, total_steps))
+
+
+def end_with_parent() -> None:
+    """Ends this process when the worker that started it is gone: nobody is left to take its result."""
+    parent = parent_process()
+    assert parent is not None  # this is a process of `run_on_devices`
+    parent.join()
+    os._exit(1)

@@ -1,0 +1,259 @@
+"""`hashbench sweep`: from a loaded experiment to finished runs, and again without doing anything twice."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from pathlib import Path
+
+import torch
+
+from hashbench.common.cache import remove_leftovers, using
+from hashbench.common.errors import InputError
+from hashbench.common.shared import SharedFolder
+from hashbench.common.showing import printable, tell, without_passwords
+from hashbench.data.sources.fingerprints import cache_folder
+from hashbench.models.text.compiled import usable_cores
+from hashbench.running.efficiency.cards import find_card
+from hashbench.running.experiment.load import Loaded
+from hashbench.running.experiment.schema import Experiment
+from hashbench.running.runs.artifacts import ArtifactFolder
+from hashbench.running.runs.registry import names
+from hashbench.running.sweep.assignment import Assignment
+from hashbench.running.sweep.dry_run import print_plan
+from hashbench.running.sweep.estimate import TimeEstimate
+from hashbench.running.sweep.events import RunEnded
+from hashbench.running.sweep.executors.local import LocalExecutor
+from hashbench.running.sweep.executors.registry import find_executor
+from hashbench.running.sweep.housekeeping import look_after, release_dead, remove_temporary_files, retry_of, saved_copy
+from hashbench.running.sweep.order import cheap_first
+from hashbench.running.sweep.plan import Plan, plan
+from hashbench.running.sweep.progress import SweepProgress
+from hashbench.running.sweep.result_spool import ResultSpool
+from hashbench.running.sweep.stopping import Stopped, TimeIsUp, stop_signals
+from hashbench.running.sweep.stored_plan import data_origins, training_rows, write_down
+from hashbench.store.engine import Store, open_store
+from hashbench.store.file_identity import DatabaseMoved
+from hashbench.store.places import check_file
+from hashbench.store.planning import retry_failed, set_turns
+from hashbench.store.queue import pending
+from hashbench.store.retry import Retry
+from hashbench.store.status import done_ids, needed_by_others, runs
+
+DONE, SOME_FAILED = 0, 1
+# Workers that die in a row, for each place, before the sweep gives up: something is wrong with the machine. One that
+# ends may take all of its workers along.
+MAX_CRASHES = 5
+LOOK_EVERY_S = 5.0  # for results that were kept on disk, and for runs held by processes that are dead
+STOP_GRACE_S = 60.0  # a step at base on a CPU, and the checkpoint behind it
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A planned sweep on its store."""
+
+    store: Store
+    experiment_id: int
+    plan: Plan
+    assignment: Assignment
+    workers: int
+    rows: Mapping[str, int]  # training rows of the tasks
+    times: bool = True  # whether this machine measures time, after all other runs
+
+    @cached_property
+    def retry(self) -> Retry:
+        """Outlasts a database that is away, and says so."""
+        return retry_of(self.store, self.plan.resolved.experiment)
+
+
+def sweep(
+    loaded: Loaded,
+    *,
+    db: str,
+    data: Sequence[str] | None = None,
+    workers: int | None = None,
+    dry_run: bool = False,
+    card: str | None = None,
+    fail_fast: bool = False,
+    max_hours: float | None = None,
+    nice: bool = False,
+    artifacts: str = "",
+) -> int:
+    """Carries out what the experiment asks for and is not yet done; gives back the exit code.
+
+    0: all runs are done. 1: some failed. 129, 130 or 143: interrupted, and the same command goes on from there. Raises
+    InputError for anything wrong in the experiment or its data, before the first run. `card`: what a dry run estimates
+    for, in place of this machine. `max_hours`: after which all runs are checkpointed and the sweep ends. `nice`: cheap
+    runs come first. `artifacts`: a URL where machines share files.
+    """
+    until = None if max_hours is None else time.monotonic() + 3600.0 * max_hours
+    other = None if card is None else find_card(card)
+    find_executor(loaded.experiment.executor)
+    if "://" not in db:  # before minutes of planning; servers are asked when they are needed
+        check_file(Path(db), db, create=True, read_only=dry_run)
+    planned = plan(loaded, data=data)
+    n_workers = workers or loaded.experiment.workers
+    for remark in planned.notes:
+        print(remark, file=sys.stderr)
+    if dry_run:
+        print_plan(planned, db, n_workers, other, nice=nice, artifacts=artifacts)
+        return DONE
+    shared = shared_at(artifacts)
+    store = open_store(db)
+    retry = retry_of(store, loaded.experiment)
+    retry(ResultSpool(ArtifactFolder.at(cache_folder(), shared)).hand_in, store)
+    ids = {run.id for run in planned.runs}  # two labels of one thing share a run
+    finished = retry(done_ids, store, ids) == ids
+    origins = {} if finished else data_origins(planned)
+    experiment_id = retry(write_down, store, planned, origins)
+    if finished:
+        print(f"all {len(ids)} runs are done already", file=sys.stderr)
+        return DONE
+    retry(retry_failed, store, experiment_id)
+    retry(release_dead, store, experiment_id)
+    assignment = assign(planned, db=db, experiment_id=experiment_id, n_workers=n_workers, artifacts=shared)
+    work = Sweep(store, experiment_id, planned, assignment, n_workers, training_rows(origins))
+    retry(set_turns, store, experiment_id, nice_order(work) if nice else None)
+    return carry_out(work, fail_fast=fail_fast, until=until)
+
+
+def nice_order(work: Sweep) -> list[str]:
+    """The runs by what they cost, as far as it is known."""
+    estimate = work.retry(TimeEstimate, work.store, work.plan.runs, work.workers, work.rows)
+    return cheap_first(work.plan.runs, estimate.seconds)
+
+
+def shared_at(url: str) -> str:
+    """The URL as other processes take it, "" for none. Raises InputError where nothing can be written there."""
+    return SharedFolder.at(url, cache_folder()).url if url else ""
+
+
+def assign(planned: Plan, *, db: str, experiment_id: int, n_workers: int, artifacts: str = "") -> Assignment:
+    """What every worker of the first phase of a sweep is told."""
+    experiment = planned.resolved.experiment
+    return Assignment(
+        db=db,
+        experiment_id=experiment_id,
+        resolved=planned.resolved,
+        runs={run.id: run for run in planned.runs},
+        cache=cache_folder(),
+        threads=threads_for(experiment, n_workers),
+        max_attempts=experiment.retries + 1,
+        gpus=gpu_groups(experiment.devices) if experiment.device in ("auto", "cuda") else (),
+        kinds=names(measures_time=False),
+        artifacts=artifacts,
+    )
+
+
+def carry_out(work: Sweep, *, fail_fast: bool, until: float | None = None) -> int:
+    """Both phases of a sweep: all but the timings by all workers, then the timings by one on a quiet machine.
+
+    `until`: the monotonic time at which it ends, done or not.
+    """
+    retry = work.retry
+    estimate = retry(TimeEstimate, work.store, work.plan.runs, work.workers, work.rows)
+    # Evaluations on further sets are runs of the experiment too, and none of the sweep's
+    n_done = len(retry(done_ids, work.store, work.assignment.runs))
+    progress = SweepProgress(len(work.assignment.runs), n_done, partial(retry.once, estimate.left))
+    try:
+        with stop_signals(), progress, using(work.assignment.cache):
+            for measures_time, n_workers in ((False, work.workers), (True, 1))[: 2 if work.times else 1]:
+                kinds = names(measures_time=measures_time)
+                if not run_phase(work, kinds, n_workers, progress, fail_fast=fail_fast, until=until):
+                    break
+    except Stopped as stopped:
+        tell(f"interrupted; to go on: hashbench {without_passwords(shlex.join(sys.argv[1:]))}")
+        return stopped.exit_code
+    except TimeIsUp:
+        tell("--max-hours: the time is up")
+    except DatabaseMoved as error:
+        raise InputError(f"{error}; {saved_copy(work.store)}") from error
+    finally:
+        work.store.settle()
+    return conclude(work)
+
+
+def run_phase(
+    work: Sweep,
+    kinds: tuple[str, ...],
+    n_workers: int,
+    progress: SweepProgress,
+    *,
+    fail_fast: bool,
+    until: float | None,
+) -> bool:
+    """Starts workers and watches them until nothing is left; False where a failure ended it early.
+
+    Raises TimeIsUp at `until`.
+    """
+    experiment = work.plan.resolved.experiment
+    assignment = replace(work.assignment, kinds=kinds, threads=threads_for(experiment, n_workers))
+    left = partial(pending, work.store, work.experiment_id, assignment.max_attempts, kinds=kinds)
+    if not work.retry(left):
+        return True
+    # Timings name the machine that planned them, so it measures them itself.
+    place = LocalExecutor if kinds == names(measures_time=True) else find_executor(experiment.executor)
+    executor = place(assignment, n_workers)
+    crashes, looked_at = 0, time.monotonic()
+    try:
+        executor.start()
+        while not executor.ended():
+            if until is not None and time.monotonic() >= until:
+                raise TimeIsUp
+            if event := executor.event(wait_s=0.2):
+                progress.show(event)
+                crashes = 0 if isinstance(event, RunEnded) else crashes
+                if fail_fast and isinstance(event, RunEnded) and event.state == "failed":
+                    return False
+            if time.monotonic() - looked_at > LOOK_EVERY_S:
+                looked_at = time.monotonic()
+                work.retry.once(look_after, work.store, work.experiment_id, assignment.artifact_folder())
+                if executor.waits() and not work.retry(left):
+                    return True
+            for crash in executor.replace_crashed():
+                progress.tell(f"{crash.how}; its run is given to another")
+                gone = partial(release_dead, gone=crash.worker, counts_as_try=crash.is_try)
+                work.retry.once(gone, work.store, work.experiment_id)
+                crashes += 1
+            if crashes > MAX_CRASHES * n_workers:
+                progress.tell(f"{crashes} workers ended one after the other without finishing a run; giving up")
+                return False
+        return True
+    finally:
+        executor.stop(STOP_GRACE_S)
+
+
+def conclude(work: Sweep) -> int:
+    """Names what failed, and says how the sweep ended."""
+    failed = [run for run in work.retry(runs, work.store, work.experiment_id) if run.state == "failed"]
+    for run in failed:
+        where = f"hashbench status --run {run.run_id[:12]}"
+        line = f"failed: {run.model} {run.task or run.kind}: {run.reason} ({where})"
+        print(printable(" ".join(line.split())), file=sys.stderr)
+    total = len(work.assignment.runs)
+    done = work.retry(done_ids, work.store, work.assignment.runs)
+    undone = total - len(done)
+    if not undone and work.plan.resolved.experiment.keep_weights == "none":
+        remove_temporary_files(work.assignment, work.retry(needed_by_others, work.store))
+    remove_leftovers(work.assignment.cache, sorted(done))
+    if undone:
+        print(f"{undone} of {total} runs are not done; the same command tries them again", file=sys.stderr)
+    return SOME_FAILED if undone else DONE
+
+
+def threads_for(experiment: Experiment, n_workers: int) -> int:
+    """CPU threads of a run: as configured, or this process's cores shared by the workers."""
+    return experiment.threads or max(1, usable_cores() // n_workers)
+
+
+def gpu_groups(devices: int) -> tuple[str, ...]:
+    """The GPUs that this process sees in groups of as many as a run takes, as CUDA_VISIBLE_DEVICES names them."""
+    named = os.environ.get("CUDA_VISIBLE_DEVICES")
+    gpus = named.split(",") if named else [str(number) for number in range(torch.cuda.device_count())]
+    groups = [gpus[start : start + devices] for start in range(0, len(gpus) - devices + 1, devices)]
+    return tuple(",".join(group) for group in groups)

@@ -1,0 +1,240 @@
+"""A worker: claims one run after the other, carries it out under a lease, and stores what it found."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from hashbench.common.allocator import keep_freed_memory
+from hashbench.common.cache import using
+from hashbench.common.errors import InputError
+from hashbench.common.showing import tell
+from hashbench.results.dashboard.live import TrackedRun, Tracker, final_values, run_config, run_label, wandb_id
+from hashbench.running.runs.base import Run
+from hashbench.running.runs.environment import environment
+from hashbench.running.runs.registry import kind_of
+from hashbench.running.runs.sources import sources_of
+from hashbench.running.sweep.assignment import Assignment
+from hashbench.running.sweep.attempt import Attempts, Ending, claimed
+from hashbench.running.sweep.events import RunEnded, RunProgress, RunStarted
+from hashbench.running.sweep.executors.base import Control
+from hashbench.running.sweep.heartbeat import LEASE_S, StopSignal
+from hashbench.running.sweep.needed_files import is_at_hand, needs_read_by
+from hashbench.running.sweep.processes import own_name
+from hashbench.running.training.checkpoints import Interrupted
+from hashbench.running.training.machine import Machine
+from hashbench.running.training.memory import is_out_of_memory, release_memory
+from hashbench.running.training.recipe import quieten
+from hashbench.store.engine import open_store, parse
+from hashbench.store.file_identity import DatabaseMoved
+from hashbench.store.queue import ClaimedRun, claim, pending
+from hashbench.store.reruns import claim_rerun
+from hashbench.store.result import Result
+from hashbench.store.retry import Retry, StoreAway
+
+LOOK_AGAIN_S = 5.0  # for weights that another worker makes
+FIRST_WAIT_S = 0.2  # of a worker that finds nothing to claim, before it looks again
+LONGEST_WAIT_S = 5.0
+LONGER = 1.5  # each wait is so much longer than the one before
+
+
+def idle_waits() -> Iterator[float]:
+    """Seconds between the looks of a worker that finds nothing to claim: at most half of what it has waited so far.
+
+    >>> from itertools import islice
+    >>> [round(wait, 2) for wait in islice(idle_waits(), 10)]
+    [0.2, 0.3, 0.45, 0.68, 1.01, 1.52, 2.28, 3.42, 5.0, 5.0]
+    """
+    wait = FIRST_WAIT_S
+    while True:
+        yield wait
+        wait = min(wait * LONGER, LONGEST_WAIT_S)
+
+
+class Worker:
+    """One worker of a sweep, wherever it lives."""
+
+    def __init__(self, assignment: Assignment, index: int, control: Control) -> None:
+        self._assignment, self._index, self._control = assignment, index, control
+        minutes = assignment.resolved.experiment.database_minutes
+        self._retry = Retry(parse(assignment.db)[1], 60.0 * minutes, tell=control.say, stop=control)
+        self._environment = environment()
+        self._place = assignment.workplace()
+        self._name = own_name()
+        self._sources: dict[tuple[str, str | None, str], str] = {}  # by kind, task and label, which decide them
+
+    def loop(self) -> None:
+        """Works until nothing is left to claim, the sweep is stopped, or the database is gone for good."""
+        quieten()
+        keep_freed_memory()
+        torch.set_num_threads(self._assignment.threads)
+        try:
+            self._store = self._retry(open_store, self._assignment.db, create=False)
+            self._attempts = Attempts(
+                self._store,
+                self._retry,
+                self._control,
+                self._place.artifacts,
+                max_attempts=self._assignment.max_attempts,
+                run_hours=self._assignment.resolved.experiment.run_hours,
+            )
+            with using(self._assignment.cache):
+                self._work()
+        except (StoreAway, DatabaseMoved) as error:
+            self._control.say(str(error))
+
+    def _work(self) -> None:
+        waits = idle_waits()
+        experiment_id, kinds = self._assignment.experiment_id, self._assignment.kinds
+        while not self._control.is_set() and not self._control.is_abandoned():
+            held = self._claim()
+            if held is not None:
+                self._carry_out(held)
+                waits = idle_waits()
+            elif self._retry(pending, self._store, experiment_id, self._assignment.max_attempts, kinds=kinds):
+                self._control.wait(next(waits))
+            else:
+                return
+
+    def _claim(self) -> ClaimedRun | None:
+        """The next run, or None where none is free."""
+        return claimed(
+            self._retry,
+            self._store,
+            lambda token: claim(
+                self._store,
+                self._assignment.experiment_id,
+                worker=self._name,
+                lease_s=LEASE_S,
+                max_attempts=self._assignment.max_attempts,
+                environment=self._environment,
+                kinds=self._assignment.kinds,
+                token=token,
+            ),
+        )
+
+    def _carry_out(self, held: ClaimedRun) -> None:
+        """One attempt, from its claim to the end of it."""
+        run = self._assignment.runs[held.run_id]
+        label = label_of(run)
+        self._control.tell(RunStarted(self._index, run.id, label))
+        began = time.monotonic()
+        ending = self._attempt(run, held)
+        note = ending.note if ending.result is None else kind_of(run).headline(ending.result)
+        self._control.tell(RunEnded(self._index, run.id, label, ending.state, time.monotonic() - began, note))
+
+    def _attempt(self, run: Run, held: ClaimedRun) -> Ending:
+        """The run carried out under its lease, watched by its tracker."""
+        tracker: Tracker | None = None
+
+        def work(stop: StopSignal) -> Result:
+            nonlocal tracker
+            began = time.monotonic()
+            not_its_own = self._supplied(run, stop)
+            tracker = self._tracker(run)
+            result = self._result(run, self._machine(run, stop, tracker))
+            seconds = time.monotonic() - began - not_its_own if not_its_own else result.seconds
+            return replace(result, notes={**result.notes, "sources": self._sources_of(run)}, seconds=seconds)
+
+        final: dict[str, float | None] = {}
+        try:
+            ending = self._attempts.carry_out(held, work)
+            final = final_values(ending.result.metrics) if ending.result is not None else final
+            return ending
+        finally:
+            if tracker is not None:
+                tracker.finish(final)
+
+    def _supplied(self, run: Run, stop: StopSignal) -> float:
+        """Sees to it that what the run's needs have left is here: fetched, or made again as a further attempt at them.
+
+        Gives back the seconds that were spent on making or waiting, which are not the run's own.
+        """
+        began, is_waiting = time.monotonic(), False
+        for need in needs_read_by(run, self._place):
+            while not self._retry(is_at_hand, need, self._store, self._place):
+                is_waiting = True
+                held = self._claim_again(need)
+                if held is not None:
+                    tell(f"{label_of(need)}: its weights are neither here nor shared by another machine; made again")
+                    ending = self._attempt(need, held)
+                    if ending.state == "failed":
+                        raise InputError(
+                            f"{label_of(need)}: its weights are gone, and cannot be made again: {ending.note}"
+                        )
+                elif not stop.is_set():
+                    self._control.wait(LOOK_AGAIN_S)  # another worker makes them
+                stop.began_again()
+                if stop.is_set():
+                    raise Interrupted
+        return time.monotonic() - began if is_waiting else 0.0
+
+    def _claim_again(self, need: Run) -> ClaimedRun | None:
+        """A finished run whose files are gone; None where another worker makes them."""
+        options: Any = {"worker": self._name, "lease_s": LEASE_S, "environment": self._environment}
+        return claimed(
+            self._retry, self._store, lambda token: claim_rerun(self._store, need.id, token=token, **options)
+        )
+
+    def _sources_of(self, run: Run) -> str:
+        key = (run.kind, run.task, run.model)
+        if key not in self._sources:
+            self._sources[key] = sources_of(run, self._place)
+        return self._sources[key]
+
+    def _result(self, run: Run, machine: Machine) -> Result:
+        """What the run found; where memory is too small for a training, with half the rows at a time, once."""
+        try:
+            return self._control.carry_out(run, self._assignment, self._place, machine)
+        except Exception as error:
+            if not (is_out_of_memory(error) and kind_of(run).is_training):
+                raise
+            logging.getLogger(__name__).warning("%s: out of memory; again with half the rows at a time", error)
+        release_memory()
+        again = replace(machine, halved=True, earlier=[], found={})
+        return self._control.carry_out(run, self._assignment, self._place, again)
+
+    def _machine(self, run: Run, stop: StopSignal, tracker: Tracker) -> Machine:
+        experiment = self._assignment.resolved.experiment
+
+        def watch(values: dict[str, float], step: int, total_steps: int) -> None:
+            tracker.record(values, step)
+            for name, value in values.items():
+                self._control.tell(RunProgress(self._index, name, value, step, total_steps))
+
+        return Machine(
+            folder=self._place.artifacts.running(run.id),
+            device=experiment.device,
+            devices=experiment.all_devices if kind_of(run).several_devices else 1,
+            nodes=experiment.nodes if kind_of(run).several_devices else 1,
+            strategy=experiment.strategy,
+            checkpoint_minutes=experiment.checkpoint_minutes,
+            should_stop=stop,
+            watch=watch,
+            shared=self._place.artifacts.shared,
+        )
+
+    def _tracker(self, run: Run) -> Tracker:
+        experiment = self._assignment.resolved.experiment
+        tracked = TrackedRun(
+            project=experiment.tracking.project,
+            group=experiment.name,
+            run_id=wandb_id(run.id),
+            name=label_of(run),
+            kind=run.kind,
+            config=run_config(
+                run.spec, model=run.model, task=run.task, encoder=run.encoder, experiment=experiment.name
+            ),
+            folder=self._assignment.cache,
+        )
+        return Tracker(experiment.tracking.wandb if kind_of(run).is_tracked else "off", tracked)
+
+
+def label_of(run: Run) -> str:
+    """A run as a line of the progress names it."""
+    return run_label(run.spec, run.model, run.task, run.seed)

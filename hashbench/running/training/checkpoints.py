@@ -1,0 +1,200 @@
+"""Checkpoints from which an interrupted run resumes, exactly, in the middle of an epoch."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from lightning.pytorch import Callback, LightningModule, Trainer
+
+from hashbench.common.checksums import Damaged, is_listed, remove, seal, set_aside
+from hashbench.common.once import make_once
+from hashbench.common.shared import SharedFolder
+from hashbench.running.training.model import Model, save_tensors
+from hashbench.running.training.sharding import whole_state
+
+# Checkpoints of a training: the newest, and the one before, should the newest be damaged.
+KEPT = 2
+OF_EARLIER_VERSIONS = "resume.ckpt"  # which kept one checkpoint, without checksums
+
+
+class Stop(Protocol):
+    """Asks a run to stop: an event of threads or of processes."""
+
+    def is_set(self) -> bool:
+        """Whether to stop at the next step."""
+        ...
+
+
+class Interrupted(Exception):
+    """The run was asked to stop; its checkpoint is written and the same run can be taken up again."""
+
+
+class Snapshots(Callback):
+    """Writes the weights of a training's model at some of its steps, each file whole or not at all."""
+
+    def __init__(self, model: Model, paths: Mapping[int, Path]) -> None:
+        """`paths`: where, by the number of finished steps."""
+        self._model, self._paths = model, paths
+
+    def on_train_batch_end(
+        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        if trainer.global_step not in self._paths:
+            return
+        state = whole_state(self._model)
+        if trainer.is_global_zero:
+            path = self._paths[trainer.global_step]
+            path.parent.mkdir(parents=True, exist_ok=True)
+            save_tensors(state, path)
+
+
+class _NotShared(Exception):
+    """Another machine's checkpoint is not there any more, or not whole."""
+
+
+@dataclass(frozen=True)
+class CheckpointFiles:
+    """The newest checkpoints of a training, named by their steps."""
+
+    folder: Path
+    shared: SharedFolder | None = None  # where machines go on from each other's checkpoints
+
+    def newest(self) -> Path | None:
+        """The newest one that is what was written, of this machine or of another; None where there is none.
+
+        Damaged ones are set aside with a line.
+        """
+        here = self._newest_here()
+        for name in reversed(self.shared.names(self.folder) if self.shared is not None else []):
+            if here is not None and name <= here.name:
+                break
+            with contextlib.suppress(_NotShared):
+                return make_once(self.folder / name, self._refuse, shared=self.shared)
+        return here
+
+    @staticmethod
+    def _refuse(part: Path) -> None:
+        """A checkpoint cannot be made, only fetched."""
+        raise _NotShared
+
+    def _newest_here(self) -> Path | None:
+        for path in [*reversed(self._numbered()), self.folder / OF_EARLIER_VERSIONS]:
+            try:
+                if is_listed(path) or _is_whole_zip(path):
+                    return path
+                damage = f"{path}: is no whole checkpoint"
+            except FileNotFoundError:  # another device has set it aside
+                continue
+            except Damaged as error:
+                damage = str(error)
+            set_aside(path, damage, "the training goes on from the checkpoint before, or from its start")
+        return None
+
+    def add(self, half: Path, step: int) -> None:
+        """Takes over a checkpoint that was just written beside it; older ones but the last go."""
+        path = self.folder / f"resume-{step:09}.ckpt"
+        seal(path, half)
+        half.replace(path)
+        if self.shared is not None:
+            self.shared.put(path)
+        earlier = [other for other in self._numbered() if other != path]
+        for other in [*earlier[: 1 - KEPT], self.folder / OF_EARLIER_VERSIONS]:
+            remove(other)
+            if self.shared is not None:
+                self.shared.remove(other)
+
+    def _numbered(self) -> list[Path]:
+        """All but one of an earlier version, by their steps."""
+        return sorted(self.folder.glob("resume-*.ckpt"))
+
+
+def _is_whole_zip(path: Path) -> bool:
+    """Whether a file that torch wrote without checksums of ours agrees with those of its own format."""
+    try:
+        with zipfile.ZipFile(path) as file:
+            return file.testzip() is None
+    except (zipfile.BadZipFile, EOFError, ValueError):
+        return False
+
+
+class Resumable(Callback):
+    """Writes a checkpoint every few minutes, whole or not at all, and ends the run when asked to stop.
+
+    A kill at any moment leaves the previous or the new one. The time between two checkpoints has no effect on the
+    result, because a resumed run equals an uninterrupted one.
+    """
+
+    def __init__(
+        self,
+        files: CheckpointFiles,
+        *,
+        minutes: float,
+        should_stop: Stop | None = None,
+        evaluation_interval: int | None = None,
+        earlier: list[float] | None = None,
+    ) -> None:
+        """`earlier` gets the seconds of training that a checkpoint of an earlier attempt stands for."""
+        self.files = files
+        self._earlier = [] if earlier is None else earlier
+        self._before = 0.0  # seconds of earlier attempts
+        self._began = time.monotonic()
+        self._evaluation_interval = evaluation_interval
+        self._interval_s = 60.0 * minutes
+        self._should_stop = should_stop
+        self._saved_at = time.monotonic()
+
+    @property
+    def resume_from(self) -> Path | None:
+        """The checkpoint of an earlier attempt, if there is one."""
+        return self.files.newest()
+
+    def state_dict(self) -> dict[str, float]:
+        """The seconds of training so far, kept in the checkpoint: a run's time is that of all attempts it came from."""
+        return {"seconds": self._before + time.monotonic() - self._began}
+
+    def load_state_dict(self, state_dict: dict[str, float]) -> None:
+        self._before = state_dict["seconds"]
+        self._earlier.append(self._before)
+
+    def on_train_batch_end(
+        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        if self._evaluation_interval is not None and trainer.global_step % self._evaluation_interval == 0:
+            # The evaluation of this step is still to come, and a resume from here would leave it out.
+            return
+        stop = self._stop_wished
+        due = stop or time.monotonic() - self._saved_at >= self._interval_s
+        if self._agreed(trainer, due):
+            self._save(trainer)
+            if self._agreed(trainer, stop):
+                raise Interrupted
+
+    def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        if self._evaluation_interval == 1 and self._agreed(trainer, self._stop_wished):
+            # A run evaluated at every step has no moment to save, but it can stop.
+            raise Interrupted
+
+    @property
+    def _stop_wished(self) -> bool:
+        return self._should_stop is not None and self._should_stop.is_set()
+
+    @staticmethod
+    def _agreed(trainer: Trainer, wish: bool) -> bool:
+        """True on all devices as soon as one wishes it: they must save and stop at the same step."""
+        return wish if trainer.world_size == 1 else trainer.strategy.reduce_boolean_decision(wish, all=False)
+
+    def _save(self, trainer: Trainer) -> None:
+        self.files.folder.mkdir(parents=True, exist_ok=True)
+        # Of this process, since another sweep with a database of its own may be at the same run.
+        half = self.files.folder / f"resume.{trainer.strategy.broadcast(os.getpid())}.part"
+        trainer.save_checkpoint(half)
+        if trainer.is_global_zero:
+            self.files.add(half, trainer.global_step)
+        self._saved_at = time.monotonic()

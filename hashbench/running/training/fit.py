@@ -1,0 +1,143 @@
+"""The one driver of all trainings: a module under a recipe on a machine, resumed where an earlier attempt stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+import torch
+from lightning.pytorch import Callback, Trainer
+from lightning.pytorch.plugins.environments import LightningEnvironment, TorchElasticEnvironment
+from lightning.pytorch.strategies import DDPStrategy, ModelParallelStrategy, Strategy
+
+from hashbench.data.sources.loader import LoadedData
+from hashbench.running.experiment.schema import Finetune, Pretrain
+from hashbench.running.training.accumulation import some_rows
+from hashbench.running.training.checkpoints import CheckpointFiles, Resumable, Snapshots
+from hashbench.running.training.compiling import check_compiler, compile_parts
+from hashbench.running.training.machine import Machine
+from hashbench.running.training.module import RecipeModule
+from hashbench.running.training.recipe import matmul_precision, pick_device, precision_found, quieten
+from hashbench.running.training.trial import largest_micro_batch
+
+
+def fit(
+    module: RecipeModule,
+    data: LoadedData,
+    recipe: Pretrain | Finetune,
+    machine: Machine,
+    *,
+    epochs: int,
+    interval: int | None = None,
+    stop_at: int | None = None,
+    snapshots: Mapping[int, Path] | None = None,
+) -> Trainer:
+    """Trains a module in place for its steps, or for so many epochs where these end before; gives back the Trainer.
+
+    `interval`: optimizer steps between two evaluations, None: no evaluation. `stop_at`: the step to end at, under the
+    schedule of the whole training. `snapshots`: files for the model's weights after some of the steps. Continues from
+    the checkpoint in the machine's folder, if there is one. Raises `Interrupted` when asked to stop.
+    """
+    quieten()
+    resumable = Resumable(
+        CheckpointFiles(machine.checkpoints, machine.shared),
+        minutes=machine.checkpoint_minutes,
+        should_stop=machine.should_stop,
+        evaluation_interval=interval,
+        earlier=machine.earlier,
+    )
+    set_up(module, data, recipe, machine)
+    trainer = make_trainer(
+        machine,
+        recipe,
+        [Snapshots(module.model, snapshots or {}), resumable],  # in this order: the second may end the run
+        steps=module.total_steps if stop_at is None else stop_at,
+        epochs=epochs,
+        interval=interval,
+    )
+    with matmul_precision(recipe.matmul_precision):
+        trainer.fit(module, datamodule=data, ckpt_path=resumable.resume_from, weights_only=True)
+    module.make_whole()
+    return trainer
+
+
+def make_trainer(
+    machine: Machine,
+    recipe: Pretrain | Finetune,
+    callbacks: list[Callback],
+    *,
+    steps: int,
+    epochs: int,
+    interval: int | None,
+) -> Trainer:
+    """Lightning's Trainer for a recipe on a machine, with nothing but these callbacks; the rest as in `fit`."""
+    accelerator = pick_device(machine.device)
+    return Trainer(
+        accelerator="gpu" if accelerator == "cuda" else accelerator,
+        devices=machine.devices // machine.nodes,
+        num_nodes=machine.nodes,
+        strategy=strategy_of(machine),
+        # Named, since a SLURM job's own signals would compete with the leases. Several processes are there already.
+        plugins=[LightningEnvironment() if machine.devices == 1 else TorchElasticEnvironment()],
+        precision="bf16-mixed" if precision_found(recipe.precision, machine.device) == "bf16" else "32-true",
+        gradient_clip_val=recipe.clip,
+        max_steps=steps,
+        max_epochs=epochs,
+        callbacks=callbacks,
+        default_root_dir=machine.folder,
+        # No bar, no logger, no checkpoints of its own: callbacks do what a run needs.
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        num_sanity_val_steps=0,
+        use_distributed_sampler=False,  # the loaders take each rank's share themselves
+        val_check_interval=interval,
+        check_val_every_n_epoch=None if interval else 1,
+        limit_val_batches=None if interval else 0,
+    )
+
+
+def strategy_of(machine: Machine) -> Strategy | Literal["auto"]:
+    """How Lightning shares a training out over the devices."""
+    if machine.devices == 1:
+        return "auto"
+    if not machine.is_sharded:
+        return DDPStrategy()
+    # One file a checkpoint, as of every other training.
+    return ModelParallelStrategy(machine.devices, tensor_parallel_size=1, save_distributed_checkpoint=False)
+
+
+def set_up(module: RecipeModule, data: LoadedData, recipe: Pretrain | Finetune, machine: Machine) -> None:
+    """Tells the module how its batches are computed, and the machine's notes what is not the default of it.
+
+    Raises InputError where not even one row fits into memory.
+    """
+    module.model.encoder.checkpointing = recipe.activation_checkpointing
+    if recipe.activation_checkpointing:
+        machine.found["activation_checkpointing"] = "yes"
+    if machine.devices > 1:
+        on_nodes = f" on {machine.nodes} nodes" if machine.nodes > 1 else ""
+        shared = ", each with a part of every layer" if machine.is_sharded else ""
+        machine.found["devices"] = f"{machine.devices}{on_nodes}{shared}"
+    kind = pick_device(machine.device)
+    device = torch.device(kind, machine.local_rank) if kind == "cuda" else torch.device(kind)
+    if recipe.compile:
+        check_compiler(device)
+        compile_parts(module.model, module.head, fixed_shapes=not data.bucketed)
+        machine.found["compile"] = "yes"
+    rows = -(-data.batch_size // machine.devices)  # of a batch, on each device
+    size = recipe.micro_batch_size
+    if size == "auto":
+        batch = some_rows(data.longest_batch(), slice(rows))
+        bf16 = precision_found(recipe.precision, machine.device) == "bf16"
+        with matmul_precision(recipe.matmul_precision):
+            size = largest_micro_batch(module, batch, device, bf16=bf16, devices=machine.devices)
+    if machine.halved:
+        before = min(size or rows, rows)
+        size = max(1, before // 2)
+        machine.found["out_of_memory"] = f"with {before} rows at a time"
+    if size is not None and size < rows:
+        module.micro_batch_size = size
+        machine.found["micro_batch_size"] = str(size)

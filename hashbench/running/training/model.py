@@ -1,0 +1,122 @@
+"""A model: an embedding of a batch's types, and an encoder over their vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from hashbench.common.atomic import with_usual_rights
+from hashbench.common.checksums import sealed_write
+from hashbench.common.errors import InputError
+from hashbench.models.embeddings.base import Batch, Embedding, ModelSpec, Published
+from hashbench.models.embeddings.registry import build_embedding
+from hashbench.models.encoders.base import Encoder, EncoderConfig
+from hashbench.models.encoders.registry import make_encoder
+from hashbench.models.objectives.classification import Pooling
+
+
+class Model(nn.Module):
+    """Token vectors into token states; heads stand outside."""
+
+    def __init__(self, embedding: Embedding, encoder: Encoder) -> None:
+        super().__init__()
+        self.config: EncoderConfig = encoder.config
+        self.embedding = embedding
+        self.encoder = encoder
+        # What the dense layer of a head starts from.
+        self.published_dense: dict[str, Tensor] | None = None
+
+    def forward(self, batch: Batch) -> Tensor:
+        """A batch of shape (B, L) -> states (B, L', d): L m for m tokens an item, fewer where the encoder shortens."""
+        # Without a mask a GPU takes its fastest attention.
+        mask = self._token_mask(batch) if batch.padded else None
+        states: Tensor = self.encoder(self.embedding(batch), mask, batch.segments)
+        return states
+
+    def at(self, batch: Batch, columns: Tensor, valid: Tensor | None = None) -> Tensor:
+        """States at some places alone: columns (B, M) of the states, valid (B, M) or None for all -> (n, d)."""
+        mask = self._token_mask(batch) if batch.padded else None
+        return self.encoder.at(self.embedding(batch), mask, batch.segments, columns, valid)
+
+    def for_head(self, batch: Batch, pooling: Pooling) -> tuple[Tensor, Tensor | None]:
+        """States (B, L', d) and their mask as a head with this pooling needs them: only the first (B, 1, d) for one
+        that reads no other."""
+        if pooling == "first":
+            first = torch.zeros((batch.positions.shape[0], 1), dtype=torch.int64, device=batch.positions.device)
+            return self.at(batch, first)[:, None], None
+        return self(batch), self.states_mask(batch)
+
+    def token_states(self, batch: Batch) -> Tensor:
+        """A state for each token of a batch of shape (B, L), as heads of words read them: (B, L, w)."""
+        mask = self._token_mask(batch) if batch.padded else None
+        states = self.encoder.token_states(self.embedding(batch), mask, batch.segments)  # (B, L m, w)
+        return states[:, :: self.embedding.tokens_per_item]
+
+    def states_mask(self, batch: Batch) -> Tensor:
+        """Which of the states of a batch of shape (B, L) stand for tokens: (B, L') bool."""
+        return self.encoder.states_mask(self._token_mask(batch))
+
+    def _token_mask(self, batch: Batch) -> Tensor:
+        """Which vectors of a batch of shape (B, L) stand for tokens: (B, L m) bool, for m tokens an item."""
+        return self.embedding.vectors_mask(batch.mask)
+
+
+def build_model(
+    spec: ModelSpec,
+    size: str,
+    *,
+    seed: int,
+    vocabulary_rows: int | None = None,
+    row_strings: Sequence[str] | None = None,
+) -> Model:
+    """The model of a spec with freshly drawn weights, which depend on `seed` alone.
+
+    `vocabulary_rows` is the size of the table where the coder numbers a vocabulary found in the data (specials
+    included); None keeps the spec's own number. `row_strings` are the strings of these rows, from which a table may
+    start.
+    """
+    torch.manual_seed(seed)
+    encoder = make_encoder(spec.encoder.kind, size, **spec.encoder.args)
+    embedding = build_embedding(spec, encoder.config.dim, vocabulary_rows=vocabulary_rows)
+    if row_strings is not None:
+        embedding.initialise(row_strings)
+    return Model(embedding, encoder)
+
+
+def save_weights(module: nn.Module, path: Path) -> None:
+    """Writes a module's weights as safetensors, whole or not at all, with their checksums."""
+    save_tensors(module.state_dict(), path)
+
+
+def save_tensors(tensors: Mapping[str, Tensor], path: Path) -> None:
+    """Writes named tensors of any shape as safetensors, whole or not at all, with their checksums."""
+    with sealed_write(path) as part:
+        save_file({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, part)
+        with_usual_rights(part)
+
+
+def load_weights(module: nn.Module, path: Path) -> None:
+    """Reads weights that `save_weights` wrote; a missing or foreign tensor is an error."""
+    module.load_state_dict(load_file(path))
+
+
+def load_published(model: Model, published: Published) -> None:
+    """Starts a model from weights that another project trained, the dense layer of its head included.
+
+    Raises InputError for weights of another model or another shape.
+    """
+    for part in (model.embedding, model.encoder):
+        trained, fresh = part.from_published(published), part.state_dict()
+        for name, tensor in fresh.items():
+            if trained[name].shape != tensor.shape:
+                theirs, ours = tuple(trained[name].shape), tuple(tensor.shape)
+                raise InputError(
+                    f"{published.where}: {part.stored_name()} {name} has shape {theirs} there, {ours} here; "
+                    "take the encoder size and the embedding's arguments of the weights, or other weights"
+                )
+        part.load_state_dict({name: tensor.to(fresh[name].dtype) for name, tensor in trained.items()})
+    model.published_dense = model.encoder.dense_from_published(published)

@@ -1,0 +1,160 @@
+"""What the modules of all trainings share: a step in one or several parts, optimizer and schedule, clipping, seeds,
+curves in the checkpoint."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from lightning.pytorch import LightningModule
+from torch import Tensor, nn
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LambdaLR
+
+from hashbench.models.embeddings.base import Batch
+from hashbench.running.experiment.schema import Finetune, Pretrain
+from hashbench.running.training.accumulation import MicroBatch, added, micro_batches, weighted
+from hashbench.running.training.curves import Curves
+from hashbench.running.training.model import Model
+from hashbench.running.training.recipe import Schedule, adamw, drops_out, reseed
+from hashbench.running.training.sharding import Sharding, average_whole_gradients, clip_norm
+
+
+class ClippedModule(LightningModule):
+    """A LightningModule that clips the norm itself, over all parameters of its optimizer.
+
+    Lightning refuses to clip beside a fused optimizer under bf16, because such an optimizer may undo a loss scale after
+    the clipping; bf16 has no loss scale.
+    """
+
+    def configure_gradient_clipping(
+        self,
+        optimizer: Optimizer,
+        gradient_clip_val: float | None = None,
+        gradient_clip_algorithm: str | None = None,
+    ) -> None:
+        """Scales the gradients so that their norm is at most `gradient_clip_val`."""
+        if gradient_clip_val is None:
+            return
+        parameters = [p for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
+        clip_norm(parameters, gradient_clip_val)
+
+
+class RecipeModule(ClippedModule):
+    """Modules trained under the recipe of an experiment; a subclass holds a model and says what its loss is."""
+
+    model: Model
+    head: nn.Module
+
+    def __init__(
+        self,
+        recipe: Pretrain | Finetune,
+        *,
+        learning_rate: float,
+        schedule: Schedule,
+        seed: int,
+        total_steps: int,
+        curves: Curves,
+    ) -> None:
+        super().__init__()
+        self.curves, self.total_steps = curves, total_steps
+        self._optimizing, self._learning_rate, self._schedule, self._seed = recipe, learning_rate, schedule, seed
+        self.micro_batch_size: int | None = None  # rows at a time; None: a batch is computed in one piece
+        self._sharding: Sharding | None = None
+
+    def loss_terms(self, batch: Batch) -> tuple[Tensor, ...]:
+        """The terms of the loss of a batch, each of shape () and a mean over its labels."""
+        raise NotImplementedError
+
+    def label_counts(self, batch: Batch) -> tuple[int, ...]:
+        """How many labels of a batch each term is the mean over."""
+        raise NotImplementedError
+
+    def training_step(self, batch: Batch | list[MicroBatch], batch_idx: int) -> Tensor:
+        """The loss, of shape (), of a batch. Of one in several parts all but the last have left their gradients."""
+        loss = added(self.loss_terms(batch)) if isinstance(batch, Batch) else self._last_of(batch)
+        # Here and not behind the step: a checkpoint would come before it.
+        self.curves.add_loss(loss, self.global_step + 1)
+        return loss
+
+    def _last_of(self, parts: list[MicroBatch]) -> Tensor:
+        """The loss of all parts, of shape (), whose gradient is that of the last: those of the others are made here.
+
+        Under several processes gradients made here, within the forward pass, stay with their process; those of the last
+        part are added and sent.
+        """
+        self.zero_grad()
+        before = torch.zeros((), device=self.device)
+        for part in parts[:-1]:
+            loss = weighted(self.loss_terms(part.batch), part.shares)
+            loss.backward()
+            before = before + loss.detach()
+        return weighted(self.loss_terms(parts[-1].batch), parts[-1].shares) + before
+
+    def configure_model(self) -> None:
+        """Shares the layers out over devices where the strategy asks for it; Lightning calls it for every strategy."""
+        if self.device_mesh is not None and self._sharding is None:
+            self._sharding = Sharding(self, self.model.encoder.parts_to_compile(), self.device_mesh["data_parallel"])
+
+    def make_whole(self) -> None:
+        """Ends what `configure_model` began: every device has the whole model again."""
+        if self._sharding is not None:
+            self._sharding.end()
+            self._sharding = None
+
+    def on_after_backward(self) -> None:
+        if self._sharding is not None:
+            average_whole_gradients(self)
+
+    def optimizer_zero_grad(self, epoch: int, batch_idx: int, optimizer: Optimizer) -> None:
+        """Clears the gradients, unless the parts of the batch have left theirs already; Lightning asks after them."""
+        if self.micro_batch_size is None:
+            super().optimizer_zero_grad(epoch, batch_idx, optimizer)
+
+    def on_before_batch_transfer(self, batch: Batch, dataloader_idx: int) -> Batch | list[MicroBatch]:
+        """A batch of (B, L) as it goes to the device: a training batch in its parts, page-locked for a GPU.
+
+        Each of several devices has the whole batch here and takes its rows of it, so that it knows their share.
+        """
+        parts: list[Batch] | list[MicroBatch] = [batch]
+        world_size = self.trainer.world_size
+        split = self.trainer.training and (self.micro_batch_size is not None or world_size > 1)
+        if split:
+            parts = micro_batches(
+                batch, self.micro_batch_size, self.label_counts, rank=self.global_rank, world_size=world_size
+            )
+        if self.device.type == "cuda":
+            parts = [part.pin_memory() for part in parts]  # type: ignore[assignment]
+        return parts if split else parts[0]  # type: ignore[return-value]
+
+    def transfer_batch_to_device(
+        self, batch: Batch | list[MicroBatch], device: torch.device, dataloader_idx: int
+    ) -> Batch | list[MicroBatch]:
+        """The batch of (B, L), or its parts, on the device; the program does not wait for a GPU to have them."""
+        unwaiting = device.type == "cuda"
+        if isinstance(batch, Batch):
+            return batch.to(device, non_blocking=unwaiting)
+        return [part.to(device, non_blocking=unwaiting) for part in batch]
+
+    def on_train_batch_start(self, batch: Batch | list[MicroBatch], batch_idx: int) -> None:
+        # Devices drop numbers of their own. Without dropout each draws what one alone would: negatives, for example.
+        apart = self.global_rank > 0 and drops_out(self)
+        reseed(self._seed, self.global_step, self.global_rank if apart else 0)
+
+    def configure_optimizers(self) -> Any:
+        recipe = self._optimizing
+        optimizer = adamw(
+            self,
+            learning_rate=self._learning_rate,
+            betas=recipe.betas,
+            eps=recipe.eps,
+            weight_decay=recipe.weight_decay,
+        )
+        scheduler = LambdaLR(optimizer, self._schedule)
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        checkpoint["points"] = self.curves.plain()
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        self.curves.restore(checkpoint["points"])

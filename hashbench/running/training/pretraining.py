@@ -1,0 +1,90 @@
+"""Pre-training: a model and the head of its objective over a corpus."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from torch import Tensor
+
+from hashbench.data.sources.loader import LoadedData
+from hashbench.models.embeddings.base import Batch
+from hashbench.models.objectives.base import NO_LABEL
+from hashbench.running.experiment.schema import Pretrain
+from hashbench.running.training.accumulation import MicroBatch
+from hashbench.running.training.curves import Curves, Point
+from hashbench.running.training.fit import fit
+from hashbench.running.training.heads import Head, objective_loss
+from hashbench.running.training.machine import Machine
+from hashbench.running.training.model import Model
+from hashbench.running.training.module import RecipeModule
+from hashbench.running.training.recipe import linear_decay
+
+
+@dataclass(frozen=True)
+class Pretrained:
+    """What a pre-training leaves behind."""
+
+    model: Model
+    points: list[Point]
+    steps: int
+    tokens_per_second: float
+
+
+class PretrainingModule(RecipeModule):
+    """One model under one objective with the recipe of the experiment."""
+
+    head: Head
+
+    def __init__(self, model: Model, head: Head, recipe: Pretrain, *, total_steps: int, curves: Curves) -> None:
+        # The plan has set both.
+        assert recipe.learning_rate is not None and recipe.warmup_steps is not None
+        super().__init__(
+            recipe,
+            learning_rate=recipe.learning_rate,
+            schedule=linear_decay(total_steps, recipe.warmup_steps),
+            seed=recipe.seed,
+            total_steps=total_steps,
+            curves=curves,
+        )
+        self.model, self.head, self._logits = model, head, recipe.logits
+        self.tokens = 0
+
+    def on_train_batch_start(self, batch: Batch | list[MicroBatch], batch_idx: int) -> None:
+        super().on_train_batch_start(batch, batch_idx)
+        parts = [batch] if isinstance(batch, Batch) else [part.batch for part in batch]
+        self.tokens += sum(part.positions.numel() for part in parts) * self.trainer.world_size
+
+    def loss_terms(self, batch: Batch) -> tuple[Tensor, ...]:
+        """The loss, of shape (), of a batch with labels (B, L)."""
+        return (objective_loss(self.model, self.head, batch, self._logits),)
+
+    def label_counts(self, batch: Batch) -> tuple[int, ...]:
+        """The labelled places (B, L) of a batch."""
+        assert batch.labels is not None  # the loader always labels
+        return (int((batch.labels != NO_LABEL).sum()),)
+
+
+def pretrain(
+    model: Model,
+    head: Head,
+    data: LoadedData,
+    recipe: Pretrain,
+    *,
+    total_steps: int,
+    machine: Machine,
+    stop_at: int | None = None,
+    snapshots: Mapping[int, Path] | None = None,
+) -> Pretrained:
+    """Trains `model` in place and gives it back in evaluation mode with the curves of the training.
+
+    `stop_at` and `snapshots`: as `fit` has them.
+    """
+    curves = Curves(total_steps, machine.watch)
+    module = PretrainingModule(model, head, recipe, total_steps=total_steps, curves=curves)
+    began = time.monotonic()
+    trainer = fit(module, data, recipe, machine, epochs=recipe.max_epochs, stop_at=stop_at, snapshots=snapshots)
+    seconds = time.monotonic() - began
+    return Pretrained(model.eval(), curves.points, trainer.global_step, module.tokens / max(seconds, 1e-9))

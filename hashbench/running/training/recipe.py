@@ -1,0 +1,187 @@
+"""What all trainings share: optimizer, learning-rate schedules, lengths, seeds and devices."""
+
+from __future__ import annotations
+
+import logging
+import math
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Literal
+
+import torch
+from torch import nn
+from torch.optim import AdamW
+
+from hashbench.common.splitmix import FIRST_FACTOR, GAMMA, SECOND_FACTOR
+from hashbench.models.embeddings.base import Embedding
+from hashbench.running.experiment.hardware import MatmulPrecision, Precision
+from hashbench.running.experiment.schema import Finetune
+from hashbench.running.training.sharding import by_kind
+
+Schedule = Callable[[int], float]  # optimizer step -> factor of the peak learning rate
+
+
+def adamw(
+    module: nn.Module, *, learning_rate: float, betas: tuple[float, float], eps: float, weight_decay: float
+) -> AdamW:
+    """AdamW over the trained parameters. Biases and LayerNorm weights are not decayed (HashFormers, released code), nor
+    what an embedding says."""
+    undecayed = {
+        id(parameter) for part in module.modules() if isinstance(part, nn.LayerNorm) for parameter in part.parameters()
+    }
+    undecayed |= {id(each) for part in module.modules() if isinstance(part, Embedding) for each in part.undecayed()}
+    decayed: list[nn.Parameter] = []
+    kept: list[nn.Parameter] = []
+    for name, parameter in module.named_parameters():
+        if parameter.requires_grad:
+            plain = id(parameter) in undecayed or name.endswith("bias")
+            (kept if plain else decayed).append(parameter)
+    groups = [
+        {"params": part, "weight_decay": decay}
+        for parameters, decay in ((decayed, weight_decay), (kept, 0.0))
+        for part in by_kind(parameters).values()
+        if part
+    ]
+    return AdamW(groups, lr=learning_rate, betas=betas, eps=eps, fused=True)
+
+
+def linear_decay(total: int, warmup: int) -> Schedule:
+    """Linear warm-up from 0, then linear decay to 0 at `total` steps (HashFormers, table 4).
+
+    >>> schedule = linear_decay(10, 2)
+    >>> [schedule(step) for step in (0, 1, 2, 6, 10)]
+    [0.0, 0.5, 1.0, 0.5, 0.0]
+    """
+
+    def factor(step: int) -> float:
+        if step < warmup:
+            return step / warmup
+        return max(0.0, (total - step) / max(1, total - warmup))
+
+    return factor
+
+
+def cosine_restarts(total: int, warmup: int, cycles: int) -> Schedule:
+    """Linear warm-up from 0, then `cycles` cosines from 1 to 0 with hard restarts (HashFormers, table 5).
+
+    >>> schedule = cosine_restarts(8, 0, 2)
+    >>> [round(schedule(step), 3) for step in range(9)]
+    [1.0, 0.854, 0.5, 0.146, 1.0, 0.854, 0.5, 0.146, 0.0]
+    """
+
+    def factor(step: int) -> float:
+        if step < warmup:
+            return step / warmup
+        progress = (step - warmup) / max(1, total - warmup)
+        if progress >= 1.0:
+            return 0.0
+        return 0.5 * (1.0 + math.cos(math.pi * ((cycles * progress) % 1.0)))
+
+    return factor
+
+
+def constant(warmup: int) -> Schedule:
+    """Linear warm-up from 0, then the peak."""
+    return lambda step: min(1.0, step / warmup) if warmup else 1.0
+
+
+def inverse_sqrt(warmup: int) -> Schedule:
+    """Linear warm-up from 0, then the peak times sqrt(warmup / step); never 0 again (Superbloom, section 3.2).
+
+    >>> schedule = inverse_sqrt(4)
+    >>> [schedule(step) for step in (0, 2, 4, 16)]
+    [0.0, 0.5, 1.0, 0.5]
+    """
+    start = max(1, warmup)
+    return lambda step: min(step / start, math.sqrt(start / step)) if step else 0.0
+
+
+def schedule_of(
+    name: Literal["cosine_restarts", "linear", "constant", "inverse_sqrt"], *, total: int, warmup: int, cycles: int
+) -> Schedule:
+    """The named schedule over `total` optimizer steps."""
+    if name == "cosine_restarts":
+        return cosine_restarts(total, warmup, cycles)
+    if name == "inverse_sqrt":
+        return inverse_sqrt(warmup)
+    return linear_decay(total, warmup) if name == "linear" else constant(warmup)
+
+
+def training_length(recipe: Finetune, steps_per_epoch: int) -> tuple[int, int]:
+    """Optimizer steps of a training on a task, and the epochs that they take."""
+    steps = recipe.steps or recipe.epochs * steps_per_epoch
+    return steps, -(-steps // steps_per_epoch)
+
+
+def warmup_length(recipe: Finetune, total_steps: int) -> int:
+    """Optimizer steps of the warm-up: as asked for, or a share of all."""
+    return int(recipe.warmup_fraction * total_steps) if recipe.warmup_steps is None else recipe.warmup_steps
+
+
+def reseed(seed: int, step: int, rank: int = 0) -> None:
+    """Sets torch's generators to a state that depends on (seed, step, rank of the device) alone.
+
+    A checkpoint holds no generator state, so a run resumed in the middle of an epoch would draw other dropout masks
+    than the uninterrupted one; with this at every step both draw the same. The odd 64-bit factors of SplitMix64 give
+    different (seed, step, rank) unrelated states.
+    """
+    torch.manual_seed(((seed + 1) * GAMMA + (step + 1) * FIRST_FACTOR + rank * SECOND_FACTOR) % 2**63)
+
+
+def drops_out(module: nn.Module) -> bool:
+    """Whether dropout is on anywhere in a module: in the layers, or of the attention's weights."""
+    shares = ("probability", "attention_dropout")
+    return any(vars(part)[share] > 0 for part in module.modules() for share in shares if share in vars(part))
+
+
+def pick_device(device: str) -> str:
+    """The Lightning accelerator for `auto`, `cpu`, `cuda` or `mps`."""
+    if device != "auto":
+        return device
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def precision_found(precision: Precision, device: str) -> Precision:
+    """The precision that training will have: bf16 where it was asked for and the hardware computes in it.
+
+    Torch emulates bf16 on what lacks it. On a processor with AVX2 alone a product then takes fourteen times as long as
+    in float32.
+    """
+    if precision == "32":
+        return precision
+    match pick_device(device):
+        case "cuda":
+            has_it = torch.cuda.is_bf16_supported(including_emulation=False)
+        case "cpu":
+            has_it = _processor_has_bf16()
+        case _:
+            has_it = True
+    return "bf16" if has_it else "32"
+
+
+def _processor_has_bf16() -> bool:
+    if not hasattr(torch.cpu, "get_capabilities"):  # an older torch: true of every processor with AVX-512
+        return torch.backends.mkldnn.is_available() and bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
+    has = torch.cpu.get_capabilities()
+    return any(has.get(unit) for unit in ("avx512_bf16", "amx_bf16", "avx10_2", "bf16", "sve_bf16"))
+
+
+@contextmanager
+def matmul_precision(precision: MatmulPrecision) -> Iterator[None]:
+    """Float32 products of this precision while it lasts: "high" is TF32 on GPUs that have it."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision(precision)
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
+def quieten() -> None:
+    """Silences Lightning's banners and tips, which no option turns off."""
+    for name in ("lightning.pytorch", "lightning.fabric", "pytorch_lightning"):
+        logging.getLogger(name).setLevel(logging.ERROR)
+    warnings.filterwarnings("ignore", module=r"lightning\..*")

@@ -1,0 +1,162 @@
+"""What a metric is: a score of targets (n,) and outputs, and the same score of examples drawn with replacement.
+
+Outputs are class ids or values (n,), logits (n, C), or the columns of rankings. A score lies in its natural range; of
+every metric more is better. A draw is a vector of counts, how often each example was taken. A file of this folder ends
+in `METRICS`; the tests hold the draws of each equal to its score of the drawn rows themselves.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+OutputKind = Literal["classes", "values", "rankings", "spans"]
+CELLS = 2_000_000  # counts in a block of draws: bounds the memory
+EXACT = 2**24  # below it whole numbers have an exact float32, whose products take half the time
+
+
+class UndefinedScore(ValueError):
+    """These data have no value of the metric; the text says why."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """A score in full precision, or the reason why there is none."""
+
+    value: float | None
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class DrawScorer:
+    """A metric of several runs with the same examples, ready for draws."""
+
+    n_units: int  # what is drawn: examples, or groups of them
+    cells: int  # counts in a block of draws
+    # Counts (draws, n_units) -> (runs, draws), NaN where undefined
+    scores: Callable[[np.ndarray], np.ndarray]
+
+
+class Metric(ABC):
+    """One metric."""
+
+    name: str  # as stored and as users write it
+    outputs: ClassVar[OutputKind]  # what it scores
+    unit: ClassVar[str] = "example"  # what is drawn: examples, or groups of them
+    # What counts where predictions are constant and it is therefore undefined; None: nothing
+    of_constant: ClassVar[float | None] = None
+    # Whether it says little of a model whose accuracy is below the majority class's
+    needs_accuracy: ClassVar[bool] = False
+
+    @abstractmethod
+    def score(self, targets: np.ndarray, outputs: np.ndarray) -> float:
+        """The score of targets (n,) and finite outputs (n,), (n, C) or (n, 3 + m). Raises UndefinedScore."""
+
+    @abstractmethod
+    def scorer(self, targets: np.ndarray, outputs: Sequence[np.ndarray], units: np.ndarray | None = None) -> DrawScorer:
+        """The metric of each run's outputs, for draws of examples, or of `units` (n,) with all their examples.
+
+        Targets (n,), and outputs of each run (n,), (n, C) or (n, 3 + m).
+        """
+
+    def is_constant(self, outputs: np.ndarray) -> bool:
+        """Whether outputs (n,) or (n, 1), or the classes with the highest of outputs (n, C), are all one."""
+        answers = outputs.argmax(axis=1) if outputs.ndim == 2 and outputs.shape[1] > 1 else outputs.ravel()
+        return bool((answers == answers[:1]).all())
+
+    def units(self, outputs: np.ndarray) -> np.ndarray | None:
+        """The unit of each example, outputs (n, ...) -> (n,); None where each is one by itself."""
+        return None
+
+    def right(self, targets: np.ndarray, outputs: np.ndarray) -> np.ndarray | None:
+        """Which examples are right (n,) bool: targets (n,), outputs (n, ...). None where that is no word for it."""
+        return predicted_classes(outputs) == targets if self.outputs == "classes" else None
+
+    def under(self, condition: str) -> Metric | None:
+        """The metric of the examples that meet a condition, as it is stored; None where it knows no such condition."""
+        return None
+
+    def by_condition(self, targets: np.ndarray, outputs: np.ndarray) -> dict[str, float]:
+        """Every score that is stored of targets (n,) and outputs (n, ...), by condition; '' is of all examples alike.
+
+        Empty where these outputs have no such score. Raises UndefinedScore.
+        """
+        return {"": self.score(targets, outputs)}
+
+    def compact(self, outputs: np.ndarray) -> np.ndarray:
+        """Outputs in fewer bytes, of the same score: class ids (n,) of logits (n, C), small integers of counts."""
+        return as_integers(predicted_classes(outputs) if self.outputs == "classes" else outputs)
+
+    def refuses(self, n_classes: int) -> str:
+        """Why it cannot score a task with so many classes; empty where it can."""
+        return ""
+
+    def scored(self, targets: np.ndarray, outputs: np.ndarray) -> Score:
+        """The score of targets (n,) and outputs (n,), (n, C) or (n, 3 + m), or the reason why there is none."""
+        if len(targets) == 0:
+            return Score(None, "no examples")
+        if not np.isfinite(outputs).all():
+            return Score(None, "a prediction is not a finite number")
+        try:
+            return Score(self.score(targets, outputs))
+        except UndefinedScore as error:
+            return Score(None, str(error))
+
+
+class SummedMetric(Metric):
+    """A metric that is a function of sums over the examples, so that a block of draws is one product of matrices."""
+
+    @abstractmethod
+    def columns(self, targets: np.ndarray, outputs: np.ndarray) -> np.ndarray:
+        """What is summed of each example: targets (n,), outputs of a run (n,), (n, C) or (n, 3 + m) -> (n, c)."""
+
+    @abstractmethod
+    def of_sums(self, n: np.ndarray, sums: np.ndarray) -> np.ndarray:
+        """Examples (draws,) and sums (draws, c) -> scores (draws,), NaN where there is none."""
+
+    def scorer(self, targets: np.ndarray, outputs: Sequence[np.ndarray], units: np.ndarray | None = None) -> DrawScorer:
+        """Targets (n,), each run's outputs (n,), (n, C) or (n, 3 + m), `units` (n,). One product a block of draws."""
+        columns = [self.columns(targets, of_run) for of_run in outputs]
+        table = np.column_stack([np.ones(len(targets)), *columns])  # (n, 1 + c of all runs)
+        if units is not None:
+            table = _by_unit(table, units)  # (units, 1 + c of all runs)
+        whole = len(targets) < EXACT and (table == np.rint(table)).all()
+        table = table.astype(np.float32 if whole else np.float64)
+        ends = np.cumsum([1, *(of_run.shape[1] for of_run in columns)])
+
+        def scores(counts: np.ndarray) -> np.ndarray:
+            """Counts (draws, n_units) -> scores (runs, draws)."""
+            # (draws, 1 + c of all runs)
+            sums = (counts.astype(table.dtype) @ table).astype(np.float64)
+            runs = range(len(outputs))
+            return np.stack([self.of_sums(sums[:, 0], sums[:, ends[run] : ends[run + 1]]) for run in runs])
+
+        return DrawScorer(len(table), CELLS, scores)
+
+
+def predicted_classes(outputs: np.ndarray) -> np.ndarray:
+    """Class ids (n,) from logits (n, C), the first maximum, or from class ids (n,)."""
+    return outputs.argmax(axis=1) if outputs.ndim == 2 else outputs
+
+
+def as_integers(values: np.ndarray) -> np.ndarray:
+    """Whole numbers of at least 0 in the smallest integers; others, and integers (n, k), as they are.
+
+    >>> as_integers(np.array([1.0, 0.0])), as_integers(np.array([0.5]))
+    (array([1, 0], dtype=uint8), array([0.5]))
+    """
+    kept = not values.size or (values.ndim > 1 and np.issubdtype(values.dtype, np.integer))
+    if kept or not (np.isfinite(values).all() and (values >= 0).all() and (values == np.rint(values)).all()):
+        return values
+    return values.astype(np.min_scalar_type(int(values.max())))
+
+
+def _by_unit(table: np.ndarray, units: np.ndarray) -> np.ndarray:
+    """Rows (n, c) added up by unit (n,): (units, c)."""
+    order = np.argsort(units, kind="stable")
+    _, starts = np.unique(units[order], return_index=True)
+    return np.add.reduceat(table[order], starts, axis=0)

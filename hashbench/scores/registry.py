@@ -1,0 +1,58 @@
+"""The metrics by name, found by listing this folder and the one named by HASHBENCH_METRICS."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Mapping, Sequence
+from typing import get_args
+
+import numpy as np
+
+from hashbench.common.errors import InputError, near_match
+from hashbench.common.listing import by_name, modules_in
+from hashbench.scores.base import Metric, OutputKind, Score
+
+EXTRA_FOLDER = "HASHBENCH_METRICS"
+
+
+def metrics(*kinds: OutputKind) -> Mapping[str, Metric]:
+    """All metrics by name, or those of some kinds of output. Raises InputError where two have one name."""
+    known = _metrics(os.environ.get(EXTRA_FOLDER))
+    return {name: metric for name, metric in known.items() if metric.outputs in kinds} if kinds else known
+
+
+@functools.cache
+def _metrics(extra_folder: str | None) -> Mapping[str, Metric]:
+    modules = modules_in("hashbench.scores", EXTRA_FOLDER, "metrics")
+    listed = by_name(modules, "metric", lambda module: ((it.name, it) for it in vars(module).get("METRICS", ())))
+    order = get_args(OutputKind)
+    return dict(sorted(listed.items(), key=lambda item: order.index(item[1].outputs)))
+
+
+def find_metric(name: str, *kinds: OutputKind) -> Metric:
+    """The named metric, of some kinds of output or of any; the name may end in a condition, as ' tenth=3' of rankings.
+
+    Raises:
+        InputError: there is none of this name.
+    """
+    known = metrics(*kinds)
+    stem, _, condition = name.partition(" ")
+    metric = known.get(stem)
+    if metric is not None and condition:
+        metric = metric.under(condition)
+    if metric is None:
+        hint = near_match(name, list(known)) or f"; known are {', '.join(known)}"
+        raise InputError(f"unknown metric {name!r}{hint}")
+    return metric
+
+
+def metric_of(name: str) -> Metric | None:
+    """The metric that a stored score is one of, under whatever condition; None for one that is not here any more."""
+    return metrics().get(name.partition(" ")[0])
+
+
+def evaluate(names: Sequence[str], targets: np.ndarray, outputs: np.ndarray) -> dict[str, Score]:
+    """Each metric's score of targets (n,) and outputs (n,), (n, C) or (n, 3 + m); undefined ones with their reason."""
+    targets, outputs = np.asarray(targets), np.asarray(outputs)
+    return {name: find_metric(name).scored(targets, outputs) for name in names}

@@ -1,0 +1,170 @@
+"""Tags of words: how data are read, where each word stands among tokens, the trivial baseline, noise, wrong input."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hashbench.common.errors import InputError
+from hashbench.data.sources.sources import open_sources
+from hashbench.data.tasks.base import Task
+from hashbench.data.tasks.catalogue import find_task, own_task
+from hashbench.data.tasks.kinds.tagging import KIND
+from hashbench.data.tasks.locate import load_task
+from hashbench.data.tasks.tag_batches import TaggingData, words_of
+from hashbench.data.tasks.text_data import TaskData
+from hashbench.models.coders.registry import make_coder
+from hashbench.models.embeddings.base import Template
+from hashbench.models.text.tags import NO_WORD
+from hashbench.models.text.tokenizers import make_tokenizer
+from hashbench.running.experiment.schema import TaskEntry
+from hashbench.running.runs.perturbed import perturb_task
+
+ROWS = [
+    (["fly", "to", "new-york", "today"], ["O", "O", "B-city", "B-date"]),
+    (["from", "san", "francisco"], ["O", "B-city", "I-city"]),
+    (["fly", "today"], ["O", "B-date"]),
+]
+
+
+def folder(path: Path, rows: list = ROWS) -> Path:
+    home = path / "own"
+    home.mkdir(parents=True)
+    for split in ("train", "validation", "test"):
+        lines = [json.dumps({"words": words, "tags": tags}) for words, tags in rows]
+        (home / f"{split}.jsonl").write_text("\n".join(lines))
+    return path
+
+
+def entry(path: Path, **changes: str) -> Task:
+    keys = {"name": "own", "path": "own", "text": "words", "label": "tags", "metric": "span_f1"} | changes
+    return own_task(TaskEntry.model_validate(keys), path)
+
+
+def loaded(path: Path, rows: list = ROWS) -> TaskData:
+    return load_task(entry(folder(path, rows)), ())
+
+
+def batches(data: TaskData, tokenizer: str, *, max_length: int = 32, path: Path) -> TaggingData:
+    return TaggingData(
+        data, make_tokenizer(tokenizer), make_coder("md5-rows"), template=Template(), batch_size=8,
+        max_length=max_length, seed=0, prefetch=0, folder=path / "cache",
+    )  # fmt: skip
+
+
+def test_words_become_a_text_and_tags_ids(tmp_path: Path) -> None:
+    data = loaded(tmp_path)
+    assert data.splits["train"].texts[0] == ["fly to new-york today", "from san francisco", "fly today"]
+    assert data.label_names == ("O", "B-city", "B-date", "I-city")
+    assert data.splits["train"].labels.tolist() == [(0, 0, 1, 2), (0, 1, 3), (0, 2)]
+    assert KIND.targets(data.task, data.splits["train"]).tolist() == [2, 1, 1]
+
+
+def test_conll_holds_the_same(tmp_path: Path) -> None:
+    home = tmp_path / "own"
+    home.mkdir()
+    lines = ["# id 1", "-DOCSTART- O", ""]
+    for words, tags in ROWS:
+        lines += [f"{word} NN {tag}" for word, tag in zip(words, tags, strict=True)] + [""]
+    for split in ("train", "test"):
+        (home / f"{split}.conll").write_text("\n".join(lines))
+    data = load_task(entry(tmp_path, text="tokens"), ())
+    assert data.splits["test"].texts[0] == [" ".join(words) for words, _ in ROWS]
+    assert data.splits["test"].labels.tolist() == [(0, 0, 1, 2), (0, 1, 3), (0, 2)]
+
+
+@pytest.mark.parametrize(
+    ("tokenizer", "places"),
+    [
+        ("words", [1, 2, 3, 6]),  # <s> fly to new - york today
+        ("characters", [1, 5, 8, 17]),  # the letter behind the space
+    ],
+)
+def test_a_word_stands_where_its_first_token_does(tmp_path: Path, tokenizer: str, places: list[int]) -> None:
+    data = batches(loaded(tmp_path), tokenizer, path=tmp_path)
+    batch = next(iter(data.evaluation_loader("test", whole=True)))
+    row = batch.row_ids.tolist().index(0)
+    assert batch.places[row].tolist() == places
+    assert batch.labels[batch.row_ids.tolist().index(2)].tolist() == [0, 2, NO_WORD, NO_WORD]
+
+
+def test_words_that_are_cut_off_have_no_place_and_stay_in_the_score(tmp_path: Path) -> None:
+    data = batches(loaded(tmp_path), "words", max_length=5, path=tmp_path)
+    batch = next(iter(data.evaluation_loader("test", whole=True)))
+    row = batch.row_ids.tolist().index(0)
+    assert batch.places[row].tolist() == [1, 2, 3, -1] and batch.labels[row].tolist() == [0, 0, 1, 2]
+    assert data.targets("test").tolist() == [2, 1, 1]
+
+
+def test_the_most_frequent_tag_of_a_word(tmp_path: Path) -> None:
+    rows = [*ROWS, (["today"], ["O"]), (["today"], ["O"]), (["today"], ["O"])]
+    data = loaded(tmp_path, rows)
+    found = KIND.predictions("most-frequent-tag", data)["test"]
+    # today is O more often than not
+    assert found.outputs[0].tolist() == [1, 1, 4, 3] and found.targets.tolist() == [2, 1, 1, 0, 0, 0]
+
+
+def test_noise_leaves_each_tag_with_its_word(tmp_path: Path) -> None:
+    data = loaded(tmp_path)
+    kinds = ["swap", "delete", "insert", "keyboard", "case", "misspelling"]
+    noisy = perturb_task(data, {"perturbations": kinds, "rates": (0.0, 1.0), "seed": 0}, None).data
+    assert len(noisy.splits) == 7
+    for name, split in noisy.splits.items():
+        KIND.check_rows(split, name)
+        assert split.labels.tolist() == data.splits["test"].labels.tolist()
+    swapped = noisy.splits["test~swap=1"]
+    changed = [a != b for a, b in zip(words_of(swapped.texts[0][0]), ROWS[0][0], strict=True)]
+    assert sum(changed) == 4
+    # a batch of the noisy texts: each word stands before its own tag still
+    batch = next(iter(batches(noisy, "characters", path=tmp_path).evaluation_loader("test~insert=1", whole=True)))
+    assert (batch.places >= 0).sum() == 9
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([(["a", "b"], ["O"]), *ROWS], r"train.jsonl: row 1: 1 tags for 2 words; give each word one"),
+        ([*ROWS, (["a"], ["X-city"])], r"row 4: tag 'X-city' is outside the scheme; a tag is O, or B-, I-"),
+        ([*ROWS, (["a"], [7])], r"row 4: tag 7 is a number without a name; name the tags in label_names.json"),
+        ([*ROWS, (["a b"], ["O"])], r"row 4: word 'a b' is empty or holds white space"),
+        ([*ROWS, ([], [])], r"row 4: has no words; leave the row out"),
+        ([*ROWS, ("a b", ["O", "O"])], r"row 4: 'a b' is no list of words; take parquet"),
+        ([*ROWS, (["a"], "O")], r"row 4: 'O' is no list of tags"),
+        ([(["a"], ["O"])], r"every tag is O; a task needs spans"),
+    ],
+)
+def test_wrong_rows_are_one_line(tmp_path: Path, rows: list, said: str) -> None:
+    with pytest.raises(InputError, match=said) as error:
+        loaded(tmp_path, rows)
+    assert "\n" not in str(error.value)
+
+
+def test_tags_may_be_numbers_with_names(tmp_path: Path) -> None:
+    rows = [(["a", "b"], [0, 1]), (["a"], [0])]
+    folder(tmp_path, rows)
+    (tmp_path / "own" / "label_names.json").write_text('["O", "B-city"]')
+    assert load_task(entry(tmp_path), ()).splits["train"].labels.tolist() == [(0, 1), (0,)]
+
+
+def test_a_tag_that_the_names_lack(tmp_path: Path) -> None:
+    folder(tmp_path)
+    (tmp_path / "own" / "label_names.json").write_text('["O", "B-city", "I-city"]')
+    with pytest.raises(InputError, match="row 1: tag 'B-date' is none of this task"):
+        load_task(entry(tmp_path), ())
+
+
+def test_slots_of_atis() -> None:
+    import os
+
+    data = os.environ.get("HASHBENCH_TEST_DATA", str(Path(__file__).resolve().parents[4].parent / "shared/data"))
+    if not (Path(data) / "tagging").is_dir():
+        pytest.skip("no ATIS slots: set HASHBENCH_TEST_DATA to a folder with tagging/atis_slots/")
+    task = load_task(find_task("atis_slots"), open_sources(data))
+    assert {split: len(part) for split, part in task.splits.items()} == task.task.official_rows
+    result = KIND.predictions("most-frequent-tag", task)["test"]
+    assert result.targets.sum() == 2_837  # spans of the test set
+    assert {score.metric: round(100 * score.value, 1) for score in KIND.scores(task.task, result)}["span_f1"] == 60.4
+    assert np.isfinite(result.outputs).all()

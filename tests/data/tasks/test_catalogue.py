@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hashbench.common.errors import InputError
+from hashbench.data.tasks.catalogue import expand_tasks, find_task, known_tasks
+from hashbench.data.tasks.named.glue import GROUPS
+from hashbench.running.experiment.schema import TaskEntry
+from hashbench.scores.registry import metrics
+
+# HashFormers paper, table 5: steps between evaluations at batch 32.
+PAPER_INTERVALS = {
+    "mnli": 2455, "qnli": 655, "qqp": 2275, "rte": 48, "sst2": 421, "mrpc": 69, "cola": 162, "stsb": 108,
+}  # fmt: skip
+PAPER_METRICS = {
+    "mnli": "accuracy", "qqp": "f1", "cola": "matthews", "stsb": "spearman",
+    "qnli": "accuracy", "rte": "accuracy", "sst2": "accuracy", "mrpc": "accuracy",
+}  # fmt: skip
+
+
+def test_the_eight_tasks() -> None:
+    assert sorted(GROUPS["glue"]) == sorted(PAPER_INTERVALS)
+
+
+@pytest.mark.parametrize("name", PAPER_INTERVALS)
+def test_evaluation_interval_is_the_papers(name: str) -> None:
+    task = find_task(name)
+    steps_per_epoch = -(-task.official_rows["train"] // 32)
+    assert task.evaluation_every(steps_per_epoch) == PAPER_INTERVALS[name]
+
+
+def test_evaluations_per_epoch_override_the_rule() -> None:
+    assert find_task("cola").evaluation_every(268, per_epoch=1) == 268
+    assert find_task("cola").evaluation_every(10, per_epoch=3) == 4
+
+
+@pytest.mark.parametrize("name", PAPER_METRICS)
+def test_paper_metric_is_the_one_to_select_by(name: str) -> None:
+    assert find_task(name).select_metric == PAPER_METRICS[name]
+
+
+@pytest.mark.parametrize("task", known_tasks().values(), ids=lambda task: task.name)
+def test_every_metric_of_a_task_exists(task) -> None:
+    kinds = ["rankings"] if task.kind.reads_items else ["classes", "values", "spans"]
+    assert set(task.metrics) <= set(metrics(*kinds))
+    assert task.select_metric in task.metrics
+
+
+def test_mnli_selects_on_both_sets_and_reports_on_matched() -> None:
+    task = find_task("mnli")
+    assert task.select_splits == ("validation_matched", "validation_mismatched")
+    assert task.report_splits == ("validation_matched",)
+    assert task.evaluation_splits == ("validation_matched", "validation_mismatched")
+
+
+def test_unknown_task_names_the_nearest() -> None:
+    with pytest.raises(InputError, match=r"unknown task 'colla'; did you mean 'cola'\? \(list: hashbench data list\)"):
+        find_task("colla")
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("sib201", "did you mean 'sib200:...'?"),
+        ("sib200:tha_Thia", "did you mean 'sib200:tha_Thai'?"),
+        ("sib200:fra_Latn", "there are eng_Latn, deu_Latn, "),  # half of its letters are those of another language
+    ],
+)
+def test_an_unknown_one_of_many_alike(name: str, hint: str) -> None:
+    with pytest.raises(InputError) as error:
+        find_task(name)
+    assert hint in str(error.value)
+
+
+def test_unknown_task_lists_what_there_is_where_nothing_is_near() -> None:
+    with pytest.raises(InputError, match="unknown task 'xyzzy'; known are cola, sst2, mrpc"):
+        find_task("xyzzy")
+
+
+def test_glue_stands_for_the_eight(tmp_path: Path) -> None:
+    assert [task.name for task in expand_tasks("glue", tmp_path)] == list(GROUPS["glue"])
+    assert [task.name for task in expand_tasks(["wnli", "cola"], tmp_path)] == ["wnli", "cola"]
+
+
+def test_a_task_named_twice_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="'cola' stands there twice"):
+        expand_tasks(["glue", "cola"], tmp_path)
+
+
+def test_own_data_set_is_found_from_the_experiment_file(tmp_path: Path) -> None:
+    (tmp_path / "sets").mkdir()
+    (tmp_path / "sets" / "train.csv").write_text("text,label\na,0\n")
+    entry = TaskEntry(name="mine", path="sets", text="text")
+    assert expand_tasks([entry], tmp_path)[0].folder == tmp_path / "sets"

@@ -1,0 +1,47 @@
+"""No file asks for a kind of task by its name: only a kind's own files and the keys that users write hold it."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import hashbench
+from hashbench.data.tasks.catalogue import known_kinds
+
+PACKAGE = Path(hashbench.__file__).parent
+# Files in which a kind's name stands with another meaning, or as a key that users write.
+EXCEPTED = {
+    "data/tasks/named/proformer.py": "classification: a folder of data",
+    "data/tasks/named/slots.py": "tagging: a folder of data",
+    "data/tasks/named/trec.py": "classification: a folder of data",
+    "data/sources/dumps/page_links.py": "the folder of page-link sets",
+    "data/tasks/phrases.py": "the files of the kind phrases",
+    "common/cache.py": "the folder of these files",
+    "models/objectives/entities.py": "the objective entities",
+    "models/embeddings/superbloom.py": "the objective entities",
+    "running/runs/items.py": "the kind of run entities",
+    "store/migrations/versions/v0003_lean.py": "the kind of run entities",
+}
+
+
+def literals(path: Path) -> set[str]:
+    """The string constants of a file, without docstrings."""
+    tree = ast.parse(path.read_text())
+    docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    constants = (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in docs)
+    return {node.value for node in constants if isinstance(node.value, str)}
+
+
+def test_names_of_kinds_stand_in_their_files_alone() -> None:
+    files = {path.relative_to(PACKAGE).as_posix(): path for path in PACKAGE.rglob("*.py")}
+    outside = {
+        name: sorted(literals(path) & set(known_kinds()))
+        for name, path in files.items()
+        if name not in EXCEPTED and not name.startswith("data/tasks/kinds/")
+    }
+    assert {name: found for name, found in outside.items() if found} == {}
+
+
+def test_the_exceptions_are_needed() -> None:
+    unneeded = [name for name in EXCEPTED if not literals(PACKAGE / name) & set(known_kinds())]
+    assert unneeded == []

@@ -1,0 +1,216 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hashbench.common.errors import InputError
+from hashbench.data.tasks.catalogue import own_task
+from hashbench.data.tasks.locate import load_task, locate_task
+from hashbench.data.tasks.text_data import TaskData
+from hashbench.running.experiment.schema import TaskEntry
+
+
+def entry(path: str = ".", **values: object) -> TaskEntry:
+    return TaskEntry.model_validate({"name": "mine", "path": path, "text": "text", **values})
+
+
+def write(folder: Path, **splits: list[tuple[object, ...]]) -> None:
+    """Each split as JSONL, rows of (text, label) or (text, second, label)."""
+    for split, rows in splits.items():
+        names = ("text", "label") if len(rows[0]) == 2 else ("text", "second", "label")
+        lines = [json.dumps(dict(zip(names, row, strict=True))) for row in rows]
+        (folder / f"{split}.jsonl").write_text("\n".join(lines))
+
+
+def load(folder: Path, **values: object) -> TaskData:
+    return load_task(own_task(entry(**values), folder), ())
+
+
+ROWS = [(f"text {i}", i % 2) for i in range(20)]
+
+
+def test_with_all_three_splits_test_is_reported_and_never_selected_on(tmp_path: Path) -> None:
+    write(tmp_path, train=ROWS, validation=ROWS[:4], test=ROWS[:6])
+    data = load(tmp_path)
+    assert (data.task.select_splits, data.task.report_splits) == (("validation",), ("test",))
+    assert {split: len(part) for split, part in data.splits.items()} == {"train": 20, "validation": 4, "test": 6}
+    assert (data.n_outputs, data.label_names, data.kind, data.notes) == (
+        2, ("0", "1"), "own", ("texts also in train: 4 rows of validation, 6 rows of test",)
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["dev", "valid"])
+def test_dev_is_validation(tmp_path: Path, name: str) -> None:
+    write(tmp_path, train=ROWS, **{name: ROWS[:4]})
+    data = load(tmp_path)
+    assert data.task.select_splits == data.task.report_splits == ("validation",)
+    assert len(data.splits["validation"]) == 4
+
+
+def test_without_validation_a_seeded_tenth_of_train_is_selected_on(tmp_path: Path) -> None:
+    write(tmp_path, train=ROWS, test=ROWS[:6])
+    data, again = load(tmp_path), load(tmp_path)
+    assert (data.task.select_splits, data.task.report_splits) == (("holdout",), ("test",))
+    held, kept = data.splits["holdout"].texts[0], data.splits["train"].texts[0]
+    assert len(held) == 2 and len(kept) == 18
+    assert sorted(held + kept) == sorted(text for text, _ in ROWS)
+    assert again.splits["holdout"].texts[0] == held
+    assert data.notes == (
+        "no validation split: selected on a seeded tenth of train (2 rows)", "texts also in train: 6 rows of test",
+    )  # fmt: skip
+
+
+def test_train_alone_is_selected_and_reported_on_a_tenth(tmp_path: Path) -> None:
+    write(tmp_path, train=ROWS)
+    assert load(tmp_path).task.evaluation_splits == ("holdout",)
+
+
+def test_pairs(tmp_path: Path) -> None:
+    write(tmp_path, train=[("a", "b", 0), ("c", "d", 1)], dev=[("e", "f", 1)])
+    data = load(tmp_path, text=("text", "second"))
+    assert data.splits["train"].texts == (["a", "c"], ["b", "d"])
+    assert data.task.is_pair
+
+
+def test_regression_by_its_metric(tmp_path: Path) -> None:
+    write(tmp_path, train=[("a", 0.5), ("b", 3)], dev=[("c", 1.25)])
+    data = load(tmp_path, metric="pearson")
+    assert (data.n_outputs, data.task.kind.name, data.task.metrics) == (1, "regression", ("pearson", "spearman"))
+    assert data.splits["train"].labels.tolist() == [0.5, 3.0]
+
+
+def test_label_names_file_says_the_classes(tmp_path: Path) -> None:
+    write(tmp_path, train=[("a", 0), ("b", 2)], dev=[("c", 1)])
+    (tmp_path / "label_names.json").write_text('["x", "y", "z", "never"]')
+    data = load(tmp_path)
+    assert data.label_names == ("x", "y", "z", "never")
+    assert data.n_outputs == 4
+    assert data.notes == ("1 row of validation has a label that train never has: 'y'",)
+
+
+def test_a_missing_text_is_an_empty_text(tmp_path: Path) -> None:
+    write(tmp_path, train=[("a", 0), (None, 1)], dev=[("", 1)])
+    assert load(tmp_path).splits["train"].texts == (["a", ""],)
+
+
+def test_fingerprint_follows_content_and_columns_alone(tmp_path: Path) -> None:
+    def fingerprint(folder: Path, **values: object) -> str:
+        return locate_task(own_task(entry(**values), folder), ()).fingerprint
+
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        write(tmp_path / name, train=ROWS, dev=ROWS)
+    assert fingerprint(tmp_path / "one") == fingerprint(tmp_path / "two", name="other", metric="matthews")
+    assert fingerprint(tmp_path / "one") != fingerprint(tmp_path / "one", label="other")
+    first = fingerprint(tmp_path / "one")
+    (tmp_path / "one" / "label_names.json").write_text('["a", "b"]')
+    assert fingerprint(tmp_path / "one") != first
+
+
+def wrong(message: str, folder: Path, **values: object) -> None:
+    with pytest.raises(InputError, match=message):
+        load(folder, **values)
+
+
+def test_missing_folder(tmp_path: Path) -> None:
+    message = r"task 'mine': no folder .*nowhere; check path \(it is relative to the experiment file\)"
+    wrong(message, tmp_path, path="nowhere")
+
+
+def test_file_for_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "set.csv").touch()
+    wrong(r"set\.csv is a file; path is the folder that holds train", tmp_path, path="set.csv")
+
+
+def test_folder_without_a_train_split(tmp_path: Path) -> None:
+    write(tmp_path, test=ROWS)
+    wrong(r"no train split; put a train file there \(\.parquet, \.csv, \.tsv or \.jsonl\)", tmp_path)
+
+
+def test_name_of_a_known_task(tmp_path: Path) -> None:
+    wrong("task 'cola': this name is a task of the suite; give your data set another one", tmp_path, name="cola")
+
+
+def test_unknown_metric(tmp_path: Path) -> None:
+    near = r"task 'mine': unknown metric 'acuracy'; did you mean 'accuracy' or 'word_accuracy'\?"
+    wrong(near, tmp_path, metric="acuracy")
+
+
+def test_one_column_for_text_and_label(tmp_path: Path) -> None:
+    wrong("text and label name the same column", tmp_path, label="text")
+    wrong("text and label name the same column", tmp_path, text=("text", "text"))
+
+
+def test_missing_column(tmp_path: Path) -> None:
+    write(tmp_path, train=ROWS)
+    wrong(r"no column 'sentence'; it has text, label", tmp_path, text="sentence")
+
+
+def test_text_column_of_numbers(tmp_path: Path) -> None:
+    write(tmp_path, train=[(1, 0), (2, 1)])
+    wrong(r"column 'text': row 1: int, not text; name a column of texts", tmp_path)
+
+
+def test_a_label_that_is_not_one(tmp_path: Path) -> None:
+    write(tmp_path, train=ROWS, dev=[("a", 0), ("b", "oops")])
+    wrong(r"dev\.jsonl: row 2: 'oops' is not a label; expected an integer from 0 on", tmp_path)
+
+
+def test_f1_of_three_classes(tmp_path: Path) -> None:
+    write(tmp_path, train=[("a", 0), ("b", 1), ("c", 2)], dev=ROWS)
+    wrong("f1 needs two classes, here are 3; use metric f1_macro", tmp_path, metric="f1")
+
+
+@pytest.mark.parametrize("content", ['{"a": 1}', '["a", "a"]', "[1, 2]"])
+def test_label_names_that_are_no_list_of_names(tmp_path: Path, content: str) -> None:
+    write(tmp_path, train=ROWS)
+    (tmp_path / "label_names.json").write_text(content)
+    wrong(r"label_names\.json: is not a list of different names", tmp_path)
+
+
+def test_label_names_that_are_no_json(tmp_path: Path) -> None:
+    write(tmp_path, train=ROWS)
+    (tmp_path / "label_names.json").write_text("no, yes")
+    wrong(r"label_names\.json: is not JSON", tmp_path)
+
+
+def test_one_training_row_cannot_be_held_out(tmp_path: Path) -> None:
+    write(tmp_path, train=ROWS[:1], test=ROWS)
+    wrong("train has 1 row; a tenth of it cannot be held out", tmp_path)
+
+
+def test_held_out_leaves_the_evaluation_splits_alone(tmp_path: Path) -> None:
+    write(tmp_path, train=ROWS, dev=ROWS, test=ROWS)
+    data = load(tmp_path)
+    grid = data.held_out(seed=3)
+    assert list(grid.splits) == ["train", "holdout"]
+    assert grid.task.select_splits == grid.task.report_splits == ("holdout",)
+    assert len(grid.splits["holdout"]) == 2
+    assert grid.fingerprint not in (data.fingerprint, data.held_out(seed=4).fingerprint)
+    texts = dict(ROWS)
+    part = grid.splits["train"]
+    assert np.array_equal(part.labels, [texts[text] for text in part.texts[0]])
+
+
+def test_cells_of_csv_files_may_be_separated_by_what_is_said(tmp_path: Path) -> None:
+    for split in ("train", "validation"):
+        (tmp_path / f"{split}.csv").write_text(f'text;label\n"a;b, {split}";1\nc;0\n')
+    data = load(tmp_path, delimiter=";")
+    assert data.splits["train"].texts[0] == ["a;b, train", "c"] and data.splits["train"].labels.tolist() == [1, 0]
+    assert data.fingerprint != locate_task(own_task(entry(delimiter="|"), tmp_path), ()).fingerprint
+    with pytest.raises(InputError, match="train.csv: one column, 'text;label'; are cells separated by ';'"):
+        load(tmp_path)
+
+
+def test_a_sample_is_seeded_noted_and_another_data_set(tmp_path: Path) -> None:
+    write(tmp_path, train=ROWS, validation=[("other", 0), ("thing", 1)])
+    whole, data, again = load(tmp_path), load(tmp_path, max_rows=8), load(tmp_path, max_rows=8)
+    texts = data.splits["train"].texts[0]
+    assert len(texts) == 8 and texts == sorted(texts, key=whole.splits["train"].texts[0].index)
+    assert again.splits["train"].texts[0] == texts and len(data.splits["validation"]) == 2
+    assert data.notes == ("sample: train 8 of 20 rows",) and whole.notes == ()
+    assert len({whole.fingerprint, data.fingerprint, load(tmp_path, max_rows=9).fingerprint}) == 3
+    assert load(tmp_path, max_rows=20).splits["train"].texts[0] == whole.splits["train"].texts[0]

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hashbench.data.tasks.base import Task
+from hashbench.data.tasks.catalogue import known_kinds
+from hashbench.data.tasks.text import text_kind
+from hashbench.data.tasks.text_baselines import bag_of_words, majority
+from hashbench.data.tasks.text_data import Split, TaskData
+
+
+def data(train: list[str], labels: list[float], dev: list[str], kind: str = "classification") -> TaskData:
+    dtype = np.float32 if kind == "regression" else np.int64
+    splits = {
+        "train": Split((train,), np.array(labels, dtype)),
+        "validation": Split((dev,), np.zeros(len(dev), dtype)),
+    }
+    return TaskData(Task("mine", known_kinds()[kind], ("text",)), splits, "f", "here", "own")
+
+
+def predicted(task: TaskData) -> np.ndarray:
+    return text_kind(task.task).predictions("bag-of-words", task)["validation"].outputs
+
+
+def test_majority_is_the_most_frequent_class_of_train() -> None:
+    assert majority(data(["a"] * 5, [2, 1, 2, 0, 1], ["x", "y"]), ["validation"])["validation"].tolist() == [1, 1]
+
+
+def test_majority_of_a_regression_is_the_mean() -> None:
+    found = majority(data(["a"] * 3, [1.0, 2.0, 6.0], ["x"], "regression"), ["validation"])["validation"]
+    assert found.tolist() == [3.0]
+
+
+TRAIN = ["good film", "bad film", "very good", "very bad", "GOOD!!", "bad..."]
+
+
+def test_bag_of_words_knows_words_whatever_their_case() -> None:
+    task = data(TRAIN, [1, 0, 1, 0, 1, 0], ["Good thing", "a BAD thing", "!!", "..."])
+    assert predicted(task).tolist() == [1, 0, 1, 0]
+
+
+def test_bag_of_words_knows_pairs_of_words() -> None:
+    train = ["not good", "good not", "not good x", "good not y"] * 3
+    task = data(train, [0, 1, 0, 1] * 3, ["not good", "good not"])
+    assert bag_of_words(task, ["validation"])["validation"].tolist() == [0, 1]
+
+
+def test_bag_of_words_regression() -> None:
+    task = data(TRAIN, [1.0, 0.0, 1.0, 0.0, 1.0, 0.0], ["good", "bad"], "regression")
+    found = predicted(task)
+    assert found.dtype == np.float64 and found[0] > 0.7 and found[1] < 0.3
+
+
+@pytest.mark.parametrize("text", ["", " ", "\ud800 \0 \U0001f600", "x" * 100_000])
+def test_odd_texts(text: str) -> None:
+    assert predicted(data([text, "a word"], [0, 1], [text])).tolist() == [0]
+
+
+def test_texts_without_a_word_have_the_majority() -> None:
+    wordless = data(["", "", ""], [1, 0, 1], ["", "word"])
+    assert predicted(wordless).tolist() == [1, 1]
+
+
+def test_one_class_in_train() -> None:
+    assert predicted(data(["a", "b"], [1, 1], ["c"])).tolist() == [1]

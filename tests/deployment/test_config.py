@@ -1,0 +1,58 @@
+"""Whose code a folder may run: the suite's own without a question, any other only when it is trusted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hashbench.common.errors import InputError
+from hashbench.deployment.config import Config, spec_of, spec_values
+from hashbench.models.embeddings.registry import find_model
+
+OWN = """
+from pathlib import Path
+Path({marker!r}).touch()
+from hashbench.models.embeddings.hashformer import Projection
+class Mine(Projection):
+    pass
+"""
+
+
+def config_with(embedding: str) -> Config:
+    values = spec_values(find_model("hashformer-md-proj"), "tiny", None)
+    return Config("mine", "ab" * 32, "tiny", values | {"embedding": embedding}, 16)
+
+
+def test_an_embedding_of_the_suite_needs_no_trust(tmp_path: Path) -> None:
+    own = config_with("hashbench.models.embeddings.hashformer:Projection")
+    assert spec_of(own, tmp_path).embedding.family.__name__ == "Projection"
+
+
+def test_code_in_the_folder_runs_only_when_it_is_trusted(tmp_path: Path) -> None:
+    marker = tmp_path / "it ran"
+    (tmp_path / "embedding.py").write_text(OWN.format(marker=str(marker)))
+    config = config_with("embedding.py:Mine")
+    with pytest.raises(InputError, match=r"embedding\.py: code of whoever made this folder.*add --trust-code"):
+        spec_of(config, tmp_path)
+    assert not marker.exists()
+    assert spec_of(config, tmp_path, trust_code=True).embedding.family.__name__ == "Mine"
+    assert marker.exists()
+
+
+@pytest.mark.parametrize(
+    "reference",
+    ["this:Zen", "hashbench:Zen", "hashbench.cli.app:Zen", "embedding.py/../../other.py:Zen", "../embedding.py:Zen"],
+)
+def test_no_other_module_is_imported_unasked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], reference: str
+) -> None:
+    with pytest.raises(InputError, match=r"config\.json: embedding .* is no part of hashbench"):
+        spec_of(config_with(reference), tmp_path)
+    assert "Zen of Python" not in capsys.readouterr().out
+
+
+def test_a_path_is_no_module_even_where_code_is_trusted(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no part of hashbench"):
+        spec_of(replace(config_with("../embedding.py:Zen")), tmp_path, trust_code=True)

@@ -1,0 +1,18 @@
+"""Rows of bytes."""
+
+from __future__ import annotations
+
+from hashbench.models.coders.byte_rows import ByteRows
+from hashbench.models.text.utf8 import ByteTokenizer
+
+
+def test_each_byte_has_a_row_of_its_own() -> None:
+    assert ByteRows().encode([chr(byte) for byte in range(256)])[:, 0].tolist() == list(range(5, 261))
+
+
+def test_rows_of_a_text() -> None:
+    assert ByteRows().encode(ByteTokenizer().tokenize("né"))[:, 0].tolist() == [5 + 0x6E, 5 + 0xC3, 5 + 0xA9]
+
+
+def test_what_is_no_byte_is_unknown() -> None:
+    assert ByteRows().encode(["", "ab", "Ā"])[:, 0].tolist() == [3, 3, 3]

@@ -1,0 +1,70 @@
+"""Codes on disk: once per coder and table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hashbench.models.coders.cache import type_codes
+from hashbench.models.coders.md5 import Md5Bits, Md5Rows
+from hashbench.models.coders.registry import coders, make_coder
+from hashbench.models.text.types import TypeTable
+from tests.damage import DAMAGES
+
+TABLE = TypeTable.from_counts({"play": 2, "the": 1})
+
+
+def test_codes_are_mapped_and_equal(tmp_path: Path) -> None:
+    codes = type_codes(Md5Rows(), TABLE, tmp_path / "codes")
+    assert isinstance(codes, np.memmap)
+    assert codes.tolist() == [[22237], [20664]]
+
+
+def test_a_second_call_computes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = type_codes(Md5Bits(), TABLE, tmp_path)
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("computed again")
+
+    monkeypatch.setattr(Md5Bits, "encode_utf8", refuse)
+    assert np.array_equal(type_codes(Md5Bits(), TABLE, tmp_path), first)
+    with pytest.raises(AssertionError, match="computed again"):
+        type_codes(Md5Bits("other key"), TABLE, tmp_path)
+
+
+def test_coders_and_tables_do_not_mix(tmp_path: Path) -> None:
+    other = TypeTable.from_counts({"play": 2, "the": 9})
+    assert type_codes(Md5Rows(), other, tmp_path).tolist() == [[20664], [22237]]
+    assert type_codes(Md5Rows(), TABLE, tmp_path).tolist() == [[22237], [20664]]
+    assert type_codes(Md5Rows(num_buckets=1033), TABLE, tmp_path)[0].tolist() == [740]
+
+
+def test_a_failure_leaves_no_file_that_looks_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def break_off(*_: object) -> None:
+        raise OSError("disk full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Md5Bits, "encode_types", break_off)
+        with pytest.raises(OSError, match="disk full"):
+            type_codes(Md5Bits(), TABLE, tmp_path)
+    assert not list(tmp_path.glob("*.npy"))
+    assert len(type_codes(Md5Bits(), TABLE, tmp_path)) == 2
+
+
+@pytest.mark.parametrize("name", coders())
+def test_a_mapped_table_is_coded_as_one_in_memory(name: str, tmp_path: Path) -> None:
+    TABLE.save(tmp_path)
+    loaded, coder = TypeTable.load(tmp_path), make_coder(name)
+    coder.fit(loaded)
+    assert np.array_equal(type_codes(coder, loaded, tmp_path), coder.encode(TABLE.strings()))
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damaged_codes_are_computed_again(tmp_path: Path, damage: str, capsys: pytest.CaptureFixture[str]) -> None:
+    codes = np.array(type_codes(Md5Bits(), TABLE, tmp_path))
+    (path,) = tmp_path.glob("*.npy")
+    DAMAGES[damage](path)
+    assert np.array_equal(type_codes(Md5Bits(), TABLE, tmp_path), codes)
+    assert str(path) in capsys.readouterr().err

@@ -1,0 +1,31 @@
+"""What every encoder of the registry keeps."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from hashbench.common.errors import InputError
+from hashbench.models.encoders.base import Encoder, check_shape
+from hashbench.models.encoders.registry import architectures, encoder_config, make_encoder
+
+
+@pytest.mark.parametrize("name", list(architectures()))
+def test_states_agree_with_their_mask(name: str) -> None:
+    encoder = make_encoder(name, "tiny", layers=1).eval()
+    assert isinstance(encoder, Encoder)
+    config = encoder_config(name, "tiny")
+    mask = torch.ones(2, 8, dtype=torch.bool)
+    mask[1, 4:] = False
+    states = encoder(torch.randn(2, 8, config.dim), mask)
+    assert states.shape == (*encoder.states_mask(mask).shape, config.dim)
+    assert states.isfinite().all()
+    assert encoder.max_length is None or encoder.max_length >= 8
+
+
+def test_a_shape_has_no_empty_size_and_no_whole_dropout() -> None:
+    check_shape(1, 2, dropout=0.0, attention_dropout=0.9)
+    with pytest.raises(InputError, match="^encoder: every size must be at least 1; correct the encoder's values$"):
+        check_shape(3, 0)
+    with pytest.raises(InputError, match=r"^encoder: dropout must lie in \[0, 1\); correct the encoder's values$"):
+        check_shape(1, dropout=1.0)

@@ -1,0 +1,79 @@
+"""The head of fine-tuning: pooling, layers, losses."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from hashbench.models.embeddings.base import HeadSpec
+from hashbench.models.objectives.classification import ClassificationHead, Pooling, classification_head, pool
+
+STATES = torch.tensor([[[1.0, -2.0], [3.0, 4.0], [9.0, 9.0]], [[5.0, 6.0], [9.0, 9.0], [9.0, 9.0]]])
+MASK = torch.tensor([[True, True, False], [True, False, False]])
+
+
+@pytest.mark.parametrize(
+    ("pooling", "expected"),
+    [
+        ("first", [[1.0, -2.0], [5.0, 6.0]]),
+        ("max", [[3.0, 4.0], [5.0, 6.0]]),
+        ("mean", [[2.0, 1.0], [5.0, 6.0]]),
+    ],
+)
+def test_pooling_sees_no_padding(pooling: Pooling, expected: list[list[float]]) -> None:
+    assert pool(STATES, MASK, pooling).tolist() == expected
+
+
+@pytest.mark.parametrize("pooling", ["first", "max", "mean"])
+def test_without_a_mask_all_tokens_count(pooling: Pooling) -> None:
+    assert torch.equal(pool(STATES, None, pooling), pool(STATES, torch.ones(2, 3, dtype=torch.bool), pooling))
+
+
+def test_outputs_equal_the_layers() -> None:
+    torch.manual_seed(0)
+    head = ClassificationHead(2, 3).eval()
+    hidden = torch.tanh(STATES[:, 0] @ head.dense.weight.T + head.dense.bias)
+    torch.testing.assert_close(head(STATES, MASK), hidden @ head.out.weight.T + head.out.bias)
+
+
+def test_parameters_at_base() -> None:
+    """592,130 with two classes: 768 * 769 + 2 * 769."""
+    assert sum(parameter.numel() for parameter in ClassificationHead(768, 2).parameters()) == 592_130
+
+
+def test_dropout_acts_before_both_layers() -> None:
+    torch.manual_seed(0)
+    head = ClassificationHead(64, 1, dropout=0.5).train()
+    with torch.no_grad():
+        head.dense.weight.copy_(torch.eye(64))
+        head.out.weight.fill_(1.0)
+    # per dimension x = 2 * mask, tanh(2) * 2 * mask: kept with 1/4, so the sum has the mean 64 * tanh(2) / 2 = 30.849
+    outputs = head(torch.ones(20_000, 1, 64))
+    assert outputs.mean().item() == pytest.approx(30.849, abs=0.2)
+
+
+def test_cross_entropy_of_classes_and_squared_error_of_one_output() -> None:
+    classes, regression = ClassificationHead(2, 3), ClassificationHead(2, 1)
+    outputs = torch.tensor([[0.0, 0.0, 0.0]])
+    assert classes.loss(outputs, torch.tensor([1])).item() == pytest.approx(1.0986123)  # log 3
+    assert regression.loss(torch.tensor([[1.0], [2.0]]), torch.tensor([0.0, 4.0])).item() == pytest.approx(2.5)
+
+
+def test_regression_takes_whole_numbers_as_targets() -> None:
+    assert ClassificationHead(2, 1).loss(torch.tensor([[1.0]]), torch.tensor([3])).item() == 4.0
+
+
+def test_a_head_without_a_dense_layer_is_one_linear_map_of_the_pooled_states() -> None:
+    torch.manual_seed(0)
+    head = ClassificationHead(4, 3, dropout=0.0, pooling="max", dense=False).eval()
+    states = torch.randn(2, 5, 4)
+    assert [name for name, _ in head.named_parameters()] == ["out.weight", "out.bias"]
+    expected = states.amax(1) @ head.out.weight.T + head.out.bias
+    torch.testing.assert_close(head(states, None), expected)
+
+
+def test_a_head_is_as_the_spec_of_a_model_has_it() -> None:
+    head = classification_head(HeadSpec(pooling="mean", dense_dropout=False), 4, 3, 0.3)
+    assert head.pooling == "mean" and not head.dense_dropout and head.dropout.probability == 0.3
+    assert head.dense is not None and head.out.weight.shape == (3, 4)
+    assert classification_head(HeadSpec(dense=False), 4, 1).dense is None

@@ -1,0 +1,103 @@
+"""Claims as they are written: what each form means, and one line for what the grammar does not have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hashbench.common.errors import InputError
+from hashbench.results.claims.expressions import ColumnName
+from hashbench.results.claims.grammar import Claim, read_file, read_rows
+
+GOOD = {"id": "own-1a", "kind": "greater", "left": "a", "right": "b", "column": "sst2", "unit": "percent"}
+
+
+def _read(**changes: str) -> Claim:
+    return read_rows([{**GOOD, **changes}], ["own.csv:2"])[0]
+
+
+def _parts(**changes: str) -> list[str]:
+    return [str(part) for part in _read(**changes).parts]
+
+
+def test_every_member_is_a_part() -> None:
+    assert _parts(left="min(a,b)", right="max(c,d)") == ["a > c: sst2", "a > d: sst2", "b > c: sst2", "b > d: sst2"]
+    assert _parts(column="each(sst2,rte - cola)") == ["a > b: sst2", "a > b: rte - cola"]
+
+
+def test_a_spread_is_every_pair_of_two() -> None:
+    found = _parts(kind="interaction", left="a - b", right="max(c,d) - min(c,d)")
+    assert found == ["a - b > c - d: sst2", "a - b > d - c: sst2"]
+
+
+def test_an_ordering_is_its_steps() -> None:
+    parts = _read(kind="ordering", left="a > b ~ c", right="", bound="0.5").parts
+    assert [(part.kind, str(part.left), str(part.right)) for part in parts] == [
+        ("greater", "a", "b"), ("equal_within", "b", "c"),
+    ]  # fmt: skip
+
+
+def test_numbers_and_ends_are_read() -> None:
+    claim = _read(kind="ratio_at_least", right="100", bound="2.05", unit="x", column="infer_ms:high")
+    assert (str(claim.parts[0].right), str(claim.parts[0].column), claim.bound) == ("100", "infer_ms:high", 2.05)
+    assert (_read(unit="Mi").scale, _read(unit="K").scale) == (2.0**20, 1000.0)
+
+
+def test_a_column_may_be_one_of_many_tasks_alike() -> None:
+    claim = _read(kind="greater", column="sib200:hin_Deva:low")
+    assert claim.parts[0].column == ColumnName("sib200:hin_Deva", "low")
+
+
+def test_the_number_is_the_id_without_its_letter() -> None:
+    assert [_read(id=name).number for name in ("own-1a", "own-12", "canine-01")] == ["own-1", "own-12", "canine-01"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"kind": "grater"}, "unknown kind 'grater'; did you mean 'greater'"),
+        ({"unit": "kilo"}, "unknown unit 'kilo'; there are: percent"),
+        ({"left": "a b"}, "'a b' is no model expression; allowed are a model's name"),
+        ({"left": "a - b - c"}, "more than one operator"),
+        ({"left": "median(a,b)"}, "no function 'median' of models; there are: mean, min, max"),
+        ({"left": "mean(a,)"}, "has an empty member"),
+        ({"column": "all(a,b)"}, "no function 'all' of columns; there are: mean, each"),
+        ({"column": "infer_ms:middle"}, "is no column; allowed are"),
+        ({"left": "max(a,b)"}, "would ask for one member only; a claim is decided of every member: write min()"),
+        ({"right": ""}, "compares with something: right is empty"),
+        ({"kind": "interaction"}, "a difference of differences"),
+        ({"kind": "ordering", "right": ""}, "is no chain; an ordering is written 'a > b ~ c'"),
+        ({"kind": "count", "right": "", "unit": "K"}, "count needs the number that is claimed, in 'expected'"),
+        ({"kind": "ratio_at_least"}, "a bound above 0 and the unit x"),
+        ({"kind": "ratio_at_least", "unit": "x", "bound": "0"}, "a bound above 0 and the unit x"),
+        ({"left": "a / b", "right": "0.5"}, "its unit is x, not percent"),
+        ({"bound": "0.5"}, "bound of 'greater' is 0"),
+        ({"bound": "much"}, "bound 'much' is no number"),
+        ({"id": ""}, "has no id; give one"),
+        ({"colum": "x"}, "unknown key 'colum' of a claim; did you mean 'column'"),
+    ],
+)
+def test_what_the_grammar_has_not_is_one_line_with_its_place(changes: dict[str, str], said: str) -> None:
+    with pytest.raises(InputError) as error:
+        _read(**changes)
+    assert str(error.value).startswith("own.csv:2: ") and said in str(error.value) and "\n" not in str(error.value)
+
+
+def test_an_id_stands_once() -> None:
+    with pytest.raises(InputError, match="claim 'own-1a' stands twice"):
+        read_rows([GOOD, GOOD], ["own.csv:2", "own.csv:3"])
+
+
+def test_a_file_is_read_and_its_faults_name_the_line(tmp_path: Path) -> None:
+    file = tmp_path / "own.csv"
+    file.write_text(",".join(GOOD) + "\n" + ",".join(GOOD.values()) + "\n")
+    assert [claim.id for claim in read_file(file)] == ["own-1a"]
+    file.write_text(",".join(GOOD) + "\nonly,two\n")
+    with pytest.raises(InputError, match=r"own.csv:2: has fewer cells than the header"):
+        read_file(file)
+    file.write_text("")
+    with pytest.raises(InputError, match="holds no claim"):
+        read_file(file)
+    with pytest.raises(InputError, match="name a CSV file"):
+        read_file(tmp_path / "none.csv")

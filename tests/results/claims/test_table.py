@@ -1,0 +1,91 @@
+"""Decided claims as text, markdown, LaTeX, CSV and JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from hashbench.results.claims.report import claim_sections
+from hashbench.results.claims.table import claim_tables, verdict_table
+from hashbench.results.rendering.page.claims import claims_of
+from hashbench.results.rendering.registry import render
+from hashbench.results.tables.request import ReportRequest
+from hashbench.store.engine import Store
+from tests.results.claims.world import Answers, build, claims_file
+
+SEEDS = (0, 1, 2)
+RIGHT = {"strong": 0.9, "good": 0.9, "weak": 0.6, "chance": 0.5, "coin": 0.5}
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    runs = [Answers(model, right + 0.005 * seed, seed) for seed in SEEDS for model, right in RIGHT.items()]
+    return build(tmp_path_factory.mktemp("claims") / "results.db", [*runs, Answers("majority", 0.5, None)])
+
+
+def test_text_folds_by_number_and_counts_at_the_end(store: Store, tmp_path: Path) -> None:
+    rows = [{"id": "own-1a", "left": "strong"}, {"id": "own-1b", "left": "min(chance,coin)"}]
+    whole = [{"kind": "greater", "right": "weak", "column": "sst2", "unit": "percent", **row} for row in rows]
+    text = render(claim_tables(store, ReportRequest(claims_file=claims_file(tmp_path, whole), parts=True)), width=200)
+    assert "own-1  1 holds, 1 fails" in text
+    assert "On scores, 2 claims: 1 holds, 1 fails, 0 undecided, 0 not measured." in text
+    assert "2 verdicts rest on a 95 % interval each and are not corrected for their number: up to about 1" in text
+    assert "- coin > weak: sst2: fails" in text
+    assert "3 seeds (0, 1, 2); 400 examples of sst2" in text
+
+
+def test_json_holds_parts_and_csv_a_row_a_claim(store: Store, tmp_path: Path) -> None:
+    row = {"id": "own-1", "kind": "greater", "left": "min(strong,good)", "right": "weak", "column": "sst2",
+           "unit": "percent", "note": "[bound-ours] words"}  # fmt: skip
+    tables = claim_tables(store, ReportRequest(claims_file=claims_file(tmp_path, [row])))
+    found = json.loads(render(tables, "json"))
+    assert found[0]["counts"] == {"scores": {"holds": 1, "fails": 0, "undecided": 0, "not measured": 0}}
+    assert [part["part"] for part in found[0]["claims"][0]["parts"]] == ["strong > weak: sst2", "good > weak: sst2"]
+    assert any("bound-ours" in remark for remark in found[0]["claims"][0]["remarks"])
+    lines = render(tables, "csv").splitlines()
+    assert len(lines) == 2 and lines[0].startswith("id,paper,section,statement,kind")
+    assert "| own-1 | **holds** |" in render(tables, "md")
+    assert r"own-1 & \textbf{holds}" in render(tables, "latex")
+
+
+def test_parts_are_rows_below_their_claim(store: Store, tmp_path: Path) -> None:
+    row = {"id": "own-1", "kind": "greater", "left": "min(strong,good)", "right": "weak", "column": "sst2",
+           "unit": "percent"}  # fmt: skip
+    tables = claim_tables(store, ReportRequest(claims_file=claims_file(tmp_path, [row]), parts=True))
+    rows = list(csv.DictReader(io.StringIO(render(tables, "csv"))))
+    assert [(row["id"], row["part"], row["verdict"]) for row in rows] == [
+        ("own-1", "", "holds"), ("own-1", "strong > weak: sst2", "holds"), ("own-1", "good > weak: sst2", "holds"),
+    ]  # fmt: skip
+    assert "| **holds** | good > weak: sst2 |" in render(tables, "md")
+
+
+def test_on_a_terminal_verdicts_have_colours(store: Store, tmp_path: Path) -> None:
+    row = {"id": "own-1", "kind": "greater", "left": "strong", "right": "weak", "column": "sst2", "unit": "percent"}
+    tables = claim_tables(store, ReportRequest(claims_file=claims_file(tmp_path, [row])))
+    assert "\x1b[32mholds         \x1b[0m" in render(tables, width=100, color=True)
+    assert "\x1b" not in render(tables, width=100)
+
+
+def test_claims_about_models_that_are_not_there_are_listed_and_not_counted(store: Store, tmp_path: Path) -> None:
+    rows = [{"id": "own-1a", "left": "strong"}, {"id": "own-1b", "left": "canine-c"}, {"id": "own-2", "left": "sgnn"}]
+    whole = [{"kind": "greater", "right": "weak", "column": "sst2", "unit": "percent", **row} for row in rows]
+    request = ReportRequest(claims_file=claims_file(tmp_path, whole))
+    (table,) = claim_tables(store, request)
+    text = render([table], width=200)
+    assert "own-1  1 holds\n" in text and "own-2  about models that are not in this experiment" in text
+    assert "On scores, 1 claim: 1 holds, 0 fail, 0 undecided, 0 not measured." in text
+    assert "2 further claims name models that the experiment does not have: not counted." in text
+    assert [row.model for row in table.rows] == ["own-1a", "own-1b", "own-2"]
+    assert json.loads(render([table], "json"))[0]["counts"]["scores"]["not measured"] == 0
+
+
+def test_the_page_has_the_tally_of_the_text(store: Store) -> None:
+    sections = claim_sections(store, ReportRequest(paper="hashformers"))
+    text = "\n".join(render([verdict_table(section)], width=2000) for section in sections)
+    page = claims_of(store, ReportRequest(paper="hashformers"))
+    assert page.tally and all(part.strip() in text for line in page.tally for part in line.split(". "))
+    assert len(page.rows) == sum(len(section.decided) for section in sections)

@@ -1,0 +1,175 @@
+"""The command as a user calls it: files offline, and one line for whatever keeps it from sending."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from hashbench.cli.app import main
+from hashbench.results.dashboard import main as dashboard_main
+from hashbench.running.experiment.schema import Tracking
+from tests.results.dashboard.wandb_files import read_all
+
+KEY = "a" * 40  # of the form that wandb asks for
+
+
+@pytest.fixture
+def command(store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    """A function from arguments to (exit code, stdout, stderr), in an empty folder and with an API key."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("WANDB_API_KEY", KEY)
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as left:
+            main(["dashboard", "--db", store.name, *arguments])
+        out, err = capsys.readouterr()
+        return int(left.value.code or 0), out, err
+
+    return run
+
+
+@pytest.fixture
+def sending(monkeypatch: pytest.MonkeyPatch):
+    """The module that sends, with a server's address to be set."""
+    pytest.importorskip("wandb_workspaces", reason="wandb-workspaces is an extra")
+    import wandb
+
+    from hashbench.results.dashboard import sending as module
+
+    class Settings:
+        settings = wandb.Settings()
+
+    monkeypatch.setattr(wandb, "setup", lambda: Settings)
+
+    def at(address: str):
+        Settings.settings.base_url = address
+        return module
+
+    return at
+
+
+@pytest.fixture
+def answers() -> Iterator:
+    """A function from an HTTP status and a body to the address of a server that always gives them."""
+    servers = []
+
+    def serve(status: int, body: object) -> str:
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                self.rfile.read(int(self.headers["Content-Length"]))
+                text = json.dumps(body).encode()
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(text)))
+                self.end_headers()
+                self.wfile.write(text)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        servers.append(server)
+        return f"http://127.0.0.1:{server.server_port}"
+
+    yield serve
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+def test_offline_writes_runs_workspace_and_report_and_says_how_to_send_them(command, tmp_path) -> None:
+    pytest.importorskip("wandb_workspaces", reason="wandb-workspaces is an extra")
+    code, out, err = command("made-up", "--offline", "-o", "dash", "--project", "mine")
+    assert (code, out.splitlines()) == (0, [
+        "runs: 20, of these written now: 20, 1 of the experiment are not finished",
+        "workspace: dash/workspace.json",
+        "report: dash/report.json",
+    ])  # fmt: skip
+    assert "wandb sync dash/wandb" in err and "the same command without --offline" in err
+    first = read_all(tmp_path / "dash")
+    assert {run.project for run in first.values()} == {"mine"} and len(first) == 20
+    assert json.loads((tmp_path / "dash" / "report.json").read_text())["displayName"] == "hashbench made-up"
+    code, out, _ = command("made-up", "--offline", "-o", "dash", "--project", "mine")
+    assert (code, out.splitlines()[0]) == (0, "runs: 20, of these written now: 0, 1 of the experiment are not finished")
+    assert read_all(tmp_path / "dash") == first
+
+
+def test_an_unknown_experiment_is_one_line(command, tmp_path) -> None:
+    pytest.importorskip("wandb_workspaces", reason="wandb-workspaces is an extra")
+    code, out, err = command("made-upp", "--offline")
+    assert (code, out) == (2, "") and err.count("\n") == 1
+    assert "no experiment 'made-upp'; did you mean 'made-up'?" in err and not list(tmp_path.iterdir())
+
+
+def test_without_the_packages_it_says_what_to_install(command, monkeypatch) -> None:
+    monkeypatch.setattr(dashboard_main, "find_spec", lambda name: None if name == "wandb_workspaces" else True)
+    assert command("made-up", "--offline") == (
+        2, "", "hashbench: dashboard: wandb-workspaces not installed; pip install 'hashbench[wandb]'\n"
+    )  # fmt: skip
+
+
+def test_a_server_that_is_not_there(command, sending, tmp_path) -> None:
+    with socket.socket() as free:  # a port on which nobody listens
+        free.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{free.getsockname()[1]}"
+    sending(address)
+    code, out, err = command("made-up")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert f"the W&B server {address} does not answer" in err and "Connection refused" in err
+    assert "--offline" in err and not list(tmp_path.iterdir())
+
+
+def test_a_server_that_takes_the_call_and_never_answers(command, sending, monkeypatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        module = sending(f"http://127.0.0.1:{silent.getsockname()[1]}")
+        assert module.PROBE_S + module.STALL_S < 60  # the longest that a server which is not there can take
+        monkeypatch.setattr(module, "PROBE_S", 0.2)
+        code, out, err = command("made-up")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "does not answer (no answer within 0.2 s)" in err or "does not answer (timed out)" in err
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "message"),
+    [
+        (401, {}, "does not know the API key; run wandb login --relogin"),
+        (200, {"data": {"viewer": None}}, "does not know the API key"),
+        (500, {}, "does not answer (HTTP 500)"),
+        (200, "a page of a proxy", "does not answer ("),
+    ],
+)
+def test_a_server_that_is_no_help(command, sending, answers, status, body, message) -> None:
+    sending(answers(status, body))
+    code, out, err = command("made-up")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert message in err
+
+
+def test_who_is_logged_in_is_the_entity(sending, answers, monkeypatch) -> None:
+    monkeypatch.setenv("WANDB_API_KEY", KEY)
+    address = answers(200, {"data": {"viewer": {"entity": "me"}}})
+    assert sending(address).check_server() == (address, "me")
+
+
+def test_without_a_login(command, sending, monkeypatch, tmp_path) -> None:
+    sending("http://127.0.0.1:9")
+    monkeypatch.delenv("WANDB_API_KEY")
+    monkeypatch.setenv("NETRC", str(tmp_path / "none"))
+    code, out, err = command("made-up")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "not logged in to Weights & Biases (http://127.0.0.1:9); run wandb login or set WANDB_API_KEY" in err
+
+
+@pytest.mark.parametrize(
+    ("config", "project"), [({}, "hashbench"), ({"tracking": {}}, "hashbench"), ({"tracking": {"project": "p"}}, "p")]
+)
+def test_an_experiment_of_an_older_version_goes_to_the_default_project(config: dict, project: str) -> None:
+    content = SimpleNamespace(measured=SimpleNamespace(experiment=SimpleNamespace(config=config)))
+    assert dashboard_main._project(content) == project == Tracking(**config.get("tracking", {})).project

@@ -1,0 +1,289 @@
+"""Merging: complete, idempotent, what was here counts, disagreement is told, and nothing is believed unseen."""
+
+from __future__ import annotations
+
+import sqlite3
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+
+from hashbench.common.errors import InputError
+from hashbench.results.exchange.merge import Difference, merge
+from hashbench.store.engine import Store
+from hashbench.store.environment import Environment
+from hashbench.store.finishing import finish, void
+from hashbench.store.queue import LeaseLost, claim, fail
+from hashbench.store.result import Artifact, MetricRow, Predictions, Result
+from hashbench.store.running import running
+from hashbench.store.schema import attempt, metadata, run
+from hashbench.store.status import artifacts, attempts, counts, find_experiment, predictions
+from tests.store.noted import wrong_notes
+
+if TYPE_CHECKING:
+    from tests.store.conftest import Lab
+
+NewStore = Callable[[str], Store]
+
+
+def place_of(store: Store) -> Path:
+    return Path(store.url.database)
+
+
+def content(store: Store) -> dict[str, list[str]]:
+    with store.read() as connection:
+        return {
+            name: sorted(str(tuple(row)) for row in connection.execute(sa.select(table)))
+            for name, table in metadata.tables.items()
+        }
+
+
+def score(store: Store) -> float:
+    assert wrong_notes(store) == []
+    return store.query("SELECT value FROM scores WHERE checkpoint = 'best'")[0]["value"]
+
+
+def finish_at(store: Store, lab: Lab, value: float, ended_at: float) -> int:
+    """One finished run 'a' with a score, ended at a given time."""
+    experiment_id = lab.plan(store, lab.run("a"))
+    lab.finish_all(store, experiment_id, {lab.id("a"): Result(lab.score("matthews", value))})
+    with store.write() as connection:
+        connection.execute(sa.update(attempt).values(ended_at=ended_at))
+        connection.execute(sa.update(run).values(finished_at=ended_at))
+    return experiment_id
+
+
+def test_everything_comes_over_and_a_second_merge_changes_nothing(store: Store, new_store: NewStore, lab: Lab) -> None:
+    other = new_store("other.db")
+    runs = [lab.run("p", kind="pretrain"), lab.run("a", needs=["p"]), lab.run("b", needs=["p"]), lab.run("c")]
+    theirs = lab.plan(other, *runs)
+    place = Environment("box7", "abc", "diff", {"torch": "2"}, {}, "EPYC")
+    held = claim(other, theirs, worker="w", lease_s=60, max_attempts=2, environment=place)
+    array = np.array([0.25, 0.5])
+    files = [Artifact("weights", "p", 1, "ab")]
+    finish(other, held, Result(lab.score("loss", 1.0), [Predictions("validation", "best", array, array, "x")], files))
+    finish(other, lab.claim(other, theirs), Result(lab.score("matthews", 0.5)))
+    fail(other, lab.claim(other, theirs), "disk full")
+    lab.plan(store, lab.run("mine"), name="mine")  # so that ids differ
+    lab.finish_all(store, find_experiment(store).id)
+
+    report = merge(store, place_of(other))
+    assert (report.experiments, report.runs, report.finished, report.attempts) == (1, 4, 2, 3)
+    assert report.differences == []
+    here = find_experiment(store, "exp").id
+    assert counts(store, here) == {"planned": 1, "running": 0, "done": 2, "failed": 1, "void": 0}
+    assert artifacts(store, lab.id("p")) == files
+    np.testing.assert_array_equal(predictions(store, lab.id("p"), "validation", "best").outputs, array)
+    assert attempts(store, lab.id("p"))[0].host == "box7"
+    assert attempts(store, lab.id("b"))[0].reason == "disk full"
+    assert lab.claim(store, here, retries=1).run_id == lab.id("b")  # its one failed try came along
+    before = content(store)
+    again = merge(store, place_of(other))
+    assert (again.experiments, again.runs, again.finished, again.attempts, again.differences) == (0, 0, 0, 0, [])
+    assert content(store) == before
+
+
+def test_a_finished_copy_completes_a_planned_run(store: Store, new_store: NewStore, lab: Lab) -> None:
+    other = new_store("other.db")
+    finish_at(other, lab, 0.6, ended_at=100.0)
+    here = lab.plan(store, lab.run("a"))
+    report = merge(store, place_of(other))
+    assert (report.runs, report.finished, report.attempts) == (0, 1, 1)
+    assert counts(store, here)["done"] == 1
+    assert score(store) == 0.6
+
+
+@pytest.mark.parametrize(("prefer", "counted"), [("ours", 0.5), ("theirs", 0.6)])
+@pytest.mark.parametrize("ours", [50.0, 200.0])
+def test_the_copy_that_was_here_counts_and_the_difference_is_told(
+    store: Store, new_store: NewStore, lab: Lab, ours: float, prefer: Literal["ours", "theirs"], counted: float
+) -> None:
+    other = new_store("other.db")
+    finish_at(other, lab, 0.6, ended_at=100.0)
+    finish_at(store, lab, 0.5, ended_at=ours)
+    report = merge(store, place_of(other), prefer=prefer)
+    assert score(store) == counted
+    values = (0.5, 0.6) if counted == 0.5 else (0.6, 0.5)
+    assert report.differences == [Difference(lab.id("a"), "validation", "matthews", 3, *values)]
+    assert len(attempts(store, lab.id("a"))) == 2  # nothing is lost
+    assert merge(store, place_of(other), prefer=prefer).differences == []
+    assert score(store) == counted
+
+
+def test_theirs_can_be_preferred_afterwards(store: Store, new_store: NewStore, lab: Lab) -> None:
+    other = new_store("other.db")
+    finish_at(other, lab, 0.6, ended_at=100.0)
+    finish_at(store, lab, 0.5, ended_at=50.0)
+    merge(store, place_of(other))
+    report = merge(store, place_of(other), prefer="theirs")
+    assert (report.attempts, len(report.differences), score(store)) == (0, 1, 0.6)
+
+
+def test_each_side_of_a_mutual_merge_keeps_its_own(new_store: NewStore, lab: Lab) -> None:
+    one, two = new_store("one.db"), new_store("two.db")
+    finish_at(one, lab, 0.5, ended_at=100.0)
+    finish_at(two, lab, 0.6, ended_at=100.0)
+    merge(one, place_of(two))
+    merge(two, place_of(one))
+    assert (score(one), score(two)) == (0.5, 0.6)
+
+
+def test_equal_copies_differ_in_nothing_and_times_are_no_difference(
+    store: Store, new_store: NewStore, lab: Lab
+) -> None:
+    other = new_store("other.db")
+    for place, seconds in ((store, 1.0), (other, 2.0)):
+        experiment_id = lab.plan(place, lab.run("a"))
+        metrics = [*lab.score("matthews", 0.5), MetricRow("step_ms", seconds), MetricRow("loss", seconds, "train", 1)]
+        lab.finish_all(place, experiment_id, {lab.id("a"): Result(metrics)})
+    assert merge(store, place_of(other)).differences == []
+
+
+def test_a_worker_here_whose_run_was_finished_there_writes_nothing(store: Store, new_store: NewStore, lab: Lab) -> None:
+    other = new_store("other.db")
+    finish_at(other, lab, 0.6, ended_at=100.0)
+    held = lab.claim(store, lab.plan(store, lab.run("a")))
+    merge(store, place_of(other))
+    with pytest.raises(LeaseLost):
+        finish(store, held, Result(lab.score("matthews", 0.1)))
+    assert score(store) == 0.6
+    assert running(store) == []
+
+
+def test_a_run_in_flight_there_is_free_here(store: Store, new_store: NewStore, lab: Lab) -> None:
+    other = new_store("other.db")
+    lab.claim(other, lab.plan(other, lab.run("a")))
+    assert merge(store, place_of(other)).attempts == 0
+    assert lab.claim(store, find_experiment(store).id) is not None
+
+
+def test_void_there_is_void_here(store: Store, new_store: NewStore, lab: Lab) -> None:
+    other = new_store("other.db")
+    here = finish_at(other, lab, 0.6, ended_at=100.0)
+    merge(store, place_of(other))
+    void(other, lab.id("a"), "wrong labels")
+    merge(store, place_of(other))
+    here = find_experiment(store).id
+    assert counts(store, here)["void"] == 1
+    assert store.query("SELECT void_reason FROM run")[0]["void_reason"] == "wrong labels"
+    fresh = new_store("fresh.db")
+    merge(fresh, place_of(other))
+    assert counts(fresh, find_experiment(fresh).id)["void"] == 1
+
+
+def test_the_source_is_not_changed(store: Store, new_store: NewStore, lab: Lab) -> None:
+    other = new_store("other.db")
+    finish_at(other, lab, 0.6, ended_at=100.0)
+    before = content(other)
+    merge(store, place_of(other))
+    assert content(other) == before
+
+
+def test_what_cannot_be_merged(new_store: NewStore, tmp_path: Path) -> None:
+    store = new_store("one.db")
+    with pytest.raises(InputError, match="one.db: the same database; name another one"):
+        merge(store, tmp_path / "." / "one.db")
+    with pytest.raises(InputError, match="none.db: no such database"):
+        merge(store, tmp_path / "none.db")
+    (tmp_path / "text").write_text("no")
+    with pytest.raises(InputError, match="not a database"):
+        merge(store, tmp_path / "text")
+
+
+def test_the_text_of_an_uncommitted_change_stays_at_home_unless_asked(
+    store: Store, new_store: NewStore, lab: Lab
+) -> None:
+    other = new_store("other.db")
+    place = Environment("box7", "abc", "- old\n+ new", {"torch": "2"}, {"cores": 2}, "EPYC", "5f5f")
+    experiment = lab.plan(other, lab.run("a"))
+    held = claim(other, experiment, worker="w", lease_s=60, max_attempts=1, environment=place)
+    assert held is not None
+    finish(other, held, Result(lab.score("matthews", 0.5)))
+    merge(store, place_of(other))
+    columns = "SELECT host, git_commit, git_diff, git_tree, hardware FROM environment"
+    assert [tuple(row.values()) for row in store.query(columns)] == [
+        ("box7", "abc", "(left out)", "5f5f", '{"cores":2}')
+    ]
+    asked = new_store("asked.db")
+    merge(asked, place_of(other), with_diffs=True)
+    assert [row["git_diff"] for row in asked.query(columns)] == ["- old\n+ new"]
+
+
+BOMB = zlib.compress(
+    b"\x93NUMPY\x01\x00v\x00" + b"{'descr': '<f8', 'fortran_order': False, 'shape': (99999999,), }".ljust(117) + b"\n"
+)
+
+SPOILT = {
+    "UPDATE metric SET value = 'high'": "metric.value: str where DOUBLE",
+    "UPDATE metric SET value = 9e999": "metric.value: float where DOUBLE",
+    "UPDATE run SET spec = '[]'": "run.spec: no block of JSON",
+    "UPDATE run SET spec = '{'": "malformed",
+    "UPDATE run SET created_at = 'long ago'": "run.created_at: str where DOUBLE",
+    "UPDATE attempt SET state = 'done', ended_at = NULL": "attempt.ended_at: does not agree with its state",
+    "UPDATE artifact SET url = '../../etc/passwd'": "artifact.url: '../../etc/passwd' leads out of its folder",
+    "UPDATE artifact SET url = '/etc/passwd'": "artifact.url: '/etc/passwd' leads out of its folder",
+    "UPDATE predictions SET n = 3": "an array of shape (2,) where 3 rows belong",
+    "UPDATE predictions SET outputs = x'FFFF'": "predictions.outputs: not compressed by zlib",
+    "ALTER TABLE artifact DROP COLUMN sha256": "artifact: no such column: artifact.sha256",
+    "DROP TABLE predictions": "predictions: no such table: predictions",
+}
+
+
+def finished_elsewhere(new_store: NewStore, lab: Lab, change: str = "", *values: Any) -> Path:
+    other = new_store("other.db")
+    number = lab.plan(other, lab.run("a"))
+    array = np.array([0.25, 0.5])
+    stored = [Predictions("validation", "best", array, array, "x")]
+    finish(
+        other, lab.claim(other, number), Result(lab.score("matthews", 0.5), stored, [Artifact("w", "ab/w", 1, "ab")])
+    )
+    place = place_of(other)
+    other.close()
+    with sqlite3.connect(place) as connection:
+        connection.executescript("PRAGMA ignore_check_constraints = ON; PRAGMA foreign_keys = OFF;")
+        for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'view'").fetchall():
+            connection.execute(f"DROP VIEW {name}")
+        if change:
+            connection.execute(change, values)
+    connection.close()
+    return place
+
+
+@pytest.mark.parametrize("change", SPOILT)
+def test_a_malformed_database_is_one_line_and_changes_nothing(new_store: NewStore, lab: Lab, change: str) -> None:
+    store = new_store("here.db")
+    place = finished_elsewhere(new_store, lab, change)
+    before = content(store)
+    with pytest.raises(InputError) as refused:
+        merge(store, place)
+    assert "other.db: malformed: " in str(refused.value) and SPOILT[change] in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert content(store) == before
+
+
+def test_an_array_that_would_fill_memory_is_refused(new_store: NewStore, lab: Lab) -> None:
+    place = finished_elsewhere(new_store, lab, "UPDATE predictions SET n = 99999999, outputs = ?", BOMB)
+    with pytest.raises(
+        InputError, match=r"predictions.outputs: an array of shape \(99999999,\).* more than 536,870,912"
+    ):
+        merge(new_store("here.db"), place)
+
+
+def test_a_run_whose_spec_is_anothers_is_refused_before_anything_is_written(new_store: NewStore, lab: Lab) -> None:
+    store, place = new_store("here.db"), finished_elsewhere(new_store, lab)
+    before = content(store)
+    with pytest.raises(InputError, match="run a00000000000: its spec is that of run beef"):
+        merge(store, place, identify=lambda spec: "beef")
+    assert content(store) == before
+    assert merge(store, place, identify=lambda spec: lab.id(spec["run"])).finished == 1
+
+
+def test_passwords_stay_where_they_are(new_store: NewStore, lab: Lab) -> None:
+    store = new_store("here.db")
+    place = finished_elsewhere(new_store, lab, "UPDATE experiment SET command = 'sweep --db postgresql://me:pw@box/r'")
+    merge(store, place)
+    assert store.query("SELECT command FROM experiment")[0]["command"] == "sweep --db postgresql://me:***@box/r"

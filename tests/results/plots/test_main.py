@@ -1,0 +1,127 @@
+"""`hashbench plot`: which figures are drawn, what stands in them, and what is wrong input."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from matplotlib.figure import Figure
+
+from hashbench.common.errors import InputError
+from hashbench.results.plots.base import FigureData
+from hashbench.results.plots.main import plot
+from hashbench.results.plots.registry import plots
+from hashbench.results.plots.sheet import WIDTHS, handle_of
+from hashbench.results.tables.report import tables
+from hashbench.results.tables.request import ReportRequest
+from hashbench.store.engine import Store, open_store
+from tests.databases.made_up import World, build
+
+EXAMPLE = Path(__file__).parents[3] / "results.db.example"
+DECILE = """
+SELECT AVG(value) AS value FROM scores_by_condition
+WHERE model = 'a5-l2' AND metric = 'rec@1' AND condition = 'tenth=2'
+"""
+SWAPPED = """
+SELECT m.value AS value FROM finished f JOIN metric m ON m.attempt_id = f.attempt_id
+WHERE f.kind = 'robustness' AND f.model = 'bert-mlm' AND f.task = 'sst2' AND m.name = 'accuracy'
+  AND m.condition = 'swap=0.2'
+"""
+NAMES = ["budgets", "curves", "deciles", "latency", "pareto", "pretraining", "robustness", "shares", "tasks"]
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    world = World(tasks=("cola", "sst2"), seeds=(0, 1), examples={"sst2": 100})
+    return build(tmp_path_factory.mktemp("plots") / "results.db", world)
+
+
+def drawn(store: Store, name: str, width: str = "double") -> Figure:
+    """The first picture of a figure."""
+    return plots()[name].draw(FigureData(store, width=width))[0].figure  # type: ignore[arg-type]
+
+
+def test_every_file_of_the_folder_that_ends_in_a_plot_is_a_figure() -> None:
+    assert list(plots()) == NAMES
+
+
+def test_without_names_all_that_have_data_are_written_and_the_others_are_named(store: Store, tmp_path: Path) -> None:
+    done = plot(store, folder=tmp_path)
+    stems = {path.stem for path in done.files}
+    assert {"tasks", "shares", "latency", "pareto_parameters", "curves_finetuning"} <= stems
+    assert all(path.is_file() for path in done.files)
+    assert set(done.left_out) == {"budgets", "deciles", "pretraining", "robustness"}
+    assert "entities or phrases" in done.left_out["deciles"]
+
+
+@pytest.mark.parametrize(("format", "begin"), [("png", b"\x89PNG"), ("pdf", b"%PDF"), ("svg", b"<?xml")])
+def test_formats_and_the_same_file_every_time(store: Store, tmp_path: Path, format: str, begin: bytes) -> None:
+    files = [plot(store, ["shares"], folder=tmp_path / n, format=format).files[0] for n in "ab"]  # type: ignore[arg-type]
+    assert files[0].name == f"shares.{format}"
+    assert files[0].read_bytes().startswith(begin)
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+@pytest.mark.parametrize("width", ["single", "double"])
+def test_a_figure_has_the_width_of_a_paper_whatever_its_height(store: Store, width: str) -> None:
+    assert drawn(store, "tasks", width).get_figwidth() == WIDTHS[width]
+
+
+def test_bars_have_the_tables_scores_and_the_published_ones_as_marks(store: Store) -> None:
+    panels = {axes.get_title(): axes for axes in drawn(store, "tasks").axes}
+    row = next(row for row in tables(store)[0].rows if row.model == "bert-mlm")
+    assert panels["CoLA"].patches[0].get_width() == pytest.approx(row.cells["cola"].value)
+    marks = [line.get_xdata()[0] for line in panels["CoLA"].lines if line.get_marker() == "d"]
+    assert 54.5 in marks  # bert-mlm's CoLA in table 1
+
+
+def test_a_models_colour_and_marker_are_the_same_in_every_figure(store: Store) -> None:
+    colours = set()
+    for name in ("pareto", "curves", "latency"):
+        lines = [line for axes in drawn(store, name).axes for line in axes.lines]
+        mark = handle_of("hashformer-lsh-proj")
+        colours |= {
+            line.get_color() for line in lines
+            if (line.get_marker(), line.get_markerfacecolor()) == (mark.get_marker(), mark.get_markerfacecolor())
+        }  # fmt: skip
+    assert colours == {handle_of("hashformer-lsh-proj").get_color()}
+
+
+def test_what_must_be_said_loudly_is_said_in_the_figure(tmp_path: Path) -> None:
+    world = World(models=("bert-mlm",), tasks=("sst2",), seeds=(0,), notes={"sst2": {"origin": "builtin"}})
+    figure = drawn(build(tmp_path / "r.db", world), "tasks")
+    assert any("BUILT-IN DATA" in text.get_text() for text in figure.texts)
+
+
+def test_robustness_is_drawn_from_scores_under_rates() -> None:
+    store = open_store(EXAMPLE, create=False, read_only=True)
+    axes = plots()["robustness"].draw(FigureData(store, ReportRequest("robustness_tiny")))[0].figure.axes
+    panel = next(one for one in axes if one.get_title() == "sst2: swap")
+    rows = store.query(SWAPPED)
+    line = next(line for line in panel.lines if line.get_marker() == handle_of("bert-mlm").get_marker())
+    assert line.get_ydata()[-1] == pytest.approx(100 * rows[0]["value"])
+    assert len(line.get_xdata()) == 4  # rates 0, 5, 10 and 20 %
+
+
+def test_deciles_are_drawn_by_frequency() -> None:
+    store = open_store(EXAMPLE, create=False, read_only=True)
+    axes = plots()["deciles"].draw(FigureData(store, ReportRequest("superbloom_entities_tiny")))[0].figure.axes[0]
+    line = next(line for line in axes.lines if line.get_marker() == handle_of("a5-l2").get_marker())
+    row = store.query(DECILE)[0]
+    assert line.get_ydata()[1] == pytest.approx(100 * row["value"])
+
+
+def test_shares_are_those_of_the_embedding(store: Store) -> None:
+    texts = [text.get_text() for text in drawn(store, "shares").axes[0].texts]
+    assert texts[0] == "31.0 %  of 124.6M"  # 38,603,520 of 124,645,632: bert-mlm at base
+
+
+def test_a_file_is_no_folder_for_figures(store: Store, tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("")
+    with pytest.raises(InputError, match="taken: is a file; name a folder"):
+        plot(store, folder=tmp_path / "taken")
+
+
+def test_a_named_figure_without_data_is_wrong_input(store: Store, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="experiment 'made-up': robustness: no score on perturbed texts"):
+        plot(store, ["tasks", "robustness"], folder=tmp_path)

@@ -1,0 +1,76 @@
+"""Which models lie on the front, and which points are drawn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from matplotlib.text import Annotation, Text
+
+from hashbench.results.plots.base import FigureData, NothingToDraw
+from hashbench.results.plots.pareto import _differ, _nearest, draw
+from hashbench.results.tables.fronts import CostPoint, front, points_of
+from hashbench.results.tables.report import tables
+from hashbench.store.engine import Store
+from tests.databases.made_up import World, build
+
+MODELS = ("bert-mlm", "bert-sr", "hashformer-lsh-proj", "hashformer-md-pool")
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    return build(tmp_path_factory.mktemp("pareto") / "results.db", World(models=MODELS, tasks=("cola", "rte")))
+
+
+def test_a_point_that_is_dearer_and_no_better_is_not_on_the_front() -> None:
+    points = [CostPoint("dear", 3, 5), CostPoint("cheap", 1, 5), CostPoint("best", 2, 6), CostPoint("worse", 2, 5.5)]
+    assert [point.name for point in front(points)] == ["cheap", "best"]
+
+
+def test_points_are_read_from_the_experiments_own_table(store: Store) -> None:
+    points = {point.name: point for point in points_of(tables(store)[0], "emb_params")}
+    assert points["hashformer-lsh-proj"].cost == pytest.approx(99_100)  # as printed
+    assert points["hashformer-lsh-proj"].score == pytest.approx((56.2 + 63.4) / 2)
+    assert points["hashformer-lsh-proj"].deviation == pytest.approx(0.4)
+    assert set(points) == set(MODELS)
+
+
+def test_each_model_is_drawn_at_its_cost_and_score_and_named(store: Store) -> None:
+    figure = next(one.figure for one in draw(FigureData(store)) if one.name == "pareto_parameters")
+    axes = figure.axes[0]
+    drawn = {(line.get_xdata()[0], round(line.get_ydata()[0], 6)) for line in axes.lines if len(line.get_xdata()) == 1}
+    points = points_of(tables(store)[0], "emb_params")
+    assert {(point.cost, round(point.score, 6)) for point in points} <= drawn
+    assert set(MODELS) <= {text.get_text() for text in axes.texts}
+
+
+def test_a_name_is_beside_its_own_point_or_has_a_line_to_it(store: Store) -> None:
+    for drawn in draw(FigureData(store)):
+        axes = drawn.panels[0]
+        renderer = axes.figure.canvas.get_renderer()  # type: ignore[attr-defined]
+        named = [text for text in axes.texts if isinstance(text, Annotation) and text.get_text() in MODELS]
+        assert len(named) == len(MODELS)
+        pixels = {text.get_text(): tuple(axes.transData.transform(text.xy)) for text in named}
+        for text in named:
+            nearest = _nearest(Text.get_window_extent(text, renderer), pixels)
+            assert text.arrow_patch is not None or pixels[nearest] == pixels[text.get_text()], text.get_text()
+
+
+def test_among_many_models_only_those_on_the_front_are_named(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hashbench.results.plots.pareto.MOST_NAMES", len(MODELS) - 1)
+    drawn = next(one for one in draw(FigureData(store)) if one.name == "pareto_parameters")
+    names = {text.get_text() for text in drawn.panels[0].texts} & set(MODELS)
+    assert names == {point.name for point in front(points_of(tables(store)[0], "emb_params"))} != set(MODELS)
+    assert "names: those on the front alone" in drawn.note
+
+
+def test_models_of_one_size_have_no_front() -> None:
+    assert _differ([CostPoint("a", 100.0, 5), CostPoint("b", 300.0, 6)])
+    assert not _differ([CostPoint("a", 799_900.0, 5), CostPoint("b", 800_000.0, 6)])
+    assert not _differ([CostPoint("a", 100.0, 5)])
+
+
+def test_without_sizes_there_is_nothing_to_draw(tmp_path: Path) -> None:
+    bare = build(tmp_path / "r.db", World(models=("bert-mlm",), tasks=("cola",), seeds=(0,), efficiency=False))
+    with pytest.raises(NothingToDraw, match="efficiency: true"):
+        draw(FigureData(bare))

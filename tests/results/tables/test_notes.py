@@ -1,0 +1,217 @@
+"""What is said under a table, and what is said loudly."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from hashbench.results.read.runs import RunOrigin
+from hashbench.results.tables.deviations import _lines
+from hashbench.results.tables.report import tables
+from hashbench.results.tables.request import ReportRequest
+from hashbench.results.tables.table import Table
+from hashbench.store.engine import Store
+from hashbench.store.schema import metric, run
+from tests.databases.made_up import World, build, model_block
+
+
+def _facts(table: Table) -> dict[str, str]:
+    return dict(table.provenance)
+
+
+def _table(folder: Path, world: World, number: str | None = "1") -> Table:
+    return tables(build(folder / "results.db", world), ReportRequest(table=number))[0]
+
+
+def test_a_run_at_the_papers_recipe_deviates_in_nothing_but_its_seeds(paper_store: Store) -> None:
+    table = tables(paper_store, ReportRequest(table="1"))[0]
+    assert _facts(table)["deviations"] == "fine-tuning seeds 1 (paper: 3)"
+    assert table.warnings == ()
+
+
+def test_everything_that_a_table_stands_on_is_named(small_store: Store) -> None:
+    facts = _facts(tables(small_store, ReportRequest(table="1"))[0])
+    assert facts["encoder"] == "tiny"
+    assert facts["pre-training"].startswith("1,000 steps of 128 x 512 tokens on wikipedia and bookcorpus, seed 0")
+    assert "learning rate from a grid (0.0001, 0.0005) on a seeded tenth" in facts["fine-tuning"]
+    assert "chosen: 0.0005 in 26 runs" in facts["fine-tuning"] and "seeds 0, 1, 2" in facts["fine-tuning"]
+    assert facts["checkpoint"].startswith("best evaluation")
+    assert facts["commits"] == "01234567"
+    assert facts["software"] == "torch 2.13.0, numpy 2.4.6"
+    assert facts["machines"] == "2 x CPU"
+    assert facts["metrics"] == "matthews on validation: cola; accuracy on validation: sst2"
+    assert "sst2 (sample: train 1,000 of 67,349 rows, 872 examples, data data-sst)" in facts["data"]
+    assert "38 of 39 runs finished" in facts["experiment"]
+
+
+@pytest.mark.parametrize(
+    ("poolings", "told"),
+    [
+        ({}, ""),
+        ({"bert-mlm": "mean"}, ", pooling mean for bert-mlm"),
+        (dict.fromkeys(World.models, "max"), ", pooling max"),
+    ],
+)
+def test_models_whose_head_reads_more_than_the_first_token_are_named(tmp_path, monkeypatch, poolings, told) -> None:
+    def block(model: str, encoder: str) -> dict[str, object]:
+        return {**model_block(model, encoder), "pooling": poolings.get(model, "first")}
+
+    monkeypatch.setattr("tests.databases.made_up.model_block", block)
+    assert _facts(_table(tmp_path, World(tasks=("cola",))))["fine-tuning"].endswith(f"precision 32{told}")
+
+
+def test_deviations_name_ours_and_the_papers(small_store: Store) -> None:
+    deviations = _facts(tables(small_store, ReportRequest(table="1"))[0])["deviations"]
+    assert "encoder tiny (paper: base)" in deviations
+    assert "pre-training steps 1,000 (paper: 500,000)" in deviations
+    assert "fine-tuning learning_rate 0.0001, 0.0005 (paper: 3e-05; tuned on held-out tenth of train)" in deviations
+
+
+def test_the_own_table_names_the_metrics_of_own_tasks(small_store: Store) -> None:
+    assert "accuracy on test: subj" in _facts(tables(small_store)[0])["metrics"]
+
+
+def test_a_table_of_times_says_how_they_were_measured_and_nothing_of_fine_tuning(small_store: Store) -> None:
+    facts = _facts(tables(small_store, ReportRequest(table="3"))[0])
+    assert facts["timing"] == (
+        "on one CPU (2 cores), threads 1; model and baseline in turn in one process, medians; "
+        "pre-training batches of 8 x 512, inference batches of 32; 5 pairs, the model always first; noise not measured"
+    )
+    assert "fine-tuning" not in facts and "checkpoint" not in facts
+
+
+def test_times_name_the_precision_that_was_found(tmp_path: Path) -> None:
+    world = World(tasks=("cola",), notes={"efficiency": {"precision_found": "32"}})
+    assert "threads 1, precision 32; model and baseline" in _facts(_table(tmp_path, world, "3"))["timing"]
+
+
+def test_shares_of_a_baseline_that_a_trivial_one_reaches_are_warned_of(tmp_path: Path) -> None:
+    class Flat(World):
+        def score(self, model: str, task: str) -> float:
+            return 0.1 if task == "cola" else 0.9
+
+    warnings = _table(tmp_path, Flat(tasks=("cola", "sst2"), seeds=(1,)), "2").warnings
+    said = [line for line in warnings if line.startswith("WEAK")]
+    assert len(said) == 1 and "bert-mlm is not above the best trivial baseline on CoLA: PRR there" in said[0]
+
+
+@pytest.mark.parametrize(
+    "world",
+    [
+        World(tasks=("cola",), seeds=(0,), config={"data": "builtin"}),
+        World(tasks=("cola",), seeds=(0,), notes={"cola": {"data": "built-in data: generated, seed 0"}}),
+        World(tasks=("cola",), seeds=(0,), config={"data": ["builtin"]}),
+    ],
+)
+def test_built_in_data_are_named_loudly(tmp_path: Path, world: World) -> None:
+    warnings = _table(tmp_path, world).warnings
+    assert warnings[0].startswith("BUILT-IN DATA: generated texts, these are not GLUE scores; the published values")
+
+
+def test_only_the_generated_tasks_are_named_where_sources_are_mixed(tmp_path: Path) -> None:
+    world = World(
+        tasks=("cola", "rte"), seeds=(0,), notes={"rte": {"data": "built-in"}}, config={"data": ["x", "builtin"]}
+    )
+    assert _table(tmp_path, world, None).warnings == (
+        "BUILT-IN DATA (rte): generated texts, these are not GLUE scores.",
+    )
+
+
+def test_a_sample_is_found_by_the_number_of_reported_examples(tmp_path: Path) -> None:
+    world = World(models=("bert-mlm",), tasks=("qnli",), seeds=(0,), examples={"qnli": 1_000})
+    assert "SAMPLED DATA: qnli (validation 1,000 of 5,463 rows)" in _table(tmp_path, world).warnings[0]
+
+
+def test_a_whole_dev_set_is_no_sample(tmp_path: Path) -> None:
+    world = World(models=("bert-mlm",), tasks=("rte",), seeds=(0,), examples={"rte": 277})
+    assert _table(tmp_path, world).warnings == ()
+
+
+def test_another_scale_than_the_papers_is_said_where_published_values_stand(tmp_path: Path) -> None:
+    store = build(tmp_path / "results.db", World(tasks=("cola",), seeds=(0,), encoder="tiny", steps=1_000))
+    warnings = tables(store, ReportRequest(table="1"))[0].warnings
+    assert len(warnings) == 1
+    assert warnings[0].startswith("NOT THE PAPER'S SCALE: encoder tiny (paper: base); steps 1,000 (paper: 500,000): ")
+    assert tables(store, ReportRequest(table="1", published=False))[0].warnings == ()
+
+
+def test_a_built_in_corpus_is_named(tmp_path: Path) -> None:
+    world = World(tasks=("cola",), seeds=(0,), corpora=("builtin",))
+    assert "BUILT-IN CORPUS: pre-trained on generated texts." in _table(tmp_path, world).warnings
+
+
+def test_a_precision_that_was_found_is_the_deviation_not_the_one_asked_for(tmp_path: Path) -> None:
+    world = World(tasks=("cola",), notes={"cola": {"precision_found": "bf16"}})
+    assert "fine-tuning precision bf16 (paper: 32)" in _facts(_table(tmp_path, world))["deviations"]
+    (tmp_path / "plain").mkdir()
+    plain = _facts(_table(tmp_path / "plain", World(tasks=("cola",), seeds=(0,))))
+    assert "precision" not in plain["deviations"]
+
+
+def test_deviations_of_some_models_name_them(tmp_path: Path) -> None:
+    stated: dict[tuple[str, str | None], float] = {("a", "rte"): 1e-4, ("b", "rte"): 3e-4, ("c", "rte"): 1e-4}
+    wanted = dict.fromkeys(stated, 1e-4)
+    assert _lines("learning_rate", stated, wanted) == ["learning_rate 0.0003 for b (paper: 0.0001)"]
+
+
+def test_what_the_runs_noted_counts_more_than_the_experiment_file(tmp_path: Path) -> None:
+    world = World(
+        tasks=("cola",), seeds=(0,), config={"data": "builtin"}, notes={"cola": {"origin": "folder data", "data": ""}}
+    )
+    assert _table(tmp_path, world, None).warnings == ()
+
+
+def test_several_notes_of_one_run_are_read_one_by_one(tmp_path: Path) -> None:
+    notes = {"cola": {"origin": "folder data", "data": "no validation split; sample: train 10 of 8,551 rows"}}
+    table = _table(tmp_path, World(tasks=("cola", "rte"), seeds=(0,), notes=notes), None)
+    assert "SAMPLED DATA: cola (train 10 of 8,551 rows)" in table.warnings[0]
+    assert "cola (folder data, no validation split, sample: train 10 of 8,551 rows" in _facts(table)["data"]
+
+
+def test_the_record_of_the_sweep_is_read_too(tmp_path: Path) -> None:
+    record = {"sources": ["builtin"], "tasks": {"cola": {"origin": "built-in", "notes": ["built-in data: generated"]}}}
+    world = World(tasks=("cola",), seeds=(0,), config={"data": "hub", "provenance": record})
+    assert _table(tmp_path, world, None).warnings[0].startswith("BUILT-IN DATA")
+
+
+def test_a_release_is_named_in_full_and_a_commit_with_its_tree() -> None:
+    assert RunOrigin("release 0.1.0").code(8) == "release 0.1.0"
+    assert RunOrigin("0123456789abcdef").code(8) == "01234567"
+    assert RunOrigin().code(8) == "unknown"
+    assert RunOrigin("0123456789abcdef", "fedcba9876543210", has_diff=True).code(8) == (
+        "01234567 (tree fedcba98) with uncommitted changes"
+    )
+
+
+def test_what_all_tasks_share_is_said_once(tmp_path: Path) -> None:
+    notes = {task: {"origin": "built-in data", "data": "built-in data: generated"} for task in ("cola", "rte")}
+    table = _table(tmp_path, World(tasks=("cola", "rte"), seeds=(0,), notes=notes), None)
+    assert _facts(table)["data"] == "built-in data: generated: cola (data data-col); rte (data data-rte)"
+
+
+def test_rounds_and_the_noise_are_told(tmp_path: Path) -> None:
+    """What newer runs store: how long was measured, the batches that were found, the baseline against itself."""
+    store = build(tmp_path / "results.db", World(tasks=("cola",), seeds=(0,)))
+    block = {"pairs": 12, "width": 0.05, "limit_s": 10.0, "pretrain_batch_size": None, "pretrain_length": 512,
+             "infer_batch_size": None, "infer_samples": None}  # fmt: skip
+    facts = {"pretrain_batch": 64, "pretrain_ms_speedup_low": 0.98, "pretrain_ms_speedup_high": 1.021}
+    with store.write() as connection:
+        for row in store.query("SELECT id, spec, finished_attempt FROM run WHERE kind = 'efficiency'"):
+            spec = json.dumps(json.loads(row["spec"]) | {"efficiency": block})
+            connection.execute(sa.update(run).where(run.c.id == row["id"]).values(spec=spec))
+            for name, value in facts.items():
+                connection.execute(
+                    sa.insert(metric).values(
+                        attempt_id=row["finished_attempt"], split="", name=name, step=0, condition="", value=value
+                    )
+                )
+    table = tables(store, ReportRequest(table="3"))[0]
+    assert _facts(table)["timing"].endswith(
+        "pre-training batches of 64 x 512; 12 pairs in rounds A B B A, then on until the interval is narrower "
+        "than 5 % or 10 s have passed; noise, the baseline against itself: pre-training 0.98 to 1.02"
+    )
+    cells = next(row for row in table.rows if row.model == "bert-mlm").cells
+    assert cells["pt_speedup"].interval == (0.98, 1.021) and cells["pt_ms"].interval is None

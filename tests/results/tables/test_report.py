@@ -1,0 +1,102 @@
+"""What a report asks for: the tables that come back, and what is refused."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hashbench.common.errors import InputError
+from hashbench.results.tables.report import tables
+from hashbench.results.tables.request import ReportRequest
+from hashbench.store.engine import Store, open_store
+from tests.databases.hand_made import HandRun
+from tests.databases.hand_made import build as build_by_hand
+from tests.databases.made_up import World, build
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"table": "9"}, "--table: hashformers has no table '9' here; there are: 1, 2, 3, 6"),
+        ({"table": "1,x"}, "has no table 'x'"),
+        ({"table": "budgts"}, "has no table 'budgts' here; did you mean 'budgets'?; there are: 1, 2"),
+        ({"paper": "hashformer"}, "did you mean 'hashformers'"),
+        ({"experiment": "made-upp"}, "no experiment 'made-upp'; did you mean 'made-up'"),
+    ],
+)
+def test_wrong_input_is_one_clear_line(small_store: Store, asked: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError) as error:
+        tables(small_store, ReportRequest(**asked))
+    assert message in str(error.value) and "\n" not in str(error.value)
+
+
+def test_what_tables_stand_on_can_be_left_out_and_warnings_cannot(small_store: Store) -> None:
+    for table in ("1", None):
+        full, short = (tables(small_store, ReportRequest(table=table, provenance=told))[0] for told in (True, False))
+        assert full.provenance and not short.provenance
+        assert full.warnings and short.warnings == full.warnings and short.rows == full.rows
+
+
+def test_an_empty_database_says_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="run hashbench sweep first"):
+        tables(open_store(tmp_path / "results.db"))
+
+
+def test_the_experiment_swept_last_is_reported_unless_one_is_named(tmp_path: Path) -> None:
+    first = World(models=("bert-mlm",), tasks=("cola",), seeds=(0,), name="first", efficiency=False)
+    build(tmp_path / "results.db", first).close()
+    second = World(models=("bert-sr",), tasks=("cola",), seeds=(0,), name="second", efficiency=False)
+    store = build(tmp_path / "results.db", second)
+    assert tables(store)[0].experiment == "second"
+    assert [row.model for row in tables(store, ReportRequest(experiment="first"))[0].rows][0] == "bert-mlm"
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """Three sweeps: HashFormers on two tasks, the same on one, and then ProFormer."""
+    path = tmp_path_factory.mktemp("several") / "results.db"
+    for name, tasks in (("two", ("cola", "rte")), ("one", ("cola",))):
+        build(path, World(tasks=tasks, seeds=(0,), name=name, efficiency=False)).close()
+    return build_by_hand(path, [HandRun("proformer", "atis", 0, {("accuracy", "test", ""): 0.9})])
+
+
+def test_a_papers_table_is_of_the_experiment_that_measured_most_of_it(several: Store) -> None:
+    table = tables(several, ReportRequest(table="2"))[0]  # proformer has a table 2 too, and was swept last
+    assert (table.paper, table.experiment) == ("hashformers", "two")
+    assert tables(several, ReportRequest(table="2", experiment="by-hand"))[0].paper == "proformer"
+    assert tables(several, ReportRequest(table="3", paper="proformer"))[0].experiment == "by-hand"
+    assert tables(several, ReportRequest(table="2", experiment="one"))[0].experiment == "one"
+    assert tables(several)[0].experiment == "by-hand"  # its own table
+
+
+def test_of_alike_experiments_the_newest_has_a_papers_table(tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        build(tmp_path / "r.db", World(tasks=("cola",), seeds=(0,) if name == "first" else (1,), name=name)).close()
+    assert tables(open_store(tmp_path / "r.db"), ReportRequest(table="1"))[0].experiment == "second"
+
+
+def test_a_table_that_nobody_measured_lists_what_there_is(several: Store) -> None:
+    with pytest.raises(InputError) as error:
+        tables(several, ReportRequest(table="7", paper="superbloom"))
+    message = str(error.value)
+    assert "no experiment has measured table 7 of superbloom; tables with measured cells have: by-hand (prof" in message
+    assert "two (hashformers 1, 2" in message and message.endswith("or name an experiment")
+    with pytest.raises(InputError, match="--table: superbloom has no table '77' here"):
+        tables(several, ReportRequest(table="77", paper="superbloom"))
+
+
+def test_several_tables_come_in_the_order_asked_for(paper_store: Store) -> None:
+    assert [table.number for table in tables(paper_store, ReportRequest(table="3, 1"))] == ["3", "1"]
+
+
+def test_reporting_imports_nothing_of_the_training_side() -> None:
+    code = (
+        "import sys, hashbench.results.rendering.registry, hashbench.results.tables.report; "
+        "print([m for m in ('torch', 'lightning', 'datasets') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,84 @@
+"""running/experiment/corpus_needs.py: what a model has to learn from texts before it is trained."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hashbench.models.coders.vocabulary import Vocabulary
+from hashbench.models.embeddings.base import ModelSpec
+from hashbench.models.embeddings.registry import find_model
+from hashbench.models.text.wordpieces import WordPieceTokenizer
+from hashbench.running.experiment.corpus_needs import needs_corpus, pass_before, read_without_corpus
+
+
+@pytest.fixture
+def vocabulary(tmp_path: Path) -> str:
+    file = tmp_path / "vocab.txt"
+    file.write_text("\n".join(["[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]", "low", "##er"]))
+    return str(file)
+
+
+def spec_of(name: str, **changes: Any) -> ModelSpec:
+    """A named model with these values of its text and training parts over its own."""
+    spec = find_model(name)
+    text = {key: value for key, value in changes.items() if key in ("tokenizer", "args")}
+    training = {key: value for key, value in changes.items() if key not in text}
+    return replace(spec, text=replace(spec.text, **text), training=replace(spec.training, **training))
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "needed"),
+    [
+        ("hashformer-md-proj", {}, True),  # it is pre-trained
+        ("hashformer-md-proj", {"objective": None}, False),  # words, and bits of their MD5
+        ("hashformer-lsh-proj", {"objective": None}, True),  # its coder is fitted
+        ("bert-mlm", {"objective": None}, True),  # its BPE is trained
+        ("superbloom-hash10-11", {}, False),  # its items are those of the page links
+    ],
+)
+def test_a_model_needs_the_corpora_for_weights_pieces_or_its_coder(
+    name: str, changes: dict[str, Any], needed: bool
+) -> None:
+    assert needs_corpus(spec_of(name, **changes)) is needed
+
+
+def test_with_published_weights_only_pieces_that_must_be_trained_need_the_corpora(vocabulary: str) -> None:
+    given = {"tokenizer": "wordpieces", "args": {"vocab": vocabulary}}
+    without = {"objective": None, "weights": "a/folder"}
+    assert not needs_corpus(spec_of("bert-mlm", **given, **without))
+    assert needs_corpus(spec_of("bert-mlm", **without))
+    assert needs_corpus(spec_of("bert-mlm", **given, objective=None))  # without weights its vocabulary is counted
+
+
+def test_a_vocabulary_is_that_of_the_given_pieces(vocabulary: str) -> None:
+    tokenizer, coder = read_without_corpus(
+        spec_of("bert-mlm", tokenizer="wordpieces", args={"vocab": vocabulary}, objective=None)
+    )
+    assert isinstance(tokenizer, WordPieceTokenizer) and isinstance(coder, Vocabulary)
+    low, er, unknown = coder.encode(["low", "##er", "zebra"])[:, 0].tolist()
+    assert len({low, er, unknown}) == 3
+
+
+def test_other_coders_are_made_as_the_spec_says() -> None:
+    tokenizer, coder = read_without_corpus(spec_of("hashformer-md-proj", objective=None))
+    assert tokenizer.tokenize("Don't") == ["don", "'", "t"] and coder.name == "md5-bits"
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "reason"),
+    [
+        ("hashformer-md-proj", {}, ""),
+        ("hashformer-md-proj", {"objective": None}, ""),
+        ("bert-mlm", {}, "its BPE is trained on them"),
+        ("hashformer-lsh-proj", {}, "coder lsh-bits learns from them what there is"),
+        ("hashformer-md-proj", {"objective": "mlm"}, "objective mlm predicts rows of a table of all types"),
+    ],
+)
+def test_a_pass_over_all_texts_comes_before_what_is_made_of_all_types(
+    name: str, changes: dict[str, Any], reason: str
+) -> None:
+    assert pass_before(spec_of(name, **changes)) == reason

@@ -1,0 +1,227 @@
+"""running/experiment/load.py and complaints.py: each fault of a file is one line with file and line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hashbench.common.errors import InputError
+from hashbench.running.experiment.load import Loaded, load_experiment
+
+BASE = "name: x\nmodels: [bert-mlm]\n"
+
+
+@pytest.fixture
+def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A function from text and overrides to what is loaded from a.yaml in the working folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def write_and_load(text: str, *overrides: str) -> Loaded:
+        Path("a.yaml").write_text(text)
+        return load_experiment("a.yaml", overrides)
+
+    return write_and_load
+
+
+FAULTS = {
+    "unknown key": (
+        "pretrain:\n  bach_size: 3\n",
+        "a.yaml:4: unknown key 'pretrain.bach_size'; did you mean 'batch_size' or 'micro_batch_size'? "
+        "(list: hashbench schema)",
+    ),
+    "a key of another block": (
+        "finetune:\n  keep_weights: best\n",
+        "a.yaml:4: unknown key 'finetune.keep_weights'; 'keep_weights' stands at the top level of the file, in no "
+        "block (list: hashbench schema)",
+    ),
+    "unknown key without a neighbour": ("zzz: 3\n", "a.yaml:3: unknown key 'zzz' (list: hashbench schema)"),
+    "negative steps": (
+        "pretrain:\n  steps: -5\n",
+        "a.yaml:4: pretrain.steps: must be greater than 0, not -5; correct the value",
+    ),
+    "wrong type": (
+        "pretrain: {steps: many}\n",
+        "a.yaml:3: pretrain.steps: must be a whole number, not 'many'; correct the value",
+    ),
+    "a number in quotes": (
+        "pretrain: {steps: '12'}\n",
+        "a.yaml:3: pretrain.steps: must be a whole number, not '12'; correct the value",
+    ),
+    "true as a number": (
+        "pretrain: {steps: true}\n",
+        "a.yaml:3: pretrain.steps: must be a whole number, not True; correct the value",
+    ),
+    "infinity": (
+        "pretrain: {learning_rate: .inf}\n",
+        "a.yaml:3: pretrain.learning_rate: must be a finite number, not inf; correct the value",
+    ),
+    "a value for a block": ("finetune: 3\n", "a.yaml:3: finetune: must be a block of keys, not 3; correct the value"),
+    "neither of two forms": (
+        "finetune: {learning_rate: high}\n",
+        "a.yaml:3: finetune.learning_rate: must be a number or a list, not 'high'; correct the value",
+    ),
+    "an item of a list": (
+        "finetune:\n  learning_rate:\n    - 1\n    - x\n",
+        "a.yaml:6: entry 2 of finetune.learning_rate: must be a number, not 'x'; correct the value",
+    ),
+    "one of several words": (
+        "encoder: bas\n",
+        "a.yaml:3: encoder: must be 'tiny', 'mini', 'small', 'medium' or 'base', not 'bas'; did you mean 'base'?",
+    ),
+    "duplicate key": ("name: y\n", "a.yaml:3: key 'name' stands twice; keep one of them"),
+    "a seed twice": ("seeds: [0, 0]\n", "a.yaml:3: '0' stands twice in seeds; keep one of them"),
+    "a negative seed": ("seeds: [-1]\n", "a.yaml:3: entry 1 of seeds: must be at least 0, not -1; correct the value"),
+    "a task without text": (
+        "tasks: [{name: a, path: b}]\n",
+        "a.yaml:3: key 'text' of entry 1 of tasks is missing; add it (keys: hashbench schema)",
+    ),
+    "an unknown key of a task": (
+        "tasks:\n  - name: a\n    pathh: b\n    path: b\n    text: c\n",
+        "a.yaml:5: unknown key 'pathh' of entry 1 of tasks; did you mean 'path'? (list: hashbench schema)",
+    ),
+    "three text columns": (
+        "tasks: [{name: a, path: b, text: [x, y, z]}]\n",
+        "a.yaml:3: text of entry 1 of tasks: must be text or a list of at most 2, not ['x', 'y', 'z']; "
+        "correct the value",
+    ),
+    "an empty list": ("seeds: []\n", "a.yaml:3: seeds: must not be empty; give at least 1"),
+    "an unclosed bracket": (
+        "seeds: [0\n",
+        "a.yaml:4: not YAML: expected ',' or ']', but got '<stream end>'; check quotes and indentation",
+    ),
+    "wrong indentation": (
+        "pretrain:\n    steps: 3\n  batch_size: 4\n",
+        "a.yaml:5: not YAML: expected <block end>, but found '<block mapping start>'; check quotes and indentation",
+    ),
+    "an alias of itself": (
+        "pretrain: &a {steps: *a}\n",
+        "a.yaml:3: pretrain.steps: must be a whole number, not nothing; correct the value",
+    ),
+    "no as text": (
+        "tracking: {wandb: no}\n",
+        "a.yaml:3: tracking.wandb: must be 'off', 'offline' or 'online', not 'no'; correct the value",
+    ),
+}
+
+
+@pytest.mark.parametrize(("lines", "message"), FAULTS.values(), ids=FAULTS)
+def test_a_fault_is_one_line_with_file_and_line(load, lines: str, message: str) -> None:
+    with pytest.raises(InputError) as error:
+        load(BASE + lines)
+    assert str(error.value) == message
+
+
+def test_a_missing_key_is_named(load) -> None:
+    with pytest.raises(InputError, match=r"^a\.yaml: key 'models' is missing; add it"):
+        load("name: x\n")
+
+
+def test_models_that_are_no_list(load) -> None:
+    with pytest.raises(InputError, match=r"^a\.yaml:2: models: must be a list, not 3; correct the value$"):
+        load("name: x\nmodels: 3\n")
+
+
+def test_like_and_use_together(load) -> None:
+    with pytest.raises(InputError, match=r"^a\.yaml:2: entry 1 of models: give either like or use, not both$"):
+        load("name: x\nmodels: [{name: m, like: a, use: b.py:C}]\n")
+
+
+def test_unknown_key_of_a_model(load) -> None:
+    with pytest.raises(InputError, match=r"^a\.yaml:4: unknown key 'lik' of entry 2 of models; did you mean 'like'\?"):
+        load("name: x\nmodels:\n  - bert-mlm\n  - {name: m, lik: a}\n")
+
+
+OVERRIDE_FAULTS = {
+    "finetune.epoch=3": "override finetune.epoch=3: unknown key 'finetune.epoch'; did you mean 'epochs'? "
+    "(list: hashbench schema)",
+    "rubbish=3": "override rubbish=3: unknown key 'rubbish' (list: hashbench schema)",
+    "finetune.epochs=0": "override finetune.epochs=0: finetune.epochs: must be greater than 0, not 0; "
+    "correct the value",
+    "seeds": "override seeds: is not of the form key=value; as in finetune.epochs=3",
+    "name.x=3": "override name.x=3: 'name' holds no keys; give it a value",
+    "seeds=[0,1": "override seeds=[0,1: the value is not YAML; put it in quotes",
+}
+
+
+@pytest.mark.parametrize(("override", "message"), OVERRIDE_FAULTS.items())
+def test_a_wrong_override_is_named(load, override: str, message: str) -> None:
+    with pytest.raises(InputError) as error:
+        load(BASE, override)
+    assert str(error.value) == message
+
+
+def test_overrides_are_read_as_the_file_is(load) -> None:
+    experiment = load(BASE + "efficiency: true\n", "finetune.epochs=3", "seeds=[0,4]", "efficiency.pairs=2").experiment
+    assert (experiment.finetune.epochs, experiment.seeds, experiment.efficiency.pairs) == (3, (0, 4), 2)
+
+
+def test_an_override_wins_over_the_file(load) -> None:
+    assert load(BASE + "pretrain: {steps: 3}\n", "pretrain.steps=7").experiment.pretrain.steps == 7
+
+
+def test_an_override_picks_entries_of_the_file_by_their_names(load) -> None:
+    """`models=[NAME]` runs a part of an experiment whose models are variations of its own."""
+    text = "name: x\nmodels: [{name: a, like: bert-mlm, encoder: {layers: 3}}, {name: b, like: bert-sr}, 7]\n"
+    text += "tasks: [cola, {name: mine, path: p, text: t, label: l, metric: f1}]\n"
+    experiment = load(text, "models=[a, bert-sr]", "tasks=[mine]").experiment
+    first, second = experiment.models
+    assert (first.name, first.like, first.encoder, second) == ("a", "bert-mlm", {"layers": 3}, "bert-sr")
+    assert [task.path for task in experiment.tasks] == ["p"]
+
+
+def test_yaml_1_2_numbers(load) -> None:
+    """`1e-4` is a number, `500_000` and `1e5` are whole ones, and `no` is text."""
+    pretrain = load(
+        BASE + "pretrain: {steps: 1e5, learning_rate: 1e-4, batch_size: 5_000, corpora: [no]}\n"
+    ).experiment.pretrain
+    assert (pretrain.steps, pretrain.learning_rate, pretrain.batch_size, pretrain.corpora) == (
+        100_000,
+        1e-4,
+        5_000,
+        ("no",),
+    )
+
+
+def test_what_is_no_readable_text_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("good.yaml").write_text(BASE)
+    Path("empty.yaml").write_text("  \n")
+    Path("binary.yaml").write_bytes(bytes(range(256)))
+    Path("list.yaml").write_text("- a\n")
+    messages = {
+        "none.yaml": "none.yaml: no such file; in that folder: binary.yaml, empty.yaml, good.yaml, list.yaml",
+        ".": ".: is a folder; name an experiment file in it: one of binary.yaml, empty.yaml, good.yaml, list.yaml",
+        "empty.yaml": "empty.yaml: is empty; an experiment needs at least name and models (keys: hashbench schema)",
+        "binary.yaml": "binary.yaml: is not a text file; an experiment is written in YAML (keys: hashbench schema)",
+        "list.yaml": "list.yaml:1: is not a block of keys; write 'name: ...' and so on (keys: hashbench schema)",
+    }
+    for name, message in messages.items():
+        with pytest.raises(InputError) as error:
+            load_experiment(name)
+        assert str(error.value) == message
+
+
+def test_sources_are_relative_to_the_file_and_given_ones_to_the_working_folder(load, tmp_path: Path) -> None:
+    loaded = load(BASE + "data: [../d, builtin]\n")
+    assert loaded.sources() == (str(tmp_path.parent / "d"), "builtin")
+    (tmp_path / "elsewhere").mkdir()
+    assert loaded.sources(["e", "hub"]) == (str(tmp_path / "e"), "hub")
+
+
+def test_an_own_task_has_its_path_made_absolute(load, tmp_path: Path) -> None:
+    loaded = load(BASE + "tasks: [cola, {name: subj, path: sets/subj, text: sentence}]\n")
+    assert loaded.task_entry("subj").path == str(tmp_path / "sets/subj")
+    assert loaded.task_entry("cola") is None
+
+
+def test_aliases_that_multiply_are_refused(load) -> None:
+    lists = ["a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1]"]
+    lists += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9)]
+    with pytest.raises(InputError, match=r"a\.yaml: its aliases stand for more than 50,000 values or 100 levels"):
+        load("\n".join(lists))
+
+
+def test_an_alias_of_itself_is_refused(load) -> None:
+    with pytest.raises(InputError, match=r"a\.yaml"):
+        load("name: &a [*a]\n")

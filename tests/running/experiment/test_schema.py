@@ -1,0 +1,74 @@
+"""running/experiment/schema.py: the paper's defaults, and help for every key."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from pydantic import ValidationError
+
+from hashbench.models.encoders.transformer import SHAPES
+from hashbench.running.experiment.blocks import experiment_schema
+from hashbench.running.experiment.choices import EncoderSize, ExecutorName
+from hashbench.running.experiment.measurements import Efficiency
+from hashbench.running.experiment.schema import Finetune, ModelEntry, Pretrain, TaskEntry, Tracking
+from hashbench.running.sweep.executors.registry import ELSEWHERE
+
+BLOCKS = [experiment_schema(), Pretrain, Finetune, Efficiency, Tracking, ModelEntry, TaskEntry]
+EXPERIMENTS = Path(__file__).parents[3] / "experiments"
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.__name__)
+def test_every_key_is_documented(block: type) -> None:
+    undocumented = [name for name, field in block.model_fields.items() if not field.description]
+    # the two sizes of an efficiency batch say everything by their names
+    assert set(undocumented) <= {"infer_batch_size"}
+
+
+def test_pretraining_defaults_are_those_of_the_paper() -> None:
+    """HashFormers, section 4.2 and table 4."""
+    p = Pretrain()
+    assert (p.steps, p.max_epochs, p.batch_size, p.sequence_length) == (500_000, 10, 128, 512)
+    assert (p.betas, p.eps, p.weight_decay, p.vocabulary_size) == ((0.9, 0.9999), 1e-8, 0.01, 50_265)
+
+
+def test_finetuning_defaults_are_those_of_the_paper() -> None:
+    """HashFormers, table 5; cycles and length from the released code."""
+    f = Finetune()
+    assert (f.epochs, f.batch_size, f.warmup_fraction, f.restart_cycles, f.max_length) == (5, 32, 0.06, 5, 128)
+    assert (f.betas, f.eps, f.weight_decay, f.schedule) == ((0.9, 0.999), 1e-6, 0.0, "cosine_restarts")
+
+
+def test_a_grid_names_a_rate_once() -> None:
+    assert Finetune(learning_rate=(1e-3, 1e-4)).learning_rate == (1e-3, 1e-4)
+    with pytest.raises(ValidationError, match=r"rate 0\.001 stands twice in the list; keep one of them"):
+        Finetune(learning_rate=(1e-3, 1e-4, 0.001))
+
+
+def keys() -> list[tuple[str, dict[str, Any]]]:
+    """Every key of an experiment file with its JSON Schema, blocks included."""
+    schema = experiment_schema().model_json_schema()
+    blocks = {"Experiment": schema, **schema["$defs"]}
+    return [(f"{block}.{key}", entry) for block, each in blocks.items() for key, entry in each["properties"].items()]
+
+
+@pytest.mark.parametrize(("key", "entry"), keys(), ids=lambda value: value if isinstance(value, str) else "")
+def test_a_key_has_a_help_text_that_speaks_of_null_only_where_null_is_allowed(key: str, entry: dict[str, Any]) -> None:
+    assert entry.get("description"), key
+    allows_null = entry.get("type") == "null" or {"type": "null"} in entry.get("anyOf", [])
+    assert allows_null or "null" not in entry["description"]
+    assert allows_null or entry.get("default", "") is not None
+
+
+def test_words_that_the_command_line_takes_are_those_of_the_packages_that_read_them() -> None:
+    assert get_args(EncoderSize) == tuple(SHAPES)
+    assert get_args(ExecutorName) == ("local", *ELSEWHERE)
+
+
+def test_the_stored_schema_is_the_programs() -> None:
+    """What editors read beside the experiment files; made by: hashbench schema > experiments/schema.json"""
+    stored = json.loads((EXPERIMENTS / "schema.json").read_text())
+    stored.pop("$schema")
+    assert stored == experiment_schema().model_json_schema()

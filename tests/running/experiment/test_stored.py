@@ -1,0 +1,83 @@
+"""An experiment that comes back from the store resolves to the models that were trained, whatever keys its file had."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hashbench.common.errors import InputError
+from hashbench.running.experiment.load import Loaded, load_experiment
+from hashbench.running.experiment.models import ResolvedModel, resolve_models
+from hashbench.running.experiment.resolved import model_block
+from hashbench.running.experiment.stored import model_of_run
+from hashbench.store.engine import Store, open_store
+from hashbench.store.planning import RunRow, add_experiment
+
+HUB = {"canine", "eelbert", "glue"}  # of models with published weights, which are asked of the hub
+FILES = [path for path in sorted((Path(__file__).parents[3] / "experiments").glob("*.yaml")) if path.stem not in HUB]
+TASK = "sst2"
+MIXED = """
+name: mixed
+models: [bert-tiny, eelbert-tiny, uno-eelbert, bert-mlm, proformer, canine-c-scratch, hashformer-lsh-proj]
+baseline: bert-tiny
+encoder: tiny
+"""
+
+
+def row(loaded: Loaded, model: ResolvedModel) -> RunRow:
+    """A fine-tuning of a model, with as much of its spec as is read."""
+    spec = {
+        "kind": "finetune", "label": model.label, "task": {"name": TASK},
+        "model": model_block(replace(model, spec=model.spec.without_training()), loaded.experiment.encoder),
+        "finetune": model.recipe(TASK).model_dump(mode="json"),
+    }  # fmt: skip
+    return RunRow(model.label, "finetune", model.label, loaded.experiment.encoder, spec, TASK, 0)
+
+
+def stored(path: Path, loaded: Loaded) -> tuple[Store, dict[str, ResolvedModel]]:
+    """A database with a run of each model of an experiment, called by the label."""
+    store, models = open_store(path), resolve_models(loaded)
+    config = loaded.experiment.model_dump(mode="json")
+    rows = [row(loaded, model) for model in models.values()]
+    add_experiment(store, loaded.experiment.name, config, rows, baseline=loaded.experiment.baseline)
+    return store, models
+
+
+def same(one: ResolvedModel, other: ResolvedModel) -> bool:
+    return (one.spec, one.recipe(TASK)) == (other.spec, other.recipe(TASK)) and (
+        one.pretrain.vocabulary_size == other.pretrain.vocabulary_size or "words" in one.spec.text.tokenizer
+    )
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_models_of_the_files_come_back(tmp_path: Path, file: Path) -> None:
+    store, models = stored(tmp_path / "r.db", load_experiment(file))
+    for label in [*models][:: max(1, len(models) // 4)]:  # each resolves the whole experiment
+        found = model_of_run(store, label)
+        assert found.model.label == label and same(found.model, models[label])
+
+
+@pytest.mark.parametrize("said", ["", "pretrain: {vocabulary_size: 50_265}", "finetune: {max_length: 128}"])
+def test_a_models_own_recipe_gives_way_to_what_the_file_said_alone(tmp_path: Path, said: str) -> None:
+    """Also where the file says what is the default: the pieces of EELBERT's BERT are 30,522 if it says nothing."""
+    file = tmp_path / "mixed.yaml"
+    file.write_text(MIXED + said)
+    store, models = stored(tmp_path / "r.db", load_experiment(file))
+    assert models["bert-tiny"].pretrain.vocabulary_size == (50_265 if "vocabulary" in said else 30_522)
+    for label, model in models.items():
+        assert same(model_of_run(store, label).model, model)
+
+
+def test_a_run_that_this_version_would_read_otherwise_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "mixed.yaml"
+    file.write_text(MIXED)
+    loaded = load_experiment(file)
+    model = resolve_models(loaded)["bert-tiny"]
+    changed = row(loaded, model)
+    changed.spec["model"]["tokenizer"]["vocab"]["train"] = 1_234
+    store = open_store(tmp_path / "r.db")
+    add_experiment(store, "mixed", loaded.experiment.model_dump(mode="json"), [changed], baseline="bert-tiny")
+    with pytest.raises(InputError, match=r"r\.db: 'bert-tiny' is read in another way by this version of hashbench"):
+        model_of_run(store, "bert-tiny")

@@ -1,0 +1,100 @@
+"""What travels to workers: the user's own files as text, imported on a machine that does not have them."""
+
+import os
+import pickle
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hashbench.common.errors import InputError
+from hashbench.running.experiment.load import load_experiment
+from hashbench.running.sweep.assignment import OwnFile, Parcel
+from hashbench.running.sweep.plan import plan
+from hashbench.running.sweep.runner import assign
+
+OWN = '''
+import torch
+from torch import nn
+from hashbench.models.embeddings.base import Embedding
+
+
+class Mine(Embedding):
+    """A vector for the first code."""
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.vector, self.special = nn.Parameter(torch.ones(dim)), nn.Parameter(torch.zeros(5, dim))
+
+    def embed_types(self, codes):
+        return self.vector * codes[:, :1].float()
+
+    def special_rows(self):
+        return self.special
+
+    def embedding_parameters(self):
+        return self.vector.numel()
+'''
+ELSEWHERE = """
+import pickle, sys
+from pathlib import Path
+
+parcel = pickle.loads(Path("parcel").read_bytes())
+assignment = parcel.open(Path("cache"))
+family = assignment.resolved.models["mine"].spec.embedding.family
+from hashbench.running.experiment.resolved import own_code
+print(sys.modules[family.__module__].__file__, own_code(family))
+"""
+
+
+def test_own_code_arrives_where_its_file_is_not(tmp_path: Path, small_experiment: str) -> None:
+    import pickle
+
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here/own.py").write_text(OWN)
+    entry = '{name: mine, use: "own.py:Mine", objective: none}'
+    text = small_experiment.replace("models: [hashformer-md-proj, hashformer-md-add]", f"models: [{entry}]")
+    (tmp_path / "here/a.yaml").write_text(text.replace("baseline: hashformer-md-add", "baseline: mine"))
+    planned = plan(load_experiment(tmp_path / "here/a.yaml"))
+    parcel = Parcel.of(assign(planned, db="r.db", experiment_id=1, n_workers=1))
+    (file,) = [file for file in parcel.files if file.path.endswith("own.py") and file.text == OWN]
+    there = tmp_path / "there"
+    there.mkdir()
+    (there / "parcel").write_bytes(pickle.dumps(replace(parcel, files=(file,))))
+    (tmp_path / "here/own.py").unlink()
+    done = subprocess.run(
+        [sys.executable, "-c", ELSEWHERE], cwd=there, capture_output=True, text=True, timeout=300, env=os.environ
+    )
+    assert done.returncode == 0, done.stderr
+    imported, digest = done.stdout.split()
+    assert Path(there / imported).read_text() == OWN and Path(there / imported).is_relative_to(there / "cache/own")
+    assert digest == file.sha256
+
+
+def test_a_text_that_changed_on_the_way_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text("x = 1\n")
+    file = OwnFile.of(tmp_path / "own.py")
+    assert file.is_here() and file.variable == ""
+    (tmp_path / "own.py").write_text("x = 2\n")
+    assert not file.is_here()
+    assert file.copy(tmp_path / "copies").read_text() == "x = 1\n"
+    with pytest.raises(InputError, match=r"own\.py: its text did not arrive as it was sent; start the sweep again"):
+        replace(file, text="x = 3\n").copy(tmp_path / "copies")
+
+
+def test_the_variable_of_a_folder_travels_with_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "own.py").write_text("x = 1\n")
+    monkeypatch.setenv("HASHBENCH_CODERS", str(tmp_path))
+    assert OwnFile.of(tmp_path / "own.py").variable == "HASHBENCH_CODERS"
+
+
+def test_the_folder_of_own_files_is_named_where_the_same_files_lie_too(tmp_path: Path, monkeypatch) -> None:
+    """A node of a cluster, started before, has another environment than the sweep."""
+    (tmp_path / "own.py").write_text("x = 1\n")
+    monkeypatch.setenv("HASHBENCH_CODERS", str(tmp_path))
+    parcel = Parcel((OwnFile.of(tmp_path / "own.py"),), pickle.dumps("the assignment"))
+    monkeypatch.delenv("HASHBENCH_CODERS")
+    assert parcel.open() == "the assignment"
+    assert os.environ["HASHBENCH_CODERS"] == str(tmp_path)

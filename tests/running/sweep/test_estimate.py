@@ -1,0 +1,94 @@
+"""How long a sweep will take, as far as finished runs tell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from hashbench.running.runs import timing
+from hashbench.running.runs.base import Run
+from hashbench.running.runs.registry import kinds
+from hashbench.running.sweep import estimate
+from hashbench.running.sweep.estimate import TimeEstimate
+from hashbench.store.status import Duration
+
+ENCODER = {"encoder": {"kind": "bert", "size": "tiny"}}
+RECIPE = {"steps": 100, "batch_size": 32, "sequence_length": 128}
+
+
+def a_run(kind: str, number: int, task: str | None = None) -> Run:
+    spec = {"kind": kind, "model": ENCODER, "pretrain": RECIPE, "finetune": {"epochs": 3, "steps": None}}
+    return Run(id=f"{kind}{number}{task}", kind=kind, model=f"m{number}", encoder="tiny", spec=spec, task=task)
+
+
+def estimated(
+    monkeypatch: pytest.MonkeyPatch, runs: list[Run], done: dict[str, float], earlier: Sequence[Duration] = ()
+) -> TimeEstimate:
+    """An estimate where the runs in `done` took so many seconds."""
+    monkeypatch.setattr(timing, "operations_per_second", lambda: 1e11)
+    monkeypatch.setattr(estimate, "seconds_of", lambda store, ids: done)
+    monkeypatch.setattr(estimate, "durations", lambda store, most: list(earlier))
+    return TimeEstimate(object(), runs, 2, {"cola": 8_551, "sst2": 67_349})  # type: ignore[arg-type]
+
+
+def test_a_guess_is_the_arithmetic_of_training(monkeypatch):
+    monkeypatch.setattr(timing, "operations_per_second", lambda: 1e11)
+    weights = 2 * (4 * 128**2 + 2 * 128 * 512)
+    pretraining, finetuning = a_run("pretrain", 0), a_run("finetune", 0, "cola")
+    assert kinds()["pretrain"].seconds(pretraining, 0) == pytest.approx(2 * 6 * weights * 100 * 32 * 128 / 2e10)
+    assert kinds()["finetune"].seconds(finetuning, 1000) == pytest.approx(6 * weights * 3 * 1000 * 40 / 2e10)
+
+
+def test_a_finished_run_tells_of_its_like(monkeypatch):
+    runs = [a_run("finetune", n, "cola") for n in range(4)]
+    found = estimated(monkeypatch, runs, {run.id: 70.0 for run in runs[:3]})
+    assert found.total() == pytest.approx(35, rel=0.15)  # two workers
+
+
+def test_the_fixed_cost_of_a_small_pretraining_is_no_rate(monkeypatch):
+    """20 steps that took 20 seconds, nearly all of them to begin: hours were foretold for minutes."""
+    runs = [a_run("pretrain", 0), *(a_run("finetune", n, "sst2") for n in range(8))]
+    runs[0].spec["pretrain"] = {"steps": 20, "batch_size": 2, "sequence_length": 16}
+    arithmetic = sum(guess_of(monkeypatch, run, 67_349) for run in runs[1:])
+    assert guess_of(monkeypatch, runs[0], 0) < 0.2
+    found = estimated(monkeypatch, runs, {runs[0].id: 20.0})
+    assert found.total() < (2 * arithmetic + 8 * 25) / 2
+    assert found.seconds(a_run("pretrain", 1)) > 10  # another will not be quicker
+
+
+def test_long_pretraining_corrects_the_guess_for_fine_tuning(monkeypatch):
+    runs = [a_run("pretrain", 0), a_run("finetune", 0, "cola")]
+    runs[0].spec["pretrain"] = RECIPE | {"steps": 10_000}
+    rough, like = guess_of(monkeypatch, runs[0], 0), guess_of(monkeypatch, runs[1], 8_551)
+    found = estimated(monkeypatch, runs, {runs[0].id: 5 * rough})
+    assert 3 * like < found.seconds(runs[1]) < 6 * like + 10
+
+
+def test_runs_of_other_sweeps_count_and_those_of_other_kinds_and_sizes_do_not(monkeypatch):
+    run = a_run("finetune", 0, "cola")
+    known = Duration("other", "finetune", "m7", "tiny", "cola", dict(run.spec), 200.0)
+    unlike = [replace(known, encoder="base", seconds=9e5), replace(known, kind="unheard-of", seconds=9e5)]
+    found = estimated(monkeypatch, [run], {}, [replace(known, run_id=str(n)) for n in range(3)] + unlike)
+    assert found.seconds(run) == pytest.approx(200, rel=0.2)
+
+
+def test_timings_run_alone_and_nothing_is_left_when_all_is_done(monkeypatch):
+    runs = [a_run("pretrain", 0), a_run("efficiency", 0), a_run("efficiency", 1)]
+    left = estimated(monkeypatch, runs, {runs[0].id: 9.0, runs[1].id: 30.0}).left()
+    assert left is not None and 20 < left < 70  # between what the other took and what such a run takes at most
+    assert estimated(monkeypatch, runs, {run.id: 9.0 for run in runs}).left() == 0.0
+
+
+def test_a_few_seconds_tell_nothing(monkeypatch):
+    runs = [a_run("floor", 0, "cola"), a_run("pretrain", 0), a_run("pretrain", 1), a_run("finetune", 0, "cola")]
+    assert estimated(monkeypatch, runs, {}).left() is None
+    assert estimated(monkeypatch, runs, {runs[0].id: 400.0}).left() is None  # no training among them
+    assert estimated(monkeypatch, runs, {runs[0].id: 1.0, runs[1].id: 4.0}).left() is None
+    assert estimated(monkeypatch, runs, {runs[0].id: 1.0, runs[1].id: 14.0}).left() is not None
+
+
+def guess_of(monkeypatch: pytest.MonkeyPatch, run: Run, rows: int | None) -> float:
+    monkeypatch.setattr(timing, "operations_per_second", lambda: 1e11)
+    return kinds()[run.kind].seconds(run, rows or 0)

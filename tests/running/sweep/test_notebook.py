@@ -1,0 +1,83 @@
+"""Sweeps from Python: the README's lines in a notebook, interruptions, the command that is kept."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+import hashbench
+from hashbench.results.rendering.notebook import Report
+from hashbench.running.sweep import notebook
+from hashbench.store.engine import open_results, open_store
+from hashbench.store.planning import add_experiment
+from hashbench.store.status import experiments
+
+README = Path(__file__).parents[3] / "README.md"
+FILE = """\
+name: mine
+data: builtin
+encoder: tiny
+models: [hashformer-md-proj]
+baseline: hashformer-md-proj
+tasks: [cola]
+seeds: [0]
+floors: [majority]
+pretrain: {corpora: [builtin], steps: 2, batch_size: 4, sequence_length: 16, max_documents: 30}
+finetune: {steps: 2, batch_size: 8, max_length: 16}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HASHBENCH_CACHE", str(tmp_path / "cache"))
+    Path("mine.yaml").write_text(FILE)
+    return tmp_path
+
+
+def test_a_call_is_a_command_and_gives_the_table(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def carried_out(loaded, **options: object) -> int:
+        asked.append((loaded.experiment.finetune.steps, options, sys.argv))
+        store = open_store("mine.db")
+        add_experiment(store, "mine", {"name": "mine"}, [], baseline="hashformer-md-proj")
+        store.close()
+        return 1
+
+    monkeypatch.setattr(notebook, "carry_out", carried_out)
+    before = sys.argv
+    shown = hashbench.sweep("mine.yaml", "finetune.steps=3", db="mine.db", data="builtin", workers=1)
+    assert isinstance(shown, Report) and sys.argv is before
+    ((steps, options, command),) = asked
+    assert steps == 3 and command == ["hashbench", "sweep", "mine.yaml", "finetune.steps=3", "--db", "mine.db"]
+    assert options == {"db": "mine.db", "data": ["builtin"], "workers": 1, "max_hours": None}
+
+
+def test_an_interruption_is_said(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(notebook, "carry_out", lambda loaded, **options: 130)
+    with pytest.raises(notebook.SweepNotDone, match="mine.yaml: interrupted; the same call goes on"):
+        hashbench.sweep("mine.yaml")
+
+
+@pytest.mark.services
+def test_the_readmes_lines_run_in_a_notebook(folder: Path) -> None:
+    nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed")
+    pytest.importorskip("ipykernel", reason="ipykernel is not installed")
+    nbformat = pytest.importorskip("nbformat")
+    lines = re.search(r"\n((?:    .*\n)*    import hashbench\n(?:    .*\n)+)", README.read_text())[1]  # type: ignore[index]
+    cells = [nbformat.v4.new_code_cell(line.strip()) for line in lines.splitlines()]
+    book = nbformat.v4.new_notebook(cells=cells)
+    nbclient.NotebookClient(book, timeout=600, kernel_name="python3").execute()
+    html = [
+        output["data"]["text/html"]
+        for cell in book.cells
+        for output in cell.outputs
+        if "text/html" in output.get("data", {})
+    ]
+    assert len(html) == 3 and all("hashformer-md-proj" in each for each in html)
+    (experiment,) = experiments(open_results("mine.db"))
+    assert experiment.command == "sweep mine.yaml --db mine.db"

@@ -1,0 +1,68 @@
+"""Signals that end a sweep."""
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from hashbench.running.sweep.stopping import Stopped, stop_signals
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_each_signal_stops_with_the_exit_code_that_shells_give_it(number, code):
+    started_with = signal.signal(number, signal.default_int_handler)  # tests under nohup start with it ignored
+    try:
+        with pytest.raises(Stopped) as stopped, stop_signals():
+            os.kill(os.getpid(), number)
+            signal.pause()
+        assert stopped.value.exit_code == code
+        after = signal.SIG_IGN if number == signal.SIGHUP else signal.default_int_handler
+        assert signal.getsignal(number) == after
+    finally:
+        signal.signal(number, started_with)
+
+
+def test_under_nohup_a_closed_terminal_stops_nothing():
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with stop_signals():
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+ON_A_TERMINAL = """
+import signal, sys, time
+from hashbench.running.sweep.stopping import Stopped, stop_signals
+try:
+    with stop_signals():
+        print("ready", flush=True)
+        time.sleep(60)
+except Stopped as stopped:
+    print("to nobody", flush=True)
+    print("to nobody", file=sys.stderr, flush=True)
+    time.sleep(0.5)
+    sys.exit(stopped.exit_code)
+"""
+
+
+def test_after_its_terminal_was_closed_a_sweep_ends_in_order():
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-c", ON_A_TERMINAL], stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
+    )
+    os.close(theirs)
+    said = b""
+    while not said.endswith(b"\n"):  # a terminal hands on a line in pieces; closed before its end, the print fails
+        said += os.read(ours, 100)
+    assert said.startswith(b"ready")
+    os.close(ours)
+    for _ in range(5):  # the kernel sends one, the shell another
+        process.send_signal(signal.SIGHUP)
+        time.sleep(0.1)
+    assert process.wait(timeout=60) == 129

@@ -1,0 +1,102 @@
+"""A process of `test_equal_devices.py`: the same trainings alone, then with one other, then with two others."""
+
+import contextlib
+import faulthandler
+import json
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from hashbench.running.experiment.schema import Finetune, Pretrain
+from hashbench.running.training import finetuning as training
+from hashbench.running.training.checkpoints import Interrupted
+from hashbench.running.training.curves import Curves
+from hashbench.running.training.finetuning import Job, finetune
+from hashbench.running.training.heads import make_head
+from hashbench.running.training.machine import Machine
+from hashbench.running.training.model import build_model
+from hashbench.running.training.pretraining import pretrain
+from tests.prepared import prepare_model
+
+STEPS, BATCH, ROWS = 20, 8, 41  # the last batch of an epoch of a fine-tuning has one row
+DTYPES = {"32": torch.float32, "64": torch.float64}
+CASES = ("mlm-32", "mlm-64", "shuffle-32", "cola-64", "cola-parts-32")
+RESUMED = "mlm-64"  # again, interrupted in the middle, with both strategies
+SHARDED = ("mlm-32", "mlm-64", "cola-64", "cola-parts-32")  # again with a part of every layer on each device
+
+
+def trained(case: str, folder: Path, machine: Machine) -> None:
+    """Trains by the name of a case: what, perhaps in parts, and in which dtype."""
+    what, *parts, dtype = case.split("-")
+    sizes = {"micro_batch_size": 2} if parts else {}
+    made = prepare_model(folder, "bert-mlm" if what == "mlm" else "hashformer-md-proj")
+    spec = made.spec.with_args(encoder={"dropout": 0.0, "attention_dropout": 0.0})
+    model = build_model(spec, "tiny", seed=0, vocabulary_rows=made.rows).to(DTYPES[dtype])
+    ranks = {"rank": machine.rank, "world_size": machine.devices}
+    if what == "cola":
+        make_head_of = training.make_head_of
+        training.make_head_of = lambda *arguments: make_head_of(*arguments).to(DTYPES[dtype])
+        recipe = Finetune(steps=STEPS, batch_size=BATCH, learning_rate=1e-3, **sizes)
+        data = made.finetuning("cola", rows=ROWS, batch_size=BATCH, **ranks)
+        finetune(model, data, Job(spec, recipe, 0), learning_rate=1e-3, machine=machine)
+        training.make_head_of = make_head_of
+    else:
+        recipe = Pretrain(steps=STEPS, learning_rate=1e-3, warmup_steps=2, batch_size=BATCH, **sizes)
+        head = make_head(model, spec.training.objective).to(DTYPES[dtype])
+        data = made.pretraining(batch_size=BATCH, **ranks)
+        pretrain(model, head, data, recipe, total_steps=STEPS, machine=machine)
+
+
+class StopAt:
+    """A wish to stop once so many losses were seen."""
+
+    def __init__(self, seen: list[float], step: int) -> None:
+        self._seen, self._step = seen, step
+
+    def is_set(self) -> bool:
+        return len(self._seen) == self._step
+
+
+def main(folder: Path, rank: int, ports: list[str]) -> None:
+    """Writes the losses of all steps of each training that this process took part in."""
+    faulthandler.dump_traceback_later(800, exit=True)  # processes that wait for each other say where
+    torch.set_num_threads(1)
+    seen: list[float] = []
+    whole = Curves.add_loss
+
+    def add_loss(self, loss, step):
+        seen.append(float(loss.detach().double()))  # as it is, not as the curve's mean rounds it
+        whole(self, loss, step)
+
+    Curves.add_loss = add_loss
+    losses = {}
+    for devices in range(rank + 1, 4):
+        if devices > 1:
+            os.environ |= {
+                "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": ports[devices - 2], "WORLD_SIZE": str(devices),
+                "RANK": str(rank), "LOCAL_RANK": str(rank),
+            }  # fmt: skip
+        for case, strategy in [(case, "ddp") for case in CASES] + [(case, "fsdp") for case in SHARDED]:
+            seen.clear()
+            scratch = folder / f"{case}-{strategy}-{devices}"
+            machine = Machine(scratch, device="cpu", devices=devices, rank=rank, strategy=strategy)
+            trained(case, folder, machine)
+            losses[f"{case} {strategy} {devices}"] = seen.copy()
+            if case == RESUMED and devices > 1:
+                seen.clear()
+                machine = replace(machine, folder=folder / f"resumed-{strategy}-{devices}")
+                with contextlib.suppress(Interrupted):
+                    trained(case, folder, replace(machine, should_stop=StopAt(seen, STEPS // 2)))
+                trained(case, folder, machine)
+                losses[f"resumed-{case} {strategy} {devices}"] = seen.copy()
+            assert machine.found.get("devices", "1").split(",")[0] == str(devices)
+        if devices > 1:
+            torch.distributed.destroy_process_group()
+    (folder / f"losses-{rank}.json").write_text(json.dumps(losses))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:])

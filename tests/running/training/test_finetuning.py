@@ -1,0 +1,199 @@
+"""Which evaluation counts, which learning rate is taken, and what is read once."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from hashbench.data.tasks.text_batches import FinetuningData
+from hashbench.models.objectives.classification import ClassificationHead
+from hashbench.running.experiment.schema import Finetune
+from hashbench.running.training.curves import Curves
+from hashbench.running.training.evaluated import evaluation_interval
+from hashbench.running.training.evaluation import Evaluation, Progress
+from hashbench.running.training.finetuning import FinetuningModule, Job, finetune, report_once
+from hashbench.running.training.grid import best_learning_rate
+from hashbench.running.training.machine import Machine
+from hashbench.running.training.model import build_model
+from hashbench.running.training.recipe import training_length
+
+
+def taken(*selections):
+    progress = Progress()
+    for step, selection in enumerate(selections, 1):
+        progress.add(Evaluation(step, selection, {}))
+    return progress
+
+
+def test_the_first_evaluation_counts():
+    assert taken(0.9, 0.5).best.step == 1
+
+
+def test_ties_go_to_the_later_one():
+    assert taken(0.5, 0.7, 0.7, 0.6).best.step == 3
+
+
+def test_an_undefined_score_never_beats_a_defined_one():
+    assert taken(None, None).best.step == 2
+    assert taken(0.1, None).best.step == 1
+    assert taken(None, 0.1).best.step == 2
+
+
+def test_patience_counts_evaluations_without_gain():
+    assert taken(0.5, 0.5, 0.4).without_gain == 2
+    assert taken(0.5, 0.6).without_gain == 0
+
+
+@pytest.mark.parametrize(
+    ("task", "rows", "expected"),
+    # The paper's numbers for n training rows: s = ceil(ceil(n / 32) / 5), three times that for CoLA and its like.
+    [("cola", 8551, 162), ("mrpc", 3668, 69), ("rte", 2490, 48), ("stsb", 5749, 108), ("sst2", 67349, 421)],
+)
+def test_evaluations_follow_the_papers_rule(prepared, task, rows, expected):
+    data = prepared("hashformer-md-proj").finetuning(task, rows=40)
+    data.rows["train"] = replace(data.rows["train"], offsets=np.arange(rows + 1))
+    data.batch_size = 32
+    assert evaluation_interval(Finetune(epochs=5, batch_size=32), data.data.task, data.steps_per_epoch) == expected
+
+
+def test_steps_take_the_place_of_epochs(prepared):
+    data = prepared("hashformer-md-proj").finetuning("cola", rows=40)  # five batches of eight an epoch
+    assert training_length(Finetune(epochs=3), data.steps_per_epoch) == (15, 3)
+    assert training_length(Finetune(epochs=3, steps=7), data.steps_per_epoch) == (7, 2)
+    task, per_epoch = data.data.task, data.steps_per_epoch
+    assert evaluation_interval(Finetune(steps=7, evaluation_steps=3, evaluations=2), task, per_epoch) == 3
+    assert evaluation_interval(Finetune(epochs=3, steps=7, evaluations=2), task, per_epoch) == 4
+    assert evaluation_interval(Finetune(epochs=3, evaluations=5), task, per_epoch) == 3
+    assert evaluation_interval(Finetune(steps=2, evaluations_per_epoch=1), task, per_epoch) == 2
+
+
+def test_a_training_of_so_many_steps_ends_there(prepared, tmp_path):
+    """Seven steps are an epoch and two fifths; evaluated at steps 4 and, the end always counts, 7."""
+    made = prepared("hashformer-md-proj")
+    recipe = Finetune(batch_size=8, learning_rate=1e-3, steps=7, evaluations=2, warmup_steps=3, schedule="linear")
+    data, model = made.finetuning("cola", rows=40), build_model(made.spec, "tiny", seed=0)
+    done = finetune(model, data, Job(made.spec, recipe, 0), learning_rate=1e-3, machine=Machine(tmp_path, device="cpu"))
+    assert done.steps == 7 and done.last.step == 7
+    assert sorted({point.step for point in done.points if point.split == "validation"}) == [4, 7]
+
+
+@pytest.mark.parametrize(("values", "rates"), [({"warmup_steps": 3}, [0, 1 / 3, 2 / 3, 1, 6 / 7]), ({}, [0, 1, 8 / 9])])
+def test_warm_up_in_steps_or_as_a_share(prepared, values, rates):
+    """Of ten steps, linear: three of warm-up, or a tenth."""
+    made = prepared("hashformer-md-proj")
+    recipe = Finetune(batch_size=8, learning_rate=1e-3, steps=10, schedule="linear", warmup_fraction=0.1, **values)
+    model = build_model(made.spec, "tiny", seed=0)
+    head = ClassificationHead(model.config.dim, 2)
+    module = FinetuningModule(
+        model, head, recipe, made.finetuning("cola", rows=40), learning_rate=1e-3, seed=0, total_steps=10,
+        curves=Curves(10, None), keep_best_weights=False,
+    )  # fmt: skip
+    factor = module.configure_optimizers()["lr_scheduler"]["scheduler"].lr_lambdas[0]
+    assert [factor(step) for step in range(len(rates))] == pytest.approx(rates)
+
+
+def run(prepared, folder, rate, data=None, **changes):
+    made = prepared("hashformer-md-proj")
+    recipe = Finetune(epochs=2, batch_size=8, learning_rate=rate, evaluations_per_epoch=1)
+    job = Job(made.spec, recipe, 0, **changes)
+    model = build_model(made.spec, "tiny", seed=0)
+    data = data or made.finetuning("cola", rows=40)
+    return finetune(model, data, job, learning_rate=1e-3, machine=Machine(folder, device="cpu")), data
+
+
+def test_best_weights_give_the_best_outputs_again(prepared, tmp_path):
+    done, data = run(prepared, tmp_path, 1e-3, keep_best_weights=True)
+    done.restore_best()
+    model, head = done.model.eval(), done.head.eval()
+    batches = list(data.evaluation_loader("validation"))
+    assert sum(map(len, batches)) == len(done.best.outputs["validation"]) > 0
+    for batch in batches:
+        with torch.inference_mode():
+            outputs = head(model(batch), batch.mask).numpy()
+        expected = done.best.outputs["validation"][batch.row_ids.numpy()]
+        np.testing.assert_allclose(outputs, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("decay", [0.0, 0.01])
+def test_rows_of_types_outside_the_task_change_by_decay_alone(prepared, tmp_path, decay):
+    made = prepared("bert-mlm")
+    model = build_model(made.spec, "tiny", seed=0, vocabulary_rows=made.rows)
+    before = model.embedding.weight.detach().clone()
+    recipe = Finetune(epochs=1, batch_size=8, learning_rate=1e-3, evaluations_per_epoch=1, weight_decay=decay)
+    data = made.finetuning("cola", rows=16)
+    job = Job(made.spec, recipe, 0, keep_best_weights=True)
+    done = finetune(model, data, job, learning_rate=1e-3, machine=Machine(tmp_path, device="cpu"))
+    done.restore_best()
+    done.model.embedding.widen()
+    after = done.model.embedding.weight
+    outside = torch.ones(len(before), dtype=torch.bool)
+    outside[torch.tensor(data.codes[:, 0].astype(int))] = False
+    outside[:5] = False
+    assert after.shape == before.shape
+    assert outside.any() and torch.equal(after[outside], before[outside]) == (decay == 0.0)
+    assert (after != before)[~outside].any()
+
+
+def test_a_test_set_is_read_once_at_the_end_with_the_best_weights(prepared, tmp_path):
+    made = prepared("hashformer-md-proj")
+    data = made.finetuning("cola", rows=40)
+    task = replace(data.data.task, report_splits=("test",))
+    splits = data.data.splits | {"test": data.data.splits["validation"]}
+    data.data = replace(data.data, task=task, splits=splits)
+    data.rows["test"] = data.rows["validation"]
+    done, _ = run(prepared, tmp_path, 1e-3, data=data)
+    assert "test" not in done.best.outputs
+    assert not [point for point in done.points if point.split == "test"]
+    done.restore_best()
+    points = []
+    outputs = report_once(done, data, points, Machine(tmp_path, device="cpu"), Finetune())
+    np.testing.assert_allclose(outputs["test"], done.best.outputs["validation"], atol=1e-6)
+    assert {(point.split, point.step) for point in points} == {("test", done.best.step)}
+
+
+def test_one_learning_rate_is_taken_as_it_is(prepared, tmp_path):
+    job = Job(prepared("hashformer-md-proj").spec, Finetune(learning_rate=3e-4), 0)
+    rate, tried = best_learning_rate(job, lambda: pytest.fail("nothing is trained"), Machine(tmp_path, device="cpu"))
+    assert rate == 3e-4 and tried == []
+
+
+def test_a_grid_takes_the_rate_with_the_best_held_out_score(prepared, tmp_path):
+    made = prepared("hashformer-md-proj")
+    recipe = Finetune(epochs=3, batch_size=8, learning_rate=(3e-3, 1e-9), evaluations_per_epoch=1)
+    job = Job(made.spec, recipe, 0)
+    splits = []
+
+    def held_out():
+        data = made.finetuning("sst2", rows=400)
+        held = FinetuningData(
+            data.data.held_out(seed=0),
+            made.corpus.tokenizer,
+            made.coder,
+            template=made.spec.text.template,
+            batch_size=8,
+            max_length=32,
+            seed=0,
+            folder=made.folder,
+        )
+        splits.append((len(held.rows["train"]), held.select_splits))
+        return build_model(made.spec, "tiny", seed=0), held
+
+    rate, tried = best_learning_rate(job, held_out, Machine(tmp_path, device="cpu"))
+    assert splits == [(360, ("holdout",))] * 2
+    assert [point.name for point in tried] == ["learning_rate=1e-09", "learning_rate=0.003"]
+    best = max(tried, key=lambda point: point.value)
+    assert rate == (3e-3 if best.name == "learning_rate=0.003" else 1e-9)
+
+
+def test_a_rate_of_a_grid_at_which_the_loss_is_lost_loses(prepared, tmp_path):
+    made = prepared("hashformer-md-proj")
+    recipe = Finetune(epochs=1, batch_size=8, learning_rate=(1e-3, 1e30), evaluations_per_epoch=1)
+    job = Job(made.spec, recipe, 0)
+
+    def held_out():
+        return build_model(made.spec, "tiny", seed=0), made.finetuning("cola", rows=40)
+
+    rate, tried = best_learning_rate(job, held_out, Machine(tmp_path, device="cpu"))
+    assert rate == 1e-3 and tried[0].value is not None
+    assert tried[1].value is None and tried[1].reason.startswith("the loss is ")

@@ -1,0 +1,121 @@
+"""running/training/recipe.py, encoders/base.py: precisions on request, and layers that are computed again."""
+
+import contextlib
+
+import pytest
+import torch
+
+from hashbench.models.encoders.registry import make_encoder
+from hashbench.running.experiment.schema import Finetune, Pretrain
+from hashbench.running.training.finetuning import Job, finetune
+from hashbench.running.training.heads import make_head
+from hashbench.running.training.machine import Machine
+from hashbench.running.training.model import build_model
+from hashbench.running.training.pretraining import PretrainingModule, pretrain
+from hashbench.running.training.recipe import matmul_precision, precision_found
+
+
+def trained(prepared, folder, precision, **changes):
+    made = prepared("hashformer-md-proj")
+    recipe = Pretrain(steps=2, learning_rate=1e-3, warmup_steps=0, precision=precision, **changes)
+    model = build_model(made.spec, "tiny", seed=0)
+    head = make_head(model, "shuffle_random")
+    return pretrain(model, head, made.pretraining(), recipe, total_steps=2, machine=Machine(folder, device="cpu"))
+
+
+@pytest.fixture
+def bf16(monkeypatch):
+    """A processor that computes in bf16, or one that is told that it does: torch then emulates it."""
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bf16": True})
+
+
+@pytest.mark.usefixtures("bf16")
+def test_bf16_trains_with_weights_in_full_precision(prepared, tmp_path):
+    half, full = trained(prepared, tmp_path / "a", "bf16"), trained(prepared, tmp_path / "b", "32")
+    assert half.steps == full.steps == 2
+    for name, weights in half.model.state_dict().items():
+        assert weights.dtype == torch.float32, name
+    assert half.points[0].value != full.points[0].value, "nothing was computed in another precision"
+    assert abs(half.points[0].value - full.points[0].value) < 0.05
+
+
+@pytest.mark.usefixtures("bf16")
+def test_bf16_fine_tunes(prepared, tmp_path):
+    made = prepared("hashformer-md-proj")
+    recipe = Finetune(epochs=1, batch_size=8, learning_rate=1e-3, precision="bf16")
+    data = made.finetuning("cola", rows=24)
+    model = build_model(made.spec, "tiny", seed=0)
+    done = finetune(model, data, Job(made.spec, recipe, 0), learning_rate=1e-3, machine=Machine(tmp_path, device="cpu"))
+    assert done.steps == 3 and done.last.outputs["validation"].dtype.name == "float32"
+
+
+def test_a_gpu_without_bf16_trains_in_full_precision(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: False)
+    assert precision_found("bf16", "auto") == "32"
+
+
+@pytest.mark.parametrize(
+    ("has", "found"),
+    [
+        ({"avx2": True}, "32"),
+        ({"avx512_f": True, "avx512_bf16": False}, "32"),
+        ({"avx512_bf16": True}, "bf16"),
+        ({"amx_bf16": True}, "bf16"),
+        ({"architecture": "arm64", "neon": True}, "32"),
+        ({"architecture": "arm64", "neon": True, "bf16": True}, "bf16"),
+    ],
+)
+def test_a_processor_that_would_emulate_bf16_trains_in_full_precision(monkeypatch, has, found):
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: has)
+    assert precision_found("bf16", "cpu") == found
+    assert precision_found("32", "cpu") == "32"
+
+
+@pytest.mark.parametrize("found", [False, True])
+def test_an_older_torch_is_asked_in_its_own_way(monkeypatch, found):
+    monkeypatch.delattr(torch.cpu, "get_capabilities")
+    monkeypatch.setattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", lambda: found)
+    assert precision_found("bf16", "cpu") == ("bf16" if found else "32")
+
+
+def test_products_have_the_precision_that_was_asked_for_while_training(prepared, tmp_path, monkeypatch):
+    """And the one before when it ends, well or badly."""
+    seen = []
+    step = PretrainingModule.loss_terms
+
+    def loss_terms(self, batch):
+        seen.append(torch.get_float32_matmul_precision())
+        return step(self, batch)
+
+    monkeypatch.setattr(PretrainingModule, "loss_terms", loss_terms)
+    before = torch.get_float32_matmul_precision()
+    trained(prepared, tmp_path / "a", "32", matmul_precision="high")
+    trained(prepared, tmp_path / "b", "32")
+    assert seen == ["high", "high", "highest", "highest"]
+    with contextlib.suppress(ValueError), matmul_precision("medium"):
+        raise ValueError
+    assert torch.get_float32_matmul_precision() == before == "highest"
+
+
+def test_layers_that_are_computed_again_train_the_same_weights(prepared, tmp_path):
+    """Bit for bit: the dropout of the second time is that of the first."""
+    plain = trained(prepared, tmp_path / "a", "32", micro_batch_size=3)
+    again = trained(prepared, tmp_path / "b", "32", micro_batch_size=3, activation_checkpointing=True)
+    assert again.model.encoder.checkpointing and not plain.model.encoder.checkpointing
+    for name, weights in plain.model.state_dict().items():
+        assert torch.equal(weights, again.model.state_dict()[name]), name
+    assert plain.points[0].value == again.points[0].value
+
+
+def test_what_is_computed_again_is_not_kept():
+    """The bytes that a layer keeps for the backward pass: its input, instead of all that it makes of it."""
+    kept = {}
+    for checkpointing in (False, True):
+        encoder = make_encoder("bert", "tiny")
+        encoder.checkpointing = checkpointing
+        saved = []
+        with torch.autograd.graph.saved_tensors_hooks(lambda t, saved=saved: saved.append(t.nbytes) or t, lambda t: t):
+            encoder(torch.randn(4, 64, 128, requires_grad=True), None)
+        kept[checkpointing] = sum(saved)
+    assert kept[True] < kept[False] / 5

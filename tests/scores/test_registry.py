@@ -1,0 +1,78 @@
+"""A metric is one file: put into a folder, it is found by name, scored and drawn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hashbench.common.errors import InputError
+from hashbench.data.tasks.blocks import TaskEntry
+from hashbench.data.tasks.catalogue import own_task
+from hashbench.scores.draws import draw_counts, drawn
+from hashbench.scores.registry import EXTRA_FOLDER, evaluate, find_metric, metrics
+
+METRIC = '''
+"""Made up: minus the mean absolute error."""
+
+import numpy as np
+
+from hashbench.scores.base import SummedMetric
+
+
+class NegativeError(SummedMetric):
+    """-|target - output|, averaged."""
+
+    name = "negative_error"
+    outputs = "values"
+
+    def score(self, targets, outputs):
+        return float(-np.abs(targets - outputs).mean())
+
+    def columns(self, targets, outputs):
+        return -np.abs(targets - outputs)[:, None]
+
+    def of_sums(self, n, sums):
+        return sums[:, 0] / n
+
+
+METRICS = (NegativeError(),)
+'''
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "metrics").mkdir()
+    (tmp_path / "metrics" / "negative_error.py").write_text(METRIC)
+    monkeypatch.setenv(EXTRA_FOLDER, str(tmp_path / "metrics"))
+    return tmp_path
+
+
+def test_a_file_in_a_folder_is_a_metric(folder: Path) -> None:
+    targets, outputs = np.array([1.0, 2.0, 4.0]), np.array([1.0, 3.0, 2.0])
+    assert evaluate(["negative_error"], targets, outputs)["negative_error"].value == -1.0
+    draws = drawn("negative_error", targets, [outputs], draws=20, seed=3)[0]
+    counts = np.concatenate(list(draw_counts(3, 20, 3)))
+    assert draws == pytest.approx(-(counts * np.abs(targets - outputs)).sum(axis=1) / 3)
+
+
+def test_an_own_data_set_may_ask_for_it(folder: Path) -> None:
+    (folder / "train.csv").write_text("text,label\na,0.5\nb,2\n")
+    task = own_task(TaskEntry(name="mine", path=".", text="text", metric="negative_error"), folder)
+    assert (task.kind.name, task.metrics) == ("regression", ("negative_error", "spearman", "pearson"))
+
+
+def test_two_metrics_of_one_name_are_refused(folder: Path) -> None:
+    (folder / "metrics" / "second.py").write_text(METRIC)
+    with pytest.raises(InputError, match=r"second\.py: metric 'negative_error' is already in .*; rename one of them"):
+        find_metric("negative_error")
+
+
+def test_every_metric_says_what_it_scores() -> None:
+    by_kind = {kind: list(metrics(kind)) for kind in ("classes", "values", "rankings")}
+    assert by_kind == {
+        "classes": ["accuracy", "f1", "f1_macro", "matthews"],
+        "values": ["pearson", "spearman"],
+        "rankings": ["rec@1", "rec@10", "rec@20", "mrr", "token_rec@1", "certified"],
+    }
