@@ -35,7 +35,7 @@ from hashbench.models.embeddings.registry import find_model
 from hashbench.models.encoders.bert import SIZES
 from hashbench.models.text.subwords import SubwordTokenizer
 from hashbench.models.text.tokenizers import make_tokenizer
-from hashbench.running.experiment.schema import Finetune
+from hashbench.running.experiment.recipes import Finetune
 from hashbench.running.training.finetuning import Job, finetune
 from hashbench.running.training.machine import Machine
 from hashbench.running.training.model import build_model

@@ -22,7 +22,7 @@ from hashbench.running.experiment.blocks import experiment_schema
 from hashbench.running.experiment.corpus_needs import needs_corpus, read_without_corpus
 from hashbench.running.experiment.load import Loaded
 from hashbench.running.experiment.models import ResolvedModel, model_of
-from hashbench.running.experiment.schema import Pretrain
+from hashbench.running.experiment.recipes import Pretrain
 from hashbench.running.experiment.stored import model_of_run
 from hashbench.store.engine import open_results
 from hashbench.store.status import find_run, run_spec

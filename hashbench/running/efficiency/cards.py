@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from hashbench.common.errors import InputError, near_match
 from hashbench.running.efficiency.outlines import outline_of
 from hashbench.running.experiment.models import ResolvedModel
-from hashbench.running.experiment.schema import Finetune, Pretrain
+from hashbench.running.experiment.recipes import Finetune, Pretrain
 from hashbench.running.training.memory import SHARE
 from hashbench.running.training.trial import sizes
 

@@ -26,9 +26,8 @@ from hashbench.models.text.tokenizers import Tokenizer
 from hashbench.running.efficiency.memory import peak_bytes
 from hashbench.running.efficiency.parameters import count
 from hashbench.running.efficiency.timing import Effort, Pairs, Work, filling_batch, in_turn
-from hashbench.running.experiment.hardware import OnHardware
 from hashbench.running.experiment.measurements import Efficiency
-from hashbench.running.experiment.schema import Finetune, Pretrain
+from hashbench.running.experiment.recipes import Finetune, OnHardware, Pretrain
 from hashbench.running.training.heads import make_head, objective_loss
 from hashbench.running.training.model import Model, build_model
 from hashbench.running.training.recipe import adamw, matmul_precision, pick_device, precision_found

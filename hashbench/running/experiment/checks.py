@@ -26,7 +26,7 @@ from hashbench.running.experiment.contract import told
 from hashbench.running.experiment.corpus_needs import needs_corpus, pass_before
 from hashbench.running.experiment.load import Loaded
 from hashbench.running.experiment.models import ResolvedModel
-from hashbench.running.experiment.schema import Finetune, Pretrain
+from hashbench.running.experiment.recipes import Finetune, Pretrain
 
 
 def check_model(loaded: Loaded, model: ResolvedModel) -> None:

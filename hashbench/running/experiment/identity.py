@@ -3,7 +3,7 @@
 In it: the kind, the model as resolved with its version, the task, seed, encoder and recipe as requested, fingerprints
 of the input data, the recipe of what is derived from them (a trained BPE, an n-gram dictionary), and the hash of a
 user's own code. Not in it: labels, paths, hosts, worker counts, devices of training, how a batch is split up or
-compiled (`experiment/hardware.py`), and what stands under "settings".
+compiled (SETTINGS of `experiment/recipes.py`), and what is under "settings".
 """
 
 from __future__ import annotations

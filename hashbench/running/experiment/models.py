@@ -17,8 +17,8 @@ from hashbench.models.objectives.registry import objectives, pretrains
 from hashbench.models.text.base import Tokenizer
 from hashbench.models.text.tokenizers import find_tokenizer
 from hashbench.running.experiment.load import KeyPath, Loaded, validate
-from hashbench.running.experiment.recipes import complete_finetune, complete_pretrain
-from hashbench.running.experiment.schema import Finetune, ModelEntry, Pretrain
+from hashbench.running.experiment.recipes import Finetune, Pretrain, complete_finetune, complete_pretrain
+from hashbench.running.experiment.schema import ModelEntry
 from hashbench.running.experiment.sizing import at_budgets, encoder_width, vocabulary_rows
 from hashbench.running.experiment.used import settled_keys, spec_of_use
 

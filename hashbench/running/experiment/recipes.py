@@ -1,22 +1,215 @@
-"""Values that the experiment file may leave open: learning rates and warm-up by objective and encoder size."""
+"""Recipes of pre-training and fine-tuning: as an experiment file requests them, and as a trainer has them.
+
+In a file a learning rate may be open (None) or a grid; `complete_pretrain` and `complete_finetune` fill in what is open
+by the model's objective and the encoder's size. A trainer has one rate: `PretrainRecipe`, `FinetuneRecipe`. Defaults
+are the papers' values: HashFormers, tables 4 and 5.
+"""
 
 from __future__ import annotations
 
-from hashbench.models.objectives.registry import objectives
-from hashbench.running.experiment.schema import Finetune, Pretrain
+from typing import Annotated, Any, Literal
 
-# At base the paper's value (HashFormers, table 5); ours below.
+from pydantic import AfterValidator, Field, model_validator
+
+from hashbench.data.tasks.blocks import Strict
+
+Rate = Annotated[float, Field(gt=0)]
+Beta = Annotated[float, Field(ge=0, lt=1)]
+Step = Annotated[int, Field(gt=0)]
+Precision = Literal["32", "bf16"]
+MatmulPrecision = Literal["highest", "high", "medium"]
+RowsAtATime = Annotated[int, Field(gt=0)] | Literal["auto"] | None
+# No part of a run's identity: a run that was trained with other values is the same run.
+SETTINGS = {"micro_batch_size", "activation_checkpointing", "compile"}
+# By size of the encoder. At base the value of HashFormers, table 5; it does not train small encoders.
 FINETUNE_LEARNING_RATE = {"tiny": 5e-4, "mini": 3e-4, "small": 1e-4, "medium": 5e-5, "base": 3e-5}
 WARMUP_STEPS = 10_000  # HashFormers, table 4
 WARMUP_SHARE = 0.06  # a warm-up is at most this share of the steps unless the file sets one
 
 
+def _all_different(rates: tuple[float, ...]) -> tuple[float, ...]:
+    """The grid itself. Raises ValueError for a rate that it has twice: results are stored by their rates."""
+    for i, rate in enumerate(rates):
+        if rate in rates[:i]:
+            raise ValueError(f"rate {rate:g} stands twice in the list; keep one of them")
+    return rates
+
+
+Grid = Annotated[tuple[Rate, ...], Field(min_length=1), AfterValidator(_all_different)]
+
+
+class OnHardware(Strict):
+    """How the hardware computes a training; those under SETTINGS change nothing but rounding."""
+
+    precision: Precision = Field(default="32", description="bf16: autocast if the hardware computes in it, else 32")
+    matmul_precision: MatmulPrecision = Field(
+        default="highest",
+        description="of float32 products; high: TF32 on GPUs that have it, medium: bf16 products",
+    )
+    micro_batch_size: RowsAtATime = Field(
+        default=None,
+        description=(
+            "rows of a batch that a device computes at a time, their gradients summed up; auto: as many as its memory "
+            "holds, found by trial; null: all"
+        ),
+    )
+    activation_checkpointing: bool = Field(
+        default=False,
+        description="store only the input of each layer for the backward pass and compute the rest again: less memory",
+    )
+    compile: bool = Field(default=False, description="compile embedding and layers with torch.compile; faster on GPUs")
+
+
+class Pretrain(OnHardware):
+    """How a model is pre-trained. One pre-training serves all fine-tunings and seeds of a model."""
+
+    corpora: tuple[str, ...] = Field(
+        default=("wikipedia", "bookcorpus"),
+        min_length=1,
+        description="corpora, read in this order: names, or paths of own files as texts/*.txt (relative to the file)",
+    )
+    steps: int = Field(default=500_000, gt=0, description="optimizer steps")
+    max_epochs: int = Field(
+        default=10, gt=0, description="passes over the corpus after which training ends even if steps remain"
+    )
+    batch_size: int = Field(default=128, gt=0, description="sequences per step, over all devices")
+    sequence_length: int = Field(default=512, ge=8, description="tokens per sequence, special tokens included")
+    max_documents: int | None = Field(
+        default=None, gt=0, description="read only the first documents of each corpus; null: all"
+    )
+    first_chunk_only: bool = Field(
+        default=False,
+        description=(
+            "one sequence per article, the rest dropped, as the released HashFormers code does; false: full packing"
+        ),
+    )
+    streaming: bool = Field(default=False, description="train from the texts, without preparing them: see Corpora")
+    vocabulary_size: int = Field(
+        default=50_265,
+        ge=300,
+        description="rows of a BPE or word-piece vocabulary trained on the corpora, specials included",
+    )
+    vocabulary: str | None = Field(
+        default=None,
+        min_length=1,
+        description=(
+            "a vocabulary file or hub name for models of word pieces (bert-base-uncased) in place of a trained one; "
+            "null: train"
+        ),
+    )
+    learning_rate: float | None = Field(
+        default=None, gt=0, description="peak; null: depends on objective and encoder size (base: 1e-4 MLM, 5e-5 S+R)"
+    )
+    warmup_steps: int | None = Field(default=None, ge=0, description="null: 10,000, at most 6 % of the steps")
+    betas: tuple[Beta, Beta] = Field(default=(0.9, 0.9999), description="of AdamW")
+    eps: float = Field(default=1e-8, gt=0, description="of AdamW")
+    weight_decay: float = Field(default=0.01, ge=0, description="not on biases and LayerNorm weights")
+    clip: float = Field(default=1.0, gt=0, description="largest gradient norm")
+    logits: Literal["labels", "all"] = Field(
+        default="labels", description="where MLM computes logits; all: at every position, as the paper's timing did"
+    )
+    seed: int = Field(default=0, ge=0, description="seed of weights, order and corruption")
+    checkpoints: tuple[Step, ...] = Field(
+        default=(), description="earlier steps whose weights are also fine-tuned, as models NAME@STEP"
+    )
+
+    @model_validator(mode="after")
+    def _before_the_end(self) -> Pretrain:
+        if list(self.checkpoints) != sorted(set(self.checkpoints)):
+            raise ValueError("checkpoints: give each step once, in ascending order")
+        if self.streaming and self.first_chunk_only:
+            raise ValueError("streaming: rows are packed, first_chunk_only wants one an article; leave one of them out")
+        if self.checkpoints and self.checkpoints[-1] >= self.steps:
+            raise ValueError(f"checkpoints: {self.checkpoints[-1]} is not before the last of {self.steps} steps")
+        return self
+
+    def recipe(self) -> PretrainRecipe:
+        """The recipe as a trainer has it, where rate and warm-up are set (`complete_pretrain`)."""
+        return PretrainRecipe(**dict(self))
+
+
+class PretrainRecipe(Pretrain):
+    """A pre-training recipe with nothing left open."""
+
+    learning_rate: float
+    warmup_steps: int
+
+
+class Finetune(OnHardware):
+    """How a model is fine-tuned on a task."""
+
+    epochs: int = Field(default=5, gt=0, description="passes over the training set")
+    batch_size: int = Field(default=32, gt=0, description="rows per step, over all devices")
+    learning_rate: Rate | Grid | None = Field(
+        default=None,
+        description="peak; a list: a grid chosen on a seeded tenth of train; null: by encoder size (base: 3e-5)",
+    )
+    schedule: Literal["cosine_restarts", "linear", "constant", "inverse_sqrt"] = Field(
+        default="cosine_restarts", description="of the learning rate, after the warm-up"
+    )
+    restart_cycles: int = Field(default=5, gt=0, description="hard restarts of the cosine")
+    warmup_fraction: float = Field(default=0.06, ge=0, le=1, description="share of the steps, floored")
+    steps: int | None = Field(
+        default=None,
+        gt=0,
+        description="optimizer steps, the same for every task, in place of epochs; null: epochs decide",
+    )
+    warmup_steps: int | None = Field(
+        default=None, ge=0, description="in place of warmup_fraction; null: the fraction decides"
+    )
+    evaluations: int | None = Field(
+        default=None,
+        gt=0,
+        description="of the whole training, evenly spaced, in place of evaluations_per_epoch; null: that decides",
+    )
+    betas: tuple[Beta, Beta] = Field(default=(0.9, 0.999), description="of AdamW")
+    eps: float = Field(default=1e-6, gt=0, description="of AdamW")
+    weight_decay: float = Field(default=0.0, ge=0, description="not on biases and LayerNorm weights")
+    clip: float = Field(default=1.0, gt=0, description="largest gradient norm")
+    max_length: int = Field(default=128, ge=8, description="tokens of an input, special tokens included")
+    pad_to_max: bool = Field(default=False, description="pad every batch to max_length instead of to its longest row")
+    evaluations_per_epoch: int | None = Field(
+        default=None,
+        gt=0,
+        description="null: the paper's rule: five per epoch, and a third of that for rte, mrpc, cola, stsb",
+    )
+    evaluation_steps: int | None = Field(
+        default=None, gt=0, description="optimizer steps between two evaluations, in place of evaluations_per_epoch"
+    )
+    select_metric: str | None = Field(
+        default=None,
+        description=(
+            "metric by which the best evaluation is chosen; null: the task's own (mnli: matched and mismatched "
+            "together)"
+        ),
+    )
+    patience: int | None = Field(
+        default=None, gt=0, description="evaluations without improvement after which training stops; null: never"
+    )
+    per_task: dict[str, dict[str, Any]] = Field(
+        default={}, description="values of this block that differ on a task: {atis: {epochs: 12}}"
+    )
+
+    def recipes(self) -> list[FinetuneRecipe]:
+        """The recipe at each rate of its grid, in ascending order, where a rate is set (`complete_finetune`)."""
+        rates = self.learning_rate if isinstance(self.learning_rate, tuple) else [self.learning_rate]
+        return [FinetuneRecipe(**{**dict(self), "learning_rate": rate}) for rate in sorted(rates)]
+
+
+class FinetuneRecipe(Finetune):
+    """A fine-tuning recipe with one learning rate."""
+
+    learning_rate: float
+
+
 def complete_pretrain(pretrain: Pretrain, *, objective: str, encoder: str) -> Pretrain:
-    """The same recipe with learning rate and warm-up set.
+    """The recipe with learning rate and warm-up set where the file leaves them open.
 
     >>> complete_pretrain(Pretrain(steps=1000), objective="mlm", encoder="base").warmup_steps
     60
     """
+    from hashbench.models.objectives.registry import objectives  # torch, which a file is read without
+
     changes: dict[str, float | int] = {}
     if pretrain.learning_rate is None:
         changes["learning_rate"] = objectives()[objective].learning_rates[encoder]
@@ -26,7 +219,7 @@ def complete_pretrain(pretrain: Pretrain, *, objective: str, encoder: str) -> Pr
 
 
 def complete_finetune(finetune: Finetune, *, encoder: str) -> Finetune:
-    """The same recipe with a learning rate set.
+    """The recipe with a learning rate set where the file leaves it open.
 
     >>> complete_finetune(Finetune(), encoder="base").learning_rate
     3e-05

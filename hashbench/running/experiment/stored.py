@@ -12,8 +12,8 @@ from hashbench.common.errors import InputError
 from hashbench.running.experiment.blocks import experiment_schema
 from hashbench.running.experiment.load import Loaded
 from hashbench.running.experiment.models import ResolvedModel, model_of
+from hashbench.running.experiment.recipes import Finetune
 from hashbench.running.experiment.resolved import model_block
-from hashbench.running.experiment.schema import Finetune
 from hashbench.store.engine import Store
 from hashbench.store.status import experiments, run_spec, runs
 

@@ -17,8 +17,8 @@ from hashbench.results.tables.tuning import card_lines
 from hashbench.running.efficiency.cards import Card, Placed, TrainingStep
 from hashbench.running.experiment.identity import run_id
 from hashbench.running.experiment.models import ResolvedModel
+from hashbench.running.experiment.recipes import Finetune, Pretrain
 from hashbench.running.experiment.resolved import ResolvedExperiment, plain, task_block
-from hashbench.running.experiment.schema import Finetune, Pretrain
 from hashbench.running.runs.artifacts import ArtifactFolder
 from hashbench.running.runs.materials import Materials
 from hashbench.running.runs.timing import training_seconds

@@ -17,7 +17,7 @@ from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.coders.base import Coder
 from hashbench.models.embeddings.base import ModelSpec
 from hashbench.models.text.tokenizers import Tokenizer
-from hashbench.running.experiment.hardware import OnHardware
+from hashbench.running.experiment.recipes import OnHardware
 from hashbench.running.experiment.resolved import ResolvedExperiment
 from hashbench.running.runs.artifacts import ModelFiles
 from hashbench.running.runs.base import Run, RunKind, Workplace

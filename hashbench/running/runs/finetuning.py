@@ -14,10 +14,9 @@ from hashbench.data.tasks.unknown import unknown_note
 from hashbench.running.efficiency.budgets import token_cost
 from hashbench.running.efficiency.cards import TrainingStep, step_of
 from hashbench.running.efficiency.parameters import count
-from hashbench.running.experiment.hardware import SETTINGS
 from hashbench.running.experiment.models import ResolvedModel
+from hashbench.running.experiment.recipes import SETTINGS, Finetune
 from hashbench.running.experiment.resolved import ResolvedExperiment, weights_setting
-from hashbench.running.experiment.schema import Finetune
 from hashbench.running.experiment.word_shapes import words_note
 from hashbench.running.runs.artifacts import ArtifactFolder, ModelFiles
 from hashbench.running.runs.base import Run, TrainingKind, Workplace

@@ -16,10 +16,9 @@ from hashbench.models.objectives.entities import EntityHead, entity_objective
 from hashbench.models.objectives.item_search import ItemSearch
 from hashbench.running.efficiency.cards import TrainingStep, step_of
 from hashbench.running.efficiency.parameters import count
-from hashbench.running.experiment.hardware import SETTINGS
 from hashbench.running.experiment.models import ResolvedModel
+from hashbench.running.experiment.recipes import SETTINGS, Finetune
 from hashbench.running.experiment.resolved import ResolvedExperiment
-from hashbench.running.experiment.schema import Finetune
 from hashbench.running.runs.artifacts import ArtifactFolder
 from hashbench.running.runs.base import Run, TrainingKind, Workplace
 from hashbench.running.runs.finetuning import rows_shown

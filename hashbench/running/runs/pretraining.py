@@ -16,11 +16,10 @@ from hashbench.models.objectives.mlm import PREDICT_PROB
 from hashbench.models.objectives.registry import objective_of, pretrains
 from hashbench.running.efficiency.cards import TrainingStep, step_of
 from hashbench.running.efficiency.parameters import count
-from hashbench.running.experiment.hardware import SETTINGS
 from hashbench.running.experiment.identity import run_id
 from hashbench.running.experiment.models import ResolvedModel
+from hashbench.running.experiment.recipes import SETTINGS, Pretrain
 from hashbench.running.experiment.resolved import ResolvedExperiment
-from hashbench.running.experiment.schema import Pretrain
 from hashbench.running.runs.artifacts import ArtifactFolder, ModelFiles
 from hashbench.running.runs.base import Run, TrainingKind, Workplace
 from hashbench.running.runs.keeping import weight_bytes
@@ -32,7 +31,7 @@ from hashbench.running.training.pretraining import Pretrained, pretrain
 from hashbench.running.training.recipe import precision_found
 from hashbench.store.result import MetricRow, Result
 
-# Keys of schema.Pretrain that stand elsewhere in the spec: in the corpus, the tokenizer and the seed.
+# Keys of Pretrain that are elsewhere in the spec: in the corpus, the tokenizer and the seed.
 ELSEWHERE = {"corpora", "max_documents", "first_chunk_only", "vocabulary_size", "vocabulary", "seed", "checkpoints"}
 # Values of a model that its pre-training does not know.
 OF_THE_HEAD = {"pooling", "dense_head", "dense_dropout"}

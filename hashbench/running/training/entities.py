@@ -12,7 +12,7 @@ from hashbench.data.tasks.item_batches import ItemData
 from hashbench.models.embeddings.base import Batch
 from hashbench.models.objectives.entities import NO_LABEL, EntityHead
 from hashbench.models.objectives.item_search import ItemSearch
-from hashbench.running.experiment.schema import Finetune
+from hashbench.running.experiment.recipes import Finetune
 from hashbench.running.training.curves import Curves
 from hashbench.running.training.evaluated import EvaluatedModule, TaskTraining, fit_on_task
 from hashbench.running.training.evaluation import Evaluation

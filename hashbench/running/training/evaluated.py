@@ -10,7 +10,7 @@ from torch import nn
 from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.item_batches import ItemData
 from hashbench.data.tasks.text_batches import FinetuningData
-from hashbench.running.experiment.schema import Finetune
+from hashbench.running.experiment.recipes import Finetune
 from hashbench.running.training.curves import Curves, Point
 from hashbench.running.training.evaluation import Evaluation, Progress, as_plain, from_plain
 from hashbench.running.training.fit import fit

@@ -13,8 +13,7 @@ from hashbench.data.tasks.text import text_kind
 from hashbench.data.tasks.text_batches import FinetuningData
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.embeddings.base import Batch, ModelSpec
-from hashbench.running.experiment.hardware import OnHardware
-from hashbench.running.experiment.schema import Finetune
+from hashbench.running.experiment.recipes import Finetune, OnHardware
 from hashbench.running.training.curves import Curves, Point
 from hashbench.running.training.evaluated import EvaluatedModule, TaskTraining, fit_on_task
 from hashbench.running.training.evaluation import Evaluation, OutputsBySplit, score_splits

@@ -12,7 +12,7 @@ from lightning.pytorch.plugins.environments import LightningEnvironment, TorchEl
 from lightning.pytorch.strategies import DDPStrategy, ModelParallelStrategy, Strategy
 
 from hashbench.data.sources.loader import LoadedData
-from hashbench.running.experiment.schema import Finetune, Pretrain
+from hashbench.running.experiment.recipes import Finetune, Pretrain
 from hashbench.running.training.accumulation import some_rows
 from hashbench.running.training.checkpoints import CheckpointFiles, Resumable, Snapshots
 from hashbench.running.training.compiling import check_compiler, compile_parts

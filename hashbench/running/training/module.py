@@ -12,7 +12,7 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 
 from hashbench.models.embeddings.base import Batch
-from hashbench.running.experiment.schema import Finetune, Pretrain
+from hashbench.running.experiment.recipes import Finetune, Pretrain
 from hashbench.running.training.accumulation import MicroBatch, added, micro_batches, weighted
 from hashbench.running.training.curves import Curves
 from hashbench.running.training.model import Model

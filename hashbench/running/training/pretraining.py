@@ -12,7 +12,7 @@ from torch import Tensor
 from hashbench.data.sources.loader import LoadedData
 from hashbench.models.embeddings.base import Batch
 from hashbench.models.objectives.base import NO_LABEL
-from hashbench.running.experiment.schema import Pretrain
+from hashbench.running.experiment.recipes import Pretrain
 from hashbench.running.training.accumulation import MicroBatch
 from hashbench.running.training.curves import Curves, Point
 from hashbench.running.training.fit import fit

@@ -15,8 +15,7 @@ from torch.optim import AdamW
 
 from hashbench.common.splitmix import FIRST_FACTOR, GAMMA, SECOND_FACTOR
 from hashbench.models.embeddings.base import Embedding
-from hashbench.running.experiment.hardware import MatmulPrecision, Precision
-from hashbench.running.experiment.schema import Finetune
+from hashbench.running.experiment.recipes import Finetune, MatmulPrecision, Precision
 from hashbench.running.training.sharding import by_kind
 
 Schedule = Callable[[int], float]  # optimizer step -> factor of the peak learning rate

@@ -10,7 +10,7 @@ from hashbench.models.embeddings.registry import find_model
 from hashbench.running.efficiency import outlines
 from hashbench.running.efficiency.parameters import count
 from hashbench.running.experiment.models import ResolvedModel
-from hashbench.running.experiment.schema import Finetune, Pretrain
+from hashbench.running.experiment.recipes import Finetune, Pretrain
 
 
 def model(name: str, vocabulary_size: int = 400) -> ResolvedModel:

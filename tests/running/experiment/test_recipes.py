@@ -1,11 +1,23 @@
-"""running/experiment/recipes.py: the paper's values at base, and the rule of the warm-up."""
+"""running/experiment/recipes.py: the values of the paper at base, one rate for a trainer, and keys outside of ids."""
 
 from __future__ import annotations
 
 import pytest
+from pydantic import ValidationError
 
-from hashbench.running.experiment.recipes import complete_finetune, complete_pretrain
-from hashbench.running.experiment.schema import Finetune, Pretrain
+from hashbench.common.errors import InputError
+from hashbench.running.experiment.recipes import (
+    SETTINGS,
+    Finetune,
+    OnHardware,
+    Pretrain,
+    complete_finetune,
+    complete_pretrain,
+)
+from hashbench.running.sweep.plan import plan
+
+MODELS = "models: [bert-mlm]\nefficiency: true\n"
+DEFAULT = {name: field.default for name, field in OnHardware.model_fields.items()}
 
 
 @pytest.mark.parametrize(("objective", "rate"), [("mlm", 1e-4), ("shuffle_random", 5e-5)])  # HashFormers, table 4
@@ -34,3 +46,49 @@ def test_smaller_encoders_get_larger_rates() -> None:
         for size in ("tiny", "mini", "small", "medium", "base")
     ]
     assert rates == sorted(rates, reverse=True)
+
+
+def test_a_trainer_has_one_rate() -> None:
+    grid = Finetune(learning_rate=(3e-4, 1e-4), epochs=2)
+    assert [(recipe.learning_rate, recipe.epochs) for recipe in grid.recipes()] == [(1e-4, 2), (3e-4, 2)]
+    one = complete_finetune(Finetune(), encoder="base")
+    assert [recipe.learning_rate for recipe in one.recipes()] == [3e-5]
+    recipe = complete_pretrain(Pretrain(), objective="mlm", encoder="base").recipe()
+    assert (recipe.learning_rate, recipe.warmup_steps) == (1e-4, 10_000)
+
+
+def test_a_recipe_with_an_open_rate_cannot_be_trained() -> None:
+    with pytest.raises(ValidationError, match="learning_rate"):
+        Finetune().recipes()
+    with pytest.raises(ValidationError, match="warmup_steps"):
+        Pretrain(learning_rate=1e-4).recipe()
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["micro_batch_size=4", "micro_batch_size=auto", "activation_checkpointing=true", "compile=true"],
+)
+@pytest.mark.parametrize("block", ["pretrain", "finetune"])
+def test_how_a_batch_is_computed_makes_no_other_run(experiment, block: str, change: str) -> None:
+    plain, other = plan(experiment(MODELS)).runs, plan(experiment(MODELS, f"{block}.{change}")).runs
+    assert [run.id for run in other] == [run.id for run in plain]
+    assert not any(key in run.spec.get(block, {}) for run in other for key in SETTINGS)
+
+
+@pytest.mark.parametrize(("block", "kinds"), [("pretrain", {"pretrain", "finetune"}), ("finetune", {"finetune"})])
+@pytest.mark.parametrize("change", ["matmul_precision=high", "precision=bf16"])
+def test_the_precision_of_products_makes_another_run(experiment, block: str, kinds: set[str], change: str) -> None:
+    """And another measurement; a fine-tuning goes on from another pre-training."""
+    plain, other = plan(experiment(MODELS)).runs, plan(experiment(MODELS, f"{block}.{change}")).runs
+    changed = {new.kind for old, new in zip(plain, other, strict=True) if old.id != new.id}
+    assert changed == kinds | {"efficiency"}
+
+
+def test_the_keys_are_all_of_one_kind() -> None:
+    assert set(DEFAULT) - SETTINGS == {"precision", "matmul_precision"}
+
+
+@pytest.mark.parametrize("change", ["micro_batch_size=0", "micro_batch_size=some", "matmul_precision=tf32"])
+def test_impossible_values_are_refused(experiment, change: str) -> None:
+    with pytest.raises(InputError, match=f"finetune.{change.partition('=')[0]}"):
+        plan(experiment(MODELS, f"finetune.{change}"))

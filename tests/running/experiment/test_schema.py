@@ -13,7 +13,8 @@ from hashbench.models.encoders.transformer import SHAPES
 from hashbench.running.experiment.blocks import experiment_schema
 from hashbench.running.experiment.choices import EncoderSize, ExecutorName
 from hashbench.running.experiment.measurements import Efficiency
-from hashbench.running.experiment.schema import Finetune, ModelEntry, Pretrain, TaskEntry, Tracking
+from hashbench.running.experiment.recipes import Finetune, Pretrain
+from hashbench.running.experiment.schema import ModelEntry, TaskEntry, Tracking
 from hashbench.running.sweep.executors.registry import ELSEWHERE
 
 BLOCKS = [experiment_schema(), Pretrain, Finetune, Efficiency, Tracking, ModelEntry, TaskEntry]

@@ -13,7 +13,8 @@ from hashbench.data.tasks.text_batches import FinetuningData
 from hashbench.models.coders.registry import make_coder
 from hashbench.models.embeddings.registry import find_model
 from hashbench.models.text.tokenizers import make_tokenizer
-from hashbench.running.experiment.schema import Finetune, TaskEntry
+from hashbench.running.experiment.recipes import Finetune
+from hashbench.running.experiment.schema import TaskEntry
 from hashbench.running.runs.materials import fit_once
 from hashbench.running.training.finetuning import Job, finetune
 from hashbench.running.training.machine import Machine

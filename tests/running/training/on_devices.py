@@ -10,7 +10,7 @@ from pathlib import Path
 
 import torch
 
-from hashbench.running.experiment.schema import Finetune, Pretrain
+from hashbench.running.experiment.recipes import Finetune, Pretrain
 from hashbench.running.training import finetuning as training
 from hashbench.running.training.checkpoints import Interrupted
 from hashbench.running.training.curves import Curves

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from hashbench.models.embeddings.base import Batch
-from hashbench.running.experiment.schema import Finetune, Pretrain
+from hashbench.running.experiment.recipes import Finetune, Pretrain
 from hashbench.running.training import finetuning as training
 from hashbench.running.training.accumulation import micro_batches, some_rows
 from hashbench.running.training.curves import Curves

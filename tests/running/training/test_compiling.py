@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from hashbench.common.errors import InputError
-from hashbench.running.experiment.schema import Finetune, Pretrain
+from hashbench.running.experiment.recipes import Finetune, Pretrain
 from hashbench.running.training.compiling import check_compiler
 from hashbench.running.training.finetuning import Job, finetune
 from hashbench.running.training.heads import make_head

@@ -13,7 +13,7 @@ from hashbench.models.objectives.linear_loss import linear_cross_entropy
 from hashbench.running.efficiency.memory import peak_bytes
 from hashbench.running.efficiency.timing import timed_ms
 from hashbench.running.experiment.identity import device_block
-from hashbench.running.experiment.schema import Finetune, Pretrain
+from hashbench.running.experiment.recipes import Finetune, Pretrain
 from hashbench.running.runs.environment import environment
 from hashbench.running.sweep.runner import gpu_groups
 from hashbench.running.training import memory, trial

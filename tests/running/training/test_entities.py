@@ -15,7 +15,7 @@ from hashbench.models.embeddings.base import Batch
 from hashbench.models.embeddings.registry import find_model
 from hashbench.models.objectives.entities import EntityHead, EntityObjective
 from hashbench.models.objectives.item_search import ItemSearch
-from hashbench.running.experiment.schema import Finetune
+from hashbench.running.experiment.recipes import Finetune
 from hashbench.running.training.checkpoints import Interrupted
 from hashbench.running.training.entities import losses_of, predicted_states, ranks_in, test_entities, train_entities
 from hashbench.running.training.machine import Machine

@@ -8,7 +8,7 @@ import torch
 
 from hashbench.data.tasks.text_batches import FinetuningData
 from hashbench.models.objectives.classification import ClassificationHead
-from hashbench.running.experiment.schema import Finetune
+from hashbench.running.experiment.recipes import Finetune
 from hashbench.running.training.curves import Curves
 from hashbench.running.training.evaluated import evaluation_interval
 from hashbench.running.training.evaluation import Evaluation, Progress

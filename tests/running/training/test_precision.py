@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from hashbench.models.encoders.registry import make_encoder
-from hashbench.running.experiment.schema import Finetune, Pretrain
+from hashbench.running.experiment.recipes import Finetune, Pretrain
 from hashbench.running.training.finetuning import Job, finetune
 from hashbench.running.training.heads import make_head
 from hashbench.running.training.machine import Machine

@@ -17,7 +17,7 @@ from hashbench.data.tasks.text_batches import FinetuningData
 from hashbench.models.embeddings.registry import find_model
 from hashbench.models.objectives.classification import ClassificationHead
 from hashbench.models.text.tokenizers import make_tokenizer
-from hashbench.running.experiment.schema import Finetune
+from hashbench.running.experiment.recipes import Finetune
 from hashbench.running.training.finetuning import Job, finetune
 from hashbench.running.training.machine import Machine
 from hashbench.running.training.model import build_model, load_published

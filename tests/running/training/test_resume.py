@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from hashbench.common.shared import SharedFolder
-from hashbench.running.experiment.schema import Finetune, Pretrain
+from hashbench.running.experiment.recipes import Finetune, Pretrain
 from hashbench.running.training.checkpoints import CheckpointFiles, Interrupted
 from hashbench.running.training.finetuning import Job, finetune
 from hashbench.running.training.heads import make_head

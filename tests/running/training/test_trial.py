@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from hashbench.common.errors import InputError
-from hashbench.running.experiment.schema import Finetune, Pretrain
+from hashbench.running.experiment.recipes import Finetune, Pretrain
 from hashbench.running.training import memory, trial
 from hashbench.running.training.curves import Curves
 from hashbench.running.training.finetuning import FinetuningModule, Job, finetune, make_head_of
