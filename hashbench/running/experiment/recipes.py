@@ -192,8 +192,8 @@ class Finetune(OnHardware):
 
     def recipes(self) -> list[FinetuneRecipe]:
         """The recipe at each rate of its grid, in ascending order, where a rate is set (`complete_finetune`)."""
-        rates = self.learning_rate if isinstance(self.learning_rate, tuple) else [self.learning_rate]
-        return [FinetuneRecipe(**{**dict(self), "learning_rate": rate}) for rate in sorted(rates)]
+        rates = sorted(self.learning_rate) if isinstance(self.learning_rate, tuple) else [self.learning_rate]
+        return [FinetuneRecipe(**{**dict(self), "learning_rate": rate}) for rate in rates]
 
 
 class FinetuneRecipe(Finetune):
