@@ -55,7 +55,7 @@ def check(
 
 def check_experiment(file: Path, overrides: Sequence[str], data: Sequence[str] | None, *, labels: bool) -> None:
     """Prints what a sweep would do. Raises InputError for whatever would stop it."""
-    from hashbench.results.tables.tuning import NOT_DECLARED, declared_lines
+    from hashbench.results.tables.recipes import NOT_DECLARED, declared_lines
     from hashbench.running.experiment.load import load_experiment
     from hashbench.running.experiment.summary import model_rows, task_rows
     from hashbench.running.sweep.plan import check_data, plan

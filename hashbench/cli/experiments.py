@@ -16,7 +16,7 @@ def list_experiments(db: Database = DEFAULT_DB, style: TableFormat = "text") -> 
     """
     from hashbench.cli.output import print_rows
     from hashbench.common.showing import few
-    from hashbench.results.read.listing import listed_experiments
+    from hashbench.results.read.overview import listed_experiments
     from hashbench.store.engine import open_results
 
     rows = [

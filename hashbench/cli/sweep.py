@@ -116,7 +116,7 @@ def _print_own_table(db: str, loaded: Loaded) -> None:
 def _tell_of_the_best(db: str, loaded: Loaded) -> None:
     """How the best trained model of each task becomes a folder, where its weights were kept."""
     from hashbench.cli.output import note
-    from hashbench.results.read.kept import best_kept
+    from hashbench.results.read.scores import best_kept
     from hashbench.running.experiment.tasks import exported_tasks
 
     place = "" if db == DEFAULT_DB else f" --db {without_passwords(db)}"

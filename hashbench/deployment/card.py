@@ -9,7 +9,7 @@ from typing import Any
 from hashbench.deployment.config import Config
 from hashbench.deployment.writing import Sizes
 from hashbench.models.embeddings.base import ModelSpec
-from hashbench.results.tables.tuning import NOT_DECLARED, card_lines
+from hashbench.results.tables.recipes import NOT_DECLARED, card_lines
 
 PREDICTIONS = ["predict", "probabilities"]  # of a model with classes
 

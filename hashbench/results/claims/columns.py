@@ -9,8 +9,7 @@ from typing import Literal
 from hashbench.common.errors import InputError, near_match
 from hashbench.results.claims.expressions import ColumnName
 from hashbench.results.claims.published import ALIASES, COSTS, EXACT, EXACT_FORMS
-from hashbench.results.papers.column import Column
-from hashbench.results.papers.paper import Layout, Paper, layouts, load_paper, papers
+from hashbench.results.papers.paper import Column, Layout, Paper, layouts, load_paper, papers
 from hashbench.results.read.measured import AVERAGE, Measured
 from hashbench.results.tables.paper import ANY_TASK
 

@@ -19,8 +19,7 @@ from hashbench.results.claims.expressions import (
 from hashbench.results.claims.grammar import ClaimPart
 from hashbench.results.claims.quantities import Quantity, apply, evaluate, minus
 from hashbench.results.claims.results import Missing, Results, Seeds
-from hashbench.results.read.baselines import hollow_accuracy
-from hashbench.results.read.measured import PERCENT
+from hashbench.results.read.measured import PERCENT, hollow_accuracy
 from hashbench.scores.estimates import Estimate
 
 AT_BASELINE = "at the baseline"

@@ -14,8 +14,7 @@ from hashbench.results.claims.grammar import Claim, read_file, read_rows
 from hashbench.results.claims.published import claims_of
 from hashbench.results.claims.results import Missing, Results, TimedRuns, drawable
 from hashbench.results.claims.verdicts import Decided
-from hashbench.results.papers.column import Column
-from hashbench.results.papers.paper import Paper, load_paper, papers
+from hashbench.results.papers.paper import Column, Paper, load_paper, papers
 from hashbench.results.read.measured import Measured, measure
 from hashbench.results.read.samples import Evidence, Sample, draw_together
 from hashbench.results.tables.notes import provenance, warnings

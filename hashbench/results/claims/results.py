@@ -31,9 +31,8 @@ from hashbench.results.claims.quantities import Quantity, apply, mean, over
 from hashbench.results.claims.rule import absent_model
 from hashbench.results.papers.paper import Paper
 from hashbench.results.read import queries
-from hashbench.results.read.baselines import baseline_value, baselines
-from hashbench.results.read.entries import Entry
-from hashbench.results.read.measured import PERCENT, Measured
+from hashbench.results.read.measured import PERCENT, Measured, baseline_value, baselines
+from hashbench.results.read.runs import Entry
 from hashbench.results.read.samples import Evidence, Sample
 from hashbench.results.tables.cells import CENTRES
 

@@ -10,7 +10,7 @@ from hashbench.results.claims import words
 from hashbench.results.claims.report import DecidedClaims, claim_sections
 from hashbench.results.claims.rule import Outcome
 from hashbench.results.claims.verdicts import Decided, Decision
-from hashbench.results.papers.column import Column
+from hashbench.results.papers.paper import Column
 from hashbench.results.tables.request import ReportRequest
 from hashbench.results.tables.table import Cell, Row, Table, Tone
 from hashbench.store.engine import Store

@@ -14,9 +14,8 @@ from typing import Any
 
 from hashbench.results.dashboard.live import final_values, metric_name, run_config, run_label, wandb_id
 from hashbench.results.read import queries
-from hashbench.results.read.entries import Entry
 from hashbench.results.read.measured import PERCENT, Measured, Ratio, measure
-from hashbench.results.read.runs import MeasuredRun
+from hashbench.results.read.runs import Entry, MeasuredRun
 from hashbench.results.tables.experiment import own_table
 from hashbench.results.tables.notes import provenance, warnings
 from hashbench.results.tables.request import paper_of

@@ -24,10 +24,10 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from hashbench.common.errors import InputError
-from hashbench.results.papers.column import Column
+from hashbench.results.papers.paper import Column
 from hashbench.results.plots.base import Drawn, FigureData, ImageFormat
 from hashbench.results.plots.colours import COLOURS, MARKERS, look_of
-from hashbench.results.tables.legend import without_details
+from hashbench.results.tables.numbers import without_details
 from hashbench.results.tables.table import Table, scaled
 
 # Inches: a column and the text of ACL's style (7.7 and 16 cm).

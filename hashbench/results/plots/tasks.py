@@ -10,8 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from hashbench.results.papers.column import Column
-from hashbench.results.papers.paper import Paper
+from hashbench.results.papers.paper import Column, Paper
 from hashbench.results.plots.base import Drawn, FigureData, NothingToDraw, Plot
 from hashbench.results.plots.colours import look_of
 from hashbench.results.plots.sheet import BESIDE, INK, QUIET, SMALL, colour_of, dashed, name_rows, sheet, tip

@@ -12,8 +12,8 @@ from functools import partial
 import numpy as np
 
 from hashbench.common.errors import InputError, near_match
-from hashbench.results.read.entries import Entry
 from hashbench.results.read.measured import AVERAGE, measure
+from hashbench.results.read.runs import Entry
 from hashbench.results.read.samples import Evidence, RunSeed, Sample, draw_together
 from hashbench.scores.draws import DRAWS
 from hashbench.scores.estimates import Estimate, combine_matched

@@ -5,6 +5,7 @@ Runs of one model are kept apart where they must not share a cell: other encoder
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,15 +14,16 @@ from typing import Any
 
 from hashbench.common.allocator import collecting_nothing
 from hashbench.results.read import queries
-from hashbench.results.read.entries import Entry, entries
-from hashbench.results.read.runs import MeasuredRun, SeedScore, Specs, environment_of, origin_of, run_of
+from hashbench.results.read.runs import Entry, MeasuredRun, SeedScore, Specs, entries, environment_of, origin_of, run_of
 from hashbench.scores.registry import metric_of, metrics
 from hashbench.store.engine import Store
 from hashbench.store.packing import unpack
 from hashbench.store.status import StoredExperiment, find_experiment
 
 PERCENT = 100.0  # scores are stored in their natural range
+
 AVERAGE = "average"  # over tasks; stands where a task is named
+
 Scores = dict[tuple[str, str], list[SeedScore]]  # by (label, run id)
 
 
@@ -227,3 +229,40 @@ def _runs(store: Store, experiment_id: int) -> tuple[MeasuredRun, ...]:
 def _fact(row: Any) -> ModelFact:
     has_interval = row["low"] is not None and row["high"] is not None
     return ModelFact(row["value"], row["value_high"], (row["low"], row["high"]) if has_interval else None)
+
+
+MAJORITY = "majority"
+
+
+def baselines(measured: Measured, tasks: Sequence[str]) -> list[Entry]:
+    """The trivial baselines that have a run on any of the tasks."""
+    return [entry for entry in measured.entries if entry.is_baseline and any(map(entry.of_task, tasks))]
+
+
+def baseline_value(scores: Sequence[SeedScore]) -> float | None:
+    """A baseline's score in its natural range; None where it was not measured. Where it is undefined, what
+    counts of a constant prediction: a correlation is 0."""
+    known = [score.value for score in scores if score.value is not None]
+    if known:
+        return known[0]
+    counting = (metric.of_constant for score in scores if (metric := metric_of(score.metric)))
+    return next((value for value in counting if value is not None), None)
+
+
+def hollow_accuracy(measured: Measured, entry: Entry, task: str, metric: str, split: str) -> tuple[float, float] | None:
+    """Accuracy of a model and of the majority class, where the metric says little because the model's is lower: its F1
+    then measures how often it says the rarer class. None where it is not lower, not known, or of no concern."""
+    known_metric = metric_of(metric)
+    if known_metric is None or not known_metric.needs_accuracy:
+        return None
+    ours = _accuracy(measured, entry, task, split)
+    for majority in baselines(measured, [task]):
+        theirs = _accuracy(measured, majority, task, split) if majority.model == MAJORITY else None
+        if ours is not None and theirs is not None and ours < theirs:
+            return ours, theirs
+    return None
+
+
+def _accuracy(measured: Measured, entry: Entry, task: str, split: str) -> float | None:
+    values = [score.value for score in measured.read(entry, task, "accuracy", split) if score.value is not None]
+    return statistics.fmean(values) if values else None

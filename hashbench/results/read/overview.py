@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 
 from hashbench.results.read import queries
+from hashbench.results.read.queries import MEMBERS_OF_ALL
+from hashbench.results.read.runs import BASELINE, FURTHER_BASELINE
 from hashbench.store.drivers import NOW
 from hashbench.store.engine import Store
+from hashbench.store.status import counts, experiments
 
 RECENT_S = 600.0  # a rate is that of the last ten minutes, or of the last hour where these are too few
+
 HOUR_S = 3600.0
+
 ENOUGH = 5  # runs that make a rate
+
 MOST_REASONS = 8
+
 MOST_WORKERS = 12  # that are listed one by one
+
 SILENT_S = 45.0  # a worker says that it lives four times a minute
+
 LEFT = ("planned", "running")  # states of runs that are still to be done
+
 STATES = (*LEFT, "done", "failed", "void")
 
 
@@ -153,3 +163,40 @@ def in_words(kind: str, model: str, task: str | None, seed: int | None) -> str:
     """
     seeded = None if seed is None else f"seed {seed}"
     return " ".join(part for part in (kind, model, task, seeded) if part is not None)
+
+
+@dataclass(frozen=True)
+class ListedExperiment:
+    """An experiment with what it has runs of."""
+
+    name: str
+    runs: int
+    done: int
+    failed: int
+    encoders: tuple[str, ...]
+    models: tuple[str, ...]  # without trivial baselines
+    tasks: tuple[str, ...]
+    called_at: float  # seconds since 1970
+
+
+def listed_experiments(store: Store) -> list[ListedExperiment]:
+    """All experiments, the one that was swept last first. One whose plan changed stands there for each plan."""
+    members = store.query(MEMBERS_OF_ALL)
+    found = []
+    for experiment in experiments(store):
+        rows = [row for row in members if row["experiment_id"] == experiment.id]
+        states = counts(store, experiment.id)
+        # Trivial baselines have no encoder: an experiment of another size may have planned theirs
+        of_models = [row for row in rows if row["kind"] not in (BASELINE, FURTHER_BASELINE)]
+        found.append(
+            ListedExperiment(
+                experiment.name, sum(states.values()), states["done"], states["failed"],
+                _each_once(row["encoder"] for row in of_models), _each_once(row["model"] for row in of_models),
+                _each_once(row["task"] for row in rows if row["task"] is not None), experiment.called_at,
+            )
+        )  # fmt: skip
+    return found
+
+
+def _each_once(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))

@@ -14,9 +14,8 @@ from functools import cached_property
 import numpy as np
 
 from hashbench.common.errors import InputError
-from hashbench.results.read.entries import Entry
 from hashbench.results.read.measured import Measured
-from hashbench.results.read.runs import SeedScore
+from hashbench.results.read.runs import Entry, SeedScore
 from hashbench.scores.draws import DRAWS, drawn
 from hashbench.scores.estimates import percentile_interval
 from hashbench.scores.registry import metric_of, metrics

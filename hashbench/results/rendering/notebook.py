@@ -7,10 +7,10 @@ from pathlib import Path
 
 from markupsafe import Markup, escape
 
-from hashbench.results.papers.column import Column
+from hashbench.results.papers.paper import Column
 from hashbench.results.rendering.registry import render
 from hashbench.results.tables import numbers
-from hashbench.results.tables.legend import has_published, legend, notes, row_head
+from hashbench.results.tables.numbers import has_published, legend, notes, row_head
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.request import ReportRequest
 from hashbench.results.tables.table import Row, Table

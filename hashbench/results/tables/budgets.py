@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hashbench.common.showing import amount
-from hashbench.results.papers.column import Column
+from hashbench.results.papers.paper import Column
 from hashbench.results.read.budgets import recorded_budgets
-from hashbench.results.read.entries import Entry
 from hashbench.results.read.measured import Measured
+from hashbench.results.read.runs import Entry
 from hashbench.results.tables.cells import fact_cell
 from hashbench.results.tables.experiment import OF_MINUTES, own_table
 from hashbench.results.tables.request import ReportSource, TableFile

@@ -7,20 +7,23 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from hashbench.results.papers.column import Column
-from hashbench.results.read.entries import Entry
-from hashbench.results.read.measured import PERCENT, Measured
-from hashbench.results.read.runs import SeedScore
+from hashbench.results.papers.paper import Column
+from hashbench.results.read.measured import PERCENT, Measured, hollow_accuracy
+from hashbench.results.read.runs import Entry, SeedScore
 from hashbench.results.read.samples import Evidence
 from hashbench.results.tables.table import BINARY, BYTES, DECIMAL, TRIVIAL, Cell, Row, RowKind, scaled
 
 # Units that depend on the size
 SCALES = {"params": DECIMAL, "binary params": BINARY, "bytes": BYTES}
+
 # The scores of an entry on a task (or column) that a table reads
 Reading = Callable[[Entry, str], list[SeedScore]]
+
 Statistic = Literal["mean", "median"]  # over seeds
+
 # Of an average: a task (or column), or several that count together as one
 AverageMember = str | tuple[str, ...]
+
 CENTRES: Mapping[str, Callable[[Sequence[float]], float]] = {"mean": statistics.fmean, "median": statistics.median}
 
 
@@ -142,3 +145,17 @@ def fact_cell(measured: Measured, entry: Entry, column: Column) -> Cell:
     high = None if fact.value_high is None else factor * fact.value_high
     interval = None if fact.interval is None else (factor * fact.interval[0], factor * fact.interval[1])
     return Cell(factor * fact.value, high, unit=column.unit, group=entry.encoder, interval=interval)
+
+
+StoredReading = tuple[str, str, str]  # task, metric, split
+
+
+def flagged(measured: Measured, entry: Entry, cell: Cell, readings: Sequence[StoredReading]) -> Cell:
+    """A model's cell with what must be said of its predictions; `readings`: the scores that it stands on."""
+    if cell.value is None or entry.is_baseline:
+        return cell
+    if len(readings) == 1:
+        runs = [run for task, _, _ in readings for run in entry.of_task(task)]
+        return replace(cell, constant=any(run.run_id in measured.constant_runs for run in runs))
+    hollow = [task for task, metric, split in readings if hollow_accuracy(measured, entry, task, metric, split)]
+    return replace(cell, hollow_f1=bool(hollow))

@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from hashbench.results.papers.column import Column
-from hashbench.results.papers.paper import Paper
-from hashbench.results.read.entries import Entry
+from hashbench.results.papers.paper import Column, Paper
 from hashbench.results.read.measured import Measured
-from hashbench.results.read.runs import SeedScore
+from hashbench.results.read.runs import Entry, SeedScore
 from hashbench.results.read.samples import Evidence
-from hashbench.results.tables.cells import average_cell, entry_row, fact_cell, score_cell
-from hashbench.results.tables.flags import flagged, marked
-from hashbench.results.tables.legend import missing_lines
+from hashbench.results.tables.cells import average_cell, entry_row, fact_cell, flagged, score_cell
 from hashbench.results.tables.request import TableFile
-from hashbench.results.tables.table import Cell, Table
+from hashbench.results.tables.table import Cell, Table, marked, missing_lines
 
 SIZES = (
     Column("total_params", "params", "fact", "params", better="low", subtitle="all"),

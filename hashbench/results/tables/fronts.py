@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from hashbench.results.papers.column import Column
+from hashbench.results.papers.paper import Column
 from hashbench.results.tables.table import Row, Table, comparable
 
 

@@ -10,17 +10,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hashbench.results.papers.column import Column
+from hashbench.results.papers.paper import Column
 from hashbench.results.read import queries
-from hashbench.results.read.entries import Entry
 from hashbench.results.read.measured import PERCENT, Measured
+from hashbench.results.read.runs import Entry
 from hashbench.results.read.samples import Evidence
 from hashbench.results.tables.cells import entry_row, score_cell
 from hashbench.results.tables.experiment import MINUTES, SIZES, minutes_cell
-from hashbench.results.tables.flags import marked
-from hashbench.results.tables.legend import missing_lines
 from hashbench.results.tables.request import ReportSource, TableFile
-from hashbench.results.tables.table import Cell, Row, Table, scaled
+from hashbench.results.tables.table import Cell, Row, Table, marked, missing_lines, scaled
 from hashbench.scores.estimates import percentile_interval
 from hashbench.scores.rankings import DECILES
 

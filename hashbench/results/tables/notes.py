@@ -8,26 +8,37 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from hashbench.results.papers.paper import Paper
-from hashbench.results.read.measured import Measured
-from hashbench.results.read.origins import TaskOrigin, data_warnings, scratch_warning, starts, task_origins
+from hashbench.results.read.measured import PERCENT, Measured
+from hashbench.results.read.origins import (
+    SourcesOfRun,
+    TaskOrigin,
+    data_warnings,
+    different_sources,
+    scratch_warning,
+    sources_of,
+    starts,
+    task_origins,
+)
 from hashbench.results.read.runs import MeasuredRun, RunOrigin
-from hashbench.results.read.sources import SourcesOfRun, different_sources, sources_of
-from hashbench.results.tables.deviations import (
+from hashbench.results.tables.recipes import (
     corpora_of,
+    distinct,
     encoder_deviation,
     finetuning_deviations,
+    plain,
     pretraining_deviations,
+    tuned_on_reported,
+    tuning_line,
 )
-from hashbench.results.tables.oddities import constant_predictions, noted
 from hashbench.results.tables.table import SCORES, Table
-from hashbench.results.tables.timings import timing_line
-from hashbench.results.tables.tuning import tuned_on_reported, tuning_line
-from hashbench.results.tables.wording import distinct, plain
 
 # That move numbers
 PACKAGES = ("hashbench", "python", "torch", "lightning", "numpy", "scikit-learn")
+
 SHORT = 8  # letters of a fingerprint or commit
+
 Thing = TypeVar("Thing")
+
 Lines = list[tuple[str, str]]  # (what, value)
 
 
@@ -275,3 +286,83 @@ def _machines(measured: Measured) -> str:
     if len(counts) == 1:
         return next(iter(counts))
     return ", ".join(f"{name} ({n} runs)" for name, n in counts.items())
+
+
+def constant_predictions(measured: Measured) -> str:
+    """'bert-sr: cola 2 of 3, rte 1 of 3 seeds': trainings whose predictions are one for every example."""
+    counts: dict[str, dict[str, list[bool]]] = {}  # model -> task -> whether each finished training is constant
+    for run in measured.trainings():
+        if run.state == "done":
+            is_constant = run.run_id in measured.constant_runs
+            counts.setdefault(run.model, {}).setdefault(str(run.task), []).append(is_constant)
+    parts = []
+    for model, tasks in counts.items():
+        words = [f"{task} {sum(found)} of {len(found)}" for task, found in tasks.items() if any(found)]
+        if words:
+            parts.append(f"{model}: {', '.join(words)}")
+    return f"{'; '.join(parts)} seeds" if parts else ""
+
+
+def noted(measured: Measured, key: str) -> str:
+    """Models and tasks whose trainings left a note under a key: `unknown_tokens`, many of which are unknown; `words`,
+    which fall apart under the tokenizer or run together."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for run in measured.trainings():
+        note = dict(run.origin.notes).get(key, "")
+        if note and run.model not in found.setdefault((str(run.task), note), []):
+            found[str(run.task), note].append(run.model)
+    return "; ".join(f"{', '.join(models)} on {task}: {note}" for (task, note), models in found.items())
+
+
+SPEED_UPS = {"pre-training": "pt_speedup", "inference": "infer_speedup"}  # by what is timed
+
+
+def timing_line(measured: Measured) -> str:
+    """Device, threads, precision, batches, how long was measured, and the noise; '' where nothing was timed."""
+    runs = [run for run in measured.runs if run.measures_time and run.state == "done"]
+    if not runs:
+        return ""
+    devices = [run.spec["device"] for run in runs]
+    names = distinct(device["name"] + _cores(device["cores"]) for device in devices)
+    how_long = distinct(_rule(run.spec["efficiency"]) for run in runs if "efficiency" in run.spec)
+    threads = distinct(run.spec["threads"] or "as many as cores" for run in runs)
+    how = "model and baseline in turn in one process, medians"
+    found = [run.precision for run in runs if run.precision]  # a processor may compute in another than was asked for
+    precision = f", precision {distinct(found)}" if found else ""
+    parts = [f"on {names}, threads {threads}{precision}", how, _batches(measured, runs), how_long, _noise(measured)]
+    return "; ".join(part for part in parts if part)
+
+
+def _cores(number: int | None) -> str:
+    return f" ({number} core{'s' if number != 1 else ''})" if number else ""
+
+
+def _batches(measured: Measured, runs: Sequence[MeasuredRun]) -> str:
+    """The timed batches, as they were found where the experiment leaves them open."""
+    chosen = [run.spec["efficiency"] for run in runs if "efficiency" in run.spec]
+    lengths = distinct(how["pretrain_length"] for how in chosen)
+    texts = []
+    titles = {"pretrain_batch": f"pre-training batches of {{}} x {lengths}", "infer_batch": "inference batches of {}"}
+    for name, title in titles.items():
+        facts = (measured.fact(entry, name) for entry in measured.entries)
+        sizes = sorted({size for fact in facts if fact for size in (fact.value, fact.value_high) if size})
+        asked = {how[f"{name}_size"] for how in chosen} - {None}
+        texts += [title.format(distinct(map(int, sizes or sorted(asked))))] if sizes or asked else []
+    return ", ".join(texts)
+
+
+def _rule(how: Mapping[str, Any]) -> str:
+    """How long was measured; runs that were stored before there was a width measured a number of pairs."""
+    if "width" not in how:
+        return f"{how['pairs']} pairs, the model always first"
+    until = f"until the interval is narrower than {PERCENT * how['width']:g} % or {how['limit_s']:g} s have passed"
+    return f"{how['pairs']} pairs in rounds A B B A, then on {until}"
+
+
+def _noise(measured: Measured) -> str:
+    """What the baseline against itself gives: the ratio that means no difference."""
+    entry = measured.find_entry(measured.experiment.baseline)
+    facts = {name: measured.fact(entry, column) for name, column in SPEED_UPS.items()} if entry else {}
+    known = {name: fact.interval for name, fact in facts.items() if fact and fact.interval}
+    ends = [f"{name} {low:.2f} to {high:.2f}" for name, (low, high) in known.items()]
+    return f"noise, the baseline against itself: {', '.join(ends)}" if ends else "noise not measured"

@@ -1,14 +1,20 @@
-"""How a number is printed: decimals by unit, spread, range, published value."""
+"""Numbers, their signs, the legend and the notes of a table as text: what all formats share."""
 
 from __future__ import annotations
 
-from hashbench.results.papers.column import Column
+import re
+
+from hashbench.results.papers.paper import Column
 from hashbench.results.tables.table import BYTES, SIZES, Cell, Table
 
 MISSING = "–"
+
 UNAVAILABLE = "n/a"  # of a number that the paper prints and that is not at hand
+
 UNDER, CONSTANT, HOLLOW_F1 = "†", "‡", "§"  # behind a number
+
 SIGNS = (UNDER, CONSTANT, HOLLOW_F1)
+
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -116,7 +122,7 @@ def interval(cell: Cell, column: Column) -> str:
 def printed(cell: Cell) -> str:
     """A paper's number as printed, with its deviation; the sign of one that is not at hand; or nothing.
 
-    >>> from hashbench.results.papers.column import PublishedNumber
+    >>> from hashbench.results.papers.paper import PublishedNumber
     >>> ratio, words = PublishedNumber(1.8, 4.6, unit="x"), PublishedNumber(30000, unit="words", decimals=0)
     >>> printed(Cell(published=ratio)), printed(Cell(published=PublishedNumber(350, unit="ratio")))
     ('1.8–4.6x', '350.0x')
@@ -136,3 +142,70 @@ def printed(cell: Cell) -> str:
 def marks(cell: Cell) -> str:
     """Footnote numbers as superscripts: '¹', '²,³'."""
     return "⋅".join(str(mark).translate(SUPERSCRIPTS) for mark in cell.marks)
+
+
+def legend(table: Table, *, best: str) -> str:
+    """How a cell is read; only what occurs in the table. `best`: how the best value is marked.
+
+    >>> legend(Table("", "own", "", "", (), ()), best="bold")
+    ''
+    """
+    cells = [cell for row in table.rows for cell in row.cells.values()]
+    ours = [cell for row in table.rows if row.kind not in ("quoted", "task", "claim") for cell in row.cells.values()]
+    deviation = any(cell.std is not None for cell in cells)
+    few = {None: "number of seeds in parentheses", 1: "one seed each"}
+    seeds = few[table.seeds] if table.seeds in few else f"{table.seeds} seeds each"
+    parts = {
+        f"{table.statistic} ± sd over seeds (n - 1 in the denominator), {seeds}": deviation,
+        f"{seeds}; no deviation over seeds with one": not deviation and any(cell.n is not None for cell in cells),
+        "(2/3): a value of two of three seeds": any(0 < (cell.n or 0) < (cell.planned or 0) for cell in cells),
+        "a..b: 95 % interval over examples (bootstrap of the stored predictions), not over seeds": any(
+            cell.interval and cell.n_examples for cell in cells
+        ),
+        "a..b of a speed-up: 95 % interval over measured rounds (model, baseline, baseline, model)": any(
+            cell.interval and cell.unit == "x" for cell in cells
+        ),
+        "a–b: least and greatest over tasks": any(cell.value_high is not None for cell in cells),
+        "in brackets: published": table.published and any(cell.published for cell in cells),
+        f"[{UNAVAILABLE}]: the paper's number is not available to us": table.published
+        and any(cell.unavailable for cell in cells),
+        f"{best}: best of the models, trivial baselines aside": any(cell.best for cell in cells),
+        f"{UNDER}: the value is not above that of the best trivial baseline": any(cell.under for cell in cells),
+        f"{CONSTANT}: one constant prediction for every example, in a seed at least": any(c.constant for c in cells),
+        f"{HOLLOW_F1}: counts the F1 of a task whose accuracy is below the majority class": any(
+            cell.hollow_f1 for cell in cells
+        ),
+        "brackets alone: quoted by the paper, not trained here": any(row.kind == "quoted" for row in table.rows),
+        f"{MISSING}: missing": any(cell.value is None for cell in ours),
+    }
+    line = "; ".join(words for words, occurs in parts.items() if occurs)
+    return line and f"{line}."
+
+
+def notes(table: Table) -> list[str]:
+    """Footnotes with their numbers, then what is missing and why."""
+    lines = [f"{str(number).translate(SUPERSCRIPTS)} {text}" for number, text in enumerate(table.footnotes, start=1)]
+    lines.extend(table.notes)
+    if table.missing:
+        lines.append("Missing: " + "; ".join(table.missing) + ".")
+    return lines
+
+
+def has_published(cell: Cell, table: Table) -> bool:
+    """Whether a published value stands beside the cell, or the sign of one that is not at hand."""
+    return table.published and (cell.published is not None or cell.unavailable)
+
+
+def row_head(table: Table) -> str:
+    """What the rows of a table are."""
+    kinds = {row.kind for row in table.rows}
+    return "data set" if kinds == {"task"} else "claim" if kinds == {"claim"} else "model"
+
+
+def without_details(line: str) -> str:
+    """A warning without its details in parentheses, for where there is little room.
+
+    >>> without_details("SAMPLED DATA: qqp (train 20,000 of 363,846 rows), mnli (train 5 rows); not comparable.")
+    'SAMPLED DATA: qqp, mnli; not comparable.'
+    """
+    return re.sub(r" \([^()]*\)", "", line)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from hashbench.data.perturbations.registry import title_of
-from hashbench.results.papers.column import Column
+from hashbench.results.papers.paper import Column
 from hashbench.results.read.measured import AVERAGE, PERCENT
 from hashbench.results.read.robustness import RobustnessCurve, RobustnessResults, measure_robustness
 from hashbench.results.tables.request import ReportSource, TableFile

@@ -6,13 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from hashbench.common.errors import InputError
-from hashbench.results.papers.column import Column
+from hashbench.results.papers.paper import Column
 from hashbench.results.tables.cells import entry_row
 from hashbench.results.tables.experiment import OF_MINUTES, SIZES, own_cell, own_table
-from hashbench.results.tables.flags import marked
-from hashbench.results.tables.legend import missing_lines
 from hashbench.results.tables.request import ReportSource, TableFile
-from hashbench.results.tables.table import Table
+from hashbench.results.tables.table import Table, marked, missing_lines
 
 OF_SCRIPTS = "A column is the unweighted mean of the languages that are written in a script, the last one that of all."
 

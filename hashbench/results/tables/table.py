@@ -7,17 +7,25 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final, Literal
 
-from hashbench.results.papers.column import Column, PublishedNumber
+from hashbench.results.papers.paper import Column, PublishedNumber
 
 RowKind = Literal["model", "floor", "family", "quoted", "task", "claim"]
+
 TRIVIAL: Final = "floor"  # the kind of a trivial baseline's row
+
 Tone = Literal["good", "bad", "open", "none", ""]  # what a word says of the thing
+
 Scale = tuple[tuple[str, float], ...]  # units of a count with their size, largest first
+
 DECIMAL: Scale = (("M", 1e6), ("K", 1e3))
+
 BINARY: Scale = (("Gi", 2.0**30), ("Mi", 2.0**20), ("Ki", 2.0**10))
+
 BYTES: Scale = (("MB", 1e6), ("KB", 1e3), ("B", 1.0))
+
 # Measures that predictions decide
 SCORES = frozenset(("score", "average", "prr", "prr_average", "drop", "gain"))
+
 SIZES = dict((*DECIMAL, *BINARY, *BYTES))
 
 
@@ -154,3 +162,75 @@ def mark_best(rows: list[Row], columns: Sequence[Column]) -> list[Row]:
                     if not column.is_time or _is_faster(rows[index].cells[column.name], others):
                         marked[index][column.name] = replace(marked[index][column.name], best=True)
     return [replace(row, cells=cells) for row, cells in zip(rows, marked, strict=True)]
+
+
+SCORED = ("score", "average", "prr", "prr_average")  # measures that baselines have too
+
+TOLERANCE = 1e-9  # of sums of shares
+
+
+def marked(rows: Sequence[Row], columns: Sequence[Column]) -> list[Row]:
+    """The same rows, with the best of each column marked, and what is not above a trivial baseline among the rows."""
+    return mark_under(mark_best(list(rows), columns), [row for row in rows if row.is_baseline], columns)
+
+
+def mark_under(rows: Sequence[Row], baselines: Sequence[Row], columns: Sequence[Column]) -> list[Row]:
+    """The same rows, with the cells of models that are not above a trivial baseline on the same data marked."""
+    by_row = [dict(row.cells) for row in rows]
+    for column in columns:
+        if column.measure not in SCORED or column.better != "high":
+            continue
+        for row, cells in zip(rows, by_row, strict=True):
+            if row.kind in ("model", "family"):
+                cell = cells[column.name]
+                cells[column.name] = replace(cell, under=_not_beaten(cell, column, baselines))
+    return [replace(row, cells=cells) for row, cells in zip(rows, by_row, strict=True)]
+
+
+def _not_beaten(cell: Cell, column: Column, baselines: Sequence[Row]) -> str:
+    """The best baseline of a column, where the cell is not above it; ''."""
+    values: dict[str, float] = {}
+    for row in baselines:  # a baseline has a row for each version of the data
+        other = row.cells[column.name]
+        if other.value is not None and _data(other.group) == _data(cell.group):
+            values[row.title] = max(other.value, values.get(row.title, other.value))
+    if cell.value is None or not values:
+        return ""
+    best = max(values, key=lambda title: values[title])
+    return best if cell.value <= values[best] + TOLERANCE else ""
+
+
+def _data(group: str) -> set[str]:
+    """The fingerprints of the data in a cell's group: encoder and precision mean nothing to a baseline.
+
+    >>> sorted(_data("tiny 32 f0|tiny bf16 f1")), _data("tiny  f0")
+    (['f0', 'f1'], {'f0'})
+    """
+    return {part.rpartition(" ")[2] for part in group.split("|")}
+
+
+def missing_lines(rows: Sequence[Row], columns: Sequence[Column]) -> list[str]:
+    """One line a reason: first models that the experiment has not, then the missing cells of those that it has.
+
+    A missing average is left out: it follows from a missing score.
+    """
+    absent = list(dict.fromkeys(row.model for row in rows if not row.encoder and row.kind in ("model", "family")))
+    lines = [f"not in this experiment: {', '.join(absent)}"] if absent else []
+    by_reason: dict[str, dict[str, list[str]]] = {}  # reason -> row -> columns
+    for row in rows:
+        for column in columns:
+            cell = row.cells[column.name]
+            if row.encoder and cell.value is None and cell.reason and column.measure != "average":
+                by_reason.setdefault(cell.reason, {}).setdefault(row.title.strip(), []).append(column.name)
+    return lines + [f"{reason}: {_grouped(cells, len(columns))}" for reason, cells in by_reason.items()]
+
+
+def _grouped(cells: dict[str, list[str]], n_columns: int) -> str:
+    """'a, b (cola, rte); c': rows that miss the same columns stand together."""
+    by_columns: dict[tuple[str, ...], list[str]] = {}
+    for row, names in cells.items():
+        by_columns.setdefault(tuple(names), []).append(row)
+    return "; ".join(
+        ", ".join(rows) + ("" if len(missed) == n_columns else f" ({', '.join(missed)})")
+        for missed, rows in by_columns.items()
+    )

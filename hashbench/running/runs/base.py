@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from hashbench.data.tasks.base import LocatedTask
-from hashbench.results.tables.tuning import card_lines
+from hashbench.results.tables.recipes import card_lines
 from hashbench.running.efficiency.cards import Card, Placed, TrainingStep
 from hashbench.running.experiment.identity import run_id
 from hashbench.running.experiment.models import ResolvedModel

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hashbench.common.showing import without_passwords
-from hashbench.results.tables.tuning import STORED
+from hashbench.results.tables.recipes import STORED
 from hashbench.running.runs.base import Run
 from hashbench.running.sweep.plan import Plan, check_items
 from hashbench.store.engine import Store

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from hashbench.common.errors import InputError
-from hashbench.results.papers.column import PublishedNumber
-from hashbench.results.papers.paper import Layout, Paper, find_layout, load_paper, papers
-from hashbench.results.tables.measures import MEASURES
+from hashbench.results.papers.paper import Layout, Paper, PublishedNumber, find_layout, load_paper, papers
+from hashbench.results.tables.paper import MEASURES
 
 PAPERS = ["hashformers", "eelbert", "proformer", "superbloom"]
 TABLES = [(name, number) for name in PAPERS for number in load_paper(name).tables]

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from hashbench.results.claims.report import claim_sections
-from hashbench.results.read.baselines import baseline_value, baselines, hollow_accuracy
-from hashbench.results.read.listing import listed_experiments
-from hashbench.results.read.measured import Measured, measure
+from hashbench.results.read.measured import Measured, baseline_value, baselines, hollow_accuracy, measure
+from hashbench.results.read.overview import listed_experiments
 from hashbench.results.tables.request import ReportRequest
 from hashbench.store.engine import Store
 from tests.databases.hand_made import HandRun, build

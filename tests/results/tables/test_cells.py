@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hashbench.results.read.entries import Entry
 from hashbench.results.read.measured import Measured, measure
+from hashbench.results.read.runs import Entry
 from hashbench.results.tables.cells import average_cell, score_cell
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.request import ReportRequest

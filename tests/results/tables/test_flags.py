@@ -11,13 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hashbench.results.papers.column import Column
+from hashbench.results.papers.paper import Column
 from hashbench.results.rendering.page.main import page
 from hashbench.results.rendering.registry import render
-from hashbench.results.tables.flags import mark_under, marked
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.request import ReportRequest
-from hashbench.results.tables.table import TRIVIAL, Cell, Row, RowKind, Table
+from hashbench.results.tables.table import TRIVIAL, Cell, Row, RowKind, Table, mark_under, marked
 from hashbench.store.engine import Store
 from hashbench.store.result import Result
 from tests.databases.hand_made import HandRun

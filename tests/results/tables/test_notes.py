@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import sqlalchemy as sa
 
 from hashbench.results.read.runs import RunOrigin
-from hashbench.results.tables.deviations import _lines
+from hashbench.results.tables.recipes import _lines
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.request import ReportRequest
 from hashbench.results.tables.table import Table
 from hashbench.store.engine import Store
+from hashbench.store.result import Result
 from hashbench.store.schema import metric, run
 from tests.databases.made_up import World, build, model_block
+from tests.results.claims.world import Answers
+from tests.results.claims.world import build as build_answers
 
 
 def _facts(table: Table) -> dict[str, str]:
@@ -215,3 +220,28 @@ def test_rounds_and_the_noise_are_told(tmp_path: Path) -> None:
     )
     cells = next(row for row in table.rows if row.model == "bert-mlm").cells
     assert cells["pt_speedup"].interval == (0.98, 1.021) and cells["pt_ms"].interval is None
+
+
+MANY = "40 of 100 tokens of validation (40.0 %)"
+
+
+@dataclass(frozen=True)
+class OneClassOfFewTokens(Answers):
+    """Says the first class of every example, and does not know four tokens of ten."""
+
+    def result(self) -> Result:
+        result = super().result()
+        kept = [replace(each, outputs=np.tile([0.7, 0.3], (self.n, 1))) for each in result.predictions]
+        return replace(result, predictions=kept, notes={**result.notes, "unknown_tokens": MANY})
+
+
+def test_both_are_counted_by_model_and_task(tmp_path: Path) -> None:
+    runs = [Answers("bert-mlm", 0.8), OneClassOfFewTokens("bert-sr", 0.5), Answers("majority", 0.5, None)]
+    facts = dict(tables(build_answers(tmp_path / "r.db", runs))[0].provenance)
+    assert facts["constant predictions"] == "bert-sr: sst2 1 of 1 seeds"
+    assert facts["unknown tokens"] == f"bert-sr on sst2: {MANY}"
+
+
+def test_nothing_is_said_where_nothing_is_odd(tmp_path: Path) -> None:
+    facts = dict(tables(build_answers(tmp_path / "r.db", [Answers("bert-mlm", 0.8)]))[0].provenance)
+    assert not {"constant predictions", "unknown tokens"} & set(facts)

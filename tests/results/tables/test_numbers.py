@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hashbench.results.papers.column import Column, PublishedNumber
+from hashbench.results.papers.paper import Column, PublishedNumber
 from hashbench.results.tables.numbers import (
     decimals,
     interval,

@@ -18,7 +18,7 @@ from hashbench.store.engine import Store
 from tests.results.claims.world import Answers, build
 
 TOY = """
-from hashbench.results.papers.column import Column
+from hashbench.results.papers.paper import Column
 from hashbench.results.tables.request import TableFile
 from hashbench.results.tables.table import Cell, Row, Table
 

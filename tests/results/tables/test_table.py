@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hashbench.results.papers.column import Column
+from hashbench.results.papers.paper import Column
 from hashbench.results.tables.table import Cell, Row, RowKind, mark_best
 
 SCORE = Column("cola", "percent", "score", better="high")

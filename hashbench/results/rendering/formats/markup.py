@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from hashbench.results.papers.column import Column
+from hashbench.results.papers.paper import Column
 from hashbench.results.rendering.registry import Renderer
 from hashbench.results.tables import numbers
-from hashbench.results.tables.legend import has_published, legend, notes, row_head
+from hashbench.results.tables.numbers import has_published, legend, notes, row_head
 from hashbench.results.tables.table import Cell, Row, Table
 
 MARKDOWN_ESCAPES = str.maketrans({**{mark: f"\\{mark}" for mark in "*_[]|`"}, "<": "&lt;"})

@@ -14,10 +14,10 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
-from hashbench.results.papers.column import Column
+from hashbench.results.papers.paper import Column
 from hashbench.results.rendering.registry import Renderer
 from hashbench.results.tables import numbers
-from hashbench.results.tables.legend import has_published, legend, notes, row_head
+from hashbench.results.tables.numbers import has_published, legend, notes, row_head
 from hashbench.results.tables.table import SCORES, Cell, Row, Table
 
 GAP = 2  # blanks between columns: one of padding, one that the frame keeps for a divider

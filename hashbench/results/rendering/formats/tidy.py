@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hashbench.results.papers.column import Column
+from hashbench.results.papers.paper import Column
 from hashbench.results.rendering.registry import Renderer
 from hashbench.results.tables import numbers
-from hashbench.results.tables.legend import has_published
+from hashbench.results.tables.numbers import has_published
 from hashbench.results.tables.table import SIZES, Cell, Row, Table
 
 TIDY = (

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from hashbench.results.papers.column import Column
+from hashbench.results.papers.paper import Column
 from hashbench.results.read.measured import Measured
 from hashbench.results.read.runs import MeasuredRun
 from hashbench.results.tables.table import Row, Table

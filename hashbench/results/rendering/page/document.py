@@ -16,7 +16,7 @@ from hashbench.results.read.measured import Measured
 from hashbench.results.rendering.page.behind import SharedTexts, run_data, table_data
 from hashbench.results.rendering.page.claims import Claims
 from hashbench.results.tables import numbers
-from hashbench.results.tables.legend import has_published, legend, notes, row_head, without_details
+from hashbench.results.tables.numbers import has_published, legend, notes, row_head, without_details
 from hashbench.results.tables.table import Row, Table, comparable
 
 PACKAGE = "hashbench.results.rendering.page"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hashbench.results.papers.column import Column, PublishedNumber
+from hashbench.results.papers.paper import Column, PublishedNumber
 from hashbench.results.rendering.registry import render
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.request import ReportRequest
