@@ -10,16 +10,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
-from lightning.pytorch import LightningDataModule
 
 from hashbench.common.errors import InputError
 from hashbench.data.sources.files import DataTable
 from hashbench.data.sources.hub import HubPlace
 from hashbench.data.sources.sources import Source, SourceKind, names_of
 from hashbench.data.tasks.blocks import Strict, TaskEntry
+
+if TYPE_CHECKING:  # kinds are listed to check the names in a file: that loads nothing that trains
+    from lightning.pytorch import LightningDataModule
 
 # The rule that reproduces all eight intervals of the HashFormers paper's table 5
 EVALUATIONS_PER_EPOCH = 5
@@ -146,12 +148,14 @@ class TaskKind(ABC):
     description: ClassVar[str]  # as messages name a task of it
     reads_items: ClassVar[bool]  # whether a model must read items to learn it, not texts
     baselines: ClassVar[Mapping[str, Callable[..., Any]]]  # trivial ones by their stored names
-    # Makes batches of the data for training and evaluations
-    batches: ClassVar[Callable[..., LightningDataModule]]
     exported: ClassVar[bool] = True  # whether a model that learned a task of it can be written into a folder
     # Its block of the experiment file, whose key is the kind's name
     block: ClassVar[type[Strict] | None] = None
     block_help: ClassVar[str] = ""  # of what tasks the block speaks, for the list of keys
+
+    @abstractmethod
+    def batches(self, *arguments: Any, **options: Any) -> LightningDataModule:
+        """Batches of the data for training and evaluations. A class that makes them may be assigned in its place."""
 
     @abstractmethod
     def takes(self, entry: TaskEntry) -> bool:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import numpy as np
-from scipy import sparse
+from typing import TYPE_CHECKING
 
-from hashbench.data.tasks.item_batches import HiddenItems
+import numpy as np
+
 from hashbench.data.tasks.items import LinkSet
-from hashbench.data.tasks.link_batches import Cases
 from hashbench.models.coders.coherent import co_occurrence
+
+if TYPE_CHECKING:
+    from hashbench.data.tasks.item_batches import HiddenItems
+    from hashbench.data.tasks.link_batches import Cases
 
 CELLS = 1 << 24  # scores that exist at a time
 
@@ -25,6 +28,8 @@ def nearest(links: LinkSet, cases: Cases) -> np.ndarray:
     """
     n_items = len(links.items)
     together = co_occurrence(links.links_of("train"), n_items)  # (N, N)
+    from scipy import sparse
+
     scale = sparse.diags_array(1.0 / np.sqrt(np.maximum(links.items.counts, 1)))
     similarity = (scale @ together @ scale).tocsr()
     ranks = np.empty(len(cases), np.int64)

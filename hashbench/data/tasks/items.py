@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -14,11 +14,13 @@ from hashbench.common.errors import InputError
 from hashbench.data.sources.fingerprints import digest
 from hashbench.data.sources.sources import SourceKind
 from hashbench.data.tasks.base import ConditionedScore, SplitOutputs, Task, TaskKind
-from hashbench.data.tasks.item_batches import HiddenItems, ItemData
 from hashbench.models.text.types import TokenizedTexts, TypeTable
 from hashbench.models.text.unicode import offsets_from, pack, ranges
 from hashbench.scores.rankings import TOKENS
 from hashbench.scores.registry import find_metric
+
+if TYPE_CHECKING:
+    from hashbench.data.tasks.item_batches import HiddenItems, ItemData
 
 # rec@1 first: it selects, as in the paper's tables
 METRICS = ("rec@1", "rec@10", "rec@20", "mrr", "token_rec@1", "certified")
@@ -106,9 +108,12 @@ class ItemKind(TaskKind):
     description = "a task of hidden items"
     # -> ranks (n,) of the cases of a split
     baselines: ClassVar[Mapping[str, Callable[[LinkSet, Any], np.ndarray]]]
-    batches: ClassVar[Callable[..., ItemData]]
     coherent_maps = False  # whether maps can be made of which items a page has
     in_order = False  # whether the place of an item in its row tells something
+
+    @abstractmethod
+    def batches(self, *arguments: Any, **options: Any) -> ItemData:
+        """Batches of rows with hidden items, and of the cases that are tested."""
 
     @abstractmethod
     def cases(self, data: LinkSet, split: str) -> HiddenItems:

@@ -16,7 +16,7 @@ from hashbench.data.tasks.text import text_kind
 from hashbench.data.tasks.text_batches import FinetuningData
 from hashbench.data.tasks.text_data import Split, TaskData
 from hashbench.models.embeddings.base import Batch, Template
-from hashbench.models.text.tags import NO_WORD
+from hashbench.models.text.tags import NO_WORD, words_of
 from hashbench.models.text.tokenizers import Tokenizer
 from hashbench.models.text.types import TokenizedTexts
 from hashbench.models.text.unicode import offsets_from
@@ -74,11 +74,6 @@ def by_word(data: TaskData) -> TaskData:
         words = [word if at == 0 else f" {word}" for text in part.texts[0] for at, word in enumerate(words_of(text))]
         splits[name] = Split((words,), np.zeros(len(words), np.int64))
     return replace(data, splits=splits, fingerprint=digest("words", data.fingerprint))
-
-
-def words_of(text: str) -> list[str]:
-    """The words of a text of a tagging task, as they were joined."""
-    return text.split(" ") if text else []
 
 
 def first_tokens(tokens: TokenizedTexts, word_offsets: np.ndarray, blank: np.ndarray) -> np.ndarray:

@@ -7,10 +7,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from torch import Tensor, nn
 
 from hashbench.common.errors import InputError
 from hashbench.data.sources.builtin import NOTE, Generated
@@ -23,11 +22,15 @@ from hashbench.data.tasks.base import CheckedData, ConditionedScore, SplitOutput
 from hashbench.data.tasks.blocks import TaskEntry
 from hashbench.data.tasks.own_data import HOLDOUT, SPLIT_FILES, label_names, own_tables, reports_elsewhere, with_splits
 from hashbench.data.tasks.text_data import HOLDOUT_SHARE, Split, TaskData, hold_out, sample_note, sample_rows
-from hashbench.models.embeddings.base import Batch, HeadSpec
-from hashbench.models.encoders.base import Encoder
-from hashbench.models.objectives.classification import ClassificationHead, classification_head
 from hashbench.scores.base import OutputKind
 from hashbench.scores.registry import evaluate, metrics
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from hashbench.data.tasks.text_batches import FinetuningData
+    from hashbench.models.embeddings.base import Batch, HeadSpec
+    from hashbench.models.encoders.base import Encoder
 
 
 @dataclass(frozen=True)
@@ -116,6 +119,12 @@ class TextKind(TaskKind):
     # Outputs for an own data set; None: known once its labels are read
     own_classes: ClassVar[int | None] = None
 
+    def batches(self, *arguments: Any, **options: Any) -> FinetuningData:
+        """Batches of texts with their labels."""
+        from hashbench.data.tasks.text_batches import FinetuningData
+
+        return FinetuningData(*arguments, **options)
+
     def read_texts(self, cells: Cells, where: str) -> list[str]:
         """The texts of a column. Raises InputError for a cell that is none."""
         return cells_as_texts(cells, where)
@@ -154,16 +163,17 @@ class TextKind(TaskKind):
 
     def head(self, data: TaskData, spec: HeadSpec, encoder: Encoder) -> nn.Module:
         """A fresh head over the states of an encoder."""
+        from hashbench.models.objectives.classification import classification_head
+
         return classification_head(spec, encoder.config.dim, data.n_outputs, encoder.config.dropout)
 
-    def loss(self, model: Any, head: nn.Module, batch: Batch) -> Tensor:
+    def loss(self, model: Any, head: Any, batch: Batch) -> Tensor:
         """The loss of a model and its head, of shape (), on a batch (B, L) with labels."""
-        assert isinstance(head, ClassificationHead) and batch.labels is not None
-        return head.loss(self.outputs_of(model, head, batch), batch.labels)
+        loss: Tensor = head.loss(self.outputs_of(model, head, batch), batch.labels)
+        return loss
 
-    def outputs_of(self, model: Any, head: nn.Module, batch: Batch) -> Tensor:
+    def outputs_of(self, model: Any, head: Any, batch: Batch) -> Tensor:
         """What is scored of each row of a batch (B, L): (B, k)."""
-        assert isinstance(head, ClassificationHead)
         outputs: Tensor = head(*model.for_head(batch, head.pooling))
         return outputs
 

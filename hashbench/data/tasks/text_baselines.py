@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.pipeline import make_pipeline
 
 from hashbench.data.tasks.text import text_kind
 from hashbench.data.tasks.text_data import Split, TaskData
@@ -30,6 +28,9 @@ def majority(data: TaskData, splits: Sequence[str], *, for_test: bool = False) -
 
 def bag_of_words(data: TaskData, splits: Sequence[str], *, for_test: bool = False) -> dict[str, np.ndarray]:
     """A linear model on TF-IDF; each split (n,). Without a word in train, or with one class only, the majority."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.pipeline import make_pipeline
+
     train = data.splits["train"]
     head = text_kind(data.task).linear_model(train.labels, TEST_TOLERANCE if for_test else TOLERANCE)
     if head is None or not any(map(WordTokenizer().tokenize, _joined(train))):

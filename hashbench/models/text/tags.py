@@ -22,6 +22,11 @@ SCHEME = "O, or B-, I-, E- or S- and a type, as B-city"
 NO_WORD = -100
 
 
+def words_of(text: str) -> list[str]:
+    """The words of a text of a tagging task, as they were joined."""
+    return text.split(" ") if text else []
+
+
 class Spans(NamedTuple):
     """Spans of rows of words, in their order."""
 

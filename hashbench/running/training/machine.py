@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from hashbench.common.shared import SharedFolder
-from hashbench.running.training.checkpoints import Stop
-from hashbench.running.training.curves import Watch
+
+if TYPE_CHECKING:  # plans hold a Machine, and a plan is made without Lightning
+    from hashbench.running.training.checkpoints import Stop
+    from hashbench.running.training.curves import Watch
 
 # How several devices share a run: each has the whole model, or a part of every layer of its encoder.
 Strategy = Literal["ddp", "fsdp"]

@@ -15,7 +15,6 @@ from hashbench.data.sources.labels import names_of, read_classes
 from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.text import TextKind
 from hashbench.data.tasks.text_baselines import BASELINES
-from hashbench.data.tasks.text_batches import FinetuningData
 from hashbench.data.tasks.text_data import Split
 from hashbench.scores.registry import find_metric
 
@@ -33,7 +32,6 @@ class Classification(TextKind):
     # f1 is not among them, since it needs exactly two classes
     common_metrics = ("accuracy", "f1_macro", "matthews")
     baselines = BASELINES
-    batches = FinetuningData
 
     def read_labels(
         self, task: Task, cells: dict[str, Cells], where: Mapping[str, str], names: Sequence[str]

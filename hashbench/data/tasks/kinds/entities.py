@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
@@ -14,8 +14,10 @@ from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.blocks import Beams, Strict, TaskEntry
 from hashbench.data.tasks.item_baselines import nearest, popularity
 from hashbench.data.tasks.items import METRICS, ItemKind, LinkSet, RowLength, protocol_of
-from hashbench.data.tasks.link_batches import Cases, EntityData
 from hashbench.data.tasks.links import FILE, LocatedLinks, in_folder, links_of_table
+
+if TYPE_CHECKING:
+    from hashbench.data.tasks.link_batches import Cases, EntityData
 
 NAME = "entities"  # the kind, the named task, and the folder in a data folder
 LABEL = "links"  # the column of links, unless an own data set names another
@@ -59,8 +61,12 @@ class PageLinks(ItemKind):
     block = EntitiesBlock
     block_help = "of page-link sets"
     baselines = {"popularity": popularity, "co-occurrence": nearest}
-    batches = EntityData
     coherent_maps = True
+
+    def batches(self, *arguments: Any, **options: Any) -> EntityData:
+        from hashbench.data.tasks.link_batches import EntityData
+
+        return EntityData(*arguments, **options)
 
     def takes(self, entry: TaskEntry) -> bool:
         return entry.links is not None
@@ -94,6 +100,8 @@ class PageLinks(ItemKind):
         return f"{NAME}/{FILE}.parquet"
 
     def cases(self, data: LinkSet, split: str) -> Cases:
+        from hashbench.data.tasks.link_batches import Cases
+
         return Cases(data.links_of(split), data.splits[split], protocol_of(data.task))
 
     def row_length(self, block: EntitiesBlock) -> RowLength:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
@@ -13,8 +14,10 @@ from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.blocks import Beams, Strict, TaskEntry
 from hashbench.data.tasks.item_baselines import popularity
 from hashbench.data.tasks.items import METRICS, ItemKind, LinkSet, RowLength, protocol_of
-from hashbench.data.tasks.phrase_batches import HiddenPhrases, PhraseData
 from hashbench.data.tasks.phrases import NAME, LocatedPhrases
+
+if TYPE_CHECKING:
+    from hashbench.data.tasks.phrase_batches import HiddenPhrases, PhraseData
 
 
 class PhrasesBlock(Strict):
@@ -90,8 +93,12 @@ class CorpusPhrases(ItemKind):
     block = PhrasesBlock
     block_help = "of the task phrases: masked items of corpora"
     baselines = {"popularity": popularity}
-    batches = PhraseData
     in_order = True
+
+    def batches(self, *arguments: Any, **options: Any) -> PhraseData:
+        from hashbench.data.tasks.phrase_batches import PhraseData
+
+        return PhraseData(*arguments, **options)
 
     def takes(self, entry: TaskEntry) -> bool:
         return False  # its corpora stand in the kind's block
@@ -125,6 +132,8 @@ class CorpusPhrases(ItemKind):
         return block
 
     def cases(self, data: LinkSet, split: str) -> HiddenPhrases:
+        from hashbench.data.tasks.phrase_batches import HiddenPhrases
+
         block = protocol_of(data.task)
         limit = block.test_sequences if split == "test" else block.validation_sequences
         return HiddenPhrases(data, split, block, limit)

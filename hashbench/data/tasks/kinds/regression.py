@@ -12,7 +12,6 @@ from hashbench.data.sources.labels import read_values
 from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.text import TextKind
 from hashbench.data.tasks.text_baselines import BASELINES
-from hashbench.data.tasks.text_batches import FinetuningData
 from hashbench.data.tasks.text_data import Split
 
 RIDGE_ALPHA = 1.0  # scikit-learn's own
@@ -26,7 +25,6 @@ class Regression(TextKind):
     common_metrics = ("spearman", "pearson")
     own_classes = 1
     baselines = BASELINES
-    batches = FinetuningData
 
     def read_labels(
         self, task: Task, cells: dict[str, Cells], where: Mapping[str, str], names: Sequence[str]

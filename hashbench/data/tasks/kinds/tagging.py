@@ -10,22 +10,24 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from torch import Tensor, nn
 
 from hashbench.common.errors import InputError, near_match
 from hashbench.data.sources.files import Cells
 from hashbench.data.sources.findings import unseen_note
 from hashbench.data.tasks.base import Task
-from hashbench.data.tasks.tag_batches import TaggingData, words_of
 from hashbench.data.tasks.text import TextKind
 from hashbench.data.tasks.text_data import Split, TaskData
-from hashbench.models.embeddings.base import Batch, HeadSpec
-from hashbench.models.encoders.base import Encoder
-from hashbench.models.objectives.tagging import TaggingHead
-from hashbench.models.text.tags import NO_WORD, OUTSIDE, SCHEME, TAG, TagScheme
+from hashbench.models.text.tags import NO_WORD, OUTSIDE, SCHEME, TAG, TagScheme, words_of
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from hashbench.data.tasks.tag_batches import TaggingData
+    from hashbench.models.embeddings.base import Batch, HeadSpec
+    from hashbench.models.encoders.base import Encoder
 
 SHOWN = 40  # characters of a wrong cell that a message repeats
 
@@ -64,8 +66,12 @@ class Tagging(TextKind):
     outputs = "spans"
     common_metrics = ("span_f1", "span_precision", "span_recall", "word_accuracy")
     baselines = {"most-frequent-tag": most_frequent_tag}
-    batches = TaggingData
     exported = False
+
+    def batches(self, *arguments: Any, **options: Any) -> TaggingData:
+        from hashbench.data.tasks.tag_batches import TaggingData
+
+        return TaggingData(*arguments, **options)
 
     def read_texts(self, cells: Cells, where: str) -> list[str]:
         """Lists of words, as texts. Raises InputError for a cell that is none, or a word with white space."""
@@ -115,23 +121,25 @@ class Tagging(TextKind):
 
     def head(self, data: TaskData, spec: HeadSpec, encoder: Encoder) -> nn.Module:
         """A fresh head over the states of an encoder."""
+        from hashbench.models.objectives.tagging import TaggingHead
+
         config = encoder.config
         return TaggingHead(config.dim, data.label_names, config.dropout, encoder.token_layers())
 
-    def forward(self, model: Any, head: nn.Module, batch: Batch) -> Tensor:
+    def forward(self, model: Any, head: Any, batch: Batch) -> Tensor:
         """Scores (B, W, tags) of the words of a batch (B, L)."""
         scores: Tensor = head(model.token_states(batch), batch.mask if batch.padded else None, batch.places)
         return scores
 
-    def loss(self, model: Any, head: nn.Module, batch: Batch) -> Tensor:
+    def loss(self, model: Any, head: Any, batch: Batch) -> Tensor:
         """The loss, of shape (), of a batch (B, L)."""
-        assert isinstance(head, TaggingHead) and batch.labels is not None and batch.places is not None
-        return head.loss(self.forward(model, head, batch), batch.labels, batch.places)
+        loss: Tensor = head.loss(self.forward(model, head, batch), batch.labels, batch.places)
+        return loss
 
-    def outputs_of(self, model: Any, head: nn.Module, batch: Batch) -> Tensor:
+    def outputs_of(self, model: Any, head: Any, batch: Batch) -> Tensor:
         """Counts of spans of each row (B, 4)."""
-        assert isinstance(head, TaggingHead) and batch.labels is not None and batch.places is not None
-        return head.counts(self.forward(model, head, batch), batch.labels, batch.places)
+        counts: Tensor = head.counts(self.forward(model, head, batch), batch.labels, batch.places)
+        return counts
 
     def n_labels(self, batch: Batch) -> int:
         """Words of a batch (B, L) that have a place."""
