@@ -1,13 +1,14 @@
-"""What a claim's column reads from the store: scores of tasks, times, sizes, operation counts."""
+"""The stored numbers that a claim's column reads: scores of tasks, times, sizes, operation counts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Literal
 
 from hashbench.common.errors import InputError, near_match
-from hashbench.results.claims.expressions import ColumnName
+from hashbench.results.claims.grammar import ColumnName
 from hashbench.results.claims.published import ALIASES, COSTS, EXACT, EXACT_FORMS
 from hashbench.results.papers.paper import Column, Layout, Paper, layouts, load_paper, papers
 from hashbench.results.read.measured import AVERAGE, Measured
@@ -21,7 +22,7 @@ TIMES: dict[str, tuple[str, bool]] = {
     "latency_ms": ("latency_cold_ms", False),
 }  # fmt: skip
 LATENCY_RATIO = "latency_ratio"  # the time over that of the plain model of the size
-SHARES = ("pcr_all", "pcr_emb", "poep", "rec@1_ceiling")  # stored as shares, said in percent
+SHARES = ("pcr_all", "pcr_emb", "poep", "rec@1_ceiling")  # stored as shares, printed in percent
 FACT_UNITS = {
     "total_params": "count", "emb_params": "count", "weight_bytes": "bytes", "peak_bytes": "bytes",
     **dict.fromkeys(SHARES, "percent"),
@@ -30,7 +31,7 @@ FACT_UNITS = {
 
 @dataclass(frozen=True)
 class StoredScore:
-    """One score: a metric of a task on a split, as it is stored."""
+    """A stored score: a metric of a task on a split."""
 
     task: str
     metric: str
@@ -47,7 +48,7 @@ class ScoreColumn:
 
     @property
     def scores(self) -> tuple[StoredScore, ...]:
-        """All of them."""
+        """The scores of all groups."""
         return tuple(score for group in self.groups for score in group)
 
 
@@ -75,13 +76,13 @@ Meaning = ScoreColumn | TimeColumn | SizeColumn
 
 @dataclass(frozen=True)
 class Absent:
-    """A column that could be read, but of which the experiment has nothing; `why` says what is missing."""
+    """A column that could be read, but of which the experiment has nothing; `why` names what is missing."""
 
     why: str
 
 
 def meaning(measured: Measured, paper: Paper | None, column: ColumnName) -> Meaning | Absent | None:
-    """What a column of a paper, or (None) of an experiment's own claim, reads; None for an unknown column."""
+    """The numbers that a column of a paper, or (None) of an experiment's own claim, reads; None if it is unknown."""
     name = column.name
     if name in TIMES:
         fact, speedup = TIMES[name]
@@ -111,12 +112,11 @@ def _counted(name: str) -> SizeColumn | None:
 def _printed(measured: Measured, sources: Iterable[Paper], name: str) -> ScoreColumn | Absent | None:
     """A column of scores of the first paper that has one of this name, or under its other name."""
     names = (name, *(alias for alias, other in ALIASES.items() if other == name))
-    for paper in sources:
-        for wanted in names:
-            for layout in paper.tables.values():
-                for column in layout.columns:
-                    if column.name == wanted and column.measure in ("score", "average"):
-                        return _scored(measured, paper, layout, column=column)
+    for paper, wanted in product(sources, names):
+        for layout in paper.tables.values():
+            for column in layout.columns:
+                if column.name == wanted and column.measure in ("score", "average"):
+                    return _scored(measured, paper, layout, column=column)
     return None
 
 
@@ -126,19 +126,20 @@ def _scored(measured: Measured, paper: Paper, layout: Layout, *, column: Column)
         score = _stored(measured, paper, column)
         return score if isinstance(score, Absent) else ScoreColumn(((score,),))
     by_name = {other.name: other for other in reversed(layout.columns) if other.measure == "score"}
-    groups = []
+    groups: list[tuple[StoredScore, ...]] = []
     for part in column.tasks:
-        names = (part,) if isinstance(part, str) else part
-        group = [_stored(measured, paper, by_name[name]) for name in names]
-        for score in group:
+        group: list[StoredScore] = []
+        for name in (part,) if isinstance(part, str) else part:
+            score = _stored(measured, paper, by_name[name])
             if isinstance(score, Absent):
                 return score
-        groups.append(tuple(score for score in group if isinstance(score, StoredScore)))
+            group.append(score)
+        groups.append(tuple(group))
     return ScoreColumn(tuple(groups))
 
 
 def _stored(measured: Measured, paper: Paper, column: Column) -> StoredScore | Absent:
-    """The score that a column reads; of a column that speaks of any task, that of the one task that has the metric."""
+    """The score that a column reads; of a column of any task, that of the only task that has the metric."""
     if column.task == ANY_TASK:
         tasks = measured.tasks_with(column.metric, column.split)
         if len(tasks) == 1:
@@ -158,11 +159,9 @@ def _own(measured: Measured, name: str) -> ScoreColumn | Absent | None:
         further = measured.further_sets()
         # A task of which only the trivial baselines are finished is not begun yet.
         trained = [
-            task
-            for task in tasks
-            if task not in further
+            task for task in tasks if task not in further
             and any(score.value is not None for entry in models for score in measured.own(entry, task))
-        ]
+        ]  # fmt: skip
         return ScoreColumn(tuple((_reported(measured, task),) for task in trained)) if trained else Absent("no task")
     if name in tasks:
         return ScoreColumn(((_reported(measured, name),),))
@@ -184,10 +183,7 @@ def _reported(measured: Measured, task: str) -> StoredScore:
 
 
 def check_column(measured: Measured, column: ColumnName, where: str) -> None:
-    """That an own claim's column is one that can be read.
-
-    Raises InputError.
-    """
+    """Checks that an own claim's column can be read. Raises InputError."""
     if meaning(measured, None, column) is None:
         shown = [*measured.tasks(), AVERAGE, *TIMES, *FACT_UNITS]
         raise InputError(f"{where}: unknown column {column.name!r}{near_match(column.name, nameable(shown))}; there "
@@ -195,14 +191,14 @@ def check_column(measured: Measured, column: ColumnName, where: str) -> None:
 
 
 def nameable(tasks: Iterable[str]) -> list[str]:
-    """The columns that an own claim of an experiment with these tasks may name, but for metrics and other forms."""
-    known = [*tasks, ANY_TASK, None]
-    printed = (column.name for layout in layouts() for column in layout.columns if column.task in known)
+    """The columns that an own claim of an experiment with these tasks may name, except metrics and other forms."""
+    readable = [*tasks, ANY_TASK, None]
+    printed = (column.name for layout in layouts() for column in layout.columns if column.task in readable)
     return list(dict.fromkeys([*tasks, AVERAGE, *TIMES, *FACT_UNITS, LATENCY_RATIO, *COSTS, *printed]))
 
 
 def is_nameable(name: str, tasks: Mapping[str, Iterable[str]]) -> bool:
-    """Whether an own claim of an experiment with these tasks, and their metrics, may name a column."""
+    """True if an own claim of an experiment with these tasks, and their metrics, may name a column."""
     plain = name.removeprefix(PRR)
     scores = {f"{task}_{metric}" for task, metrics in tasks.items() for metric in metrics}
     return plain in scores or ALIASES.get(plain, plain) in nameable(tasks) or _counted(plain) is not None

@@ -1,33 +1,56 @@
-"""Claims decided on an experiment's own results: every part with its difference, interval and what it stands on."""
+"""Verdicts on an experiment's own results: every part of a claim with its difference, interval, seeds and examples.
+
+Scores decide a claim only where the compared models learned something: the rule of claims.md on trivial baselines.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
 from hashbench.results.claims.columns import ScoreColumn, TimeColumn
-from hashbench.results.claims.expressions import ColumnName, Models, column_names
-from hashbench.results.claims.grammar import UNITS, Claim, ClaimPart
-from hashbench.results.claims.learned import at_baseline, f1_marks
-from hashbench.results.claims.published import COSTS, Unprinted, operations
-from hashbench.results.claims.quantities import Quantity, apply, evaluate
-from hashbench.results.claims.results import Missing, Results
-from hashbench.results.claims.rule import Outcome, comes_free, of_interval, of_point
-from hashbench.results.claims.verdicts import QUOTED, About, Decided, Decision
+from hashbench.results.claims.grammar import (
+    UNITS,
+    Claim,
+    ClaimPart,
+    Columns,
+    ModelName,
+    Pair,
+    Term,
+    column_names,
+    slugs,
+)
+from hashbench.results.claims.published import COSTS, operations
+from hashbench.results.claims.quantities import Missing, Quantity, apply, evaluate, minus
+from hashbench.results.claims.results import Results, Seeds
+from hashbench.results.claims.verdicts import (
+    AT_BASELINE,
+    QUOTED,
+    About,
+    Decided,
+    Decision,
+    Outcome,
+    comes_free,
+    of_interval,
+    of_point,
+)
+from hashbench.results.read.measured import PERCENT, hollow_accuracy
 
 ONE_SEED = "one seed: examples only"
 SEEDS_ONLY = "seeds only: no predictions to draw from"
 ONE_RUN = "one timed run: efficiency: {repeats: 3} decides"
 NO_SPREAD = "one seed and no predictions to draw from"
+NO_DIFFERENCE = "both sides alike in every seed and draw: no spread to decide by"
+NONE_KNOWN = f"{AT_BASELINE}, for all that is known"
 EITHER_UNIT = "decimal-or-binary"  # tag of a claim on a size
 BINARY = {"KB": "KiB", "MB": "MiB"}
 DIRECTIONS: dict[Outcome, str] = {
     "holds": "on its examples alone it holds", "fails": "on its examples alone it fails",
     "undecided": "undecided on its examples too",
 }  # fmt: skip
-ALIKE = "both sides alike in every seed and draw: no spread to decide by"
 
 
 def decide(claim: Claim, results: Results) -> Decided:
@@ -45,13 +68,13 @@ def decide(claim: Claim, results: Results) -> Decided:
 
 
 def _in_either_unit(claim: Claim, results: Results) -> Decided:
-    """The verdict on a size if it is the same in the decimal and in the binary unit; else none, with both numbers."""
+    """The verdict on a size if the decimal and the binary unit give the same one; else none, with both numbers."""
     plain = replace(claim, note=claim.note.replace(f"[{EITHER_UNIT}]", ""))
     decimal, binary = decide(plain, results), decide(replace(plain, unit=BINARY[claim.unit]), results)
     if decimal.outcome == binary.outcome:
         return replace(decimal, claim=claim)
     read = {claim.unit: decimal, BINARY[claim.unit]: binary}
-    mark = "; ".join(f"read as {unit} it is {each.shown.value:.3f} and {each.outcome}" for unit, each in read.items())
+    mark = "; ".join(f"read as {unit} it is {read[unit].shown.value:.3f} and {read[unit].outcome}" for unit in read)
     return Decided(claim, tuple(replace(part, outcome="undecided", marks=(mark,)) for part in decimal.parts))
 
 
@@ -60,28 +83,28 @@ def _part(claim: Claim, part: ClaimPart, results: Results) -> Decision:
     about = _about(claim, part, results)
     try:
         return replace(_decided(claim, part, results), part=words, about=about)
-    except (Missing, Unprinted) as error:
+    except Missing as error:
         return Decision("not measured", words, missing=_missing(part, results) or (str(error),), about=about)
 
 
 def _about(claim: Claim, part: ClaimPart, results: Results) -> About:
-    """What a part compares, by its columns; where these cannot be read, by what the claim asks for."""
+    """Scores, times or counts, by the columns of a part; where these cannot be read, by the claim's needs."""
     try:
-        known = [results.meaning(column) for column in column_names(part.column)]
+        columns = [results.meaning(column) for column in column_names(part.column)]
     except Missing:
         return "counts" if claim.counts_only else "times" if "timing=" in claim.needs else "scores"
-    if any(isinstance(each, ScoreColumn) for each in known):
+    if any(isinstance(column, ScoreColumn) for column in columns):
         return "scores"
-    return "times" if any(isinstance(each, TimeColumn) for each in known) else "counts"
+    return "times" if any(isinstance(column, TimeColumn) for column in columns) else "counts"
 
 
 def _missing(part: ClaimPart, results: Results) -> tuple[str, ...]:
-    """Every number that a part lacks, not only what was met first."""
+    """Every number that a part lacks, not only the first."""
     reasons: dict[str, None] = {}
     for slug, column in part.leaves:
         try:
-            results.leaf(slug, column, results.seeds(slug, column) or frozenset())
-        except (Missing, Unprinted) as error:
+            replace(results, seeds=results.seeds_of(slug, column) or frozenset()).leaf(slug, column)
+        except Missing as error:
             reasons[str(error)] = None
     return tuple(reasons)
 
@@ -89,17 +112,12 @@ def _missing(part: ClaimPart, results: Results) -> tuple[str, ...]:
 def _decided(claim: Claim, part: ClaimPart, results: Results) -> Decision:
     """The verdict on a part. Raises Missing."""
     _check_measures(claim, part, results)
-    seeds = _matched_seeds(part, results)
-    _check_alike(part, results, seeds, one_corpus="corpus=one" in claim.needs)
-
-    def leaf(slug: str, column: ColumnName) -> Quantity:
-        return results.leaf(slug, column, seeds)
-
-    def side(models: Models) -> Quantity:
-        return evaluate(models, part.column, leaf, scale=claim.scale)
-
-    left = side(part.left)
-    right = Quantity(claim.scale * (claim.expected or 0.0)) if part.right is None else side(part.right)
+    results = replace(results, seeds=_matched_seeds(part, results))
+    _check_comparable(part, results, one_corpus="corpus=one" in claim.needs)
+    left = evaluate(part.left, part.column, results.leaf, scale=claim.scale)
+    right = Quantity(claim.scale * (claim.expected or 0.0))
+    if part.right is not None:
+        right = evaluate(part.right, part.column, results.leaf, scale=claim.scale)
     ratio = part.kind == "ratio_at_least"
     quantity = apply(_log_ratio if ratio else lambda a, b: (a - b) / claim.scale, [left, right])
     if quantity.fixed:
@@ -109,17 +127,19 @@ def _decided(claim: Claim, part: ClaimPart, results: Results) -> Decision:
     timed = any(isinstance(results.meaning(column), TimeColumn) for _, column in part.leaves)
     decision = _from_interval(claim, part, quantity, timed=timed)
     if decision.low is not None and _about(claim, part, results) == "scores":
-        decision = _as_far_as_learned(claim, part, results, decision, seeds)
+        decision = _as_far_as_learned(claim, part, results, decision)
     quoted = [slug for slug in part.slugs if results.is_quoted(slug)]
     return replace(decision, marks=(*decision.marks, QUOTED + ", ".join(quoted))) if quoted else decision
 
 
-def _as_far_as_learned(
-    claim: Claim, part: ClaimPart, results: Results, decision: Decision, seeds: frozenset[int]
-) -> Decision:
-    """A verdict on scores as it stands: none where nothing was learned, nor with one seed unless that is asked for."""
-    marks = (*decision.marks, *f1_marks(part, results))
-    if why := at_baseline(part, results, seeds, every_side=comes_free(part.kind, claim.bound)):
+def _log_ratio(left: float, right: float) -> float:
+    return np.log(left) - np.log(right)
+
+
+def _as_far_as_learned(claim: Claim, part: ClaimPart, results: Results, decision: Decision) -> Decision:
+    """A verdict on scores, undecided where nothing was learned, and with one seed unless the request allows that."""
+    marks = (*decision.marks, *_f1_marks(part, results))
+    if why := _at_baseline(part, results, every_side=comes_free(part.kind, claim.bound)):
         return replace(decision, outcome="undecided", because="at the baseline", marks=(why, *marks))
     if len(decision.seeds) > 1:
         return replace(decision, marks=marks)
@@ -130,19 +150,21 @@ def _as_far_as_learned(
     return replace(decision, outcome="undecided", because="one seed", marks=marks)
 
 
-def _log_ratio(left: float, right: float) -> float:
-    return np.log(left) - np.log(right)
-
-
 def _from_interval(claim: Claim, part: ClaimPart, quantity: Quantity, *, timed: bool) -> Decision:
-    """The verdict of the interval over seeds and examples. TimeColumn runs stand in the place of seeds."""
+    """The verdict of the interval over seeds and examples; of times, over repeated runs."""
     by_seed = quantity.by_seed or {}
     estimate = quantity.estimate()
     value, low, high = (
         math.exp(number) if part.kind == "ratio_at_least" else number
         for number in (estimate.value, estimate.low, estimate.high)
     )
-    marks = _marks(len(by_seed), quantity, timed)
+    several = len(by_seed) > 1
+    if timed:
+        marks = [] if several else [ONE_RUN]
+    elif quantity.by_draw is None:
+        marks = [SEEDS_ONLY if several else NO_SPREAD]
+    else:
+        marks = [] if several else [ONE_SEED]
     defined = not math.isnan(quantity.value)
     if not defined:
         marks.append("undefined: a ratio of values that are not above 0")
@@ -150,7 +172,7 @@ def _from_interval(claim: Claim, part: ClaimPart, quantity: Quantity, *, timed: 
     outcome = of_interval(part.kind, low, high, bound=claim.bound) if known else "undecided"
     if known and part.kind in ("greater", "interaction") and low == high == 0:
         outcome = "undecided"
-        marks.append(ALIKE)
+        marks.append(NO_DIFFERENCE)
     return Decision(
         outcome, value=value if defined else None, low=low if known else None, high=high if known else None,
         seeds=tuple(sorted(by_seed)), n_examples=estimate.n_examples, tasks=tuple(quantity.n_examples),
@@ -158,16 +180,8 @@ def _from_interval(claim: Claim, part: ClaimPart, quantity: Quantity, *, timed: 
     )  # fmt: skip
 
 
-def _marks(n_seeds: int, quantity: Quantity, timed: bool) -> list[str]:
-    if timed:
-        return [ONE_RUN] if n_seeds < 2 else []
-    if quantity.by_draw is None:
-        return [SEEDS_ONLY if n_seeds > 1 else NO_SPREAD]
-    return [ONE_SEED] if n_seeds < 2 else []
-
-
 def _check_measures(claim: Claim, part: ClaimPart, results: Results) -> None:
-    """That the claim's unit measures what its column does; only a ratio has none. Raises Missing."""
+    """Checks that the claim's unit measures what its column does; only a ratio has none. Raises Missing."""
     if claim.measure == "x" and (part.kind == "ratio_at_least" or "/" in str(part.left)):
         return
     for column in column_names(part.column):
@@ -177,43 +191,107 @@ def _check_measures(claim: Claim, part: ClaimPart, results: Results) -> None:
             raise Missing(f"column {column} is in {' or '.join(allowed)}, not in {claim.unit}")
 
 
-def _matched_seeds(part: ClaimPart, results: Results) -> frozenset[int]:
+def _matched_seeds(part: ClaimPart, results: Results) -> Seeds:
     """The seeds that every model has in every column. Raises Missing where there is none."""
-    sets = [results.seeds(slug, column) for slug, column in part.leaves]
-    known = [seeds for seeds in sets if seeds is not None]
-    matched = frozenset.intersection(*known) if known else frozenset()
-    if known and not matched:
+    sets = [results.seeds_of(slug, column) for slug, column in part.leaves]
+    varying = [seeds for seeds in sets if seeds is not None]
+    matched = frozenset.intersection(*varying) if varying else frozenset()
+    if varying and not matched:
         raise Missing(f"no seed in common: {', '.join(part.slugs)}")
     return matched
 
 
-def _check_alike(part: ClaimPart, results: Results, seeds: frozenset[int], *, one_corpus: bool) -> None:
-    """That all sides were measured on the same data and examples, and pre-trained on one corpus if asked for.
+def _check_comparable(part: ClaimPart, results: Results, *, one_corpus: bool) -> None:
+    """Checks that all sides were measured on one data set and its same examples, and pre-trained on one corpus.
 
-    Raises Missing.
+    `one_corpus`: the claim needs that. Raises Missing.
     """
     first: dict[str, tuple[str, tuple[object, ...]]] = {}
     for slug, column in part.leaves:
         for sample in results.samples(slug, column):
-            examples = {stored.index_fingerprint for seed, stored in sample.stored.items() if seed in seeds}
+            examples = {stored.index_fingerprint for seed, stored in sample.stored.items() if seed in results.seeds}
             precision = {run.precision for run in sample.entry.of_task(sample.task) if run.state == "done"}
             basis = (sample.data, tuple(sorted(examples)) if sample.stored else (), tuple(sorted(precision)))
-            model, known = first.setdefault(sample.task, (sample.entry.model, basis))
-            if known != basis:
-                what = "on other data of" if known[:2] != basis[:2] else "in other precisions on"
+            model, expected = first.setdefault(sample.task, (sample.entry.model, basis))
+            if expected != basis:
+                what = "on other data of" if expected[:2] != basis[:2] else "in other precisions on"
                 raise Missing(f"{sample.entry.model} and {model} were measured {what} {sample.task}")
-    if one_corpus:
-        _check_corpora(part, results)
-
-
-def _check_corpora(part: ClaimPart, results: Results) -> None:
     corpora: dict[str, str] = {}
-    for run in results.measured.pretrainings():
+    for run in results.measured.pretrainings() if one_corpus else ():
         if run.model in part.slugs:
-            corpus = run.spec["corpus"]
-            names = " and ".join(f"{each['name']} {each['fingerprint'][:8]}" for each in corpus["corpora"])
-            first = f", first {corpus['max_documents']:,} documents" if corpus["max_documents"] else ""
-            corpora[run.model] = names + first
+            spec = run.spec["corpus"]
+            names = " and ".join(f"{corpus['name']} {corpus['fingerprint'][:8]}" for corpus in spec["corpora"])
+            limit = f", first {spec['max_documents']:,} documents" if spec["max_documents"] else ""
+            corpora[run.model] = names + limit
     if len(set(corpora.values())) > 1:
         listed = "; ".join(f"{model} on {text}" for model, text in corpora.items())
         raise Missing(f"pre-trained on different corpora: {listed}")
+
+
+def _at_baseline(part: ClaimPart, results: Results, *, every_side: bool) -> str:
+    """The reason that a part is not decided: a side is not above every trivial baseline by its interval. '' if all are.
+
+    That side is the better one of each comparison, or each of them (`every_side`). The claim's quantity is compared: an
+    average with the baseline's average; of a difference of columns each by itself.
+    """
+    columns = column_names(part.column) if isinstance(part.column, Pair) else (part.column,)
+    try:
+        for sides in _comparisons(part, results):
+            for column in columns:
+                values = {side: evaluate(side, column, results.leaf) for side in sides}
+                for side in sides if every_side else [max(sides, key=lambda side: values[side].value)]:
+                    if why := _not_above(side, values[side], column, results):
+                        return why
+    except Missing as error:
+        return f"{NONE_KNOWN}: {error}"
+    return ""
+
+
+def _comparisons(part: ClaimPart, results: Results) -> Iterator[list[Term]]:
+    """The terms that are compared with each other, of models that were trained here.
+
+    A difference of differences gives those of each difference.
+    """
+    sides = [side for side in (part.left, part.right) if side is not None]
+    pairs = [[side.left, side.right] for side in sides if isinstance(side, Pair)]
+    plain = [side for side in sides if not isinstance(side, Pair)]
+    for compared in [*pairs, plain]:
+        trained = [term for term in compared if any(not results.is_quoted(slug) for slug in slugs(term))]
+        if trained:
+            yield trained
+
+
+def _not_above(side: Term, value: Quantity, column: Columns, results: Results) -> str:
+    """The trivial baseline that a side is least above, where that is not above by the interval; else ''.
+
+    Raises Missing where no baseline, or not every one, has all of the scores.
+    """
+    names = results.baselines(column_names(column))
+    if not names:
+        raise Missing(f"no trivial baseline has {column}")
+    above = {
+        name: apply(minus, [value, evaluate(ModelName(name), column, results.trivial)]).estimate() for name in names
+    }
+    nearest = min(above, key=lambda name: above[name].low)
+    least = above[nearest]
+    if least.low > 0:
+        return ""
+    interval = f"{least.value:+.1f} [{least.low:+.1f}, {least.high:+.1f}]"
+    return f"{AT_BASELINE}: on {column} {side} minus {nearest} is {interval}"
+
+
+def _f1_marks(part: ClaimPart, results: Results) -> list[str]:
+    """Marks of averages that count the F1 of a model whose accuracy is below the majority class."""
+    marks: dict[str, None] = {}
+    for slug, column in part.leaves:
+        meaning = results.meaning(column)
+        if not isinstance(meaning, ScoreColumn) or len(meaning.scores) < 2 or results.is_quoted(slug):
+            continue
+        entry = results.entry(results.variant(slug)[0])
+        for score in meaning.scores:
+            below = hollow_accuracy(results.measured, entry, score.task, score.metric, score.split)
+            if below:
+                accuracy, majority = (PERCENT * value for value in below)
+                marks[f"the average counts F1 on {score.task} of {slug}, whose accuracy of {accuracy:.1f} is below the "
+                      f"majority class ({majority:.1f})"] = None  # fmt: skip
+    return list(marks)

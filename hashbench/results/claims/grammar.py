@@ -1,6 +1,8 @@
 """A claim: one comparison that a program can decide, read from a row of claims.csv or from an experiment file.
 
-The grammar stands in papers/published/claims.md; what it does not have is one line of error that says where.
+papers/published/claims.md defines the grammar. What it does not allow is an error of one line that names its place.
+Operators have spaces around them, because names of models contain hyphens. `min`, `max` and `each` assert a claim of
+every member: they are written out into one part a member before anything is computed.
 """
 
 from __future__ import annotations
@@ -12,24 +14,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Generic, Literal, TypeVar, get_args
 
 from hashbench.common.errors import InputError, near_match
-from hashbench.results.claims.expressions import (
-    ColumnName,
-    ColumnPair,
-    Columns,
-    GrammarError,
-    Models,
-    Pair,
-    alternatives,
-    check_sides,
-    column_names,
-    read_chain,
-    read_columns,
-    read_models,
-    slugs,
-)
 
 ClaimKind = Literal[
     "greater", "difference_at_least", "ratio_at_least", "equal_within", "interaction", "ordering", "count"
@@ -53,10 +40,223 @@ COUNTS_ONLY = "counts only"
 TAG = re.compile(r"\[([^\]]+)\]")
 NUMBERED = re.compile(r"(.*?[0-9]+)([a-z]?)")
 
+SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+# A task of a language is called COLLECTION:LANGUAGE_Script
+COLUMN = re.compile(r"([A-Za-z0-9][A-Za-z0-9._@+-]*?(?::[a-z]+_[A-Z][a-z]+)?)(?::(low|high|value))?")
+NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
+CALL = re.compile(r"([a-z]+)\(([^()]*)\)")
+OF_MODELS, OF_COLUMNS = ("mean", "min", "max"), ("mean", "each")
+Member = TypeVar("Member")
+
+
+class GrammarError(ValueError):
+    """An expression that the grammar does not allow; the text lists what it allows."""
+
+
+@dataclass(frozen=True)
+class ModelName:
+    """A model by the name under which a paper or an experiment knows it."""
+
+    slug: str
+
+    def __str__(self) -> str:
+        return self.slug
+
+
+@dataclass(frozen=True)
+class Number:
+    """A constant in the unit of its claim."""
+
+    value: float
+
+    def __str__(self) -> str:
+        return f"{self.value:g}"
+
+
+@dataclass(frozen=True)
+class ColumnName:
+    """A column, or one end of the range that it has over tasks."""
+
+    name: str
+    # '' is the value, whose low end is meant where it is a range
+    end: Literal["low", "high", ""] = ""
+
+    def __str__(self) -> str:
+        return f"{self.name}:{self.end}" if self.end else self.name
+
+
+@dataclass(frozen=True)
+class Mean(Generic[Member]):
+    """The mean of models and numbers, or of columns, taken in every seed and in every draw."""
+
+    members: tuple[Member, ...]
+
+    def __str__(self) -> str:
+        return f"mean({','.join(map(str, self.members))})"
+
+
+@dataclass(frozen=True)
+class Every:
+    """`min` or `max` of models: the claim is asserted of every member."""
+
+    extreme: Literal["min", "max"]
+    members: tuple[ModelName | Number, ...]
+
+
+@dataclass(frozen=True)
+class Pair(Generic[Member]):
+    """A difference or a ratio of two terms, or one column minus another."""
+
+    operator: Literal["-", "/"]
+    left: Member
+    right: Member
+
+    def __str__(self) -> str:
+        return f"{self.left} {self.operator} {self.right}"
+
+
+Atom = ModelName | Number
+Term = ModelName | Number | Mean[Atom] | Every
+Models = ModelName | Number | Mean[Atom] | Every | Pair[Term]
+Columns = ColumnName | Mean[ColumnName] | Pair[ColumnName]
+
+
+def read_models(text: str) -> Models:
+    """A model expression.
+
+    Raises GrammarError.
+
+    >>> str(read_models("bert-mlm - mean(a-b,c)"))
+    'bert-mlm - mean(a-b,c)'
+    """
+    left, *rest = re.split(r" ([-/]) ", text.strip())
+    if len(rest) > 2:
+        raise GrammarError(f"{text!r} has more than one operator; allowed is one 'a - b' or 'a / b'")
+    return Pair("-" if rest[0] == "-" else "/", _term(left), _term(rest[1])) if rest else _term(left)
+
+
+def read_chain(text: str) -> list[tuple[str, Term]]:
+    """The members of `a > b ~ c`, each with the sign in front of it ('' for the first).
+
+    Raises GrammarError.
+    """
+    parts = ["", *re.split(r" ([>~]) ", text.strip())]
+    if len(parts) < 4:
+        raise GrammarError(f"{text!r} is no chain; an ordering is written 'a > b ~ c', blanks around the signs")
+    return [(sign, _term(term)) for sign, term in zip(parts[::2], parts[1::2], strict=True)]
+
+
+def read_columns(text: str) -> tuple[Columns, ...]:
+    """A column expression as a tuple of one, or of the members of `each`.
+
+    Raises GrammarError.
+
+    >>> [str(column) for column in read_columns("each(a,b - c,d:low)")]
+    ['a', 'b - c', 'd:low']
+    """
+    call = CALL.fullmatch(text.strip())
+    members = _members(call[2], text) if call and call[1] == "each" else [text.strip()]
+    return tuple(map(_column, members))
+
+
+def _term(text: str) -> Term:
+    call = CALL.fullmatch(text)
+    if not call:
+        return _atom(text)
+    if call[1] not in OF_MODELS:
+        raise GrammarError(f"no function {call[1]!r} of models; there are: {', '.join(OF_MODELS)}")
+    members = tuple(map(_atom, _members(call[2], text)))
+    return Mean(members) if call[1] == "mean" else Every("min" if call[1] == "min" else "max", members)
+
+
+def _atom(text: str) -> Atom:
+    if NUMBER.fullmatch(text):
+        return Number(float(text))
+    if SLUG.fullmatch(text):
+        return ModelName(text)
+    raise GrammarError(
+        f"{text!r} is no model expression; allowed are a model's name, a number, mean(a,b), min(a,b), max(a,b), "
+        "and 'a - b' or 'a / b' of these with blanks around the sign"
+    )
+
+
+def _column(text: str) -> Columns:
+    parts = text.split(" - ")
+    if len(parts) == 2:
+        return Pair("-", *map(_column_name, parts))
+    call = CALL.fullmatch(text)
+    if not call:
+        return _column_name(text)
+    if call[1] != "mean":
+        raise GrammarError(f"no function {call[1]!r} of columns; there are: {', '.join(OF_COLUMNS)}")
+    return Mean(tuple(map(_column_name, _members(call[2], text))))
+
+
+def _column_name(text: str) -> ColumnName:
+    match = COLUMN.fullmatch(text.strip())
+    if not match:
+        raise GrammarError(
+            f"{text!r} is no column; allowed are a column's name, perhaps with :low or :high behind it, mean(c,d), "
+            "'c - d' and each(c,d)"
+        )
+    return ColumnName(match[1], "low" if match[2] == "low" else "high" if match[2] == "high" else "")
+
+
+def _members(text: str, whole: str) -> list[str]:
+    members = [member.strip() for member in text.split(",")]
+    if not all(members):
+        raise GrammarError(f"{whole!r} has an empty member; write them with one comma between")
+    return members
+
+
+def check_sides(models: Models, *, favourable: bool, both: bool = False) -> None:
+    """Checks that `min` is on the side that must be large and `max` on the other: only then "every member" is claimed.
+
+    `both`: the claim bounds the difference on either side, so that each of the two says "every".
+    Raises GrammarError.
+    """
+    if isinstance(models, Pair):
+        check_sides(models.left, favourable=favourable, both=both)
+        check_sides(models.right, favourable=not favourable, both=both)
+    elif isinstance(models, Every) and not both and (models.extreme == "min") != favourable:
+        wanted = "min" if favourable else "max"
+        raise GrammarError(
+            f"{models.extreme}() on this side would ask for one member only; a claim is decided of every member: "
+            f"write {wanted}()"
+        )
+
+
+def alternatives(models: Models) -> list[Models]:
+    """The expression once for each member of `min` and `max`; nothing is compared with itself."""
+    if isinstance(models, Pair):
+        sides = product(_each_term(models.left), _each_term(models.right))
+        return [Pair(models.operator, left, right) for left, right in sides if left != right]
+    return [*_each_term(models)]
+
+
+def _each_term(term: Term) -> Sequence[Term]:
+    return term.members if isinstance(term, Every) else [term]
+
+
+def slugs(models: Models) -> list[str]:
+    """All models of an expression, in order."""
+    if isinstance(models, Mean | Every):
+        return [member.slug for member in models.members if isinstance(member, ModelName)]
+    if isinstance(models, Pair):
+        return slugs(models.left) + slugs(models.right)
+    return [models.slug] if isinstance(models, ModelName) else []
+
+
+def column_names(columns: Columns) -> tuple[ColumnName, ...]:
+    """The columns of an expression."""
+    if isinstance(columns, ColumnName):
+        return (columns,)
+    return columns.members if isinstance(columns, Mean) else (columns.left, columns.right)
+
 
 @dataclass(frozen=True)
 class ClaimPart:
-    """What is decided by itself: one model against one other in one column."""
+    """The smallest thing that is decided: one model against one other in one column."""
 
     kind: ClaimKind
     left: Models
@@ -81,10 +281,10 @@ class ClaimPart:
 
 @dataclass(frozen=True)
 class Claim:
-    """One row, read. `left`, `right` and `column` are as written; `parts` is what they mean."""
+    """A claim of one row. `left`, `right` and `column` are as written; `parts` is their meaning."""
 
     id: str
-    paper: str  # '' for a user's own
+    paper: str  # '' for user-defined claims
     section: str
     statement: str
     kind: ClaimKind
@@ -102,7 +302,7 @@ class Claim:
 
     @property
     def number(self) -> str:
-        """The claim's number without the letter of its part: what a report folds by."""
+        """The claim's number without the letter of its part, by which a report folds."""
         match = NUMBERED.fullmatch(self.id)
         return match[1] if match else self.id
 
@@ -113,7 +313,7 @@ class Claim:
 
     @property
     def counts_only(self) -> bool:
-        """Whether it speaks of counts that follow from a model's shape, without training."""
+        """True if it is about counts that follow from a model's shape, without training."""
         return self.needs.startswith(COUNTS_ONLY)
 
     @property
@@ -123,19 +323,19 @@ class Claim:
 
     @property
     def measure(self) -> str:
-        """What its unit measures: percent | x | ms | count | bytes."""
+        """The measure of its unit: percent | x | ms | count | bytes."""
         return UNITS[self.unit][0]
 
     @property
     def scale(self) -> float:
-        """One of its unit in single things."""
+        """The size of its unit in single things."""
         return UNITS[self.unit][1]
 
 
 def read_rows(rows: Sequence[Mapping[str, Any]], where: Sequence[str]) -> list[Claim]:
     """The claims of rows of strings or plain values; `where`: file and line of each, for messages.
 
-    Raises InputError for an unknown key, kind, unit or expression, and for an id that stands twice.
+    Raises InputError for an unknown key, kind, unit or expression, and for a second claim of one id.
     """
     claims = [_claim(row, place) for row, place in zip(rows, where, strict=True)]
     seen: dict[str, str] = {}
@@ -245,33 +445,30 @@ def _parts(kind: ClaimKind, left: str, right: str, *, columns: Sequence[Columns]
     """The parts of a claim. Raises GrammarError."""
     if kind in ("ordering", "count") and right:
         raise GrammarError(f"right of '{kind}' is empty, not {right!r}")
+    if kind == "count":
+        number = read_models(left)
+        check_sides(number, favourable=True, both=True)
+        return tuple(ClaimPart(kind, models, None, name) for models in alternatives(number) for name in columns)
     if kind == "ordering":
         chain = read_chain(left)
         steps: list[tuple[ClaimKind, Models, Models]] = [
             ("greater" if sign == ">" else "equal_within", before, after)
             for (_, before), (sign, after) in zip(chain, chain[1:], strict=False)
         ]
-        return _written_out(steps, columns)
-    first = read_models(left)
-    if kind == "count":
-        check_sides(first, favourable=True, both=True)
-        return tuple(ClaimPart(kind, models, None, name) for models in alternatives(first) for name in columns)
-    if not right:
-        raise GrammarError(f"'{kind}' compares with something: right is empty (a number may stand there)")
-    second = read_models(right)
-    paired = isinstance(first, Pair) and isinstance(second, Pair)
-    if kind == "interaction" and not paired and not all(isinstance(name, ColumnPair) for name in columns):
-        raise GrammarError("interaction is a difference of differences: 'a - b' of models on both sides, or of columns")
-    return _written_out([(kind, first, second)], columns)
-
-
-def _written_out(
-    steps: Sequence[tuple[ClaimKind, Models, Models]], columns: Sequence[Columns]
-) -> tuple[ClaimPart, ...]:
+    else:
+        first = read_models(left)
+        if not right:
+            raise GrammarError(f"'{kind}' compares with something: right is empty (a number may stand there)")
+        second = read_models(right)
+        paired = isinstance(first, Pair) and isinstance(second, Pair)
+        if kind == "interaction" and not paired and not all(isinstance(name, Pair) for name in columns):
+            differences = "'a - b' of models on both sides, or of columns"
+            raise GrammarError(f"interaction is a difference of differences: {differences}")
+        steps = [(kind, first, second)]
     parts = []
-    for kind, left, right in steps:
-        check_sides(left, favourable=True, both=kind == "equal_within")
-        check_sides(right, favourable=False, both=kind == "equal_within")
-        sides = list(product(alternatives(left), alternatives(right)))
-        parts += [ClaimPart(kind, *pair, column) for column in columns for pair in sides]
+    for step, larger, smaller in steps:
+        check_sides(larger, favourable=True, both=step == "equal_within")
+        check_sides(smaller, favourable=False, both=step == "equal_within")
+        pairs = list(product(alternatives(larger), alternatives(smaller)))
+        parts += [ClaimPart(step, *pair, column) for column in columns for pair in pairs]
     return tuple(parts)

@@ -1,13 +1,13 @@
-"""What the papers say: their claims, their printed numbers, exact counts, and the systems that they only quote."""
+"""The papers' claims, their printed numbers, exact counts, and the systems that they only quote."""
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 
-from hashbench.results.claims.expressions import ColumnName
-from hashbench.results.claims.grammar import UNITS, Claim, read_rows
+from hashbench.results.claims.grammar import UNITS, Claim, ColumnName, read_rows
+from hashbench.results.claims.quantities import Missing
 from hashbench.results.papers.paper import PUBLISHED, Paper
 from hashbench.results.read.measured import PERCENT, Measured
 from hashbench.results.read.origins import task_origins
@@ -19,10 +19,7 @@ FLOAT_BYTES = 4
 # Ends the name of a column of exact integers in the reference data.
 EXACT = "_exact"
 COSTS = ("attention_scores", "multiply_adds")  # columns of operations.csv
-
-
-class Unprinted(LookupError):
-    """A number that the reference data lack."""
+BASELINE = "bert-mlm"  # of HashFormers' compression ratios
 
 
 @cache
@@ -40,19 +37,19 @@ def claims_of(paper: str) -> list[Claim]:
 
 @cache
 def operations() -> dict[tuple[str, int], dict[str, int]]:
-    """Operations of one forward pass by (model, words of the input): as `hashbench costs` counts, written down."""
+    """Operations of one forward pass by (model, words of the input), as `hashbench costs` counts them."""
     text = (PUBLISHED / "operations.csv").read_text(encoding="utf-8")
     rows = csv.DictReader(text.splitlines())
     return {(row["model"], int(row["length"])): {name: int(row[name]) for name in COSTS} for row in rows}
 
 
 def published_value(paper: Paper, slug: str, column: ColumnName) -> float:
-    """A printed number in single things, percent or ms. Raises Unprinted where the reference data lack it."""
+    """A printed number in single things, percent or ms. Raises Missing where the reference data lack it."""
     printed = printed_number(paper, slug, column.name)
     if printed is None and column.name in ALIASES:
         printed = printed_number(paper, slug, ALIASES[column.name])
     if printed is None:
-        raise Unprinted(f"{slug}: {column}")
+        raise Missing(f"{slug}: {column}")
     high = printed.value_high if column.end == "high" else None
     return (printed.value if high is None else high) * (UNITS[printed.unit][1] if printed.unit in UNITS else 1.0)
 
@@ -60,66 +57,59 @@ def published_value(paper: Paper, slug: str, column: ColumnName) -> float:
 def exact_value(paper: Paper, slug: str, column: str) -> float | None:
     """A size or share from the exact integers of the paper's frame, which this suite's models reproduce to the digit.
 
-    Shares in percent. None where the column is no such, or an integer is not there.
+    Shares in percent. None for another column, and where the reference data lack an integer.
     """
-    column = column.removesuffix(EXACT)
-    return EXACT_FORMS[column](paper, slug) if column in EXACT_FORMS else None
+    form = EXACT_FORMS.get(column.removesuffix(EXACT))
+    try:
+        return form(paper, slug) if form else None
+    except Missing:
+        return None
 
 
-def _integer(paper: Paper, slug: str, name: str) -> float | None:
-    number = printed_number(paper, slug, f"{name}{EXACT}")
-    return None if number is None else number.value
+def _integer(paper: Paper, slug: str, column: str) -> float:
+    number = printed_number(paper, slug, column)
+    if number is None:
+        raise Missing(f"{slug}: {column}")
+    return number.value
 
 
-def _total(paper: Paper, slug: str) -> float | None:
-    return _integer(paper, slug, "total_params")
+def _total(paper: Paper, slug: str) -> float:
+    return _integer(paper, slug, f"total_params{EXACT}")
 
 
-def _embedding(paper: Paper, slug: str) -> float | None:
-    return _integer(paper, slug, "emb_params")
+def _embedding(paper: Paper, slug: str) -> float:
+    return _integer(paper, slug, f"emb_params{EXACT}")
 
 
-def _share(paper: Paper, slug: str) -> float | None:
+def _share(paper: Paper, slug: str) -> float:
     """Embedding / all, in percent."""
-    part, whole = _embedding(paper, slug), _total(paper, slug)
-    return None if part is None or not whole else PERCENT * part / whole
+    return PERCENT * _embedding(paper, slug) / _total(paper, slug)
 
 
-def _saved(ours: float | None, theirs: float | None) -> float | None:
-    """1 - ours / theirs, in percent."""
-    return None if ours is None or not theirs else PERCENT * (1 - ours / theirs)
+def _saved(parameters: Callable[[Paper, str], float], paper: Paper, slug: str, *, of: str = BASELINE) -> float:
+    """1 - a model's parameters / those of another one, in percent."""
+    return PERCENT * (1 - parameters(paper, slug) / parameters(paper, of))
 
 
-def _saved_of_pair(paper: Paper, slug: str) -> float | None:
-    """The share of parameters that a model saves against the plain model of its size."""
-    for layout in paper.tables.values():
-        if slug in layout.pairs:
-            return _saved(_total(paper, slug), _total(paper, layout.pairs[slug]))
-    return None
+def _saved_of_pair(paper: Paper, slug: str) -> float:
+    """The share of parameters that a model saves against the plain model of its size, in percent. Raises Missing."""
+    plain = next((layout.pairs[slug] for layout in paper.tables.values() if slug in layout.pairs), None)
+    if plain is None:
+        raise Missing(f"{slug}: plain model of its size")
+    return _saved(_total, paper, slug, of=plain)
 
 
-def _bytes(paper: Paper, slug: str) -> float | None:
-    total = _total(paper, slug)
-    return None if total is None else FLOAT_BYTES * total
-
-
-def _projected_bytes(paper: Paper, slug: str) -> float | None:
-    """Four bytes for each bit of a projection: what ProFormer prints of it; the map behind the bits is left out."""
-    bits = printed_number(paper, slug, "projection_bits")
-    return None if bits is None else FLOAT_BYTES * bits.value
-
-
-BASELINE = "bert-mlm"  # of HashFormers' compression ratios
-EXACT_FORMS: dict[str, Callable[[Paper, str], float | None]] = {
+EXACT_FORMS: dict[str, Callable[[Paper, str], float]] = {
     "total_params": _total,
     "emb_params": _embedding,
     "poep": _share,
     "embedding_share": _share,
-    "pcr_all": lambda paper, slug: _saved(_total(paper, slug), _total(paper, BASELINE)),
-    "pcr_emb": lambda paper, slug: _saved(_embedding(paper, slug), _embedding(paper, BASELINE)),
+    "pcr_all": partial(_saved, _total),
+    "pcr_emb": partial(_saved, _embedding),
     "params_reduction": _saved_of_pair,
-    "size": _bytes,
-    "embedding_memory": _projected_bytes,
+    "size": lambda paper, slug: FLOAT_BYTES * _total(paper, slug),
+    # ProFormer prints four bytes for each bit of a projection; the map behind the bits is left out.
+    "embedding_memory": lambda paper, slug: FLOAT_BYTES * _integer(paper, slug, "projection_bits"),
 }
 
 
@@ -130,7 +120,7 @@ def quoted_systems(paper: Paper) -> set[str]:
 
 
 def other_test_set(measured: Measured, paper: Paper, task: str) -> str:
-    """Why the experiment's test set of a task is not the one that the paper's scores speak of; '' where it is."""
+    """The reason that the experiment's test set of a task is not the one of the paper's scores; '' where it is."""
     origin = task_origins(measured, paper)[task]
     if origin.built_in:
         return f"{task} is built-in data"
@@ -147,8 +137,8 @@ def _printed_rows(paper: Paper, task: str) -> int | None:
     """Test rows that the paper prints of a data set."""
     for layout in paper.tables.values():
         for section in layout.sections:
-            for name, ours in section.tasks.items():
-                number = printed_number(paper, name, "test") if ours == task else None
+            for name, of_task in section.tasks.items():
+                number = printed_number(paper, name, "test") if of_task == task else None
                 if number is not None:
                     return round(number.value)
     return None

@@ -1,7 +1,7 @@
-"""A number as it was measured: its value, one of every seed, one of every draw of examples; and arithmetic with it.
+"""A measured number with its values by seed and by draw of examples, and arithmetic with such numbers.
 
 Arithmetic on quantities is arithmetic on all three, seed by matched seed and draw by draw of the same examples, so that
-whatever expression a claim asks for has its own two spreads.
+every expression of a claim has two spreads of its own values.
 """
 
 from __future__ import annotations
@@ -11,18 +11,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hashbench.results.claims.expressions import (
-    ColumnName,
-    ColumnPair,
-    Columns,
-    Every,
-    Mean,
-    Models,
-    Number,
-    Pair,
-    column_names,
-)
+from hashbench.results.claims.grammar import ColumnName, Columns, Every, Mean, Models, Number, Pair, column_names
 from hashbench.scores.estimates import Estimate, combine, example_share
+
+
+class Missing(LookupError):
+    """A number that a claim needs and that the experiment, or the reference data, lack."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +37,7 @@ class Quantity:
 
     @property
     def fixed(self) -> bool:
-        """Whether nothing varies it."""
+        """True if nothing varies it."""
         return self.by_seed is None and self.by_draw is None
 
     def estimate(self) -> Estimate:
@@ -58,51 +52,42 @@ class Quantity:
 def apply(form: Callable[..., float], quantities: Sequence[Quantity]) -> Quantity:
     """A function of numbers taken of quantities: of the values, of each seed that all have, of each draw.
 
+    It is NaN where the function has no value (a logarithm of 0, a division by it).
+
     >>> both = apply(lambda a, b: a - b, [Quantity(2.0, {0: 1.0, 1: 3.0}), Quantity(1.0, {1: 2.0})])
     >>> both.value, dict(both.by_seed)
     (1.0, {1: 1.0})
     """
-    varying = [each for each in quantities if not each.fixed]
-    value = _finite(form, [each.value for each in quantities])
-    if not varying:
-        return Quantity(value)
-    seeds = [set(each.by_seed) for each in varying if each.by_seed is not None]
-    by_seed = None  # of trivial baselines alone
-    if seeds:
+
+    def taken(numbers: Sequence[float | np.ndarray | None]) -> np.ndarray:
+        """The function of numbers, or of draws (draws,); a None is the value of its quantity."""
+        pairs = zip(numbers, quantities, strict=True)
+        arguments = [np.asarray(quantity.value if number is None else number) for number, quantity in pairs]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(form(*arguments))
+
+    value = float(taken([None] * len(quantities)))
+    varying = [quantity for quantity in quantities if not quantity.fixed]
+    seeds = [set(quantity.by_seed) for quantity in varying if quantity.by_seed is not None]
+    by_seed = by_draw = draws_of_seeds = None
+    if seeds:  # none of trivial baselines alone
         by_seed = {
-            seed: _finite(form, [each.value if each.by_seed is None else each.by_seed[seed] for each in quantities])
+            seed: float(
+                taken([None if quantity.by_seed is None else quantity.by_seed[seed] for quantity in quantities])
+            )
             for seed in sorted(set.intersection(*seeds))
         }
-    by_draw = None
-    if all(each.by_draw is not None for each in varying):
-        by_draw = _of_draws(form, [each.by_draw for each in quantities], quantities)
-    draws_of_seeds = None
-    if by_seed and all(each.draws_of_seeds is not None for each in varying if each.by_seed is not None):
-        draws_of_seeds = {
-            seed: _of_draws(form, [_draws(each, seed) for each in quantities], quantities) for seed in by_seed
-        }
-    examples = {task: n for each in quantities for task, n in each.n_examples.items()}
-    return Quantity(value, by_seed, by_draw, examples, draws_of_seeds if by_draw is not None else None)
+    if varying and all(quantity.by_draw is not None for quantity in varying):
+        by_draw = taken([quantity.by_draw for quantity in quantities])
+        if by_seed and all(quantity.draws_of_seeds is not None for quantity in varying if quantity.by_seed is not None):
+            draws_of_seeds = {seed: taken([_draws(quantity, seed) for quantity in quantities]) for seed in by_seed}
+    examples = {task: n for quantity in varying for task, n in quantity.n_examples.items()}
+    return Quantity(value, by_seed, by_draw, examples, draws_of_seeds)
 
 
 def _draws(quantity: Quantity, seed: int) -> np.ndarray | None:
-    """The draws of a seed (draws,); of what no seed varies its own."""
+    """The draws of a seed (draws,), or those of the quantity where no seed varies it."""
     return quantity.by_draw if quantity.draws_of_seeds is None else quantity.draws_of_seeds[seed]
-
-
-def _of_draws(
-    form: Callable[..., float], draws: Sequence[np.ndarray | None], quantities: Sequence[Quantity]
-) -> np.ndarray:
-    """The function's value in each draw (draws,): of arrays each (draws,), and of values where there is none."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        values = (each.value if drawn is None else drawn for drawn, each in zip(draws, quantities, strict=True))
-        return np.asarray(form(*values))
-
-
-def _finite(form: Callable[..., float], values: Sequence[float]) -> float:
-    """The function's value, NaN where it has none (a logarithm of 0, a division by it)."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return float(form(*(np.float64(value) for value in values)))
 
 
 def evaluate(
@@ -122,7 +107,7 @@ def evaluate(
     if isinstance(models, Every):
         raise TypeError(f"{models} is not written out")
     values = [leaf(models.slug, name) for name in column_names(columns)]
-    if isinstance(columns, ColumnPair):
+    if isinstance(columns, Pair):
         return apply(minus, values)
     return apply(mean, values) if len(values) > 1 else values[0]
 

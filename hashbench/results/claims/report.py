@@ -1,4 +1,4 @@
-"""The papers' claims, and a user's own, decided on what an experiment measured."""
+"""The papers' claims and user-defined claims, decided on the results of an experiment."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from hashbench.results.claims.columns import check_column
 from hashbench.results.claims.decide import NO_SPREAD, decide
 from hashbench.results.claims.grammar import Claim, read_file, read_rows
 from hashbench.results.claims.published import claims_of
-from hashbench.results.claims.results import Missing, Results, TimedRuns, drawable
+from hashbench.results.claims.quantities import Missing
+from hashbench.results.claims.results import Results, TimedRuns, drawable
 from hashbench.results.claims.verdicts import Decided
 from hashbench.results.papers.paper import Column, Paper, load_paper, papers
 from hashbench.results.read.measured import Measured, measure
@@ -24,13 +25,13 @@ from hashbench.scores.draws import DRAWS
 from hashbench.store.engine import Store
 
 KEY = "claims"  # of the experiment file
-# What a report of claims stands on: scores and facts. Only the measures count.
+# Columns from which the warnings of a report of claims follow: scores and facts. Only the measures count.
 COLUMNS = (Column("score", "percent", "score"), Column("fact", "count", "fact"))
 
 
 @dataclass(frozen=True)
 class DecidedClaims:
-    """The claims of one paper, or the experiment's own, with what must be said about the data."""
+    """The decided claims of one paper, or the experiment's own, with warnings and provenance of the data."""
 
     title: str
     paper: str  # '' for own claims
@@ -53,18 +54,19 @@ def claim_sections(
     source = load_paper(request.paper) if request.paper is not None else None
     measured = measure(store, request.experiment, checkpoint=request.checkpoint)
     _check_own(user_claims, measured)
-    if source is None:  # what these name, and the experiment lacks, is not measured: the sweep has said so
+    if source is None:  # these may name models that the experiment lacks: not measured; the sweep printed a note
         user_claims = [*own_claims(measured.experiment.config, measured.experiment.name), *user_claims]
     evidence, times = Evidence(store, measured, draws=draws), TimedRuns(measured)
     groups = [(source, claims_of(source.name))] if source else _about(measured)
-    results: list[tuple[Paper | None, Results, list[Claim]]] = [
-        (paper, Results(measured, paper, evidence, times, one_seed=request.one_seed), claims)
-        for paper, claims in groups
-    ]
+    # The paper whose claims these are (None: user-defined), the paper whose columns they read, and the claims.
+    sourced: list[tuple[Paper | None, Paper | None, list[Claim]]] = [(paper, paper, claims) for paper, claims in groups]
     for name in dict.fromkeys(claim.paper for claim in user_claims):
-        known = load_paper(name) if name else None
         claims = [claim for claim in user_claims if claim.paper == name]
-        results.append((None, Results(measured, known, evidence, times, one_seed=request.one_seed), claims))
+        sourced.append((None, load_paper(name) if name else None, claims))
+    results = [
+        (paper, Results(measured, columns_of, evidence, times, one_seed=request.one_seed), claims)
+        for paper, columns_of, claims in sourced
+    ]
     if not any(claims for _, _, claims in results):
         raise InputError(f"{store.name}: no claim names a model of {measured.experiment.name}; "
                          "give --paper, or claims of your own with --claims-file FILE.csv")  # fmt: skip
@@ -81,7 +83,7 @@ def own_claims(config: Mapping[str, Any], name: str) -> list[Claim]:
 
 
 def _about(measured: Measured) -> list[tuple[Paper, list[Claim]]]:
-    """Of every paper the claims that name a model of the experiment."""
+    """Every paper with its claims that name a model of the experiment."""
     named = [
         (paper, [claim for claim in claims_of(paper.name) if _names_model(claim, paper, measured)])
         for paper in map(load_paper, papers())
@@ -90,14 +92,14 @@ def _about(measured: Measured) -> list[tuple[Paper, list[Claim]]]:
 
 
 def _names_model(claim: Claim, paper: Paper, measured: Measured) -> bool:
-    """Whether a claim of the paper names a model of the experiment, itself or as one of a family."""
+    """True if a claim of the paper names a model of the experiment, itself or as one of a family."""
     families = [section.families for layout in paper.tables.values() for section in layout.sections]
     members = {name: models for family in families for name, models in family.items()}
     return any(set(members.get(slug, (slug,))) & measured.labels() for slug in claim.slugs)
 
 
 def _check_own(claims: Sequence[Claim], measured: Measured) -> None:
-    """That own claims name models, papers and columns that there are. Raises InputError."""
+    """Checks that user-defined claims name existing models, papers and columns. Raises InputError."""
     published = {model for name in papers() for _, model, _ in load_paper(name).numbers}
     labels = measured.labels()
     for claim in claims:
@@ -115,24 +117,25 @@ def _check_own(claims: Sequence[Claim], measured: Measured) -> None:
 
 
 def _all_samples(groups: Sequence[tuple[Results, Sequence[Claim]]]) -> list[Sample]:
-    """Everything that will be drawn, so that the draws of a task are made once for all models."""
+    """All samples that will be drawn, so that the draws of a task are made once for all models."""
     drawn: dict[int, Sample] = {}
     for results, claims in groups:
         for part in (part for claim in claims if not claim.counts_only for part in claim.parts):
             for slug, column in part.leaves:
                 with contextlib.suppress(Missing):
-                    samples = results.samples(slug, column)
-                    drawn.update({id(each): each for each in samples if drawable(each.metric) and not each.missing()})
+                    for sample in results.samples(slug, column):
+                        if drawable(sample.metric) and not sample.missing():
+                            drawn[id(sample)] = sample
     return list(drawn.values())
 
 
 def _section(paper: Paper | None, results: Results, claims: Sequence[Claim]) -> DecidedClaims:
-    """The claims of a paper (None: a user's own) decided, with what they stand on."""
+    """The claims of a paper (None: user-defined) decided, with warnings and provenance."""
     measured = results.measured
     shown = paper or results.paper or paper_of(measured)
     decided = [decide(claim, results.for_claim(claim, of_paper=paper is not None)) for claim in claims]
     if paper is not None:
-        decided = [replace(each, of_other_models=not _names_model(each.claim, paper, measured)) for each in decided]
+        decided = [replace(claim, of_other_models=not _names_model(claim.claim, paper, measured)) for claim in decided]
     source = paper.name if paper else ""
     basis = Table(
         source, "claims", "", measured.experiment.name, COLUMNS, (), published=paper is not None,
@@ -151,15 +154,15 @@ def _section(paper: Paper | None, results: Results, claims: Sequence[Claim]) -> 
 
 
 def _readings(decided: Sequence[Decided], measured: Measured) -> list[tuple[str, str, str]]:
-    """(task, metric, split) that the experiment reads, of the tasks that the claims stand on."""
+    """(task, metric, split) that the experiment reads, of the tasks that decided the claims."""
     tasks = {task for claim in decided for part in claim.parts for task in part.tasks}
     scores = [score for scores in measured.scores.values() for score in scores if score.own and score.run.task in tasks]
     return list(dict.fromkeys((score.run.task or "", score.metric, score.split) for score in scores))
 
 
 def _refuse_undecidable(store: Store, measured: Measured, decided: Sequence[Decided]) -> None:
-    """Nothing but single seeds without predictions: no claim can be decided, and that is said as an error."""
-    known = [claim for claim in decided if claim.outcome != "not measured"]
-    if known and all(NO_SPREAD in claim.marks for claim in known):
+    """Raises InputError where no claim can be decided: an experiment of single seeds without predictions."""
+    measured_claims = [claim for claim in decided if claim.outcome != "not measured"]
+    if measured_claims and all(NO_SPREAD in claim.marks for claim in measured_claims):
         raise InputError(f"{store.name}: {measured.experiment.name} has one seed and no stored predictions, so that no "
                          "claim can be decided; read the database that the sweep wrote, not an export")  # fmt: skip

@@ -1,9 +1,9 @@
-"""What an experiment measured, as the quantities that claims compare; what is missing is named, never left out."""
+"""An experiment's results as the quantities that claims compare; what is missing is named, never left out."""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hashbench.results.claims.columns import (
@@ -17,8 +17,7 @@ from hashbench.results.claims.columns import (
     TimeColumn,
     meaning,
 )
-from hashbench.results.claims.expressions import ColumnName
-from hashbench.results.claims.grammar import Claim
+from hashbench.results.claims.grammar import Claim, ColumnName
 from hashbench.results.claims.published import (
     COSTS,
     exact_value,
@@ -27,9 +26,9 @@ from hashbench.results.claims.published import (
     published_value,
     quoted_systems,
 )
-from hashbench.results.claims.quantities import Quantity, apply, mean, over
-from hashbench.results.claims.rule import absent_model
-from hashbench.results.papers.paper import Paper
+from hashbench.results.claims.quantities import Missing, Quantity, apply, mean, over
+from hashbench.results.claims.verdicts import absent_model
+from hashbench.results.papers.paper import Layout, Paper
 from hashbench.results.read import queries
 from hashbench.results.read.measured import PERCENT, Measured, baseline_value, baselines
 from hashbench.results.read.runs import Entry
@@ -40,80 +39,80 @@ BASELINE = "baseline_"
 Seeds = frozenset[int]
 
 
-class Missing(LookupError):
-    """What a claim needs and the experiment has not."""
-
-
 @dataclass(frozen=True)
 class Results:
-    """The quantities of one experiment. `paper` None: claims of the experiment's own."""
+    """The quantities of one experiment. `paper` None: the experiment's own claims."""
 
     measured: Measured
     paper: Paper | None
     evidence: Evidence
     times: TimedRuns
+    seeds: Seeds = frozenset()  # of which models' scores are read
     exact: bool = False  # sizes from the exact counts of the paper's models, not from the runs
     length: int = 0  # of an input whose operations are counted
-    one_seed: bool = False  # whether one seed may decide, on its examples alone
+    one_seed: bool = False  # one seed may decide, on its examples alone
 
     def for_claim(self, claim: Claim, *, of_paper: bool) -> Results:
-        """The same for one claim: a paper's own claims on counts take the exact ones of its models."""
+        """These results for one claim: a paper's own claims on counts take the exact ones of its models."""
         return replace(self, exact=of_paper and claim.counts_only)
 
     def meaning(self, column: ColumnName) -> Meaning:
-        """What a column reads. Raises Missing."""
-        known = meaning(self.measured, self.paper, column)
-        if known is None:
+        """The numbers that a column reads. Raises Missing."""
+        read = meaning(self.measured, self.paper, column)
+        if read is None:
             raise Missing(f"column {column}: nothing here measures it")
-        if isinstance(known, Absent):
-            raise Missing(f"column {column}: {known.why}")
-        return known
+        if isinstance(read, Absent):
+            raise Missing(f"column {column}: {read.why}")
+        return read
 
     def is_quoted(self, slug: str) -> bool:
-        """Whether the paper only quotes it and the experiment has no model of that name."""
+        """True if the paper only quotes it and the experiment has no model of that name."""
         return self.paper is not None and slug in quoted_systems(self.paper) and slug not in self.measured.labels()
 
-    def seeds(self, slug: str, column: ColumnName) -> Seeds | None:
+    def seeds_of(self, slug: str, column: ColumnName) -> Seeds | None:
         """The seeds of which a model has all of a column's scores; None where no seed varies it. Raises Missing."""
         sets = [set(sample.by_seed()) for sample in self.samples(slug, column)]
         return frozenset(seed for seed in set.intersection(*sets) if seed is not None) if sets else None
 
-    def leaf(self, slug: str, column: ColumnName, seeds: Seeds) -> Quantity:
-        """A model's column, of these seeds, in percent, ms, single parameters or bytes. Raises Missing."""
-        known = self.meaning(column)
-        if isinstance(known, ScoreColumn):
-            return self._quoted(slug, column, known) if self.is_quoted(slug) else self._score(slug, known, seeds)
-        layouts = self.paper.tables.values() if self.paper else ()
-        families = [section.families for layout in layouts for section in layout.sections]
+    def leaf(self, slug: str, column: ColumnName) -> Quantity:
+        """A model's column, of the matched seeds, in percent, ms, single parameters or bytes. Raises Missing."""
+        read = self.meaning(column)
+        if isinstance(read, ScoreColumn):
+            return self._quoted(slug, column, read) if self.is_quoted(slug) else self._score(slug, read)
+        families = [section.families for layout in self._layouts for section in layout.sections]
         members = next((family[slug] for family in families if slug in family), (slug,))
-        return apply(mean, [self._fact(member, known) for member in members])
+        return apply(mean, [self._fact(member, read) for member in members])
+
+    @property
+    def _layouts(self) -> Collection[Layout]:
+        return self.paper.tables.values() if self.paper else ()
 
     def baselines(self, columns: Sequence[ColumnName]) -> list[str]:
         """The trivial baselines that have any of the scores of columns."""
-        known = [self.meaning(column) for column in columns]
-        scores = [score for each in known if isinstance(each, ScoreColumn) for score in each.scores]
+        scored = [read for read in map(self.meaning, columns) if isinstance(read, ScoreColumn)]
         having = [
             entry.model
-            for score in scores
+            for read in scored
+            for score in read.scores
             for entry in baselines(self.measured, [score.task])
             if self.evidence.of(entry, score.task, score.metric, score.split).scores
         ]
         return list(dict.fromkeys(having))
 
-    def trivial(self, name: str, column: ColumnName, seeds: Seeds) -> Quantity:
+    def trivial(self, name: str, column: ColumnName) -> Quantity:
         """A trivial baseline's value of a column of scores. Raises Missing where it has not all of them."""
-        known = self.meaning(column)
-        if not isinstance(known, ScoreColumn):
+        read = self.meaning(column)
+        if not isinstance(read, ScoreColumn):
             raise TypeError(f"{column} holds no scores")
-        tasks = [score.task for score in known.scores]
+        tasks = [score.task for score in read.scores]
         entry = next((entry for entry in baselines(self.measured, tasks) if entry.model == name), None)
         if entry is None:
             raise Missing(f"no {name} on {', '.join(tasks)}")
-        value = _mean(known, lambda score: self._trivial_score(entry, score))
-        return self._retained(value, known, seeds) if known.over_baseline else value
+        value = _mean(read, lambda score: self._trivial_score(entry, score))
+        return self._retained(value, read) if read.over_baseline else value
 
     def entry(self, label: str) -> Entry:
-        """The runs of a model. Raises Missing where there are none, or several that must not share a cell."""
+        """The runs of a model. Raises Missing where it has none, or several entries that must not share a cell."""
         entries = [entry for entry in self.measured.entries if entry.model == label and not entry.is_baseline]
         if not entries:
             raise Missing(absent_model(label))
@@ -124,53 +123,52 @@ class Results:
 
     def variant(self, slug: str) -> tuple[str, str]:
         """The model of a row and what its metrics end in: 'a50-beam10' is a50 read with ' beam=10'."""
-        for layout in self.paper.tables.values() if self.paper else ():
+        for layout in self._layouts:
             for variant in layout.variants:
                 if variant.key and slug.endswith(variant.key) and slug not in self.measured.labels():
                     return slug.removesuffix(variant.key), variant.metric
         return slug, ""
 
     def samples(self, slug: str, column: ColumnName) -> list[Sample]:
-        """Everything that a model's column stands on, the baseline's scores too where it is a ratio. Raises Missing."""
-        known = self.meaning(column)
-        if not isinstance(known, ScoreColumn) or self.is_quoted(slug):
+        """The scores behind a model's column, the baseline's too where it is a ratio. Raises Missing."""
+        read = self.meaning(column)
+        if not isinstance(read, ScoreColumn) or self.is_quoted(slug):
             return []
         label, suffix = self.variant(slug)
-        samples = [self._sample(self.entry(label), score, suffix) for score in known.scores]
-        if known.over_baseline:
+        samples = [self._sample(self.entry(label), score, suffix) for score in read.scores]
+        if read.over_baseline:
             plain = replace(column, name=column.name.removeprefix(PRR))
             samples += self.samples(self.measured.experiment.baseline, plain)
         return samples
 
     def _sample(self, entry: Entry, score: StoredScore, suffix: str) -> Sample:
-        """What was measured of a score. Raises Missing where no run has a value."""
+        """The measured values of a score. Raises Missing where no run has one."""
         sample = self.evidence.of(entry, score.task, score.metric + suffix, score.split)
         if not sample.by_seed():
             raise Missing(f"{entry.model} on {score.task}: {_why_none(entry, sample)}")
         return sample
 
-    def _score(self, slug: str, known: ScoreColumn, seeds: Seeds) -> Quantity:
+    def _score(self, slug: str, read: ScoreColumn) -> Quantity:
         label, suffix = self.variant(slug)
         entry = self.entry(label)
-        value = _mean(known, lambda score: self._score_of_seeds(entry, score, seeds, suffix=suffix))
-        return self._retained(value, known, seeds) if known.over_baseline else value
+        value = _mean(read, lambda score: self._score_of_seeds(entry, score, suffix))
+        return self._retained(value, read) if read.over_baseline else value
 
-    def _retained(self, value: Quantity, known: ScoreColumn, seeds: Seeds) -> Quantity:
+    def _retained(self, value: Quantity, read: ScoreColumn) -> Quantity:
         """A score over the baseline's, in percent."""
-        baseline = self._score(self.measured.experiment.baseline, replace(known, over_baseline=False), seeds)
-        return apply(lambda ours, theirs: PERCENT * over(ours, theirs), [value, baseline])
+        baseline = self._score(self.measured.experiment.baseline, replace(read, over_baseline=False))
+        return apply(lambda score, of_baseline: PERCENT * over(score, of_baseline), [value, baseline])
 
-    def _score_of_seeds(self, entry: Entry, score: StoredScore, seeds: Seeds, *, suffix: str) -> Quantity:
+    def _score_of_seeds(self, entry: Entry, score: StoredScore, suffix: str) -> Quantity:
         """One score in its natural range, its centre the paper's (EELBERT prints medians)."""
         sample = self._sample(entry, score, suffix)
-        by_seed = {seed: value for seed, value in sample.by_seed().items() if seed is not None and seed in seeds}
+        by_seed = {seed: value for seed, value in sample.by_seed().items() if seed is not None and seed in self.seeds}
         centre = CENTRES[self.paper.statistic if self.paper else "mean"](list(by_seed.values()))
         if not drawable(sample.metric) or sample.missing(list(by_seed)):
             return Quantity(centre, by_seed)
         draws = sample.by_seed_and_draw(list(by_seed))
-        return Quantity(
-            centre, by_seed, draws.mean(axis=0), {score.task: sample.n}, dict(zip(by_seed, draws, strict=True))
-        )
+        of_seeds = dict(zip(by_seed, draws, strict=True))
+        return Quantity(centre, by_seed, draws.mean(axis=0), {score.task: sample.n}, of_seeds)
 
     def _trivial_score(self, entry: Entry, score: StoredScore) -> Quantity:
         """A trivial baseline's score. Raises Missing."""
@@ -182,46 +180,47 @@ class Results:
             return Quantity(value)
         return Quantity(value, None, sample.by_draw())
 
-    def _quoted(self, slug: str, column: ColumnName, known: ScoreColumn) -> Quantity:
-        """A quoted system's printed score, on the same test set only."""
+    def _quoted(self, slug: str, column: ColumnName, read: ScoreColumn) -> Quantity:
+        """A quoted system's printed score, if the experiment has the paper's test set. Raises Missing."""
         assert self.paper is not None
-        for task in dict.fromkeys(score.task for score in known.scores):
+        for task in dict.fromkeys(score.task for score in read.scores):
             why = other_test_set(self.measured, self.paper, task) if task in self.measured.tasks() else "no such task"
             if why:
                 raise Missing(f"quoted {slug}: {why}")
         return Quantity(published_value(self.paper, slug, column))
 
-    def _fact(self, label: str, known: TimeColumn | SizeColumn) -> Quantity:
-        if isinstance(known, TimeColumn):
-            return self._time(label, known)
-        if known.name in COSTS:
+    def _fact(self, label: str, read: TimeColumn | SizeColumn) -> Quantity:
+        """A time, an operation count, a size or a share of a model. Raises Missing."""
+        if isinstance(read, TimeColumn):
+            return self._time(label, read)
+        if read.name in COSTS:
             # Counts of the papers' models at base: an experiment's own may be of another size.
             counted = operations()
             if not self.exact or (label, self.length) not in counted:
-                raise Missing(f"{known.name} of {label}: not counted here")
-            return Quantity(counted[label, self.length][known.name])
+                raise Missing(f"{read.name} of {label}: not counted here")
+            return Quantity(counted[label, self.length][read.name])
         if self.exact and self.paper:
-            exact = exact_value(self.paper, label, known.name)
+            exact = exact_value(self.paper, label, read.name)
             if exact is None:
-                raise Missing(f"{known.name} of {label}: no exact count at hand")
+                raise Missing(f"{read.name} of {label}: no exact count at hand")
             return Quantity(exact)
-        fact = self.measured.fact(self.entry(label), known.name)
+        fact = self.measured.fact(self.entry(label), read.name)
         if fact is None or fact.value is None:
-            raise Missing(f"{known.name} of {label}: not measured")
-        return Quantity(fact.value * (PERCENT if known.name in SHARES else 1.0))
+            raise Missing(f"{read.name} of {label}: not measured")
+        return Quantity(fact.value * (PERCENT if read.name in SHARES else 1.0))
 
-    def _time(self, label: str, known: TimeColumn) -> Quantity:
-        runs = self.times.of(self.entry(label).model, known)
+    def _time(self, label: str, read: TimeColumn) -> Quantity:
+        """A time over all timed runs, or over the time of the plain model of its size. Raises Missing."""
+        runs = self.times.of(self.entry(label).model, read)
         if not runs:
-            raise Missing(f"time of {label}: no efficiency run has {known.name}")
+            raise Missing(f"time of {label}: no efficiency run has {read.name}")
         value = Quantity(sum(runs) / len(runs), dict(enumerate(runs)))
-        if not known.over_pair:
+        if not read.over_pair:
             return value
-        layouts = self.paper.tables.values() if self.paper else ()
-        partner = next((layout.pairs[label] for layout in layouts if label in layout.pairs), None)
+        partner = next((layout.pairs[label] for layout in self._layouts if label in layout.pairs), None)
         if partner is None:
             raise Missing(f"{label}: no plain model of its size is known")
-        return apply(over, [value, self._time(partner, replace(known, over_pair=False))])
+        return apply(over, [value, self._time(partner, replace(read, over_pair=False))])
 
 
 class TimedRuns:
@@ -265,7 +264,7 @@ class TimedRuns:
 
 
 def drawable(metric: str) -> bool:
-    """Whether a metric follows from the stored predictions: those of another beam are not stored.
+    """True if a metric follows from the stored predictions: those of another beam are not stored.
 
     >>> drawable("f1"), drawable("rec@1 tenth=3"), drawable("rec@1 beam=10")
     (True, True, False)
@@ -274,14 +273,14 @@ def drawable(metric: str) -> bool:
     return not condition or condition.startswith("tenth=")
 
 
-def _mean(known: ScoreColumn, read: Callable[[StoredScore], Quantity]) -> Quantity:
+def _mean(column: ScoreColumn, value: Callable[[StoredScore], Quantity]) -> Quantity:
     """The mean over groups of the mean of their scores, in percent."""
-    groups = [apply(mean, [read(score) for score in group]) for group in known.groups]
+    groups = [apply(mean, [value(score) for score in group]) for group in column.groups]
     return apply(lambda *values: PERCENT * mean(*values), groups)
 
 
 def _why_none(entry: Entry, sample: Sample) -> str:
-    """Why a model has no value of a metric on a task."""
+    """The reason that a model has no value of a metric on a task."""
     runs = entry.of_task(sample.task)
     if not runs:
         return "not in this experiment"

@@ -1,24 +1,54 @@
-"""Decided claims as tables, and as rows for programs."""
+"""Decided claims in words and numbers: as tables, as rows for programs, and the texts that every format prints."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hashbench.results.claims import words
+from hashbench.results.claims.grammar import Claim
 from hashbench.results.claims.report import DecidedClaims, claim_sections
-from hashbench.results.claims.rule import Outcome
-from hashbench.results.claims.verdicts import Decided, Decision
+from hashbench.results.claims.verdicts import (
+    ABOUT,
+    MODEL,
+    NOT_HERE,
+    OUTCOMES,
+    About,
+    Decided,
+    Decision,
+    Outcome,
+    is_absent_model,
+)
 from hashbench.results.papers.paper import Column
 from hashbench.results.tables.request import ReportRequest
 from hashbench.results.tables.table import Cell, Row, Table, Tone
+from hashbench.scores.estimates import CONFIDENCE
 from hashbench.store.engine import Store
 
 TONES: dict[Outcome, Tone] = {"holds": "good", "fails": "bad", "undecided": "open", "not measured": "none"}
 COLUMNS = tuple(
     Column(name.replace(" ", "_"), "", "text", name)
     for name in ("verdict", "statement", "measured", "claimed", "paper", "stands on", "remarks")
+)
+FEW = 3  # tasks that are named beside a verdict; more are counted
+BOUND_OURS = "bound-ours"  # tag of a claim whose bound the paper does not give
+SIGNS = {"greater": "> 0", "interaction": "> 0"}
+ABOUT_WORDS: dict[About, str] = {
+    "scores": "On scores", "counts": "By arithmetic on parameters, bytes and operations", "times": "On times",
+}  # fmt: skip
+SHORT: dict[About, str] = {"scores": "scores: ", "counts": "arithmetic: ", "times": "times: "}
+PLURALS: dict[Outcome, str] = {
+    "holds": "hold", "fails": "fail", "undecided": "undecided", "not measured": "not measured"
+}  # fmt: skip
+READING = (
+    "holds: the whole 95 % interval lies on the claimed side; fails: wholly on the other; else undecided. Intervals "
+    "are over matched seeds and over examples drawn with replacement, together. Scores are compared only where the "
+    "better side is above every trivial baseline by its interval (else: at the baseline), and with two seeds or more: "
+    "--one-seed decides one seed on its examples alone, and then speaks of these trained models, not of their methods. "
+    "'exact': counts of the models at the paper's size. A verdict speaks of what was measured here: 'fails' refutes "
+    "no paper, 'holds' confirms none at its scale."
 )
 Record = dict[str, Any]
 
@@ -31,31 +61,30 @@ def claim_tables(store: Store, request: ReportRequest = ReportRequest()) -> list
 def verdict_table(section: DecidedClaims, *, parts: bool = False) -> Table:
     """Decided claims as a table of words, folded by their number. `parts`: each part of a claim below it."""
     basis = dict(section.provenance)
-    scale = {name: basis[name] if name in basis else "" for name in ("encoder", "pre-training")}
+    scale = {name: basis.get(name, "") for name in ("encoder", "pre-training")}
     by_number: dict[str, list[Decided]] = {}
     for decided in section.decided:
         by_number.setdefault(decided.claim.number, []).append(decided)
     rows: list[Row] = []
     for number, members in by_number.items():
-        named = dict.fromkeys(place for each in members for place in each.claim.section.split(", ") if place)
-        counts = words.short_tally(members)
-        heading = f"{number}  {', '.join(named)}{': ' if named else ''}{counts}"
-        for each in members:
-            rows += [_row(each, heading), *(_part_row(part, each, heading) for part in _parts(each, parts))]
+        named = dict.fromkeys(place for member in members for place in member.claim.section.split(", ") if place)
+        heading = f"{number}  {', '.join(named)}{': ' if named else ''}{short_tally(members)}"
+        for decided in members:
+            rows += [_row(decided, heading), *(_part_row(part, decided, heading) for part in _parts(decided, parts))]
     records: list[Record] = []
-    for each in section.decided:
-        claim = {"id": each.claim.id, "paper": each.claim.paper}
-        records.append({**_flat(record(each) | scale), "part": None})
-        records += [claim | _flat(part_record(part)) for part in _parts(each, parts)]
+    for decided in section.decided:
+        claim = {"id": decided.claim.id, "paper": decided.claim.paper}
+        records.append({**_flat(record(decided) | scale), "part": None})
+        records += [claim | _flat(part_record(part)) for part in _parts(decided, parts)]
     document = {
         "paper": section.paper, "title": section.title, "warnings": list(section.warnings), "measured_on": basis,
-        "notes": list(section.notes), "counts": words.tally(section.decided),
-        "claims": [record(each) | scale | {"parts": [part_record(part) for part in each.parts]}
-                   for each in section.decided],
+        "notes": list(section.notes), "counts": tally(section.decided),
+        "claims": [record(decided) | scale | {"parts": [part_record(part) for part in decided.parts]}
+                   for decided in section.decided],
     }  # fmt: skip
     return Table(
         section.paper, "claims", section.title, section.experiment, COLUMNS, tuple(rows), section.warnings,
-        section.provenance, notes=(*words.closing(section.decided), *section.notes, "", words.READING), published=False,
+        section.provenance, notes=(*closing(section.decided), *section.notes, "", READING), published=False,
         records=tuple(records), document=document,
     )  # fmt: skip
 
@@ -68,21 +97,20 @@ def _parts(decided: Decided, wanted: bool) -> tuple[Decision, ...]:
 def _row(decided: Decided, heading: str) -> Row:
     """A claim: its cells for a table, its sentences for a terminal."""
     claim, shown = decided.claim, decided.shown
-    missing = words.lacks(decided.missing)
+    missing = lacks(decided.missing)
     texts = (
-        words.verdict(decided), claim.statement or f"{claim.left} {claim.right} {claim.column}",
-        words.measured(claim, shown), words.claimed(claim),
-        "" if claim.expected is None else words.number(claim.expected, claim),
-        words.stands_on(shown), "; ".join(filter(None, [*words.remarks(decided), missing])),
+        verdict(decided), claim.statement or f"{claim.left} {claim.right} {claim.column}", measured(claim, shown),
+        claimed(claim), "" if claim.expected is None else number(claim.expected, claim),
+        stands_on(shown), "; ".join(filter(None, [*remarks(decided), missing])),
     )  # fmt: skip
-    sentences = filter(None, ("; ".join([words.evidence(decided), *words.remarks(decided)]), missing))
+    sentences = filter(None, ("; ".join([evidence(decided), *remarks(decided)]), missing))
     return Row(claim.id, claim.id, _cells(texts, decided.outcome), "claim", section=heading, details=tuple(sentences))
 
 
 def _part_row(part: Decision, decided: Decided, heading: str) -> Row:
-    value, why = words.measured(decided.claim, part), "; ".join((*part.marks, *part.missing))
-    sentence = f"- {part.part}: {words.verdict(part)} {value}" + (f" ({why})" if why else "")
-    texts = (words.verdict(part), part.part, value, "", "", "", why)
+    value, why = measured(decided.claim, part), "; ".join((*part.marks, *part.missing))
+    sentence = f"- {part.part}: {verdict(part)} {value}" + (f" ({why})" if why else "")
+    texts = (verdict(part), part.part, value, "", "", "", why)
     return Row(decided.claim.id, "", _cells(texts, part.outcome), "claim", section=heading, details=(sentence,))
 
 
@@ -92,14 +120,14 @@ def _cells(texts: Sequence[str], outcome: Outcome) -> dict[str, Cell]:
 
 
 def record(decided: Decided) -> Record:
-    """A claim with its verdict as plain values: what JSON holds, and CSV with lists as text."""
+    """A claim with its verdict as plain values: an object of JSON; in CSV lists are text."""
     claim, shown = decided.claim, decided.shown
     return {
         "id": claim.id, "paper": claim.paper, "section": claim.section, "statement": claim.statement,
         "kind": claim.kind, "left": claim.left, "right": claim.right, "column": claim.column, "bound": claim.bound,
         "unit": claim.unit, "about": decided.about, "verdict": decided.outcome, "because": decided.because,
         **_numbers(shown), "decided_part": shown.part,
-        "n_parts": len(decided.parts), "remarks": words.remarks(decided), "missing": list(decided.missing),
+        "n_parts": len(decided.parts), "remarks": remarks(decided), "missing": list(decided.missing),
         "expected": claim.expected, "published_holds": claim.published_holds, "needs": claim.needs,
         "note": claim.note,
     }  # fmt: skip
@@ -120,3 +148,175 @@ def _numbers(decision: Decision) -> Record:
 
 def _flat(values: Record) -> Record:
     return {name: "; ".join(map(str, value)) if isinstance(value, list) else value for name, value in values.items()}
+
+
+def verdict(decided: Decided | Decision) -> str:
+    """The verdict as it is printed: 'holds', 'undecided (at the baseline)', 'holds (one seed)'."""
+    return decided.outcome + (f" ({decided.because})" if decided.because else "")
+
+
+def claimed(claim: Claim) -> str:
+    """The bound that is claimed of the printed number.
+
+    >>> from hashbench.results.claims.published import claims_of
+    >>> [claimed(claim) for claim in claims_of("hashformers")[:4]]
+    ['> 0 (~: within 0.5)', 'within 4.2', 'within 4.2', 'at least 0']
+    """
+    if claim.kind in SIGNS:
+        return SIGNS[claim.kind]
+    if claim.kind == "ordering":
+        return f"> 0 (~: within {claim.bound:g})"
+    if claim.kind == "equal_within":
+        return f"within {claim.bound:g}"
+    return f"{claim.expected:g} within {claim.bound:g}" if claim.kind == "count" else f"at least {claim.bound:g}"
+
+
+def claimed_beside_paper(claim: Claim) -> str:
+    """'> 0 (paper: 3.6)': the bound with the paper's number; the number of a count is the claim itself."""
+    printed = claim.expected is not None and claim.kind != "count"
+    return claimed(claim) + (f" (paper: {number(claim.expected or 0.0, claim)})" if printed else "")
+
+
+def quantity(claim: Claim) -> str:
+    """The printed number is a 'difference', a 'ratio' or a 'number'.
+
+    >>> from hashbench.results.claims.published import claims_of
+    >>> quantity(claims_of("hashformers")[1])
+    'difference'
+    """
+    return {"count": "number", "ratio_at_least": "ratio"}.get(claim.kind, "difference")
+
+
+def number(value: float, claim: Claim) -> str:
+    """A value in the claim's unit; differences with their sign."""
+    sign = "+" if quantity(claim) == "difference" else ""
+    if claim.unit == "params":
+        return f"{value:{sign},.0f}"
+    return f"{value:{sign}.3f}" if claim.unit in ("x", "Mi", "K", "M", "MB", "KB") else f"{value:{sign}.2f}"
+
+
+def measured(claim: Claim, decision: Decision) -> str:
+    """'+1.57 [+0.60, +2.55] points', of a difference of percents, or nothing where there is no number."""
+    if decision.value is None:
+        return ""
+    interval = ""
+    if decision.low is not None and decision.high is not None:
+        interval = f" [{number(decision.low, claim)}, {number(decision.high, claim)}]"
+    is_points = claim.unit == "percent" and quantity(claim) == "difference"
+    return f"{number(decision.value, claim)}{interval} {'points' if is_points else claim.unit}"
+
+
+def stands_on(decision: Decision) -> str:
+    """'2 seeds (0, 1); 1,150 examples of rte, sst2', as far as it is known; many tasks are counted."""
+    parts = ["exact"] if decision.exact else []
+    n = len(decision.seeds)
+    if n:
+        seeds = "" if decision.timed else f" ({', '.join(map(str, decision.seeds))})"
+        parts.append(f"{n} {'timed run' if decision.timed else 'seed'}{'s' if n > 1 else ''}{seeds}")
+    if decision.n_examples:
+        tasks = ", ".join(decision.tasks) if len(decision.tasks) <= FEW else f"{len(decision.tasks)} tasks"
+        parts.append(f"{decision.n_examples:,} examples of {tasks}")
+    return "; ".join(parts)
+
+
+def remarks(decided: Decided) -> list[str]:
+    """How a verdict is to be read: marks, the tags that matter, and fewer seeds than the claim needs."""
+    remarked = list(decided.marks) if decided.outcome != "not measured" else []
+    if BOUND_OURS in decided.claim.tags:
+        remarked.append(f"[{BOUND_OURS}] the threshold is not the paper's")
+    if decided.claim.published_holds == "no":
+        remarked.append("the paper's own numbers do not give it")
+    wanted = wanted_seeds(decided.claim)
+    if wanted and 1 < len(decided.seeds) < wanted and not decided.shown.timed:
+        remarked.append(f"{len(decided.seeds)} of the {wanted} seeds asked for")
+    return remarked
+
+
+def wanted_seeds(claim: Claim) -> int | None:
+    """The least number of seeds that a claim needs ('3 x 2 hash seeds': 3), None where it names none."""
+    for need in claim.needs.split(";"):
+        key, _, value = need.strip().partition("=")
+        if key == "seeds" and value.split(" ")[0].isdigit():
+            return int(value.split(" ")[0])
+    return None
+
+
+def tally(decided: Iterable[Decided]) -> dict[About, dict[Outcome, int]]:
+    """The number of claims of each verdict in the order of the rule: of scores, of arithmetic on counts, of times.
+
+    Claims that name a model which the experiment does not have are not counted."""
+    counts = Counter((claim.about, claim.outcome) for claim in decided if not claim.names_absent_model)
+    kinds = {about for about, _ in counts}
+    return {about: {outcome: counts[about, outcome] for outcome in OUTCOMES} for about in ABOUT if about in kinds}
+
+
+def tally_words(counts: dict[Outcome, int]) -> str:
+    """'2 hold, 1 undecided'.
+
+    >>> tally_words({"holds": 1, "fails": 0, "undecided": 2, "not measured": 0})
+    '1 holds, 2 undecided'
+    """
+    return ", ".join(f"{n} {PLURALS[outcome] if n > 1 else outcome}" for outcome, n in counts.items() if n)
+
+
+def short_tally(decided: Sequence[Decided]) -> str:
+    """'scores: 2 undecided; arithmetic: 1 holds'; without a name where there is one kind."""
+    kinds = tally(decided)
+    if not kinds:
+        return "about models that are not in this experiment"
+    names = SHORT if len(kinds) > 1 else dict.fromkeys(ABOUT, "")
+    return "; ".join(names[about] + tally_words(counts) for about, counts in kinds.items())
+
+
+def tally_lines(decided: Sequence[Decided]) -> list[str]:
+    """'On scores, 3 claims: 1 holds, 0 fail, 2 undecided (1 at the baseline), 0 not measured.', a line a kind."""
+    lines = []
+    for about, counts in tally(decided).items():
+        members = [claim for claim in decided if claim.about == about and not claim.names_absent_model]
+        parts = []
+        for outcome, n in counts.items():
+            reasons = Counter(claim.because for claim in members if claim.outcome == outcome and claim.because)
+            listed = ", ".join(f"{count} {reason}" for reason, count in reasons.items())
+            parts.append(f"{n} {outcome if n == 1 else PLURALS[outcome]}" + (f" ({listed})" if listed else ""))
+        n_claims = f"{len(members)} claim{'s' if len(members) > 1 else ''}"
+        lines.append(f"{ABOUT_WORDS[about]}, {n_claims}: {', '.join(parts)}.")
+    absent = sum(claim.names_absent_model for claim in decided)
+    if absent:
+        many = f"{absent} further claims name models" if absent > 1 else "A further claim names a model"
+        lines.append(f"{many} that the experiment does not have: not counted.")
+    return lines
+
+
+def closing(decided: Sequence[Decided]) -> list[str]:
+    """The counts at the end, and the number of verdicts that 95 % intervals get wrong by chance."""
+    by_interval = sum(claim.outcome in ("holds", "fails") and not claim.shown.exact for claim in decided)
+    lines = tally_lines(decided)
+    if by_interval > 1:
+        chance = math.ceil(by_interval * (1 - CONFIDENCE))
+        lines.append(f"{by_interval} verdicts rest on a 95 % interval each and are not corrected for their number: up "
+                     f"to about {chance} of them may be wrong by chance.")  # fmt: skip
+    return lines
+
+
+def evidence(decided: Decided) -> str:
+    """'difference +1.57 [+0.60, +2.55] points, claimed > 0 (paper: 3.6); 1 seed (0); ...'."""
+    claim, shown = decided.claim, decided.shown
+    value = measured(claim, shown)
+    if not value:
+        return f"claimed {claimed_beside_paper(claim)}"
+    parts = [f"{quantity(claim)} {value}, claimed {claimed_beside_paper(claim)}", stands_on(shown)]
+    parts += [f"of {len(decided.parts)} parts this one: {shown.part}"] if len(decided.parts) > 1 else []
+    return "; ".join(filter(None, parts))
+
+
+def lacks(missing: Sequence[str]) -> str:
+    """'missing: ...', numbers that are missing for one reason together."""
+    absent = [why.removeprefix(MODEL).removesuffix(NOT_HERE) for why in missing if is_absent_model(why)]
+    by_reason: dict[str, list[str]] = {}
+    for why in missing:
+        if not is_absent_model(why):
+            what, _, reason = why.partition(": ")
+            by_reason.setdefault(reason, []).append(what)
+    parts = [f"not in this experiment: {', '.join(absent)}"] if absent else []
+    parts += [f"{', '.join(whats)}: {reason}" for reason, whats in by_reason.items()]
+    return f"missing: {'; '.join(parts)}" if parts else ""

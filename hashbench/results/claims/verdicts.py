@@ -1,20 +1,87 @@
-"""What a verdict is: of a part of a claim, and of the claim."""
+"""Verdicts on a claim and on its parts, and the rule of claims.md that gives them from a point or an interval."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from hashbench.results.claims.grammar import Claim
-from hashbench.results.claims.learned import AT_BASELINE
-from hashbench.results.claims.rule import Outcome, all_of, is_absent_model
+from hashbench.results.claims.grammar import Claim, ClaimKind
 
-QUOTED = "[quoted] as the paper prints it: "
+Outcome = Literal["holds", "fails", "undecided", "not measured"]
 Because = Literal["", "one seed", "at the baseline"]
 About = Literal["scores", "counts", "times"]  # counts: parameters, bytes, operations, which nothing varies
+OUTCOMES: tuple[Outcome, ...] = ("holds", "fails", "undecided", "not measured")
 BECAUSE: tuple[Because, ...] = ("at the baseline", "one seed")
 ABOUT: tuple[About, ...] = ("scores", "counts", "times")
+AT_BASELINE = "at the baseline"  # begins the marks of comparisons whose models learned nothing
+QUOTED = "[quoted] as the paper prints it: "
+# Decimals of a unit in which printed numbers are compared: 75.3 - 79.5 is not -4.2 in binary.
+DIGITS = 9
+MODEL, NOT_HERE = "model ", ": not in this experiment"  # around the name of a model that an experiment lacks
+
+
+def of_interval(kind: ClaimKind, low: float, high: float, *, bound: float) -> Outcome:
+    """The verdict on a claim whose quantity lies in [low, high]: L - R in the claim's unit, L / R of a ratio.
+
+    >>> [of_interval("greater", low, high, bound=0) for low, high in ((0.1, 2.0), (-1.0, 0.0), (-1.0, 2.0))]
+    ['holds', 'fails', 'undecided']
+    >>> [of_interval("equal_within", low, high, bound=0.5) for low, high in ((-0.3, 0.2), (0.6, 0.9))]
+    ['holds', 'fails']
+    """
+    if math.isnan(low) or math.isnan(high):
+        return "undecided"
+    if kind in ("greater", "interaction"):
+        return "holds" if low > 0 else "fails" if high <= 0 else "undecided"
+    if kind in ("equal_within", "count"):
+        if -bound <= low and high <= bound:
+            return "holds"
+        return "fails" if low > bound or high < -bound else "undecided"
+    return "holds" if low >= bound else "fails" if high < bound else "undecided"
+
+
+def of_point(kind: ClaimKind, quantity: float, bound: float) -> Outcome:
+    """The verdict on an exact number: a count, a share, or a printed point.
+
+    >>> of_point("difference_at_least", 75.3 - 79.5, -4.2)
+    'holds'
+    """
+    exact = round(quantity, DIGITS)
+    return of_interval(kind, exact, exact, bound=bound)
+
+
+def all_of(parts: Sequence[Outcome]) -> Outcome:
+    """The verdict on a claim of every part: all hold, one fails, or undecided. One that is not measured: not measured.
+
+    >>> all_of(["holds", "undecided", "fails"]), all_of(["holds", "undecided"]), all_of(["fails", "not measured"])
+    ('fails', 'undecided', 'not measured')
+    """
+    order: tuple[Outcome, ...] = ("not measured", "fails", "undecided")
+    return next((outcome for outcome in order if outcome in parts), "holds")
+
+
+def comes_free(kind: ClaimKind, bound: float) -> bool:
+    """True if two equal (say, untrained) models would fulfil the claim: both must then beat the trivial baseline first.
+
+    >>> comes_free("equal_within", 0.5), comes_free("difference_at_least", -0.4), comes_free("ratio_at_least", 0.97)
+    (True, True, True)
+    >>> comes_free("greater", 0), comes_free("difference_at_least", 11.8)
+    (False, False)
+    """
+    if kind == "equal_within":
+        return True
+    return kind == "difference_at_least" and bound <= 0 or kind == "ratio_at_least" and bound <= 1
+
+
+def absent_model(model: str) -> str:
+    """The reason that a claim is not measured for want of a model."""
+    return f"{MODEL}{model}{NOT_HERE}"
+
+
+def is_absent_model(why: str) -> bool:
+    """True for a reason that `absent_model` gives."""
+    return why.startswith(MODEL) and why.endswith(NOT_HERE)
 
 
 @dataclass(frozen=True)
@@ -32,12 +99,12 @@ class Decision:
     marks: tuple[str, ...] = ()  # how the verdict is to be read
     missing: tuple[str, ...] = ()  # why there is none
     timed: bool = False  # `seeds` are then repeated runs
-    because: Because = ""  # of a verdict on scores that nothing but examples stands behind, or that is none
+    because: Because = ""  # of a verdict on scores that only examples support, or that is none
     about: About = "scores"
 
     @property
     def exact(self) -> bool:
-        """Whether it compares numbers that nothing varies."""
+        """True if it compares numbers that nothing varies."""
         return self.value is not None and self.low is None and self.outcome in ("holds", "fails")
 
 
@@ -47,7 +114,7 @@ class Decided:
 
     claim: Claim
     parts: tuple[Decision, ...]
-    # Whether it names models, none of which the experiment has: shown where a whole paper is asked for, not counted
+    # It names models, none of which the experiment has: shown where a whole paper is requested, not counted.
     of_other_models: bool = False
 
     @property
@@ -58,8 +125,8 @@ class Decided:
     @property
     def shown(self) -> Decision:
         """The part that the verdict hangs on: of those with the verdict, the nearest to failing."""
-        alike = [part for part in self.parts if (part.outcome, part.because) == (self.outcome, self.because)]
-        return min(alike, key=self._margin)
+        same = [part for part in self.parts if (part.outcome, part.because) == (self.outcome, self.because)]
+        return min(same, key=self._margin)
 
     def _margin(self, part: Decision) -> float:
         if part.value is None:
@@ -68,7 +135,7 @@ class Decided:
 
     @property
     def because(self) -> Because:
-        """What the verdict is for want of: of a claim of several parts, what holds of one with its verdict."""
+        """The reason behind the verdict: of several parts, the first of BECAUSE that a part with the verdict has."""
         reasons = {part.because for part in self.parts if part.outcome == self.outcome}
         return next((reason for reason in BECAUSE if reason in reasons), "")
 
@@ -89,13 +156,12 @@ class Decided:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """What is missing, of all parts."""
+        """The numbers that all parts lack."""
         return tuple(dict.fromkeys(why for part in self.parts for why in part.missing))
 
     @property
     def names_absent_model(self) -> bool:
-        """Whether it speaks only of models that the experiment does not have, or is not measured since it names one:
-        no verdict of its."""
+        """True if all its models are absent from the experiment, or if one is and it is not measured for that."""
         if self.of_other_models:
             return True
         whys = (why for part in self.parts if part.outcome == self.outcome for why in part.missing)

@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 
 from hashbench.common.errors import InputError
-from hashbench.results.claims.decide import ALIKE, NO_SPREAD, ONE_RUN, ONE_SEED, SEEDS_ONLY, decide
-from hashbench.results.claims.learned import AT_BASELINE
+from hashbench.results.claims.decide import NO_DIFFERENCE, NO_SPREAD, ONE_RUN, ONE_SEED, SEEDS_ONLY, decide
 from hashbench.results.claims.report import claim_sections
 from hashbench.results.claims.results import Results, TimedRuns
-from hashbench.results.claims.verdicts import Decided
-from hashbench.results.claims.words import tally
+from hashbench.results.claims.table import tally
+from hashbench.results.claims.verdicts import AT_BASELINE, Decided
 from hashbench.results.papers.paper import load_paper
 from hashbench.results.read.comparison import compare
 from hashbench.results.read.measured import measure
@@ -104,7 +103,7 @@ def test_alike_in_every_draw_is_no_verdict(tmp_path: Path) -> None:
                   + [Answers("strong", 0.0, seed) for seed in SEEDS])  # fmt: skip
     found = _decide(store, tmp_path, left="strong")
     assert (found.outcome, found.shown.low) == ("undecided", 0.0)
-    assert ALIKE in found.marks
+    assert NO_DIFFERENCE in found.marks
 
 
 def test_two_models_at_the_baseline_are_not_called_equal(ask: Ask) -> None:

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from hashbench.common.errors import InputError
-from hashbench.results.claims.expressions import ColumnName
-from hashbench.results.claims.grammar import Claim, read_file, read_rows
+from hashbench.results.claims.grammar import Claim, ColumnName, read_file, read_rows
 
 GOOD = {"id": "own-1a", "kind": "greater", "left": "a", "right": "b", "column": "sst2", "unit": "percent"}
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from hashbench.results.claims.decide import decide
-from hashbench.results.claims.expressions import ColumnName, column_names, slugs
-from hashbench.results.claims.grammar import read_file
+from hashbench.results.claims.grammar import ColumnName, column_names, read_file, slugs
 from hashbench.results.claims.published import claims_of
+from hashbench.results.claims.quantities import Missing
 from hashbench.results.claims.report import claim_sections
-from hashbench.results.claims.results import Missing, Results, TimedRuns
+from hashbench.results.claims.results import Results, TimedRuns
 from hashbench.results.claims.verdicts import Decided
 from hashbench.results.papers.paper import load_paper, papers
 from hashbench.results.read.measured import measure
@@ -125,12 +126,13 @@ def _check_above(part, results: Results) -> None:
     for column in column_names(part.column):
         names = [slug for side in (part.left, part.right) if side is not None for slug in slugs(side)]
         measured = [slug for slug in names if not results.is_quoted(slug)]
-        seeds = {slug: results.seeds(slug, column) or frozenset() for slug in measured}
-        values = [results.leaf(slug, column, seeds[slug]).value for slug in measured]
+        seeds = {slug: results.seeds_of(slug, column) or frozenset() for slug in measured}
+        values = [replace(results, seeds=seeds[slug]).leaf(slug, column).value for slug in measured]
         floors = results.baselines([column])
         assert floors
         for name in floors:
-            floor = results.trivial(name, column, frozenset.union(*seeds.values()))  # over a baseline: of these seeds
+            # a column over the baseline is of these seeds
+            floor = replace(results, seeds=frozenset.union(*seeds.values())).trivial(name, column)
             assert max(values) > floor.value, (part, column, name)
 
 
@@ -139,7 +141,7 @@ def test_a_baseline_without_the_score_is_no_zero(tmp_path: Path) -> None:
     measured = measure(store)
     results = Results(measured, None, Evidence(store, measured, draws=10), TimedRuns(measured))
     column = ColumnName("sst2")
-    assert results.trivial("bag-of-words", column, frozenset()).value == pytest.approx(70.0)
+    assert results.trivial("bag-of-words", column).value == pytest.approx(70.0)
     assert results.baselines([column]) == ["bag-of-words"]
     with pytest.raises(Missing, match="no majority on sst2"):
-        results.trivial("majority", column, frozenset())
+        results.trivial("majority", column)

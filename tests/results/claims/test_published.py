@@ -6,19 +6,17 @@ import re
 
 import pytest
 
-from hashbench.results.claims.expressions import ColumnName
-from hashbench.results.claims.grammar import Claim, ClaimPart
+from hashbench.results.claims.grammar import Claim, ClaimPart, ColumnName
 from hashbench.results.claims.published import (
     COSTS,
-    Unprinted,
     claims_of,
     exact_value,
     operations,
     paper_claims,
     published_value,
 )
-from hashbench.results.claims.quantities import Quantity, evaluate
-from hashbench.results.claims.rule import all_of, of_point
+from hashbench.results.claims.quantities import Missing, Quantity, evaluate
+from hashbench.results.claims.verdicts import all_of, of_point
 from hashbench.results.papers.paper import load_paper
 from hashbench.results.tables.paper import printed_number
 
@@ -34,7 +32,7 @@ CELL = re.compile(r"\[cell: (-?)([^@\]]+)@([^\]]+)\]")
 
 
 def _printed(claim: Claim, part: ClaimPart, *, counts: bool = False) -> float:
-    """A part's quantity on the papers' numbers: L - R in the claim's unit, or L / R of a ratio. Raises Unprinted.
+    """A part's quantity on the papers' numbers: L - R in the claim's unit, or L / R of a ratio. Raises Missing.
 
     `counts`: of a claim on counts the exact ones, and operations for the shortest input, where a saving is least sure.
     """
@@ -58,7 +56,7 @@ def _verdict(claim: Claim) -> str:
     """What `published_holds` should say by the rule alone: yes, no, or unclear where a number is missing."""
     try:
         outcomes = [of_point(part.kind, _printed(claim, part, counts=True), claim.bound) for part in claim.parts]
-    except Unprinted:
+    except Missing:
         return "unclear"
     return {"holds": "yes", "fails": "no"}[all_of(outcomes)]
 
@@ -70,7 +68,7 @@ def _weakest(claim: Claim) -> float | None:
     """
     try:
         found = [_printed(claim, part) for part in claim.parts]
-    except Unprinted:
+    except Missing:
         return None
     if claim.kind == "count":
         return found[0] + (claim.expected or 0.0)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hashbench.common.errors import InputError
-from hashbench.results.claims import words
+from hashbench.results.claims import table
 from hashbench.results.claims.report import claim_sections
-from hashbench.results.claims.rule import Outcome
-from hashbench.results.claims.verdicts import Decided
+from hashbench.results.claims.verdicts import Decided, Outcome
 from hashbench.results.papers.paper import load_paper
 from hashbench.results.tables.request import ReportRequest
 from hashbench.store.engine import Store
@@ -50,18 +49,16 @@ def claims_of(store: Store, request: ReportRequest) -> Claims:
         # Where the file lies is no reader's business.
         return Claims(why=str(error).removeprefix(f"{store.name}: "))
     rows = tuple(_claimed(decided, section.paper) for section in sections for decided in section.decided)
-    lines = {section.title.partition(", on ")[0]: words.tally_lines(section.decided) for section in sections}
+    lines = {section.title.partition(", on ")[0]: table.tally_lines(section.decided) for section in sections}
     tally = tuple(" ".join([f"{title}."] * (len(lines) > 1) + said) for title, said in lines.items())
     return Claims(rows, tally=tally)
 
 
 def _claimed(decided: Decided, paper: str) -> Claimed:
     claim, shown = decided.claim, decided.shown
-    printed = claim.expected is not None and claim.kind != "count"
-    beside = f" (paper: {words.number(claim.expected or 0.0, claim)})" if printed else ""
-    remarks = filter(None, [words.stands_on(shown), *words.remarks(decided), *decided.missing])
+    remarks = filter(None, [table.stands_on(shown), *table.remarks(decided), *decided.missing])
     return Claimed(
         claim.number, claim.statement, ", ".join(filter(None, (paper or OWN, claim.section))), decided.outcome,
-        words.verdict(decided), words.measured(claim, shown), words.claimed(claim) + beside, "; ".join(remarks),
+        table.verdict(decided), table.measured(claim, shown), table.claimed_beside_paper(claim), "; ".join(remarks),
         decided.names_absent_model,
     )  # fmt: skip

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from hashbench.results.claims.grammar import ClaimKind
-from hashbench.results.claims.rule import Outcome, all_of, comes_free, of_interval, of_point
+from hashbench.results.claims.verdicts import Outcome, all_of, comes_free, of_interval, of_point
 
 
 @pytest.mark.parametrize(
