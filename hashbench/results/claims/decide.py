@@ -168,13 +168,13 @@ def _from_interval(claim: Claim, part: ClaimPart, quantity: Quantity, *, timed: 
     defined = not math.isnan(quantity.value)
     if not defined:
         marks.append("undefined: a ratio of values that are not above 0")
-    known = defined and not math.isnan(low)
-    outcome = of_interval(part.kind, low, high, bound=claim.bound) if known else "undecided"
-    if known and part.kind in ("greater", "interaction") and low == high == 0:
+    bounded = defined and not math.isnan(low)
+    outcome = of_interval(part.kind, low, high, bound=claim.bound) if bounded else "undecided"
+    if bounded and part.kind in ("greater", "interaction") and low == high == 0:
         outcome = "undecided"
         marks.append(NO_DIFFERENCE)
     return Decision(
-        outcome, value=value if defined else None, low=low if known else None, high=high if known else None,
+        outcome, value=value if defined else None, low=low if bounded else None, high=high if bounded else None,
         seeds=tuple(sorted(by_seed)), n_examples=estimate.n_examples, tasks=tuple(quantity.n_examples),
         marks=tuple(marks), timed=timed,
     )  # fmt: skip

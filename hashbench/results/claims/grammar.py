@@ -401,7 +401,7 @@ def _claim(row: Mapping[str, Any], where: str) -> Claim:
 
 
 def _checked(values: Mapping[str, str], where: str) -> Claim:
-    kind = next((known for known in KINDS if known == values["kind"]), None)
+    kind = next((name for name in KINDS if name == values["kind"]), None)
     if kind is None:
         raise GrammarError(f"unknown kind {values['kind']!r}{near_match(values['kind'], list(KINDS))}; there are: "
                            f"{', '.join(KINDS)}")  # fmt: skip

@@ -1,7 +1,7 @@
 """A measured number with its values by seed and by draw of examples, and arithmetic with such numbers.
 
 Arithmetic on quantities is arithmetic on all three, seed by matched seed and draw by draw of the same examples, so that
-every expression of a claim has two spreads of its own values.
+every expression of a claim has a spread over seeds and one over examples.
 """
 
 from __future__ import annotations

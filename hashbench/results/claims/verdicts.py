@@ -141,7 +141,7 @@ class Decided:
 
     @property
     def about(self) -> About:
-        """What it compares; scores where any part does."""
+        """The kind of its numbers: scores where any part compares scores."""
         return next(about for about in ABOUT if about in {part.about for part in self.parts})
 
     @property
