@@ -86,14 +86,29 @@ def test_many_processes_may_make_the_same_database_at_once(place: str) -> None:
 def test_views_of_another_text_are_made_anew(place: str) -> None:
     store = open_store(place)
     with store.write() as connection:
-        connection.exec_driver_sql("DROP VIEW hashformers_table_6")
-        connection.exec_driver_sql("CREATE VIEW hashformers_table_6 AS SELECT 1 AS old")
+        connection.exec_driver_sql("DROP VIEW run_origins")
+        connection.exec_driver_sql("CREATE VIEW run_origins AS SELECT 1 AS old")
         connection.execute(sa.update(setting).where(setting.c.key == views.SETTING).values(value="an older text"))
     store.close()
     again = open_store(place)
-    assert not again.query("SELECT experiment_id FROM hashformers_table_6")  # the column is there
+    assert not again.query("SELECT experiment_id FROM run_origins")  # the column is there
     with again.read() as connection:
         assert views.are_current(connection)
+    again.close()
+
+
+def test_a_view_of_another_version_goes_and_a_user_defined_one_stays(place: str) -> None:
+    store = open_store(place)
+    with store.write() as connection:
+        connection.exec_driver_sql("CREATE VIEW glue_scores AS SELECT * FROM scores")
+        connection.exec_driver_sql("CREATE VIEW my_runs AS SELECT id FROM run")
+        names = sa.update(setting).where(setting.c.key == views.NAMES)
+        connection.execute(names.values(value=",".join([*views.VIEWS, "glue_scores"])))
+        connection.execute(sa.update(setting).where(setting.c.key == views.SETTING).values(value="an older text"))
+    store.close()
+    again = open_store(place)
+    with again.read() as connection:
+        assert set(sa.inspect(connection).get_view_names()) == {*views.VIEWS, "my_runs"}
     again.close()
 
 
@@ -110,7 +125,7 @@ def test_read_only_shows_todays_views_and_leaves_the_file_as_it_is(tmp_path: Pat
     path = tmp_path / "example.db"
     store = open_store(path)
     with store.write() as connection:
-        connection.exec_driver_sql("DROP VIEW hashformers_table_6")
+        connection.exec_driver_sql("DROP VIEW run_origins")
         connection.execute(sa.delete(sa.table("reading")))
         connection.execute(sa.update(setting).where(setting.c.key == views.SETTING).values(value="an older text"))
     store.close()
@@ -118,7 +133,7 @@ def test_read_only_shows_todays_views_and_leaves_the_file_as_it_is(tmp_path: Pat
         connection.execute("PRAGMA journal_mode=DELETE")
     before = path.read_bytes()
     reader = open_store(path, read_only=True)
-    assert reader.query("SELECT COUNT(*) AS n FROM hashformers_table_6")[0]["n"] == 0
+    assert reader.query("SELECT COUNT(*) AS n FROM run_origins")[0]["n"] == 0
     assert reader.query("SELECT COUNT(*) AS n FROM reading")[0]["n"] == len(views.readings())
     with pytest.raises(sa.exc.OperationalError, match="readonly"), reader.write() as connection:
         connection.execute(sa.delete(setting))

@@ -7,7 +7,7 @@ their models, so that a new kind with scores of its own is read like a fine-tuni
 from __future__ import annotations
 
 from hashbench.results.read.runs import BASELINE, EFFICIENCY, EVALUATION, FURTHER_BASELINE, PRETRAINING, ROBUSTNESS
-from hashbench.store import views
+from hashbench.store.views import VIEWS
 
 # Or what is read like a training
 TRAINED = f"f.kind NOT IN ('{BASELINE}', '{ROBUSTNESS}', '{EVALUATION}', '{FURTHER_BASELINE}')"
@@ -52,8 +52,8 @@ WHERE mine.experiment_id = :experiment ORDER BY mine.run_id, e.name
 """
 
 # a score of a run at its best or last evaluation; of the reported model too under another way of evaluating
-SCORES = f"""
-SELECT model, run_id, metric, split, condition, own, value, reason FROM ({views.EVALUATED}) AS evaluated
+SCORES = """
+SELECT model, run_id, metric, split, condition, own, value, reason FROM evaluated
 WHERE experiment_id = :experiment AND (:checkpoint = 'last' OR checkpoint = 'best')
   AND checkpoint = CASE WHEN condition = '' THEN :checkpoint ELSE 'best' END
 ORDER BY position, seed
@@ -101,42 +101,42 @@ WHERE f.experiment_id = :experiment
 ORDER BY m.step, m.split, m.name, m.condition
 """
 
-# PRR of a model on a task, or of its average
+# PRR of a model on a task, or of its average: view prr. Within a statement, a name of WITH hides the view of that name
+# from the text of another view. Without it, this view reads all scores of the database eight times.
 RATIOS = f"""
-WITH by_model AS MATERIALIZED (  -- once: the views read all scores eight times
-    SELECT * FROM scores_by_model WHERE experiment_id = :experiment AND checkpoint = :checkpoint
+WITH scores_by_model AS MATERIALIZED (
+    SELECT * FROM ({VIEWS["scores_by_model"]}) AS means WHERE experiment_id = :experiment AND checkpoint = :checkpoint
 ),
-read AS MATERIALIZED (SELECT * FROM ({views.paper_scores("by_model")}) AS papers WHERE paper = :paper)
-SELECT model, encoder, task, value, n_tasks FROM ({views.prr("read")}) AS ratios
+paper_scores AS MATERIALIZED (SELECT * FROM ({VIEWS["paper_scores"]}) AS papers WHERE paper = :paper)
+SELECT model, encoder, task, value, n_tasks FROM ({VIEWS["prr"]}) AS ratios
 """
 # the metric and split that a paper reads for a task
 READINGS = "SELECT task, metric, split FROM reading WHERE paper = :paper"
 FACT = "experiment_id, experiment, baseline, encoder, model, position, kind, run_id, name, task, source"
-# a fact of a model, over its runs and tasks; then, formed = 1, a size, time or ratio of a model as the views form it
+# a fact of a model, over its runs and tasks; then, formed = 1, a row of view costs, over the same facts
 MODEL_FACTS = f"""
-WITH noted AS MATERIALIZED (  -- by thousands of trainings: their ends are all that counts, and few rows
+WITH noted AS MATERIALIZED (  -- by thousands of trainings: only their extremes count
     SELECT MIN(experiment_id) AS experiment_id, MIN(experiment) AS experiment, MIN(baseline) AS baseline, encoder,
            model, MIN(position) AS position, MIN(kind) AS kind, MIN(run_id) AS run_id, name, '' AS task,
            MIN(value) AS low, MAX(value) AS high, 3 AS source
-    FROM facts WHERE experiment_id = :experiment AND source = 3 GROUP BY model, encoder, name
+    FROM ({VIEWS["facts"]}) AS of_trainings WHERE experiment_id = :experiment AND source = 3
+    GROUP BY model, encoder, name
 ),
-known AS MATERIALIZED (
-    SELECT {FACT}, value FROM facts WHERE experiment_id = :experiment AND source < 3
+facts AS MATERIALIZED (
+    SELECT {FACT}, value FROM ({VIEWS["facts"]}) AS measured WHERE experiment_id = :experiment AND source < 3
     UNION ALL SELECT {FACT}, low FROM noted
     UNION ALL SELECT {FACT}, high FROM noted WHERE high > low
 ),
-sizes AS MATERIALIZED ({views.efficiency("known")}),
-shares AS MATERIALIZED ({views.pcr("sizes")}),
-parts AS MATERIALIZED ({views.poep("sizes")}),
-timed AS MATERIALIZED (SELECT * FROM known WHERE name LIKE '%_ms%'),  -- few rows to join four times
-times AS MATERIALIZED ({views.speed_up("timed")})
+efficiency AS MATERIALIZED ({VIEWS["efficiency"]}),
+pcr AS MATERIALIZED ({VIEWS["pcr"]}),
+poep AS MATERIALIZED ({VIEWS["poep"]}),
+speed_up AS MATERIALIZED ({VIEWS["speed_up"]})
 SELECT 0 AS formed, model, encoder, name AS column_name, MIN(value) AS value,
        CASE WHEN MAX(value) > MIN(value) THEN MAX(value) END AS value_high,
        CAST(NULL AS DOUBLE PRECISION) AS low, CAST(NULL AS DOUBLE PRECISION) AS high
-FROM known GROUP BY model, encoder, name
+FROM facts GROUP BY model, encoder, name
 UNION ALL
-SELECT 1, model, encoder, name, value, value_high, low, high
-FROM ({views.costs("sizes", "shares", "parts", "times")}) AS costs
+SELECT 1, model, encoder, name, value, value_high, low, high FROM ({VIEWS["costs"]}) AS formed
 ORDER BY formed
 """
 # a fact that a training noted about itself

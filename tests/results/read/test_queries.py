@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from hashbench.results.read import queries
 from hashbench.store.engine import Store
+from hashbench.store.views import VIEWS
 
 
 @pytest.mark.parametrize("paper", ["hashformers", "own"])
@@ -26,6 +29,12 @@ def test_facts_and_costs_are_those_of_the_views(paper_store: Store) -> None:
     )
     assert _rows([row for row in found if not row["formed"]]) == _rows(paper_store.query(sql)) != []
     assert [row["formed"] for row in found] == sorted(row["formed"] for row in found)
+
+
+@pytest.mark.parametrize(("view", "query"), [("prr", queries.RATIOS), ("costs", queries.MODEL_FACTS)])
+def test_a_query_narrows_every_view_that_its_view_reads(view: str, query: str) -> None:
+    read = set(re.findall(r"\b(?:FROM|JOIN) (\w+)", VIEWS[view]))
+    assert read <= set(re.findall(r"(\w+) AS MATERIALIZED", query))
 
 
 @pytest.mark.parametrize("checkpoint", ["best", "last"])
