@@ -15,6 +15,7 @@ from hashbench.models.coders.cache import type_codes
 from hashbench.models.coders.registry import make_coder
 from hashbench.models.embeddings.base import ModelSpec
 from hashbench.models.embeddings.registry import find_model
+from hashbench.models.objectives.registry import objective_of
 from hashbench.models.text.tokenizers import make_tokenizer
 
 
@@ -36,7 +37,7 @@ class Prepared:
         return PretrainingData(
             self.corpus,
             type_codes(self.coder, self.corpus.types, self.folder / "codes"),
-            objective=self.spec.training.objective,
+            objective=objective_of(self.spec),
             template=self.spec.text.template,
             **settings,
         )

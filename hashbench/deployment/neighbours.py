@@ -14,8 +14,7 @@ from hashbench.data.tasks.catalogue import item_kind_of
 from hashbench.data.tasks.item_batches import with_specials
 from hashbench.models.coders.bloom import Bloom
 from hashbench.models.coders.registry import make_coder
-from hashbench.models.embeddings.base import Batch, Template
-from hashbench.models.objectives.base import MASK_ID, NO_LABEL
+from hashbench.models.embeddings.base import MASK_ID, NO_LABEL, Batch, Template
 from hashbench.models.objectives.entities import EntityHead
 from hashbench.models.objectives.item_search import ItemSearch
 from hashbench.results.read import queries

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -10,9 +11,19 @@ from hashbench.data.corpora.corpus import Corpus
 from hashbench.data.sources.batching import Collator, pad_id, special_id
 from hashbench.data.sources.loader import Make, TrainingData
 from hashbench.models.coders.vocabulary import Vocabulary
-from hashbench.models.embeddings.base import Batch, Template
-from hashbench.models.objectives.base import NO_LABEL
-from hashbench.models.objectives.registry import objectives
+from hashbench.models.embeddings.base import NO_LABEL, Batch, Template
+
+
+class Corruption(Protocol):
+    """What an objective of pre-training makes of rows: corrupted type ids, and labels."""
+
+    @property
+    def corrupt(self) -> Callable[..., Any]:
+        """(ids (B, L), row_ids (B,), *, seed, epoch, n_types, **arguments) -> (ids, labels), both (B, L)."""
+
+    @property
+    def label_types(self) -> bool:
+        """Whether labels are types, thus rows of a vocabulary."""
 
 
 class RowFrame:
@@ -46,7 +57,7 @@ class PretrainingData(TrainingData):
         corpus: Corpus,
         codes: np.ndarray,
         *,
-        objective: str,
+        objective: Corruption,
         template: Template,
         batch_size: int,
         sequence_length: int,
@@ -62,7 +73,7 @@ class PretrainingData(TrainingData):
         """
         super().__init__(batch_size=batch_size, seed=seed, rank=rank, world_size=world_size, prefetch=prefetch)
         self.corpus, self.codes = corpus, codes
-        self._objective = objectives()[objective]
+        self._objective = objective
         # (n_types, 1)
         self._output_rows = codes if outputs is None else outputs.encode_types(corpus.types)
         self._arguments = dict(objective_args or {})

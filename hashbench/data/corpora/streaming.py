@@ -16,13 +16,12 @@ from itertools import islice
 import numpy as np
 
 from hashbench.common.errors import InputError
-from hashbench.data.corpora.batches import RowFrame
+from hashbench.data.corpora.batches import Corruption, RowFrame
 from hashbench.data.sources.batching import Collator
 from hashbench.data.sources.loader import LoadedData, ahead
 from hashbench.data.sources.shards import CorpusShard
 from hashbench.models.coders.base import Coder
 from hashbench.models.embeddings.base import Batch, Template
-from hashbench.models.objectives.registry import objectives
 from hashbench.models.text.base import Tokenizer
 from hashbench.models.text.unicode import in_chunks
 
@@ -129,7 +128,7 @@ class StreamedData(LoadedData):
         tokenizer: Tokenizer,
         coder: Coder,
         *,
-        objective: str,
+        objective: Corruption,
         template: Template,
         batch_size: int,
         sequence_length: int,
@@ -148,7 +147,7 @@ class StreamedData(LoadedData):
         row_tokens = sequence_length - self._frame.n_specials
         self.stream = RowStream(shards, tokenizer, coder, row_tokens=row_tokens, rows=rows)
         self.steps, self._epochs = steps, epochs
-        self._objective, self._arguments = objectives()[objective], dict(objective_args or {})
+        self._objective, self._arguments = objective, dict(objective_args or {})
 
     def train_dataloader(self) -> StreamLoader:
         """All batches of the training."""

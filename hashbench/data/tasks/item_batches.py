@@ -6,45 +6,33 @@ Every draw is a function of (seed, epoch, row) or of (seed, case) alone.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
-from typing import NotRequired, Protocol, TypedDict, Unpack
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
 from hashbench.data.sources.batching import Collator, pad_id, special_id
 from hashbench.data.sources.loader import EvaluationLoader, Make, TrainingData
 from hashbench.data.tasks.base import Task
-from hashbench.models.embeddings.base import Batch, Template
-from hashbench.models.objectives.entities import NO_LABEL, EntityObjective, corrupt
+from hashbench.data.tasks.items import HiddenItems
+from hashbench.models.embeddings.base import NO_LABEL, Batch, Template
 
 CASES_AT_ONCE = 512  # of an evaluation batch: it keeps nothing for a backward pass
 PADDING = -2  # the id of <pad>
 
 
-class HiddenItems(Protocol):
-    """The cases of a split, the same for every model."""
+@dataclass(frozen=True)
+class ItemSettings:
+    """How rows of items become batches."""
 
-    targets: np.ndarray  # (n,) int64, the hidden items
-    page_rows: np.ndarray  # (n,) pages or documents of the set
-
-    def __len__(self) -> int: ...
-
-
-class Shared(TypedDict):
-    """What `TrainingData` takes."""
-
+    # (ids (B, L), row_ids (B,), *, seed, epoch, n_items) -> (ids with some hidden, the hidden ones as labels)
+    corrupt: Callable[..., tuple[np.ndarray, np.ndarray]]
+    template: Template
     batch_size: int  # over all processes
     seed: int
-    rank: NotRequired[int]
-    world_size: NotRequired[int]
-    prefetch: NotRequired[int]
-
-
-class Settings(Shared):
-    """How rows become batches."""
-
-    objective: EntityObjective
-    template: Template
+    rank: int = 0
+    world_size: int = 1
+    prefetch: int = 2
 
 
 class ItemData(TrainingData):
@@ -52,13 +40,18 @@ class ItemData(TrainingData):
 
     cases: Mapping[str, HiddenItems]  # by split
 
-    def __init__(
-        self, task: Task, codes: np.ndarray, *, objective: EntityObjective, template: Template, **shared: Unpack[Shared]
-    ) -> None:
+    def __init__(self, task: Task, codes: np.ndarray, settings: ItemSettings) -> None:
         """`codes` (N, m): the tokens of each item."""
-        super().__init__(**shared)
-        self.task, self.codes, self.objective, self.template = task, codes, objective, template
-        assert pad_id(template) == PADDING
+        super().__init__(
+            batch_size=settings.batch_size,
+            seed=settings.seed,
+            rank=settings.rank,
+            world_size=settings.world_size,
+            prefetch=settings.prefetch,
+        )
+        self.task, self.codes, self.template = task, codes, settings.template
+        self._corrupt = settings.corrupt
+        assert pad_id(self.template) == PADDING
 
     @abstractmethod
     def case_batches(self, split: str) -> list[np.ndarray]:
@@ -85,8 +78,7 @@ class ItemData(TrainingData):
 
     def corrupted(self, ids: np.ndarray, rows: np.ndarray, epoch: int) -> tuple[np.ndarray, np.ndarray]:
         """Items (B, L) of training rows (B,), some of them hidden, and the hidden ones as labels: two (B, L)."""
-        n_items = len(self.codes)
-        return corrupt(ids, rows, seed=self.seed, epoch=epoch, n_items=n_items, objective=self.objective)
+        return self._corrupt(ids, rows, seed=self.seed, epoch=epoch, n_items=len(self.codes))
 
     def segment_batch(self, collate: Collator, ids: np.ndarray, labels: np.ndarray, row_ids: np.ndarray) -> Batch:
         """[CLS] items [SEP] of rows: items (B, L), labels (B, L), `row_ids` (B,) or those of hidden items (K,)."""

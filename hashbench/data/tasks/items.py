@@ -20,12 +20,22 @@ from hashbench.scores.rankings import TOKENS
 from hashbench.scores.registry import find_metric
 
 if TYPE_CHECKING:
-    from hashbench.data.tasks.item_batches import HiddenItems, ItemData
+    from hashbench.data.tasks.item_batches import ItemData, ItemSettings
 
 # rec@1 first: it selects, as in the paper's tables
 METRICS = ("rec@1", "rec@10", "rec@20", "mrr", "token_rec@1", "certified")
 SPLIT = 2  # stream of random numbers
+CELLS = 1 << 24  # scores of the baseline of co-occurrence that exist at a time
 LEAST = 2  # links of a page that can be hidden and still have a context
+
+
+class HiddenItems(Protocol):
+    """The cases of a split, the same for every model."""
+
+    targets: np.ndarray  # (n,) int64, the hidden items
+    page_rows: np.ndarray  # (n,) pages or documents of the set
+
+    def __len__(self) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -112,12 +122,12 @@ class ItemKind(TaskKind):
     in_order = False  # whether the place of an item in its row tells something
 
     @abstractmethod
-    def batches(self, *arguments: Any, **options: Any) -> ItemData:
-        """Batches of rows with hidden items, and of the cases that are tested."""
-
-    @abstractmethod
     def cases(self, data: LinkSet, split: str) -> HiddenItems:
         """The cases of a split that are tested, the same for every model."""
+
+    @abstractmethod
+    def batches(self, data: LinkSet, codes: np.ndarray, settings: ItemSettings) -> ItemData:
+        """Batches of a set whose items have the tokens `codes` (N, m), for training and evaluations."""
 
     @abstractmethod
     def row_length(self, block: Any) -> RowLength:
@@ -145,6 +155,47 @@ class ItemKind(TaskKind):
     def protocol_spec(self, task: Task) -> dict[str, Any]:
         """A vocabulary file is in the fingerprint of the data, by its content."""
         return {} if task.protocol is None else {self.name: task.protocol.model_dump(exclude={"vocabulary"})}
+
+
+def popularity(links: LinkSet, cases: HiddenItems) -> np.ndarray:
+    """Ranks (n,) where all contexts get the same answer: items by links on training pages, which is their number."""
+    return cases.targets + 1
+
+
+def nearest(links: LinkSet, cases: Any) -> np.ndarray:
+    """Ranks (n,) by the sum, over the items of the context, of the cosine of the training pages that link to both.
+
+    Ties go to the more frequent item, as everywhere.
+    """
+    from scipy import sparse
+
+    from hashbench.models.coders.coherent import co_occurrence
+
+    n_items = len(links.items)
+    together = co_occurrence(links.links_of("train"), n_items)  # (N, N)
+    scale = sparse.diags_array(1.0 / np.sqrt(np.maximum(links.items.counts, 1)))
+    similarity = (scale @ together @ scale).tocsr()
+    ranks = np.empty(len(cases), np.int64)
+    step = max(1, CELLS // n_items)
+    for start in range(0, len(cases), step):
+        rows = np.arange(start, min(start + step, len(cases)))
+        ids = cases.contexts(rows)
+        row, column = np.nonzero(ids >= 0)
+        ones = np.ones(len(row))
+        contexts = sparse.csr_matrix((ones, (row, ids[row, column])), shape=(len(rows), n_items))
+        ranks[rows] = ranks_of((contexts @ similarity).toarray(), cases.targets[rows])
+    return ranks
+
+
+def ranks_of(scores: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """Rank (n,) of the target (n,) among scores (n, N): 1 + those above it, and equal ones with a lower number.
+
+    >>> ranks_of(np.array([[0.5, 0.9, 0.5]]), np.array([2])).tolist()
+    [3]
+    """
+    of_targets = np.take_along_axis(scores, targets[:, None], axis=1)
+    earlier = np.arange(scores.shape[1]) < targets[:, None]
+    return 1 + ((scores > of_targets) | ((scores == of_targets) & earlier)).sum(axis=1)
 
 
 def item_kind(task: Task) -> ItemKind:

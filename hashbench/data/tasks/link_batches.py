@@ -5,22 +5,17 @@ Every draw is a function of (seed, epoch, page) or of (seed, case) alone.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Unpack
-
 import numpy as np
 
+from hashbench.common.splitmix import random_bits
 from hashbench.data.sources.batching import Collator
 from hashbench.data.sources.loader import Make
-from hashbench.data.tasks.item_batches import CASES_AT_ONCE, PADDING, ItemData, Settings
+from hashbench.data.tasks.item_batches import CASES_AT_ONCE, PADDING, ItemData, ItemSettings
 from hashbench.data.tasks.items import LinkSet, protocol_of
-from hashbench.models.embeddings.base import Batch
-from hashbench.models.objectives.entities import MASK_ID, NO_LABEL
-from hashbench.models.objectives.randomness import random_bits
+from hashbench.data.tasks.links import EntitiesBlock
+from hashbench.models.embeddings.base import MASK_ID, NO_LABEL, Batch
 from hashbench.models.text.types import TokenizedTexts
 from hashbench.models.text.unicode import ranges
-
-if TYPE_CHECKING:
-    from hashbench.data.tasks.kinds.entities import EntitiesBlock
 
 SEGMENT, START, HIDDEN, CONTEXT = 31, 32, 33, 34  # streams of random numbers
 LAST = np.uint64(2**64 - 1)
@@ -68,9 +63,9 @@ class EntityData(ItemData):
 
     cases: dict[str, Cases]
 
-    def __init__(self, links: LinkSet, codes: np.ndarray, **settings: Unpack[Settings]) -> None:
+    def __init__(self, links: LinkSet, codes: np.ndarray, settings: ItemSettings) -> None:
         """`codes` (N, m): the tokens of each item."""
-        super().__init__(links.task, codes, **settings)
+        super().__init__(links.task, codes, settings)
         self.links, self.protocol = links, protocol_of(links.task)
         self.train = links.links_of("train")
         limits = {"validation": self.protocol.validation_cases, "test": None}

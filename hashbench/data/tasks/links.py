@@ -11,21 +11,54 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pydantic import Field
 
 from hashbench.common.errors import InputError, near_match
 from hashbench.data.sources.files import ROWS_AT_ONCE, FileTable, find_table, open_parquet
 from hashbench.data.sources.fingerprints import digest
 from hashbench.data.sources.sources import SourceKind
 from hashbench.data.tasks.base import CheckedData, Task
+from hashbench.data.tasks.blocks import Beams, Strict
 from hashbench.data.tasks.items import LEAST, LinkSet, number_items, protocol_of, split_pages
 from hashbench.models.text.types import TokenizedTexts, TypeTable
 from hashbench.models.text.unicode import offsets_from, pack
 
 FILE = "links"  # links.parquet, or links-00000-of-00002.parquet ...
+
+
+class EntitiesBlock(Strict):
+    """How a page-link set is split, cut into segments and evaluated; the same for all models of an experiment."""
+
+    max_items: int | None = Field(default=None, gt=0, description="keep links to the most linked items only; null: all")
+    test_share: float = Field(default=0.1, gt=0, lt=1, description="share of the pages that are held out for testing")
+    validation_share: float = Field(
+        default=0.1,
+        gt=0,
+        lt=1,
+        description="share of the remaining pages by which the best evaluation is chosen",
+    )
+    split_seed: int = Field(default=0, ge=0, description="of the held-out pages and of the contexts they are tested in")
+    segment_items: int = Field(default=32, ge=2, description="items of a segment at most, the hidden ones included")
+    segment: Literal["subset", "contiguous"] = Field(
+        default="subset",
+        description="how a segment is drawn from a longer page: any of its links, or neighbours (links may be sorted)",
+    )
+    validation_cases: int | None = Field(
+        default=2048,
+        gt=0,
+        description="cases of an evaluation during training; null: every link of every validation page",
+    )
+    cases_per_page: int | None = Field(
+        default=None,
+        gt=0,
+        description="hidden links a test page, one at a time; null: each of its links; the paper: 1",
+    )
+    beams: Beams = (1, 5, 10, 20, 50, 100)
 
 
 @dataclass(frozen=True)

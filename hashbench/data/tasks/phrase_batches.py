@@ -8,28 +8,24 @@ is hidden, all of them by [MASK], and each is a case; their second segment alway
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 import torch
 
+from hashbench.common.splitmix import drawn_share, integers, uniforms
 from hashbench.data.sources.batching import Collator, special_id
 from hashbench.data.sources.loader import Make
-from hashbench.data.tasks.item_batches import CASES_AT_ONCE, PADDING, ItemData, Settings
+from hashbench.data.tasks.item_batches import CASES_AT_ONCE, PADDING, ItemData, ItemSettings
 from hashbench.data.tasks.items import LinkSet, protocol_of
-from hashbench.models.embeddings.base import Batch, Template
-from hashbench.models.objectives.entities import NO_LABEL, EntityObjective, corrupt
-from hashbench.models.objectives.randomness import integers, uniforms
+from hashbench.data.tasks.phrases import PhrasesBlock
+from hashbench.models.embeddings.base import MASK_ID, NO_LABEL, Batch, Template
 from hashbench.models.text.unicode import ranges
-
-if TYPE_CHECKING:
-    from hashbench.data.tasks.kinds.phrases import PhrasesBlock
 
 LEAST = 2  # items of a sequence: one hidden, one beside it
 SENTENCE_ENDS = (".", "!", "?")
 CUT, OTHER, NEXT = 41, 42, 43  # streams of random numbers
 HIDDEN = 44  # which held-out sequences are cases
-ALL_HIDDEN = EntityObjective(mask_share=1.0, random_share=0.0)  # of the items that are predicted
+HIDDEN_SHARE, CHOICE = 0.15, 21  # of held-out items; drawn as the objective draws those that it predicts
 
 
 @dataclass(frozen=True)
@@ -76,7 +72,7 @@ class HiddenPhrases:
 
     def __init__(self, data: LinkSet, split: str, protocol: PhrasesBlock, limit: int | None) -> None:
         """`limit`: so many sequences at most, drawn by the seed."""
-        self._ids, self._n_items, self._seed = data.pages.ids, len(data.items), protocol.split_seed
+        self._ids, self._seed = data.pages.ids, protocol.split_seed
         held_out = sequences(data.pages.offsets, data.splits[split], protocol.sequence_items)
         if limit is not None and limit < len(held_out):
             order = np.random.RandomState([protocol.split_seed, HIDDEN]).permutation(len(held_out))
@@ -97,7 +93,8 @@ class HiddenPhrases:
     def hidden(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Items of sequences (B,) with [MASK] in the place of the hidden ones, and the hidden ones: two (B, L)."""
         ids = self.sequences.items(self._ids, rows)
-        return corrupt(ids, rows, seed=self._seed, epoch=0, n_items=self._n_items, objective=ALL_HIDDEN)
+        hidden = drawn_share(ids >= 0, HIDDEN_SHARE, seed=self._seed, epoch=0, row_ids=rows, stream=CHOICE)
+        return np.where(hidden, np.int32(MASK_ID), ids), np.where(hidden, ids, np.int32(NO_LABEL))
 
 
 class PhraseData(ItemData):
@@ -105,9 +102,9 @@ class PhraseData(ItemData):
 
     cases: dict[str, HiddenPhrases]
 
-    def __init__(self, data: LinkSet, codes: np.ndarray, **settings: Unpack[Settings]) -> None:
+    def __init__(self, data: LinkSet, codes: np.ndarray, settings: ItemSettings) -> None:
         """`codes` (N, m): the tokens of each item."""
-        super().__init__(data.task, codes, **settings)
+        super().__init__(data.task, codes, settings)
         self.protocol = protocol_of(data.task)
         self.ids = data.pages.ids
         self.train = sequences(data.pages.offsets, data.splits["train"], self.protocol.sequence_items)

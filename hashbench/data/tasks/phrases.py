@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress, islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+from pydantic import Field
 
 from hashbench.common.errors import InputError
 from hashbench.common.once import make_once
@@ -25,6 +25,7 @@ from hashbench.data.sources.files import DataTable
 from hashbench.data.sources.fingerprints import cache_folder, digest, write_json
 from hashbench.data.sources.sources import SourceKind
 from hashbench.data.tasks.base import CheckedData, Task
+from hashbench.data.tasks.blocks import Beams, Strict
 from hashbench.data.tasks.items import LinkSet, protocol_of, split_pages
 from hashbench.models.text.phrases import PairCounts, Phrases, choose, frequent_words, paragraphs
 from hashbench.models.text.pieces import TRAIN
@@ -33,15 +34,78 @@ from hashbench.models.text.unicode import pack
 from hashbench.models.text.wordpieces import WordPieceTokenizer
 from hashbench.models.text.words import WordTokenizer
 
-if TYPE_CHECKING:
-    from hashbench.data.tasks.kinds.phrases import PhrasesBlock
-
 NAME = "phrases"  # the kind, and the named task
 FORMAT = 1  # of the prepared files; a change makes all of them anew
 BLOCK_WORDS = 1 << 24  # counted and cut at a time
 CHUNK_DOCUMENTS = 2_000  # read and cut into words at a time
 LEAST_DOCUMENTS = 3  # one for each split
 IDS, DOCUMENTS, MANIFEST, TYPES = "ids.int32", "documents.npy", "manifest.json", "types"
+
+
+class PhrasesBlock(Strict):
+    """How a corpus becomes items that are hidden and predicted; the same for all models of an experiment."""
+
+    corpora: tuple[str, ...] = Field(
+        default=("wikipedia", "bookcorpus"),
+        min_length=1,
+        description="corpora, read in this order: names, or paths of own files as texts/*.txt (relative to the file)",
+    )
+    max_documents: int | None = Field(
+        default=None,
+        gt=0,
+        description="read only the first documents of each corpus; null: all",
+    )
+    vocabulary: str | None = Field(
+        default=None,
+        min_length=1,
+        description=(
+            "word pieces of a vocabulary file or hub name (bert-base-uncased); null: trained on the training documents"
+        ),
+    )
+    vocabulary_size: int = Field(
+        default=30_522,
+        ge=300,
+        description="rows of a trained vocabulary of word pieces, specials included",
+    )
+    items: int = Field(
+        default=1_000_000,
+        gt=0,
+        description="items in all: every word piece, then the most frequent words and pairs of words from one list",
+    )
+    sequence_items: int = Field(default=128, ge=4, description="items of a sequence at most, special ones not counted")
+    next_sentence: bool = Field(
+        default=True,
+        description=(
+            "sequences in two segments, the second one followed the first or is of another document, and a head that "
+            "tells which, as in BERT; false: one segment"
+        ),
+    )
+    test_share: float = Field(
+        default=0.1,
+        gt=0,
+        lt=1,
+        description="share of the documents that are held out for testing",
+    )
+    validation_share: float = Field(
+        default=0.1,
+        gt=0,
+        lt=1,
+        description="share of the remaining documents by which the best evaluation is chosen",
+    )
+    split_seed: int = Field(default=0, ge=0, description="of the held-out documents and of what is hidden in them")
+    validation_sequences: int | None = Field(
+        default=100,
+        gt=0,
+        description=(
+            "sequences of an evaluation during training, each with all its hidden items; null: all of validation"
+        ),
+    )
+    test_sequences: int | None = Field(
+        default=2_000,
+        gt=0,
+        description="sequences of the test, each with all its hidden items; null: all",
+    )
+    beams: Beams = (1, 5, 10, 20, 50, 100)
 
 
 @dataclass(frozen=True)

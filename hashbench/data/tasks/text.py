@@ -1,4 +1,4 @@
-"""Tasks of texts: the tables that hold one, what should be said of them, and what all kinds of such tasks share."""
+"""Tasks of texts: the tables that hold one, notes on them, what their kinds share, and trivial baselines."""
 
 from __future__ import annotations
 
@@ -22,15 +22,20 @@ from hashbench.data.tasks.base import CheckedData, ConditionedScore, SplitOutput
 from hashbench.data.tasks.blocks import TaskEntry
 from hashbench.data.tasks.own_data import HOLDOUT, SPLIT_FILES, label_names, own_tables, reports_elsewhere, with_splits
 from hashbench.data.tasks.text_data import HOLDOUT_SHARE, Split, TaskData, hold_out, sample_note, sample_rows
+from hashbench.models.text.words import WordTokenizer
 from hashbench.scores.base import OutputKind
 from hashbench.scores.registry import evaluate, metrics
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
-
     from hashbench.data.tasks.text_batches import FinetuningData
-    from hashbench.models.embeddings.base import Batch, HeadSpec
-    from hashbench.models.encoders.base import Encoder
+    from hashbench.models.coders.base import Coder
+    from hashbench.models.text.base import Tokenizer
+
+
+# Ample for a trivial baseline, and half the time of scikit-learn's own on 400,000 rows
+TOLERANCE = 1e-3
+# scikit-learn's own, where the fit is for a test set: worth 0.4 points on AG News
+TEST_TOLERANCE = 1e-4
 
 
 @dataclass(frozen=True)
@@ -114,16 +119,12 @@ class TextKind(TaskKind):
     reads_items = False
     description = "a task of texts"
     outputs: ClassVar[OutputKind]  # what its metrics score
+    # The head that learns it: the name of one of models/objectives/, or a class that the kind's file brings
+    head: ClassVar[str | type] = "classification"
     # Stored beside the metric that an own data set asks for
     common_metrics: ClassVar[tuple[str, ...]]
     # Outputs for an own data set; None: known once its labels are read
     own_classes: ClassVar[int | None] = None
-
-    def batches(self, *arguments: Any, **options: Any) -> FinetuningData:
-        """Batches of texts with their labels."""
-        from hashbench.data.tasks.text_batches import FinetuningData
-
-        return FinetuningData(*arguments, **options)
 
     def read_texts(self, cells: Cells, where: str) -> list[str]:
         """The texts of a column. Raises InputError for a cell that is none."""
@@ -161,25 +162,11 @@ class TextKind(TaskKind):
         """An untrained linear model of scikit-learn; None where labels (n,) leave it nothing to learn."""
         raise NotImplementedError(f"{self.name} has no bag of words")
 
-    def head(self, data: TaskData, spec: HeadSpec, encoder: Encoder) -> nn.Module:
-        """A fresh head over the states of an encoder."""
-        from hashbench.models.objectives.classification import classification_head
+    def batches(self, data: TaskData, tokenizer: Tokenizer, coder: Coder, **settings: Any) -> FinetuningData:
+        """Batches of the data for training and evaluations; `settings` as FinetuningData takes them."""
+        from hashbench.data.tasks.text_batches import FinetuningData
 
-        return classification_head(spec, encoder.config.dim, data.n_outputs, encoder.config.dropout)
-
-    def loss(self, model: Any, head: Any, batch: Batch) -> Tensor:
-        """The loss of a model and its head, of shape (), on a batch (B, L) with labels."""
-        loss: Tensor = head.loss(self.outputs_of(model, head, batch), batch.labels)
-        return loss
-
-    def outputs_of(self, model: Any, head: Any, batch: Batch) -> Tensor:
-        """What is scored of each row of a batch (B, L): (B, k)."""
-        outputs: Tensor = head(*model.for_head(batch, head.pooling))
-        return outputs
-
-    def n_labels(self, batch: Batch) -> int:
-        """How many labels of a batch (B, L) its loss is the mean over."""
-        return len(batch)
+        return FinetuningData(data, tokenizer, coder, **settings)
 
     def takes(self, entry: TaskEntry) -> bool:
         return entry.links is None and entry.metric in metrics(self.outputs)
@@ -279,3 +266,36 @@ def text_kind(task: Task) -> TextKind:
     """The kind of a task that is known to be of texts."""
     assert isinstance(task.kind, TextKind)
     return task.kind
+
+
+def majority(data: TaskData, splits: Sequence[str], *, for_test: bool = False) -> dict[str, np.ndarray]:
+    """The most frequent class of train, the smallest of several; the mean for a regression. Each split (n,)."""
+    constant = text_kind(data.task).constant(data.splits["train"].labels)
+    return {split: np.full(len(data.splits[split]), constant) for split in splits}
+
+
+def bag_of_words(data: TaskData, splits: Sequence[str], *, for_test: bool = False) -> dict[str, np.ndarray]:
+    """Predictions of a linear model on TF-IDF; each split (n,). The majority where train has no word or one class.
+
+    TF-IDF over the suite's lower-cased words with punctuation runs, one and two of them at a time, sublinear, then
+    logistic regression or ridge. The texts of a pair are read one behind the other.
+    """
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.pipeline import make_pipeline
+
+    train = data.splits["train"]
+    head = text_kind(data.task).linear_model(train.labels, TEST_TOLERANCE if for_test else TOLERANCE)
+    if head is None or not any(map(WordTokenizer().tokenize, _joined(train))):
+        return majority(data, splits)
+    features = TfidfVectorizer(
+        tokenizer=WordTokenizer().tokenize, token_pattern=None, lowercase=False, ngram_range=(1, 2), sublinear_tf=True
+    )
+    model = make_pipeline(features, head).fit(_joined(train), train.labels)
+    return {split: np.asarray(model.predict(_joined(data.splits[split]))) for split in splits}
+
+
+def _joined(split: Split) -> list[str]:
+    return [" ".join(texts) for texts in zip(*split.texts, strict=True)]
+
+
+BASELINES = {"majority": majority, "bag-of-words": bag_of_words}

@@ -18,6 +18,8 @@ from hashbench.models.embeddings.numbering import NUMBERS, folded
 
 SPECIALS = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")  # RoBERTa's five, in the order of their rows
 START, PAD, END, UNKNOWN, MASK = range(len(SPECIALS))
+MASK_ID = -1 - MASK  # among type ids a special token is a negative number, -1 - row
+NO_LABEL = -100  # PyTorch's: a place where nothing is predicted
 
 
 @dataclass

@@ -1,20 +1,21 @@
-"""The interface of an objective of pre-training: how type ids are corrupted, and the head whose loss is trained."""
+"""The interfaces of an objective of pre-training (how type ids are corrupted, and its head) and of a task's head."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol, Self
 
 from torch import Tensor, nn
 
 from hashbench.common.errors import InputError, near_match
-from hashbench.models.embeddings.base import Batch, Embedding
+from hashbench.models.embeddings.base import NO_LABEL, Batch, Embedding, HeadSpec
+from hashbench.models.encoders.base import Encoder
 from hashbench.models.layers import at_least_float32
 
-NO_LABEL = -100  # PyTorch's: a place where nothing is predicted
-MASK_ID = -1 - 4  # special tokens are negative ids, -1 - row; <mask> is row 4
+Pooling = Literal["first", "max", "mean"]
 
 
 class States(Protocol):
@@ -28,6 +29,12 @@ class States(Protocol):
     def at(self, batch: Batch, columns: Tensor, labelled: Tensor) -> Tensor:
         """States (n, d) of the labelled ones among the columns (B, M) of each row."""
 
+    def for_head(self, batch: Batch, pooling: Pooling) -> tuple[Tensor, Tensor | None]:
+        """States (B, L', d) that a head with this pooling reads, and their mask (B, L') or None without padding."""
+
+    def token_states(self, batch: Batch) -> Tensor:
+        """A state of each token (B, L, w)."""
+
 
 class Head(nn.Module):
     """A head of pre-training; it is dropped afterwards."""
@@ -38,6 +45,35 @@ class Head(nn.Module):
         `logits` "all" asks for scores at every position even where labels are few.
         """
         raise NotImplementedError
+
+
+class TaskHead(nn.Module):
+    """A head of fine-tuning. A kind of task names it, or brings a subclass of it.
+
+    A file of this folder that defines a subclass adds it under its `name`.
+    """
+
+    name: ClassVar[str]  # as kinds of task call it
+
+    @classmethod
+    @abstractmethod
+    def for_task(cls, spec: HeadSpec, encoder: Encoder, *, n_outputs: int, label_names: Sequence[str]) -> Self:
+        """A fresh head over the states of an encoder. `label_names`: of the classes by id; none of a regression."""
+
+    @abstractmethod
+    def outputs(self, model: States, batch: Batch) -> Tensor:
+        """What is scored of each row of a batch (B, L): (B, k)."""
+
+    @abstractmethod
+    def batch_loss(self, model: States, batch: Batch) -> Tensor:
+        """The loss, of shape (), of a batch (B, L) with labels."""
+
+    def n_labels(self, batch: Batch) -> int:
+        """The number of labels of a batch (B, L) that its loss is the mean over."""
+        return len(batch)
+
+    def start_dense(self, weights: Mapping[str, Tensor]) -> None:
+        """Starts the dense layer, where the head has one, from published weights (d, d) and (d,)."""
 
 
 @dataclass(frozen=True)

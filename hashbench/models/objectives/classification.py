@@ -7,19 +7,22 @@ of BERT and CANINE do not have), are the model's choice.
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Self
 
 import torch
 from torch import Tensor, nn
 
-from hashbench.models.embeddings.base import HeadSpec
+from hashbench.models.embeddings.base import Batch, HeadSpec
+from hashbench.models.encoders.base import Encoder
 from hashbench.models.layers import Dropout, at_least_float32, init_weights
+from hashbench.models.objectives.base import Pooling, States, TaskHead
 
-Pooling = Literal["first", "max", "mean"]
 
-
-class ClassificationHead(nn.Module):
+class ClassificationHead(TaskHead):
     """Scores of a whole input; one output means regression."""
+
+    name = "classification"
 
     def __init__(
         self,
@@ -37,6 +40,28 @@ class ClassificationHead(nn.Module):
         self.dense = nn.Linear(dim, dim) if dense else None
         self.out = nn.Linear(dim, n_outputs)
         self.apply(init_weights)
+
+    @classmethod
+    def for_task(cls, spec: HeadSpec, encoder: Encoder, *, n_outputs: int, label_names: Sequence[str]) -> Self:
+        """A fresh head as a model's spec has it, over the states of an encoder."""
+        config = encoder.config
+        shape = (config.dim, n_outputs, config.dropout, spec.pooling)
+        return cls(*shape, dense=spec.dense, dense_dropout=spec.dense_dropout)
+
+    def outputs(self, model: States, batch: Batch) -> Tensor:
+        """Logits or values (B, n_outputs) of a batch (B, L)."""
+        outputs: Tensor = self(*model.for_head(batch, self.pooling))
+        return outputs
+
+    def batch_loss(self, model: States, batch: Batch) -> Tensor:
+        """The loss, of shape (), of a batch (B, L) with labels (B,)."""
+        assert batch.labels is not None  # the loader of a task always labels
+        return self.loss(self.outputs(model, batch), batch.labels)
+
+    def start_dense(self, weights: Mapping[str, Tensor]) -> None:
+        """Starts the dense layer from published weights (d, d) and (d,), where there is one."""
+        if self.dense is not None:
+            self.dense.load_state_dict(weights)
 
     def forward(self, states: Tensor, mask: Tensor | None = None) -> Tensor:
         """States (B, L, d), mask (B, L) True on tokens or None without padding -> outputs (B, n_outputs)."""

@@ -20,11 +20,12 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from hashbench.common.errors import InputError, near_match
+from hashbench.common.splitmix import drawn_share, integers, uniforms
 from hashbench.models.coders.bloom import SPECIAL_ITEMS, Bloom
+from hashbench.models.embeddings.base import MASK_ID, NO_LABEL
 from hashbench.models.layers import ACTIVATIONS, at_least_float32, init_weights
-from hashbench.models.objectives.base import MASK_ID, NO_LABEL, Objective
+from hashbench.models.objectives.base import Objective
 from hashbench.models.objectives.linear_loss import linear_cross_entropy
-from hashbench.models.objectives.randomness import integers, random_bits, uniforms
 
 CHOICE, KIND, RANDOM_ITEM = 21, 22, 23  # streams of random numbers
 # Predictions whose sampled logits exist at a time: 256 MB beside 128K negatives.
@@ -91,13 +92,9 @@ def corrupt(
     max(1, round(0.15 n)) of a row's n items are predicted, drawn without replacement. A label is the true item, -100
     where nothing is predicted. Negative ids are special and stay. A row's result depends on (seed, epoch, row) alone.
     """
-    ordinary, length = ids >= 0, ids.shape[1]
-    keys = random_bits(seed, epoch, row_ids, length, CHOICE) >> np.uint64(1)
-    order = np.argsort(np.where(ordinary, keys, np.uint64(2**64 - 1)), axis=1, kind="stable")
-    places = np.empty_like(order)
-    np.put_along_axis(places, order, np.broadcast_to(np.arange(length), ids.shape), axis=1)
-    wanted = np.maximum(1, np.rint(objective.predict_share * ordinary.sum(axis=1)))
-    predicted = ordinary & (places < wanted[:, None])
+    length = ids.shape[1]
+    share = objective.predict_share
+    predicted = drawn_share(ids >= 0, share, seed=seed, epoch=epoch, row_ids=row_ids, stream=CHOICE)
     kind = uniforms(seed, epoch, row_ids, length, KIND)
     masked = predicted & (kind < objective.mask_share)
     replaced = predicted & ~masked & (kind < objective.mask_share + objective.random_share)

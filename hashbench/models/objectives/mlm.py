@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from hashbench.common.errors import InputError
-from hashbench.models.embeddings.base import Batch, Embedding
+from hashbench.common.splitmix import integers, uniforms
+from hashbench.models.embeddings.base import MASK_ID, NO_LABEL, Batch, Embedding
 from hashbench.models.layers import draw_weights, init_weights
-from hashbench.models.objectives.base import MASK_ID, NO_LABEL, Head, Objective, States, mean_cross_entropy
+from hashbench.models.objectives.base import Head, Objective, States, mean_cross_entropy
 from hashbench.models.objectives.linear_loss import linear_cross_entropy
-from hashbench.models.objectives.randomness import integers, uniforms
 
 # BERT's (Devlin et al. 2019, section 3.1).
 PREDICT_PROB, MASK_SHARE, RANDOM_SHARE = 0.15, 0.8, 0.1

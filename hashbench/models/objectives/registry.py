@@ -7,9 +7,9 @@ import os
 from collections.abc import Iterator, Mapping
 from types import ModuleType
 
-from hashbench.common.listing import by_name, modules_in
+from hashbench.common.listing import by_name, listed_classes, modules_in
 from hashbench.models.embeddings.base import ModelSpec
-from hashbench.models.objectives.base import Objective
+from hashbench.models.objectives.base import Objective, TaskHead
 
 EXTRA_FOLDER = "HASHBENCH_OBJECTIVES"
 
@@ -31,6 +31,15 @@ def _in_module(module: ModuleType) -> Iterator[tuple[str, Objective]]:
     objective = vars(module).get("OBJECTIVE")
     if isinstance(objective, Objective):
         yield objective.name, objective
+
+
+def task_head(head: str | type) -> type[TaskHead]:
+    """The class of a kind of task's head: the one of this name, or the class that the kind's own file brings."""
+    if isinstance(head, str):
+        return listed_classes("hashbench.models.objectives", EXTRA_FOLDER, "head", TaskHead, "name")[head]
+    if not issubclass(head, TaskHead):
+        raise TypeError(f"{head.__module__}.{head.__name__} is no head; derive it from {TaskHead.__module__}.TaskHead")
+    return head
 
 
 def objective_of(spec: ModelSpec) -> Objective | None:

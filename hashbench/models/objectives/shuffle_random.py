@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from hashbench.models.embeddings.base import Batch, Embedding
+from hashbench.common.splitmix import integers, random_bits, uniforms
+from hashbench.models.embeddings.base import NO_LABEL, Batch, Embedding
 from hashbench.models.layers import Dropout, init_weights
-from hashbench.models.objectives.base import NO_LABEL, Head, Objective, States, mean_cross_entropy
-from hashbench.models.objectives.randomness import integers, random_bits, uniforms
+from hashbench.models.objectives.base import Head, Objective, States, mean_cross_entropy
 
 INTACT, SHUFFLED, RANDOM = range(3)
 # The released code of Yamaguchi et al.; not printed in the paper.

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Self
 
 import torch
 from torch import Tensor, nn
 
+from hashbench.models.embeddings.base import Batch, HeadSpec
+from hashbench.models.encoders.base import Encoder
 from hashbench.models.layers import Dropout, at_least_float32, init_weights
+from hashbench.models.objectives.base import States, TaskHead
 from hashbench.models.text.tags import NO_WORD, TagScheme
 
 
-class TaggingHead(nn.Module):
+class TaggingHead(TaskHead):
     """Scores of the tags of each word. A word that was cut off has no score and counts as outside of any span."""
 
-    dense = None  # no layer of it starts from published weights
+    name = "tagging"
 
     def __init__(self, dim: int, tags: Sequence[str], dropout: float = 0.1, token_layers: nn.Module | None = None):
         """`token_layers`: what an encoder that joins neighbours needs to have a state for each token again."""
@@ -24,6 +28,11 @@ class TaggingHead(nn.Module):
         self.out = nn.Linear(dim, len(tags))
         self.out.apply(init_weights)
         self.token_layers = token_layers
+
+    @classmethod
+    def for_task(cls, spec: HeadSpec, encoder: Encoder, *, n_outputs: int, label_names: Sequence[str]) -> Self:
+        """A fresh head over the states of an encoder."""
+        return cls(encoder.config.dim, label_names, encoder.config.dropout, encoder.token_layers())
 
     def forward(self, states: Tensor, mask: Tensor | None, places: Tensor) -> Tensor:
         """States (B, L, w), mask (B, L) or None, places (B, W) of words, -1 for none -> scores (B, W, tags)."""
@@ -45,3 +54,23 @@ class TaggingHead(nn.Module):
         """What metrics of spans read: (B, W, tags), (B, W), (B, W) -> (B, 4)."""
         predicted = scores.argmax(-1).masked_fill(places < 0, self.scheme.outside).cpu().numpy()  # (B, W)
         return torch.from_numpy(self.scheme.counts(labels.cpu().numpy(), predicted)[:, 1:])
+
+    def outputs(self, model: States, batch: Batch) -> Tensor:
+        """Counts of spans of each row of a batch (B, L): (B, 4)."""
+        assert batch.labels is not None and batch.places is not None
+        return self.counts(self.word_scores(model, batch), batch.labels, batch.places)
+
+    def batch_loss(self, model: States, batch: Batch) -> Tensor:
+        """The loss, of shape (), of a batch (B, L) with labels and places (B, W)."""
+        assert batch.labels is not None and batch.places is not None
+        return self.loss(self.word_scores(model, batch), batch.labels, batch.places)
+
+    def word_scores(self, model: States, batch: Batch) -> Tensor:
+        """Scores (B, W, tags) of the words of a batch (B, L)."""
+        scores: Tensor = self(model.token_states(batch), batch.mask if batch.padded else None, batch.places)
+        return scores
+
+    def n_labels(self, batch: Batch) -> int:
+        """Words of a batch (B, L) that have a place."""
+        assert batch.places is not None
+        return int((batch.places >= 0).sum())

@@ -22,6 +22,7 @@ from hashbench.models.coders.remembered import RememberedCodes
 from hashbench.models.coders.vocabulary import Vocabulary
 from hashbench.models.embeddings.base import Batch, ModelSpec
 from hashbench.models.objectives.classification import classification_head
+from hashbench.models.objectives.registry import objectives
 from hashbench.models.text.tokenizers import Tokenizer
 from hashbench.running.efficiency.memory import peak_bytes
 from hashbench.running.efficiency.parameters import count
@@ -153,7 +154,7 @@ class PretrainingStep:
         data = PretrainingData(
             candidate.corpus,
             type_codes(candidate.coder, candidate.corpus.types, setting.cache / "codes"),
-            objective=candidate.spec.training.objective,
+            objective=objectives()[candidate.spec.training.objective],
             objective_args=candidate.spec.training.args,
             outputs=candidate.outputs,
             template=candidate.spec.text.template,

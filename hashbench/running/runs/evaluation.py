@@ -16,6 +16,7 @@ from hashbench.data.tasks.text_batches import FinetuningData
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.coders.base import Coder
 from hashbench.models.embeddings.base import ModelSpec
+from hashbench.models.objectives.base import TaskHead
 from hashbench.models.text.tokenizers import Tokenizer
 from hashbench.running.experiment.recipes import OnHardware
 from hashbench.running.experiment.resolved import ResolvedExperiment
@@ -41,7 +42,7 @@ class FinetunedModel:
     tokenizer: Tokenizer
     coder: Coder  # fitted
     model: Model
-    head: nn.Module
+    head: TaskHead
     max_length: int
     pad_to_max: bool = False
     hardware: OnHardware = OnHardware()

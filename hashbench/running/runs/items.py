@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 
 import numpy as np
 
 from hashbench.common.checksums import sealed_write
 from hashbench.data.tasks.base import SplitOutputs
 from hashbench.data.tasks.catalogue import item_kind_of
-from hashbench.data.tasks.item_batches import ItemData
+from hashbench.data.tasks.item_batches import ItemData, ItemSettings
 from hashbench.data.tasks.items import LinkSet, item_kind, protocol_of
 from hashbench.models.coders.bloom import Bloom, twins
-from hashbench.models.objectives.entities import EntityHead, entity_objective
+from hashbench.models.objectives.entities import EntityHead, corrupt, entity_objective
 from hashbench.models.objectives.item_search import ItemSearch
 from hashbench.running.efficiency.cards import TrainingStep, step_of
 from hashbench.running.efficiency.parameters import count
@@ -143,16 +144,15 @@ def item_data(
     links: LinkSet, coder: Bloom, head: EntityHead, model: ResolvedModel, seed: int, machine: Machine
 ) -> ItemData:
     """Batches of a page-link set, or of a corpus as items."""
-    return item_kind(links.task).batches(
-        links,
-        coder.codes(),
-        objective=head.objective,
+    settings = ItemSettings(
+        corrupt=partial(corrupt, objective=head.objective),
         template=model.spec.text.template,
         batch_size=model.finetune.batch_size,
         seed=seed,
         rank=machine.rank,
         world_size=machine.devices,
     )
+    return item_kind(links.task).batches(links, coder.codes(), settings)
 
 
 def beam_metrics(under: Mapping[int, np.ndarray], step: int) -> list[MetricRow]:

@@ -179,7 +179,7 @@ def batches_of(model: ResolvedModel, place: Workplace, machine: Machine) -> tupl
     """What a pre-training reads, and how many steps it has."""
     spec, recipe, texts = model.spec, model.pretrain, place.materials.texts(model)
     common: dict[str, Any] = {
-        "objective": spec.training.objective,
+        "objective": objective_of(spec),
         "objective_args": spec.training.args,
         "template": spec.text.template,
         "batch_size": recipe.batch_size,

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from torch import nn
 
 from hashbench.common.errors import InputError
 from hashbench.data.perturbations.misspelling import misspellings
@@ -17,6 +16,7 @@ from hashbench.data.tasks.encoding import encode_task
 from hashbench.data.tasks.text_batches import FinetuningData
 from hashbench.models.coders.cache import type_codes
 from hashbench.models.coders.collisions import agreement, shared_tokens, types_per_bucket
+from hashbench.models.objectives.base import TaskHead
 from hashbench.running.experiment.resolved import ResolvedExperiment
 from hashbench.running.runs.base import Run, RunKind, Workplace
 from hashbench.running.runs.evaluation import load_files
@@ -102,7 +102,7 @@ def _seen_words(resolved: ResolvedExperiment) -> dict[str, object] | None:
     return {"corpora": resolved.fingerprints(pretrain.corpora), **pretrain.model_dump(include=OF_WORDS)}
 
 
-def tuned_model(tuned: Run, perturbed: PerturbedTask, place: Workplace) -> tuple[Model, nn.Module]:
+def tuned_model(tuned: Run, perturbed: PerturbedTask, place: Workplace) -> tuple[Model, TaskHead]:
     """Model and head with the best weights of a fine-tuning, which the worker has made sure are here."""
     for files in (place.artifacts.files(tuned.id), place.artifacts.waiting(tuned.id)):
         if files.weights.is_file() and files.head.is_file():

@@ -14,10 +14,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from hashbench.common.listing import is_own
+from hashbench.data.tasks.text import TextKind
 from hashbench.models.coders.registry import find_coder
 from hashbench.models.embeddings.base import ModelSpec
 from hashbench.models.encoders.registry import find_architecture
-from hashbench.models.objectives.registry import objectives
+from hashbench.models.objectives.registry import objectives, task_head
 from hashbench.models.text.tokenizers import find_tokenizer
 from hashbench.running.runs.base import Run, Workplace
 from hashbench.running.runs.registry import kind_of
@@ -33,7 +34,10 @@ DIGITS = 8  # hexadecimal, of each fingerprint
 def sources_of(run: Run, place: Workplace) -> str:
     """Two fingerprints with a blank between them: of the files of the run's kind, and of those that its model adds."""
     kinds = [located.task.kind for located in place.resolved.tasks if located.task.name == run.task]
-    files = files_of(type(each).__module__ for each in (kind_of(run), *kinds))
+    heads = [task_head(kind.head) for kind in kinds if isinstance(kind, TextKind)]
+    files = files_of(
+        [*(type(each).__module__ for each in (kind_of(run), *kinds)), *(head.__module__ for head in heads)]
+    )
     model = place.resolved.models.get(run.model)
     added = files_of(modules_of(model.spec)) - files if model is not None else set()
     return f"{fingerprint(files)} {fingerprint(added)}" if added else fingerprint(files)

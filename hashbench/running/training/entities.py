@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from hashbench.data.tasks.item_batches import ItemData
-from hashbench.models.embeddings.base import Batch
-from hashbench.models.objectives.entities import NO_LABEL, EntityHead
+from hashbench.models.embeddings.base import NO_LABEL, Batch
+from hashbench.models.objectives.entities import EntityHead
 from hashbench.models.objectives.item_search import ItemSearch
 from hashbench.running.experiment.recipes import Finetune
 from hashbench.running.training.curves import Curves

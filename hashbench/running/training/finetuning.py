@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from hashbench.data.tasks.text import text_kind
 from hashbench.data.tasks.text_batches import FinetuningData
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.embeddings.base import Batch, ModelSpec
+from hashbench.models.objectives.base import TaskHead
+from hashbench.models.objectives.registry import task_head
 from hashbench.running.experiment.recipes import Finetune, OnHardware
 from hashbench.running.training.curves import Curves, Point
 from hashbench.running.training.evaluated import EvaluatedModule, TaskTraining, fit_on_task
@@ -26,12 +28,12 @@ from hashbench.scores.registry import evaluate
 class FinetuningModule(EvaluatedModule):
     """One model with a fresh head under the recipe of the experiment."""
 
-    head: nn.Module
+    head: TaskHead
 
     def __init__(
         self,
         model: Model,
-        head: nn.Module,
+        head: TaskHead,
         recipe: Finetune,
         data: FinetuningData,
         *,
@@ -43,21 +45,20 @@ class FinetuningModule(EvaluatedModule):
     ) -> None:
         super().__init__(recipe, learning_rate=learning_rate, seed=seed, total_steps=total_steps, curves=curves)
         self.model, self.head, self._data = model, head, data
-        self._kind = text_kind(data.data.task)
         self._keep_best_weights = keep_best_weights
         self._collected: dict[int, list[tuple[np.ndarray, np.ndarray]]] = {}
 
     def forward(self, batch: Batch) -> Tensor:
         """A batch -> what is scored of its rows (B, n_outputs)."""
-        return self._kind.outputs_of(self.model, self.head, batch)
+        return self.head.outputs(self.model, batch)
 
     def loss_terms(self, batch: Batch) -> tuple[Tensor, ...]:
         """The loss, of shape (), of a batch with labels (B,) or (B, W)."""
-        return (self._kind.loss(self.model, self.head, batch),)
+        return (self.head.batch_loss(self.model, batch),)
 
     def label_counts(self, batch: Batch) -> tuple[int, ...]:
         """The labels of a batch (B, L)."""
-        return (self._kind.n_labels(batch),)
+        return (self.head.n_labels(batch),)
 
     def on_validation_epoch_start(self) -> None:
         self._collected = {index: [] for index in range(len(self._data.select_splits))}
@@ -100,7 +101,7 @@ class Job:
     keep_best_weights: bool = False
 
 
-Finetuned = TaskTraining[nn.Module]
+Finetuned = TaskTraining[TaskHead]
 
 
 def finetune(model: Model, data: FinetuningData, job: Job, *, learning_rate: float, machine: Machine) -> Finetuned:
@@ -124,11 +125,12 @@ def finetune(model: Model, data: FinetuningData, job: Job, *, learning_rate: flo
     return fit_on_task(module, data, machine, model=model, head=head, task=data.data.task)
 
 
-def make_head_of(model: Model, data: TaskData, spec: ModelSpec) -> nn.Module:
+def make_head_of(model: Model, data: TaskData, spec: ModelSpec) -> TaskHead:
     """A fresh head, but for the dense layer where the model starts from published weights that have one."""
-    head = text_kind(data.task).head(data, spec.head, model.encoder)
-    if isinstance(head.dense, nn.Module) and model.published_dense is not None:
-        head.dense.load_state_dict(model.published_dense)
+    head_class = task_head(text_kind(data.task).head)
+    head = head_class.for_task(spec.head, model.encoder, n_outputs=data.n_outputs, label_names=data.label_names)
+    if model.published_dense is not None:
+        head.start_dense(model.published_dense)
     return head
 
 
@@ -144,14 +146,13 @@ def report_once(
 
 
 def outputs_on(
-    model: Model, head: nn.Module, data: FinetuningData, machine: Machine, recipe: OnHardware
+    model: Model, head: TaskHead, data: FinetuningData, machine: Machine, recipe: OnHardware
 ) -> OutputsBySplit:
     """Outputs (n, n_outputs) of the model as it stands on every split that is only reported."""
     device = torch.device(pick_device(machine.device))
     bf16 = precision_found(recipe.precision, machine.device) == "bf16"
     autocast = torch.autocast(device.type, torch.bfloat16, enabled=bf16)
     model, head = model.to(device).eval(), head.to(device).eval()
-    kind = text_kind(data.data.task)
     outputs: OutputsBySplit = {}
     for split in data.test_splits:
         ordered = np.empty(0)
@@ -160,7 +161,7 @@ def outputs_on(
             assert batch.row_ids is not None
             with torch.inference_mode(), autocast, matmul_precision(recipe.matmul_precision):
                 # (B, n_outputs)
-                values = kind.outputs_of(model, head, batch).float().cpu().numpy()
+                values = head.outputs(model, batch).float().cpu().numpy()
             if not len(ordered):
                 ordered = np.full((len(data.targets(split)), values.shape[1]), np.nan, np.float32)  # (n, n_outputs)
             ordered[batch.row_ids.cpu().numpy()] = values

@@ -10,8 +10,7 @@ from pathlib import Path
 from torch import Tensor
 
 from hashbench.data.sources.loader import LoadedData
-from hashbench.models.embeddings.base import Batch
-from hashbench.models.objectives.base import NO_LABEL
+from hashbench.models.embeddings.base import NO_LABEL, Batch
 from hashbench.running.experiment.recipes import Pretrain
 from hashbench.running.training.accumulation import MicroBatch
 from hashbench.running.training.curves import Curves, Point

@@ -7,6 +7,7 @@ import numpy as np
 from hashbench.data.corpora.batches import PretrainingData
 from hashbench.models.coders.cache import type_codes
 from hashbench.models.coders.vocabulary import Vocabulary
+from hashbench.models.objectives.mlm import OBJECTIVE
 
 
 def test_labels_are_rows_of_the_vocabulary(prepared) -> None:
@@ -15,7 +16,7 @@ def test_labels_are_rows_of_the_vocabulary(prepared) -> None:
     outputs.fit_pieces(made.corpus.tokenizer.pieces)
     codes = type_codes(made.coder, made.corpus.types, made.folder / "codes")
     data = PretrainingData(
-        made.corpus, codes, objective="mlm", outputs=outputs, template=made.spec.text.template,
+        made.corpus, codes, objective=OBJECTIVE, outputs=outputs, template=made.spec.text.template,
         batch_size=8, sequence_length=16, seed=0,
     )  # fmt: skip
     batch = next(iter(data.train_dataloader()))

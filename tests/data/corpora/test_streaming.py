@@ -22,6 +22,7 @@ from hashbench.data.sources.shards import CorpusShard
 from hashbench.models.coders.registry import make_coder
 from hashbench.models.embeddings.base import Batch
 from hashbench.models.embeddings.registry import find_model
+from hashbench.models.objectives.shuffle_random import OBJECTIVE
 from hashbench.models.text.words import WordTokenizer
 
 SPEC = find_model("hashformer-md-proj")
@@ -48,7 +49,7 @@ def shards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[CorpusShard]
 def data(shards: list[CorpusShard], **changes: int) -> StreamedData:
     settings = {"batch_size": 8, "sequence_length": BODY + 2, "seed": 0, "steps": 125, "epochs": 3} | changes
     return StreamedData(
-        shards, WordTokenizer(), make_coder("md5-bits"), objective="shuffle_random", template=SPEC.text.template,
+        shards, WordTokenizer(), make_coder("md5-bits"), objective=OBJECTIVE, template=SPEC.text.template,
         **settings,  # type: ignore[arg-type]
     )  # fmt: skip
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -94,3 +96,11 @@ def test_own_data_set_is_found_from_the_experiment_file(tmp_path: Path) -> None:
     (tmp_path / "sets" / "train.csv").write_text("text,label\na,0\n")
     entry = TaskEntry(name="mine", path="sets", text="text")
     assert expand_tasks([entry], tmp_path)[0].folder == tmp_path / "sets"
+
+
+def test_tasks_are_listed_without_what_trains() -> None:
+    """A wrong name in an experiment is found before torch, Lightning and scikit-learn are imported."""
+    heavy = "sorted({'torch', 'lightning', 'sklearn', 'scipy', 'datasets', 'pandas'} & set(sys.modules))"
+    program = f"import sys; from hashbench.data.tasks.catalogue import known_tasks; known_tasks(); print({heavy})"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

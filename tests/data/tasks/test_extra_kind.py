@@ -29,8 +29,8 @@ from hashbench.common.errors import InputError
 from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.blocks import Strict
 from hashbench.data.tasks.text import TextKind
-from hashbench.data.tasks.text_baselines import majority
-from hashbench.data.tasks.text_batches import FinetuningData
+from hashbench.data.tasks.text import majority
+from hashbench.models.objectives.classification import ClassificationHead
 
 DEGREES = {"low": 0, "middle": 1, "high": 2}
 
@@ -46,6 +46,15 @@ def long_texts(data, splits, *, for_test=False):
     return {split: np.array([float(len(text)) for text in data.splits[split].texts[0]]) for split in splits}
 
 
+class DegreesHead(ClassificationHead):
+    """A value near the middle degree."""
+
+    name = "degrees"
+
+    def outputs(self, model, batch):
+        return super().outputs(model, batch) + 1.0
+
+
 class Degrees(TextKind):
     """Labels are degrees (n,) float32."""
 
@@ -53,8 +62,8 @@ class Degrees(TextKind):
     outputs = "values"
     common_metrics = ("spearman",)
     own_classes = 1
+    head = DegreesHead
     baselines = {"majority": majority, "length": long_texts}
-    batches = FinetuningData
     block = DegreesBlock
     block_help = "of degrees"
 

@@ -8,11 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hashbench.data.tasks.item_baselines import ranks_of
-from hashbench.data.tasks.items import LinkSet
-from hashbench.data.tasks.kinds.entities import ENTITIES, KIND, EntitiesBlock
+from hashbench.data.tasks.items import LinkSet, ranks_of
+from hashbench.data.tasks.kinds.entities import ENTITIES, KIND
 from hashbench.data.tasks.link_batches import Cases
-from hashbench.data.tasks.links import in_folder
+from hashbench.data.tasks.links import EntitiesBlock, in_folder
 
 
 @pytest.fixture

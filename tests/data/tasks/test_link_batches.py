@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-from hashbench.data.tasks.item_batches import PADDING, with_specials
+from hashbench.data.tasks.item_batches import PADDING, ItemSettings, with_specials
 from hashbench.data.tasks.items import LinkSet
-from hashbench.data.tasks.kinds.entities import ENTITIES, EntitiesBlock
+from hashbench.data.tasks.kinds.entities import ENTITIES
 from hashbench.data.tasks.link_batches import Cases, EntityData, segments
-from hashbench.data.tasks.links import in_folder
+from hashbench.data.tasks.links import EntitiesBlock, in_folder
 from hashbench.models.coders.bloom import Bloom
-from hashbench.models.embeddings.base import Template
-from hashbench.models.objectives.entities import MASK_ID, EntityObjective
+from hashbench.models.embeddings.base import MASK_ID, Template
+from hashbench.models.objectives.entities import EntityObjective, corrupt
 from hashbench.models.text.types import TokenizedTexts
 
 PAGES = TokenizedTexts(np.arange(100, 145, dtype=np.int32), np.array([0, 3, 43, 45]))  # of 3, 40 and 2 links
@@ -31,8 +32,8 @@ def links_of(folder: Path, **protocol: object) -> LinkSet:
 def data_of(links: LinkSet, **changes: object) -> tuple[EntityData, Bloom]:
     coder = Bloom(alpha=4)
     coder.fit_links(links.items, None)
-    settings = {"batch_size": 16, "seed": 0, "objective": EntityObjective(), "template": Template(), "prefetch": 0}
-    return EntityData(links, coder.codes(), **settings | changes), coder  # type: ignore[arg-type]
+    settings = ItemSettings(partial(corrupt, objective=EntityObjective()), Template(), 16, seed=0, prefetch=0)
+    return EntityData(links, coder.codes(), replace(settings, **changes)), coder
 
 
 @pytest.mark.parametrize("segment", ["subset", "contiguous"])

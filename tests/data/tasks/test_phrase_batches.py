@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 
-from hashbench.data.tasks.item_batches import PADDING
+from hashbench.data.tasks.item_batches import PADDING, ItemSettings
 from hashbench.data.tasks.items import LinkSet
-from hashbench.data.tasks.kinds.phrases import KIND, PHRASES, PhrasesBlock
+from hashbench.data.tasks.kinds.phrases import KIND, PHRASES
 from hashbench.data.tasks.phrase_batches import HiddenPhrases, PhraseData, pairs_with_specials, sequences
-from hashbench.models.embeddings.base import PAD, SPECIALS, Template
-from hashbench.models.objectives.entities import MASK_ID, NO_LABEL, EntityObjective
+from hashbench.data.tasks.phrases import PhrasesBlock
+from hashbench.models.embeddings.base import MASK_ID, NO_LABEL, PAD, SPECIALS, Template
+from hashbench.models.objectives.entities import EntityObjective, corrupt
 from hashbench.models.text.types import TokenizedTexts, TypeTable
 from hashbench.scores.rankings import PAGE, RANK
 from tests.oracles.superbloom import predicted
 
 STOP, N_ITEMS = 3, 200  # item 3 is the full stop
-NOTHING = EntityObjective(mask_share=0.0, random_share=0.0)  # every item stays; labels are made all the same
+# Every item stays; labels are made all the same
+NOTHING = partial(corrupt, objective=EntityObjective(mask_share=0.0, random_share=0.0))
 
 
 def documents(**protocol: object) -> LinkSet:
@@ -43,8 +46,8 @@ def documents(**protocol: object) -> LinkSet:
 
 def data_of(data: LinkSet, **changes: object) -> PhraseData:
     codes = np.arange(N_ITEMS)[:, None] * 2 + np.arange(2)  # (N, 2)
-    settings = {"batch_size": 8, "seed": 0, "objective": EntityObjective(), "template": Template(), "prefetch": 0}
-    return PhraseData(data, codes, **settings | changes)  # type: ignore[arg-type]
+    settings = ItemSettings(partial(corrupt, objective=EntityObjective()), Template(), 8, seed=0, prefetch=0)
+    return PhraseData(data, codes, replace(settings, **changes))
 
 
 def items_of(batch, row: int) -> list[int]:
@@ -80,7 +83,7 @@ def test_pairs_are_framed_in_order() -> None:
 
 def test_training_rows_are_parted_at_sentences_and_half_go_on_elsewhere() -> None:
     data = documents()
-    made = data_of(data, objective=NOTHING, batch_size=500)
+    made = data_of(data, corrupt=NOTHING, batch_size=500)
     follows, at_stop, checked = [], 0, 0
     for _ in range(30):
         batch = next(iter(made.train_dataloader()))
@@ -106,7 +109,7 @@ def test_training_rows_are_parted_at_sentences_and_half_go_on_elsewhere() -> Non
 
 
 def test_without_next_sentence_there_is_one_segment() -> None:
-    made = data_of(documents(next_sentence=False), objective=NOTHING)
+    made = data_of(documents(next_sentence=False), corrupt=NOTHING)
     batch = next(iter(made.train_dataloader()))
     assert batch.segments is None and batch.follows is None
     complete = items_of(batch, 0)
@@ -116,7 +119,7 @@ def test_without_next_sentence_there_is_one_segment() -> None:
 
 def test_labels_stand_at_their_items() -> None:
     """With nothing replaced, the item in the row is the one to predict, and its m tokens are its codes."""
-    made = data_of(documents(), objective=NOTHING)
+    made = data_of(documents(), corrupt=NOTHING)
     batch = next(iter(made.train_dataloader()))
     assert len(batch) > 0
     for row in range(len(batch)):
@@ -146,7 +149,8 @@ def test_cases_are_the_hidden_items_in_the_order_of_their_numbers(next_sentence:
 
 def test_cases_do_not_depend_on_the_model_or_its_seed() -> None:
     data = documents()
-    one, other = data_of(data), data_of(data, seed=5, objective=EntityObjective(predict_share=0.5))
+    half = partial(corrupt, objective=EntityObjective(predict_share=0.5))
+    one, other = data_of(data), data_of(data, seed=5, corrupt=half)
     assert np.array_equal(one.cases["test"].targets, other.cases["test"].targets)
 
 

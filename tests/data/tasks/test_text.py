@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 from hashbench.common.errors import InputError
 from hashbench.data.sources.sources import Source, open_sources
@@ -20,8 +19,6 @@ from hashbench.data.tasks.kinds.entities import ENTITIES
 from hashbench.data.tasks.kinds.regression import KIND as VALUES
 from hashbench.data.tasks.text import LocatedTexts, cells_as_texts, text_kind
 from hashbench.data.tasks.text_data import TaskData
-from hashbench.models.embeddings.base import HeadSpec
-from hashbench.models.encoders.registry import make_encoder
 
 ROWS = [f"text {i},{'good' if i % 3 else 'bad'}" for i in range(30)]
 ATIS = "classification/atis"
@@ -197,17 +194,6 @@ def test_a_trivial_baseline_learns_from_held_out_rows_where_others_are_reported(
     seen.clear()
     kind.predictions("zero", loaded(write(tmp_path / "whole", train=ROWS, validation=ROWS, test=ROWS)))
     assert seen == [(30, ("validation", "test"), False)]
-
-
-@pytest.mark.parametrize(("name", "n_outputs"), [("mnli", 3), ("stsb", 1)])
-def test_a_fresh_head_has_an_output_for_each_class(name: str, n_outputs: int) -> None:
-    task = find_task(name)
-    located = text_kind(task).find_in(open_sources("builtin")[0], task)
-    assert located is not None
-    encoder = make_encoder("bert", "tiny")
-    head = text_kind(task).head(located.load(), HeadSpec(), encoder)
-    states = torch.zeros(2, 5, encoder.config.dim)
-    assert head(states, torch.ones(2, 5, dtype=torch.bool)).shape == (2, n_outputs)
 
 
 def test_a_task_of_items_is_none_of_texts() -> None:

@@ -5,8 +5,7 @@ import pytest
 
 from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.catalogue import known_kinds
-from hashbench.data.tasks.text import text_kind
-from hashbench.data.tasks.text_baselines import bag_of_words, majority
+from hashbench.data.tasks.text import bag_of_words, majority, text_kind
 from hashbench.data.tasks.text_data import Split, TaskData
 
 

@@ -22,6 +22,7 @@ from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.coders.registry import make_coder
 from hashbench.models.embeddings.base import Batch, Template
 from hashbench.models.objectives import mlm, shuffle_random
+from hashbench.models.objectives.registry import objectives
 from hashbench.models.text.words import WordTokenizer
 from hashbench.running.experiment.schema import TaskEntry
 
@@ -42,7 +43,7 @@ def type_numbers(corpus: Corpus) -> np.ndarray:
 
 def pretraining(corpus: Corpus, objective: str = "shuffle_random", **options: object) -> PretrainingData:
     values = {"batch_size": 8, "sequence_length": 32, "seed": 5, "prefetch": 0} | options
-    return PretrainingData(corpus, type_numbers(corpus), objective=objective, template=TEMPLATE, **values)  # type: ignore[arg-type]
+    return PretrainingData(corpus, type_numbers(corpus), objective=objectives()[objective], template=TEMPLATE, **values)  # type: ignore[arg-type]
 
 
 def ids_of(batch: Batch) -> np.ndarray:

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from hashbench.models.embeddings.base import HeadSpec
+from hashbench.models.encoders.registry import make_encoder
 from hashbench.models.objectives.classification import ClassificationHead, Pooling, classification_head, pool
 
 STATES = torch.tensor([[[1.0, -2.0], [3.0, 4.0], [9.0, 9.0]], [[5.0, 6.0], [9.0, 9.0], [9.0, 9.0]]])
@@ -34,6 +35,14 @@ def test_outputs_equal_the_layers() -> None:
     head = ClassificationHead(2, 3).eval()
     hidden = torch.tanh(STATES[:, 0] @ head.dense.weight.T + head.dense.bias)
     torch.testing.assert_close(head(STATES, MASK), hidden @ head.out.weight.T + head.out.bias)
+
+
+@pytest.mark.parametrize(("names", "n_outputs"), [(("yes", "maybe", "no"), 3), ((), 1)])
+def test_a_fresh_head_has_an_output_for_each_class(names: tuple[str, ...], n_outputs: int) -> None:
+    encoder = make_encoder("bert", "tiny")
+    head = ClassificationHead.for_task(HeadSpec(), encoder, n_outputs=n_outputs, label_names=names)
+    states = torch.zeros(2, 5, encoder.config.dim)
+    assert head(states, torch.ones(2, 5, dtype=torch.bool)).shape == (2, n_outputs)
 
 
 def test_parameters_at_base() -> None:

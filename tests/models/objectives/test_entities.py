@@ -9,11 +9,10 @@ import pytest
 import torch
 
 from hashbench.common.errors import InputError
+from hashbench.models.embeddings.base import MASK_ID, NO_LABEL
 from hashbench.models.objectives import entities
 from hashbench.models.objectives.entities import (
     KIND,
-    MASK_ID,
-    NO_LABEL,
     EntityHead,
     EntityObjective,
     corrupt,

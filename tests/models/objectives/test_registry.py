@@ -18,7 +18,8 @@ EVEN = """
 import numpy as np
 from torch import nn
 
-from hashbench.models.objectives.base import NO_LABEL, Head, Objective
+from hashbench.models.embeddings.base import NO_LABEL
+from hashbench.models.objectives.base import Head, Objective
 
 
 def corrupt(ids, row_ids, *, seed, epoch, n_types, share=1.0):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from hashbench.models.objectives.randomness import random_bits
+from hashbench.common.splitmix import random_bits
 from hashbench.models.objectives.shuffle_random import ORDER, TokenHead, corrupt
 from tests.oracles import corruption as oracle
 

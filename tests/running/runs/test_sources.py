@@ -89,4 +89,4 @@ def test_two_models_of_other_coders_have_other_fingerprints() -> None:
 
 def test_what_is_imported_of_a_package_is_followed_as_a_module() -> None:
     assert not files_of(["hashbench.cli.status"]), "the command line computes nothing"
-    assert {file.name for file in files_of(["hashbench.common.splitmix"])} == {"common/splitmix.py"}
+    assert {file.name for file in files_of(["hashbench.common.splitmix"])} == {"splitmix.py"}

@@ -2,18 +2,20 @@
 
 import threading
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 import torch
 
-from hashbench.data.tasks.kinds.entities import ENTITIES, EntitiesBlock
+from hashbench.data.tasks.item_batches import ItemSettings
+from hashbench.data.tasks.kinds.entities import ENTITIES
 from hashbench.data.tasks.link_batches import EntityData
-from hashbench.data.tasks.links import in_folder
+from hashbench.data.tasks.links import EntitiesBlock, in_folder
 from hashbench.models.coders.bloom import Bloom
 from hashbench.models.embeddings.base import Batch
 from hashbench.models.embeddings.registry import find_model
-from hashbench.models.objectives.entities import EntityHead, EntityObjective
+from hashbench.models.objectives.entities import EntityHead, EntityObjective, corrupt
 from hashbench.models.objectives.item_search import ItemSearch
 from hashbench.running.experiment.recipes import Finetune
 from hashbench.running.training.checkpoints import Interrupted
@@ -50,10 +52,7 @@ def trained(page_links, folder, recipe=RECIPE, stops=(), alpha=4, maps=2, **choi
         data = EntityData(
             links,
             coder.codes(),
-            objective=head.objective,
-            template=spec.text.template,
-            batch_size=recipe.batch_size,
-            seed=0,
+            ItemSettings(partial(corrupt, objective=head.objective), spec.text.template, recipe.batch_size, seed=0),
         )
         machine = Machine(folder, device="cpu", should_stop=threading.Event() if stop is None else StopAfter(stop))
         try:

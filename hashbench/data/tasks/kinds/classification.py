@@ -13,8 +13,7 @@ from hashbench.data.sources.files import Cells
 from hashbench.data.sources.findings import unseen_note
 from hashbench.data.sources.labels import names_of, read_classes
 from hashbench.data.tasks.base import Task
-from hashbench.data.tasks.text import TextKind
-from hashbench.data.tasks.text_baselines import BASELINES
+from hashbench.data.tasks.text import BASELINES, TextKind
 from hashbench.data.tasks.text_data import Split
 from hashbench.scores.registry import find_metric
 

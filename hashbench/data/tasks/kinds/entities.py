@@ -3,54 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
-from pydantic import Field
+import numpy as np
 
 from hashbench.common.errors import InputError, near_match
 from hashbench.data.sources.files import FileTable
 from hashbench.data.sources.sources import Place, Source
 from hashbench.data.tasks.base import Task
-from hashbench.data.tasks.blocks import Beams, Strict, TaskEntry
-from hashbench.data.tasks.item_baselines import nearest, popularity
-from hashbench.data.tasks.items import METRICS, ItemKind, LinkSet, RowLength, protocol_of
-from hashbench.data.tasks.links import FILE, LocatedLinks, in_folder, links_of_table
+from hashbench.data.tasks.blocks import TaskEntry
+from hashbench.data.tasks.items import METRICS, ItemKind, LinkSet, RowLength, nearest, popularity, protocol_of
+from hashbench.data.tasks.links import FILE, EntitiesBlock, LocatedLinks, in_folder, links_of_table
 
 if TYPE_CHECKING:
+    from hashbench.data.tasks.item_batches import ItemSettings
     from hashbench.data.tasks.link_batches import Cases, EntityData
 
 NAME = "entities"  # the kind, the named task, and the folder in a data folder
 LABEL = "links"  # the column of links, unless an own data set names another
-
-
-class EntitiesBlock(Strict):
-    """How a page-link set is split, cut into segments and evaluated; the same for all models of an experiment."""
-
-    max_items: int | None = Field(default=None, gt=0, description="keep links to the most linked items only; null: all")
-    test_share: float = Field(default=0.1, gt=0, lt=1, description="share of the pages that are held out for testing")
-    validation_share: float = Field(
-        default=0.1,
-        gt=0,
-        lt=1,
-        description="share of the remaining pages by which the best evaluation is chosen",
-    )
-    split_seed: int = Field(default=0, ge=0, description="of the held-out pages and of the contexts they are tested in")
-    segment_items: int = Field(default=32, ge=2, description="items of a segment at most, the hidden ones included")
-    segment: Literal["subset", "contiguous"] = Field(
-        default="subset",
-        description="how a segment is drawn from a longer page: any of its links, or neighbours (links may be sorted)",
-    )
-    validation_cases: int | None = Field(
-        default=2048,
-        gt=0,
-        description="cases of an evaluation during training; null: every link of every validation page",
-    )
-    cases_per_page: int | None = Field(
-        default=None,
-        gt=0,
-        description="hidden links a test page, one at a time; null: each of its links; the paper: 1",
-    )
-    beams: Beams = (1, 5, 10, 20, 50, 100)
 
 
 class PageLinks(ItemKind):
@@ -62,11 +32,6 @@ class PageLinks(ItemKind):
     block_help = "of page-link sets"
     baselines = {"popularity": popularity, "co-occurrence": nearest}
     coherent_maps = True
-
-    def batches(self, *arguments: Any, **options: Any) -> EntityData:
-        from hashbench.data.tasks.link_batches import EntityData
-
-        return EntityData(*arguments, **options)
 
     def takes(self, entry: TaskEntry) -> bool:
         return entry.links is not None
@@ -103,6 +68,11 @@ class PageLinks(ItemKind):
         from hashbench.data.tasks.link_batches import Cases
 
         return Cases(data.links_of(split), data.splits[split], protocol_of(data.task))
+
+    def batches(self, data: LinkSet, codes: np.ndarray, settings: ItemSettings) -> EntityData:
+        from hashbench.data.tasks.link_batches import EntityData
+
+        return EntityData(data, codes, settings)
 
     def row_length(self, block: EntitiesBlock) -> RowLength:
         return RowLength("segment_items", block.segment_items, 2)

@@ -4,86 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pydantic import Field
+import numpy as np
 
 from hashbench.common.errors import InputError
 from hashbench.data.sources.sources import Source, locate_corpus
 from hashbench.data.tasks.base import Task
-from hashbench.data.tasks.blocks import Beams, Strict, TaskEntry
-from hashbench.data.tasks.item_baselines import popularity
-from hashbench.data.tasks.items import METRICS, ItemKind, LinkSet, RowLength, protocol_of
-from hashbench.data.tasks.phrases import NAME, LocatedPhrases
+from hashbench.data.tasks.blocks import Strict, TaskEntry
+from hashbench.data.tasks.items import METRICS, ItemKind, LinkSet, RowLength, popularity, protocol_of
+from hashbench.data.tasks.phrases import NAME, LocatedPhrases, PhrasesBlock
 
 if TYPE_CHECKING:
+    from hashbench.data.tasks.item_batches import ItemSettings
     from hashbench.data.tasks.phrase_batches import HiddenPhrases, PhraseData
-
-
-class PhrasesBlock(Strict):
-    """How a corpus becomes items that are hidden and predicted; the same for all models of an experiment."""
-
-    corpora: tuple[str, ...] = Field(
-        default=("wikipedia", "bookcorpus"),
-        min_length=1,
-        description="corpora, read in this order: names, or paths of own files as texts/*.txt (relative to the file)",
-    )
-    max_documents: int | None = Field(
-        default=None,
-        gt=0,
-        description="read only the first documents of each corpus; null: all",
-    )
-    vocabulary: str | None = Field(
-        default=None,
-        min_length=1,
-        description=(
-            "word pieces of a vocabulary file or hub name (bert-base-uncased); null: trained on the training documents"
-        ),
-    )
-    vocabulary_size: int = Field(
-        default=30_522,
-        ge=300,
-        description="rows of a trained vocabulary of word pieces, specials included",
-    )
-    items: int = Field(
-        default=1_000_000,
-        gt=0,
-        description="items in all: every word piece, then the most frequent words and pairs of words from one list",
-    )
-    sequence_items: int = Field(default=128, ge=4, description="items of a sequence at most, special ones not counted")
-    next_sentence: bool = Field(
-        default=True,
-        description=(
-            "sequences in two segments, the second one followed the first or is of another document, and a head that "
-            "tells which, as in BERT; false: one segment"
-        ),
-    )
-    test_share: float = Field(
-        default=0.1,
-        gt=0,
-        lt=1,
-        description="share of the documents that are held out for testing",
-    )
-    validation_share: float = Field(
-        default=0.1,
-        gt=0,
-        lt=1,
-        description="share of the remaining documents by which the best evaluation is chosen",
-    )
-    split_seed: int = Field(default=0, ge=0, description="of the held-out documents and of what is hidden in them")
-    validation_sequences: int | None = Field(
-        default=100,
-        gt=0,
-        description=(
-            "sequences of an evaluation during training, each with all its hidden items; null: all of validation"
-        ),
-    )
-    test_sequences: int | None = Field(
-        default=2_000,
-        gt=0,
-        description="sequences of the test, each with all its hidden items; null: all",
-    )
-    beams: Beams = (1, 5, 10, 20, 50, 100)
 
 
 class CorpusPhrases(ItemKind):
@@ -94,11 +28,6 @@ class CorpusPhrases(ItemKind):
     block_help = "of the task phrases: masked items of corpora"
     baselines = {"popularity": popularity}
     in_order = True
-
-    def batches(self, *arguments: Any, **options: Any) -> PhraseData:
-        from hashbench.data.tasks.phrase_batches import PhraseData
-
-        return PhraseData(*arguments, **options)
 
     def takes(self, entry: TaskEntry) -> bool:
         return False  # its corpora stand in the kind's block
@@ -137,6 +66,11 @@ class CorpusPhrases(ItemKind):
         block = protocol_of(data.task)
         limit = block.test_sequences if split == "test" else block.validation_sequences
         return HiddenPhrases(data, split, block, limit)
+
+    def batches(self, data: LinkSet, codes: np.ndarray, settings: ItemSettings) -> PhraseData:
+        from hashbench.data.tasks.phrase_batches import PhraseData
+
+        return PhraseData(data, codes, settings)
 
     def row_length(self, block: PhrasesBlock) -> RowLength:
         return RowLength("sequence_items", block.sequence_items, 2 + block.next_sentence)

@@ -23,11 +23,9 @@ from hashbench.data.tasks.text_data import Split, TaskData
 from hashbench.models.text.tags import NO_WORD, OUTSIDE, SCHEME, TAG, TagScheme, words_of
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
-
-    from hashbench.data.tasks.tag_batches import TaggingData
-    from hashbench.models.embeddings.base import Batch, HeadSpec
-    from hashbench.models.encoders.base import Encoder
+    from hashbench.data.tasks.text_batches import FinetuningData
+    from hashbench.models.coders.base import Coder
+    from hashbench.models.text.base import Tokenizer
 
 SHOWN = 40  # characters of a wrong cell that a message repeats
 
@@ -64,14 +62,10 @@ class Tagging(TextKind):
     name = "tagging"
     description = "a task of tags of words"
     outputs = "spans"
+    head = "tagging"
     common_metrics = ("span_f1", "span_precision", "span_recall", "word_accuracy")
     baselines = {"most-frequent-tag": most_frequent_tag}
     exported = False
-
-    def batches(self, *arguments: Any, **options: Any) -> TaggingData:
-        from hashbench.data.tasks.tag_batches import TaggingData
-
-        return TaggingData(*arguments, **options)
 
     def read_texts(self, cells: Cells, where: str) -> list[str]:
         """Lists of words, as texts. Raises InputError for a cell that is none, or a word with white space."""
@@ -114,37 +108,15 @@ class Tagging(TextKind):
         }
         return [unseen_note("word", "tag", split, ids, names) for split, ids in unseen.items() if ids]
 
+    def batches(self, data: TaskData, tokenizer: Tokenizer, coder: Coder, **settings: Any) -> FinetuningData:
+        from hashbench.data.tasks.tag_batches import TaggingData
+
+        return TaggingData(data, tokenizer, coder, **settings)
+
     def targets(self, task: Task, split: Split) -> np.ndarray:
         """Spans (n,) of each row."""
         gold = padded(split.labels)
         return TagScheme(task.label_names).counts(gold, gold)[:, 0]
-
-    def head(self, data: TaskData, spec: HeadSpec, encoder: Encoder) -> nn.Module:
-        """A fresh head over the states of an encoder."""
-        from hashbench.models.objectives.tagging import TaggingHead
-
-        config = encoder.config
-        return TaggingHead(config.dim, data.label_names, config.dropout, encoder.token_layers())
-
-    def forward(self, model: Any, head: Any, batch: Batch) -> Tensor:
-        """Scores (B, W, tags) of the words of a batch (B, L)."""
-        scores: Tensor = head(model.token_states(batch), batch.mask if batch.padded else None, batch.places)
-        return scores
-
-    def loss(self, model: Any, head: Any, batch: Batch) -> Tensor:
-        """The loss, of shape (), of a batch (B, L)."""
-        loss: Tensor = head.loss(self.forward(model, head, batch), batch.labels, batch.places)
-        return loss
-
-    def outputs_of(self, model: Any, head: Any, batch: Batch) -> Tensor:
-        """Counts of spans of each row (B, 4)."""
-        counts: Tensor = head.counts(self.forward(model, head, batch), batch.labels, batch.places)
-        return counts
-
-    def n_labels(self, batch: Batch) -> int:
-        """Words of a batch (B, L) that have a place."""
-        assert batch.places is not None
-        return int((batch.places >= 0).sum())
 
     def _words(self, cell: object, where: str) -> list[str]:
         if not isinstance(cell, list) or not all(isinstance(word, str) for word in cell):

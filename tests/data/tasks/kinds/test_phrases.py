@@ -12,7 +12,8 @@ import pytest
 from hashbench.common.errors import InputError
 from hashbench.data.sources.sources import open_sources
 from hashbench.data.tasks.blocks import TaskEntry
-from hashbench.data.tasks.kinds.phrases import KIND, PHRASES, PhrasesBlock
+from hashbench.data.tasks.kinds.phrases import KIND, PHRASES
+from hashbench.data.tasks.phrases import PhrasesBlock
 from tests.data.tasks.test_phrase_batches import documents
 
 
