@@ -300,7 +300,7 @@ def start_sweep(campaign: Campaign, log: IO[str], *, on_ray: bool) -> subprocess
     if on_ray and campaign.ray is not None:
         command += ["--executor", "ray", "--ray-address", campaign.ray.address]
     paths = os.pathsep.join([str(Path(__file__).resolve().parents[1]), *sys.path])
-    places = {"HASHBENCH_RUNS": str(campaign.folder / "kinds"), "HASHBENCH_CACHE": str(campaign.folder / "cache")}
+    places = {"HASHBENCH_PLUGINS": str(campaign.folder / "kinds"), "HASHBENCH_CACHE": str(campaign.folder / "cache")}
     environment = os.environ | places | {"OMP_NUM_THREADS": "1", "PYTHONPATH": paths}
     return subprocess.Popen(command, cwd=campaign.folder, env=environment, stdout=log, stderr=log)
 

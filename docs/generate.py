@@ -16,6 +16,7 @@ import typer
 from pydantic import BaseModel
 
 from hashbench.cli.app import app
+from hashbench.data.tasks.blocks import NameOf
 from hashbench.results.plots.main import page_figures
 from hashbench.results.tables.request import ReportRequest
 from hashbench.running.experiment.blocks import experiment_schema
@@ -86,7 +87,8 @@ def type_name(annotation: Any) -> str:
     if str(origin) == "typing.Literal":
         return " or ".join(f"`{value}`" for value in arguments)
     if hasattr(annotation, "__metadata__"):
-        return type_name(arguments[0])
+        kinds = [mark for mark in annotation.__metadata__ if isinstance(mark, NameOf)]
+        return " or ".join(f"`{name}`" for name in kinds[0].names()) if kinds else type_name(arguments[0])
     if arguments:
         return " or ".join(dict.fromkeys(type_name(argument) for argument in arguments))
     return "any value"

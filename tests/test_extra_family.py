@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from hashbench.cli.app import main
-from hashbench.models.embeddings.registry import EXTRA_FOLDER
 
 FAMILY = '''
 """Made up: one vector for each first byte of a token's MD5."""
@@ -63,7 +62,7 @@ finetune: {steps: 4, batch_size: 16, max_length: 16, evaluations_per_epoch: 1}
 threads: 1
 """
 PARTS = {
-    "HASHBENCH_TOKENIZERS": """
+    "tokenizer": """
 from hashbench.models.text.base import Tokenizer
 from hashbench.models.text.types import DictInterner
 
@@ -80,7 +79,7 @@ class Halves(Tokenizer):
     def interner(self):
         return DictInterner(self.tokenize)
 """,
-    "HASHBENCH_CODERS": """
+    "coder": """
 import numpy as np
 
 from hashbench.models.coders.base import Coder
@@ -94,7 +93,7 @@ class Lengths(Coder):
     def recipe(self):
         return {"name": self.name}
 """,
-    "HASHBENCH_ENCODERS": """
+    "encoder": """
 from dataclasses import dataclass
 
 from torch import nn
@@ -136,7 +135,7 @@ def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.
     (tmp_path / "families" / "first_byte.py").write_text(FAMILY)
     (tmp_path / "made_up.yaml").write_text(EXPERIMENT)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv(EXTRA_FOLDER, str(tmp_path / "families"))
+    monkeypatch.setenv("HASHBENCH_PLUGINS", str(tmp_path / "families"))
     monkeypatch.setenv("HASHBENCH_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("HASHBENCH_DB", raising=False)
 
@@ -177,10 +176,10 @@ def test_a_file_in_a_folder_is_a_family(run: Callable[..., str]) -> None:
 def test_tokenizer_coder_and_encoder_are_one_file_each(
     run: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for variable, source in PARTS.items():
-        (tmp_path / variable).mkdir()
-        (tmp_path / variable / "own.py").write_text(source)
-        monkeypatch.setenv(variable, str(tmp_path / variable))
+    (tmp_path / "parts").mkdir()
+    for part, source in PARTS.items():
+        (tmp_path / "parts" / f"{part}.py").write_text(source)
+    monkeypatch.setenv("HASHBENCH_PLUGINS", str(tmp_path / "parts"))
     (tmp_path / "parts.yaml").write_text(OF_PARTS)
     run("sweep", "parts.yaml")
     rows = {(row["model"], row["column"]): row for row in _rows(run("report", "made-up", "--format", "csv"))}

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import hashbench
-from hashbench.common.listing import modules_in
+from hashbench.common.registry import modules_of
 from hashbench.models.coders.registry import coders
 from hashbench.models.text.tokenizers import tokenizers
 
@@ -37,10 +37,10 @@ def registered() -> dict[str, set[str]]:
     files: dict[str, set[str]] = defaultdict(set)
     for name, entry in [*coders().items(), *tokenizers().items()]:
         files[name].add(place_of(entry.__module__))
-    for module in modules_in("hashbench.models.encoders"):
+    for module in modules_of("hashbench.models.encoders"):
         for name in getattr(module, "ARCHITECTURES", {}):
             files[name].add(place_of(module.__name__))
-    for module in modules_in("hashbench.models.objectives"):
+    for module in modules_of("hashbench.models.objectives"):
         if (objective := getattr(module, "OBJECTIVE", None)) is not None:
             files[objective.name].add(place_of(module.__name__))
     return files

@@ -102,7 +102,7 @@ def format_of_tables(*others: str) -> Any:
         return known_format(name, others)
 
     words = ", ".join([*SHIPPED_FORMATS, *others])
-    text = f"The format of the output: {words}, or one of your own from the folder HASHBENCH_FORMATS."
+    text = f"The format of the output: {words}, or a user-defined one (HASHBENCH_PLUGINS)."
     return typer.Option("--format", metavar="NAME", callback=known, autocompletion=names, help=text)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from hashbench.common.atomic import replace_text
 from hashbench.common.errors import InputError
-from hashbench.common.listing import is_own
+from hashbench.common.registry import is_own
 from hashbench.models.embeddings.base import (
     CodeSpec,
     Embedding,

@@ -1,33 +1,22 @@
-"""The metrics by name, found by listing this folder and the one named by HASHBENCH_METRICS."""
+"""The metrics by name: the suite's, and those of plug-ins."""
 
 from __future__ import annotations
 
-import functools
-import os
 from collections.abc import Mapping, Sequence
 from typing import get_args
 
 import numpy as np
 
 from hashbench.common.errors import InputError, near_match
-from hashbench.common.listing import by_name, modules_in
+from hashbench.common.registry import registered, unreadable
 from hashbench.scores.base import Metric, OutputKind, Score
-
-EXTRA_FOLDER = "HASHBENCH_METRICS"
 
 
 def metrics(*kinds: OutputKind) -> Mapping[str, Metric]:
     """All metrics by name, or those of some kinds of output. Raises InputError where two have one name."""
-    known = _metrics(os.environ.get(EXTRA_FOLDER))
-    return {name: metric for name, metric in known.items() if metric.outputs in kinds} if kinds else known
-
-
-@functools.cache
-def _metrics(extra_folder: str | None) -> Mapping[str, Metric]:
-    modules = modules_in("hashbench.scores", EXTRA_FOLDER, "metrics")
-    listed = by_name(modules, "metric", lambda module: ((it.name, it) for it in vars(module).get("METRICS", ())))
-    order = get_args(OutputKind)
-    return dict(sorted(listed.items(), key=lambda item: order.index(item[1].outputs)))
+    known: Mapping[str, Metric] = registered("metric")
+    order = kinds or get_args(OutputKind)
+    return {name: metric for kind in order for name, metric in known.items() if metric.outputs == kind}
 
 
 def find_metric(name: str, *kinds: OutputKind) -> Metric:
@@ -43,13 +32,14 @@ def find_metric(name: str, *kinds: OutputKind) -> Metric:
         metric = metric.under(condition)
     if metric is None:
         hint = near_match(name, list(known)) or f"; known are {', '.join(known)}"
-        raise InputError(f"unknown metric {name!r}{hint}")
+        raise InputError(f"unknown metric {name!r}{hint}{unreadable()}")
     return metric
 
 
 def metric_of(name: str) -> Metric | None:
     """The metric that a stored score is one of, under whatever condition; None for one that is not here any more."""
-    return metrics().get(name.partition(" ")[0])
+    metric: Metric | None = registered("metric").get(name.partition(" ")[0])
+    return metric
 
 
 def evaluate(names: Sequence[str], targets: np.ndarray, outputs: np.ndarray) -> dict[str, Score]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -48,15 +47,12 @@ RENDERERS = (Renderer("titles", titles),)
 
 
 @pytest.fixture
-def own_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def own_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder of formats with one file."""
     folder = tmp_path / "formats"
     folder.mkdir()
     (folder / "titles.py").write_text(TITLES)
-    monkeypatch.setenv("HASHBENCH_FORMATS", str(folder))
-    renderers.cache_clear()
-    yield
-    renderers.cache_clear()
+    monkeypatch.setenv("HASHBENCH_PLUGINS", str(folder))
 
 
 @pytest.mark.parametrize("command", [(), ("claims", "--paper", "hashformers")])

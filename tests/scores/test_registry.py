@@ -11,7 +11,7 @@ from hashbench.common.errors import InputError
 from hashbench.data.tasks.blocks import TaskEntry
 from hashbench.data.tasks.catalogue import own_task
 from hashbench.scores.draws import draw_counts, drawn
-from hashbench.scores.registry import EXTRA_FOLDER, evaluate, find_metric, metrics
+from hashbench.scores.registry import evaluate, find_metric, metrics
 
 METRIC = '''
 """Made up: minus the mean absolute error."""
@@ -45,7 +45,7 @@ METRICS = (NegativeError(),)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "metrics").mkdir()
     (tmp_path / "metrics" / "negative_error.py").write_text(METRIC)
-    monkeypatch.setenv(EXTRA_FOLDER, str(tmp_path / "metrics"))
+    monkeypatch.setenv("HASHBENCH_PLUGINS", str(tmp_path / "metrics"))
     return tmp_path
 
 

@@ -2,15 +2,46 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import dataclass
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic_core import PydanticKnownError, core_schema
+
+from hashbench.common.registry import registered
 
 
 class Strict(BaseModel):
     """A block of the file: an unknown key is an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, protected_namespaces=())
+
+
+@dataclass(frozen=True)
+class NameOf:
+    """Marks a text as a registered name of a kind: `Annotated[str, NameOf("perturbation")]`.
+
+    The names are looked up when a file is read: a plug-in may itself import the schema.
+    """
+
+    what: str  # a kind of `registry.KINDS`
+
+    def names(self) -> list[str]:
+        """All registered names, in their order."""
+        return list(registered(self.what))
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+        return core_schema.no_info_plain_validator_function(self._checked)
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {"enum": self.names(), "type": "string"}
+
+    def _checked(self, value: Any) -> str:
+        names = self.names()
+        if value not in names:  # the error of a Literal
+            quoted = [repr(name) for name in names]
+            raise PydanticKnownError("literal_error", {"expected": " or ".join([", ".join(quoted[:-1]), quoted[-1]])})
+        return str(value)
 
 
 Beams = Annotated[

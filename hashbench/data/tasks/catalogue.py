@@ -1,40 +1,32 @@
-"""Kinds of task and named tasks, found by listing two folders on first use, and the tasks that an experiment asks for.
+"""Kinds of task and named tasks, of the suite and of plug-ins, and the tasks that an experiment names.
 
-A file that ends in `KIND`, `TASKS` or `GROUPS` (a name that stands for several tasks) adds them. Files in the folder
-named by HASHBENCH_TASKS are read in the same way.
+A file that ends in `KIND`, `TASKS` or `GROUPS` (a name for several tasks) adds them.
 """
 
 from __future__ import annotations
 
 import difflib
-import functools
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from hashbench.common.errors import InputError, near_match
-from hashbench.common.listing import modules_in
+from hashbench.common.registry import registered, unreadable
 from hashbench.data.tasks.base import Task, TaskKind
 from hashbench.data.tasks.blocks import Strict, TaskEntry
 from hashbench.data.tasks.items import ItemKind
 from hashbench.scores.registry import find_metric
 
-EXTRA_FOLDER = "HASHBENCH_TASKS"
-
 
 def known_tasks() -> dict[str, Task]:
     """Every named task."""
-    lists = [getattr(module, "TASKS", ()) for module in _modules(os.environ.get(EXTRA_FOLDER))]
-    return {task.name: task for tasks in lists for task in tasks}
+    return dict(registered("task"))
 
 
 def known_kinds() -> dict[str, TaskKind]:
     """Every kind of task by its name."""
-    modules = [module for module in _modules(os.environ.get(EXTRA_FOLDER)) if hasattr(module, "KIND")]
-    return {module.KIND.name: module.KIND for module in modules if isinstance(module.KIND, TaskKind)}
+    return dict(registered("kind of task"))
 
 
 def item_kind_of(spec: Mapping[str, Any]) -> tuple[ItemKind, Strict]:
@@ -47,18 +39,7 @@ def item_kind_of(spec: Mapping[str, Any]) -> tuple[ItemKind, Strict]:
 
 def groups() -> dict[str, tuple[str, ...]]:
     """Names that stand for several tasks, with their names. Each is a list of its own: a new task joins none."""
-    tasks_of_group: dict[str, tuple[str, ...]] = {}
-    for module in _modules(os.environ.get(EXTRA_FOLDER)):
-        tasks_of_group |= getattr(module, "GROUPS", {})
-    return tasks_of_group
-
-
-@functools.cache
-def _modules(extra_folder: str | None) -> tuple[ModuleType, ...]:
-    return (
-        *modules_in("hashbench.data.tasks.named"),
-        *modules_in("hashbench.data.tasks.kinds", EXTRA_FOLDER, "task files"),
-    )
+    return dict(registered("group of tasks"))
 
 
 def find_task(name: str) -> Task:
@@ -73,7 +54,7 @@ def find_task(name: str) -> Task:
         alike = [f"{task.name.removesuffix(task.part)}..." if task.part else task.name for task in tasks.values()]
         near = near_match(name, list(dict.fromkeys([*tasks, *alike])))
         hint = near or f"; known are {', '.join(dict.fromkeys(alike))}"
-        raise InputError(f"unknown task {name!r}{hint} (list: hashbench data list)")
+        raise InputError(f"unknown task {name!r}{hint} (list: hashbench data list){unreadable()}")
     return tasks[name]
 
 

@@ -1,27 +1,25 @@
-"""The coders by name: the classes with a name in this folder and the one named by HASHBENCH_CODERS."""
+"""The coders by name: the suite's, and those of plug-ins and user-defined files."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hashbench.common.listing import listed_classes, make_known, own_classes
+from hashbench.common.registry import class_of, make, registered
 from hashbench.models.coders.base import Coder
-
-EXTRA_FOLDER = "HASHBENCH_CODERS"
 
 
 def coders() -> Mapping[str, type[Coder]]:
     """All coders by name. Raises InputError where two have one name."""
-    return listed_classes("hashbench.models.coders", EXTRA_FOLDER, "coder", Coder, "name")
+    return registered("coder")
 
 
 def find_coder(name: str) -> type[Coder] | None:
-    """The class of a name, also of one in an imported file of the user's own; None where there is none."""
-    return {**own_classes(Coder), **coders()}.get(name)
+    """The class of a name, also of one in an imported user-defined file; None where there is none."""
+    return class_of("coder", name)
 
 
 def make_coder(name: str, **arguments: object) -> Coder:
-    """A coder by name, or by that of an imported file of the user's own (`listing.own_name`).
+    """A coder by name, or by that of an imported user-defined file (`registry.own_name`).
 
     >>> coder = make_coder("md5-bits")
     >>> coder.encode(["play"])[0].tobytes().hex()
@@ -30,4 +28,5 @@ def make_coder(name: str, **arguments: object) -> Coder:
     Raises:
         InputError: unknown name or argument, or a value that the coder refuses.
     """
-    return make_known(Coder, coders, what="coder", key="name", name=name, arguments=arguments)
+    coder: Coder = make("coder", name, arguments)
+    return coder

@@ -389,6 +389,3 @@ class ModelSpec:
         encoder = {"layers": 1, "heads": 2, "dim": 16, "feed_forward": 32}
         small = replace(self, embedding=self.embedding.made_small())
         return small.with_args(code=self.code.small, encoder=encoder)
-
-
-MODELS: list[ModelSpec] = []  # shared by families

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from hashbench.common.errors import InputError
 from hashbench.models.coders.base import FIRST_ROW
-from hashbench.models.embeddings.base import Batch, ModelSpec, Published
+from hashbench.models.embeddings.base import Batch, Published
 from hashbench.models.embeddings.rows import RowTable
 
 
@@ -67,4 +67,3 @@ def tensor_at(model: Published, path: str) -> Tensor | None:
 
 
 # They are named by `use: transformers:NAME`; none has a name of the suite.
-MODELS: list[ModelSpec] = []

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from hashbench.common.errors import InputError
-from hashbench.models.embeddings.base import SPECIALS, Batch, Embedding, ModelSpec, Published
+from hashbench.models.embeddings.base import SPECIALS, Batch, Embedding, Published
 from hashbench.models.embeddings.numbering import FACTOR, PRIME
 from hashbench.models.embeddings.rows import HashedRows
 
@@ -155,6 +155,3 @@ def table_rows(base: Embedding, num_buckets: int | None, ratio: float) -> int:
     rows = round(ratio * given)
     checked_sizes(num_buckets=rows)
     return rows
-
-
-MODELS: list[ModelSpec] = []  # shared by families

@@ -29,6 +29,3 @@ def folded(codes: Tensor) -> Tensor:
     powers = [pow(FACTOR, i + 1, PRIME) for i in range(codes.shape[1])]
     products = codes.long().remainder(PRIME) * torch.tensor(powers, dtype=torch.int64, device=codes.device)  # (n, c)
     return products.remainder(PRIME).sum(1).remainder(PRIME)
-
-
-MODELS: list[object] = []  # shared by families

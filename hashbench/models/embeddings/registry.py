@@ -1,48 +1,25 @@
-"""Named models, found by listing this folder on first use; and embeddings of the user's own.
+"""Named models, of the suite and of plug-ins, and user-defined embeddings.
 
-A family is a file that ends in `MODELS`; a file that families share has an empty one. Files in the folder
-named by HASHBENCH_EMBEDDINGS are read in the same way.
+A family is a file that ends in `MODELS`.
 """
 
 from __future__ import annotations
 
-import functools
 import importlib
-import importlib.util
 import inspect
-import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
 
 from hashbench.common.errors import InputError, first_line, near_match
-from hashbench.common.listing import by_name, import_file, modules_in
+from hashbench.common.registry import import_file, registered, unreadable
 from hashbench.models.coders.registry import find_coder
 from hashbench.models.embeddings.base import Embedding, ModelSpec
-
-EXTRA_FOLDER = "HASHBENCH_EMBEDDINGS"
 
 
 def models() -> dict[str, ModelSpec]:
     """All named models, in the order of files and of their lists. Raises InputError where two have one name."""
-    return dict(_models(os.environ.get(EXTRA_FOLDER)))
-
-
-@functools.cache
-def _models(extra_folder: str | None) -> Mapping[str, ModelSpec]:
-    return collect(modules_in("hashbench.models.embeddings", EXTRA_FOLDER, "embedding files"))
-
-
-def collect(modules: list[ModuleType]) -> dict[str, ModelSpec]:
-    """The specs of the modules' `MODELS` by name. Raises InputError that names both files of a double name."""
-    return by_name(modules, "model", _specs_of)
-
-
-def _specs_of(module: ModuleType) -> Iterator[tuple[str, ModelSpec]]:
-    specs = getattr(module, "MODELS", None)
-    if not isinstance(specs, list) or not all(isinstance(spec, ModelSpec) for spec in specs):
-        raise InputError(f"{module.__file__}: no list MODELS of ModelSpec; end the file with one")
-    return ((spec.name, spec) for spec in specs)
+    return dict(registered("model"))
 
 
 def find_model(name: str) -> ModelSpec:
@@ -52,7 +29,7 @@ def find_model(name: str) -> ModelSpec:
         if name in groups():
             raise InputError(f"{name!r} is a group; name one of its models: {', '.join(groups()[name])}")
         near = near_match(name, list(known))
-        raise InputError(f"unknown model {name!r}{near} (list: hashbench models)")
+        raise InputError(f"unknown model {name!r}{near} (list: hashbench models){unreadable()}")
     return known[name]
 
 
@@ -118,7 +95,7 @@ def load_own(reference: str) -> type[Embedding]:
         for key in (attribute, value.stored_name())
     }
     if name not in known:
-        remedy = "derive it from hashbench.models.embeddings.base.Embedding"
+        remedy = "derive it from hashbench.extend.Embedding"
         raise InputError(f"{place}: no embedding class {name!r}{near_match(name, list(known))}; {remedy}")
     return known[name]
 

@@ -12,7 +12,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from hashbench.models.embeddings.base import SPECIALS, Embedding, ModelSpec
+from hashbench.models.embeddings.base import SPECIALS, Embedding
 from hashbench.models.layers import draw_weights
 
 NO_ROW = -1  # in codes, where a type has fewer rows than another
@@ -184,6 +184,3 @@ class HashedTables(Embedding):
         rows = sum(len(table.reached(part)) * table.width for table, part in tables)
         inside = sum(table.num_rows * table.width for table, _ in tables)
         return self.embedding_parameters() - inside - self.specials.numel() + rows
-
-
-MODELS: list[ModelSpec] = []  # shared by families

@@ -1,4 +1,4 @@
-"""Encoders by name and size: the files with ARCHITECTURES in this folder and the one named by HASHBENCH_ENCODERS."""
+"""Encoders by name and size: the suite's, and those of plug-ins."""
 
 from __future__ import annotations
 
@@ -9,24 +9,23 @@ from typing import Any
 import torch
 
 from hashbench.common.errors import InputError, near_match
-from hashbench.common.listing import by_name, modules_in
+from hashbench.common.registry import registered, unreadable
 from hashbench.models.encoders.base import Architecture, Encoder
 
-EXTRA_FOLDER = "HASHBENCH_ENCODERS"
 _outlines: dict[tuple[object, str], Encoder] = {}  # by what builds them, and their config
 
 
 def architectures() -> Mapping[str, Architecture]:
     """All encoders by name. Raises InputError where two have one name."""
-    modules = modules_in("hashbench.models.encoders", EXTRA_FOLDER, "encoders")
-    return by_name(modules, "encoder", lambda module: getattr(module, "ARCHITECTURES", {}).items())
+    return registered("encoder")
 
 
 def find_architecture(name: str) -> Architecture:
     """The encoder of a name. Raises InputError with the nearest names."""
     known = architectures()
     if name not in known:
-        raise InputError(f"encoder: unknown name {name!r}{near_match(name, list(known))}; encoders: {', '.join(known)}")
+        hint = f"{near_match(name, list(known))}; encoders: {', '.join(known)}"
+        raise InputError(f"encoder: unknown name {name!r}{hint}{unreadable()}")
     return known[name]
 
 

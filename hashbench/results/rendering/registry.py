@@ -1,18 +1,16 @@
-"""The formats in which tables are printed, found by listing the folder `formats` and one of the user's own."""
+"""The formats in which tables are printed: the suite's, in the folder `formats`, and those of plug-ins."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 from hashbench.common.errors import InputError, near_match
-from hashbench.common.listing import modules_in
+from hashbench.common.registry import registered, unreadable
 from hashbench.common.showing import printable_parts
 from hashbench.results.tables.table import Table
 
-EXTRA_FOLDER = "HASHBENCH_FORMATS"  # of formats of one's own
 WIDTH = 100  # columns where there is no terminal to ask
 
 
@@ -26,12 +24,9 @@ class Renderer:
     place: int = 99  # in lists of the formats
 
 
-@cache
 def renderers() -> dict[str, Renderer]:
-    """All formats by name."""
-    modules = modules_in("hashbench.results.rendering.formats", EXTRA_FOLDER, "formats")
-    listed: list[Renderer] = [renderer for module in modules for renderer in module.RENDERERS]
-    return {renderer.name: renderer for renderer in sorted(listed, key=lambda renderer: renderer.place)}
+    """All formats by name. Raises InputError that names both files of a double name."""
+    return dict(sorted(registered("format").items(), key=lambda item: item[1].place))
 
 
 def find_renderer(name: str) -> Renderer:
@@ -47,7 +42,8 @@ def known_format(name: str, others: Sequence[str] = ()) -> str:
     known = [*renderers(), *others]
     matching = [each for each in known if each == name] or [each for each in known if each.lower() == name.lower()]
     if not matching:
-        raise InputError(f"--format: no format {name!r}{near_match(name, known)}; there are: {', '.join(known)}")
+        hint = f"{near_match(name, known)}; there are: {', '.join(known)}"
+        raise InputError(f"--format: no format {name!r}{hint}{unreadable()}")
     return matching[0]
 
 

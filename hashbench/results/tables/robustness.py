@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from hashbench.data.perturbations.registry import title_of
+from hashbench.common.registry import registered
 from hashbench.results.papers.paper import Column
 from hashbench.results.read.measured import AVERAGE, PERCENT
 from hashbench.results.read.robustness import RobustnessCurve, RobustnessResults, measure_robustness
@@ -89,7 +89,7 @@ def _summary_table(results: RobustnessResults, versus: str | None) -> Table:
     over = f"over the rates 0 to {_rate(highest)}"
     what = f"average of {len(results.tasks()) - 1} tasks" if tasks == [AVERAGE] else ", ".join(tasks)
     title = f"Robustness in {results.experiment.name}: score retention under noise, {over}; {what}"
-    named = "; ".join(f"{kind}: {title_of(kind)}" for kind in results.kinds())
+    named = "; ".join(f"{kind}: {_words_of(kind)}" for kind in results.kinds())
     notes = [f"{named}." if named else "", *_notes(results, results.tasks()[0], versus)]
     marked = mark_best(rows, columns)
     return _table(results, "summary", title, columns=columns, rows=marked, notes=[note for note in notes if note])
@@ -110,7 +110,7 @@ def _task_table(results: RobustnessResults, task: str, versus: str | None) -> Ta
             curve.model,
             curve.model,
             {column.name: _cell(results, curve, column) for column in columns},
-            section=title_of(kind),
+            section=_words_of(kind),
         )
         for kind in dict.fromkeys(curve.kind for curve in results.curves)
         for curve in curves
@@ -166,7 +166,7 @@ def _unseen_noise(results: RobustnessResults) -> list[str]:
         blind = [model for model, same in by_model.items() if same == {True}]
         if blind:
             lines.append(
-                f"{title_of(kind).capitalize()}: the scores of {', '.join(blind)} are the same at every rate. A "
+                f"{_words_of(kind).capitalize()}: the scores of {', '.join(blind)} are the same at every rate. A "
                 "model that lower-cases its input sees no change of case, and one that predicts a constant sees no "
                 "change at all: what they retain follows by construction and is no finding."
             )
@@ -278,6 +278,12 @@ def _record(
         versus or "", "points" if versus else "percent",
     )  # fmt: skip
     return dict(zip(TIDY, values, strict=True))
+
+
+def _words_of(name: str) -> str:
+    """The words of a perturbation in tables; its name, where this version does not know it."""
+    known = registered("perturbation")
+    return str(known[name].words) if name in known else name
 
 
 TABLE = TableFile(

@@ -13,7 +13,7 @@ from typing import Literal
 
 import torch
 
-from hashbench.common.listing import import_file, is_own
+from hashbench.common.registry import import_file, is_own
 from hashbench.models.embeddings.base import Batch, ModelSpec
 from hashbench.running.training.heads import make_head, objective_loss
 from hashbench.running.training.memory import resident_peak, start_of_peak

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from hashbench.common.errors import InputError, first_line, located
-from hashbench.common.listing import is_own
+from hashbench.common.registry import is_own
 from hashbench.data.perturbations.registry import find_perturbation
 from hashbench.data.sources.weights import RANDOM, locate_weights
 from hashbench.data.tasks.base import Task

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hashbench.common.listing import own_name
+from hashbench.common.registry import own_name
 from hashbench.models.coders.base import Coder
 from hashbench.models.coders.registry import make_coder
 from hashbench.models.text.types import TypeTable
@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import NamedTuple
 from hashbench.models.coders.base import Coder
 from hashbench.running.experiment.coder_contract import fitted
-from hashbench.common.listing import own_name
+from hashbench.common.registry import own_name
 strings = json.load(sys.stdin)
 name = own_name(sys.argv[1], Path(), Coder, "coder")
 print(json.dumps(fitted(name).encode(strings).tolist()))

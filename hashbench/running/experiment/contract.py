@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from hashbench.common.errors import first_line, located
-from hashbench.common.listing import own_name
+from hashbench.common.registry import own_name
 from hashbench.models.coders.base import Coder
 from hashbench.models.coders.registry import make_coder
 from hashbench.models.embeddings.base import PAD, SPECIALS, Batch, CodeSpec, Embedding, EmbeddingSpec, ModelSpec

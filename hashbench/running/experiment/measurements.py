@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from hashbench.data.perturbations.registry import perturbations
-from hashbench.data.tasks.blocks import Strict
+from hashbench.data.tasks.blocks import NameOf, Strict
 
-NAMES = tuple(perturbations())
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -53,7 +51,7 @@ class Efficiency(Strict):
 class Robustness(Strict):
     """Evaluations of fine-tuned models on the reporting sets with noise in the texts, the same for every model."""
 
-    perturbations: tuple[Literal[NAMES], ...] = Field(  # type: ignore[valid-type]
+    perturbations: tuple[Annotated[str, NameOf("perturbation")], ...] = Field(
         default=("swap", "delete", "insert", "keyboard", "case", "misspelling", "unseen"),
         min_length=1,
         description=(

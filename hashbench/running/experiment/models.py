@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hashbench.common.errors import InputError, located, near_match
-from hashbench.common.listing import own_name
+from hashbench.common.registry import own_name
 from hashbench.data.sources.weights import RANDOM, locate_weights
 from hashbench.models.coders.base import Coder
 from hashbench.models.embeddings.base import CodeSpec, EncoderSpec, ModelSpec

@@ -1,37 +1,19 @@
-"""The kinds of run by their stored name, found by listing this folder and the one named by HASHBENCH_RUNS."""
+"""The kinds of run by their stored name: the suite's, and those of plug-ins."""
 
 from __future__ import annotations
 
-import functools
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 
-from hashbench.common.errors import InputError
-from hashbench.common.listing import modules_in
+from hashbench.common.registry import registered
 from hashbench.running.runs.base import Run, RunKind, Workplace
 from hashbench.running.training.machine import Machine
 from hashbench.store.result import Result
 
-EXTRA_FOLDER = "HASHBENCH_RUNS"
-
 
 def kinds() -> Mapping[str, RunKind]:
     """All kinds of run by name, in the order of the plan. Raises InputError where two have one name."""
-    return _kinds(os.environ.get(EXTRA_FOLDER))
-
-
-@functools.cache
-def _kinds(extra_folder: str | None) -> Mapping[str, RunKind]:
-    by_name: dict[str, RunKind] = {}
-    for module in modules_in("hashbench.running.runs", EXTRA_FOLDER, "kinds of run"):
-        kind = vars(module).get("KIND")
-        if not isinstance(kind, RunKind):
-            continue
-        if kind.name in by_name:
-            raise InputError(f"{module.__file__}: there is a kind of run {kind.name!r} already; rename this one")
-        by_name[kind.name] = kind
-    return dict(sorted(by_name.items(), key=lambda item: item[1].order))
+    return dict(sorted(registered("kind of run").items(), key=lambda item: item[1].order))
 
 
 def kind_of(run: Run) -> RunKind:

@@ -13,7 +13,7 @@ import importlib.util
 from collections.abc import Iterable
 from pathlib import Path
 
-from hashbench.common.listing import is_own
+from hashbench.common.registry import is_own
 from hashbench.data.tasks.text import TextKind
 from hashbench.models.coders.registry import find_coder
 from hashbench.models.embeddings.base import ModelSpec

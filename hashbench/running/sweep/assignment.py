@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 import pickle
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from hashbench.common.atomic import atomic_write
 from hashbench.common.errors import InputError
-from hashbench.common.listing import import_file, own_modules
+from hashbench.common.registry import VARIABLE, import_file, own_modules, plugin_files
 from hashbench.running.experiment.resolved import ResolvedExperiment
 from hashbench.running.runs.artifacts import ArtifactFolder
 from hashbench.running.runs.base import Run, Workplace
@@ -52,14 +52,15 @@ class OwnFile:
     path: str  # where it lies on the machine that planned
     text: str
     sha256: str
-    variable: str  # the environment variable that names its folder; "" where none does
+    is_plugin: bool  # whether HASHBENCH_PLUGINS names it or its folder
 
     @classmethod
     def of(cls, path: Path) -> OwnFile:
         """The file as it is now."""
         content = path.read_bytes()
-        digest = hashlib.sha256(content).hexdigest()
-        return cls(str(path.resolve()), content.decode(), digest, _variable_of(path.resolve().parent))
+        digest, path = hashlib.sha256(content).hexdigest(), path.resolve()
+        plugins = {file.resolve() for file in plugin_files(os.environ.get(VARIABLE, ""))}
+        return cls(str(path), content.decode(), digest, path in plugins)
 
     def is_here(self) -> bool:
         """Whether this machine has the same file in the same place."""
@@ -94,35 +95,25 @@ class Parcel:
         return cls(tuple(OwnFile.of(path) for path in paths if path.is_file()), pickle.dumps(assignment))
 
     def open(self, cache: Path | None = None) -> Assignment:
-        """The assignment. Own files that this machine has not are written to a folder of the cache; the environment
-        names the folders of own files from here on."""
-        if all(file.is_here() for file in self.files):
-            for file in self.files:
-                if file.variable:  # which this process need not have
-                    os.environ[file.variable] = str(Path(file.path).parent)
-                import_file(Path(file.path))
-        else:
-            self._import_copies((cache or Path(".hashbench")) / "own")
+        """The assignment. User-defined files that this machine has not are written to a folder of the cache. From here
+        on HASHBENCH_PLUGINS names the plug-ins of the process that planned."""
+        is_here = all(file.is_here() for file in self.files)
+        root = (cache or Path(".hashbench")) / "own"
+        paths = [Path(file.path) for file in self.files] if is_here else self._copies(root)
+        for path in paths:
+            import_file(path)
+        plugins = [str(path) for path, file in zip(paths, self.files, strict=True) if file.is_plugin]
+        if plugins:  # a process on another machine has another environment
+            os.environ[VARIABLE] = os.pathsep.join(plugins)
         # The content is from the process that planned the sweep.
         assignment: Assignment = pickle.loads(self.content)  # noqa: S301
         return assignment
 
-    def _import_copies(self, root: Path) -> None:
-        """Imports copies of all own files."""
-        for files in self._by_folder():
-            names = hashlib.sha256("".join(file.sha256 for file in files).encode()).hexdigest()[:16]
-            for file in files:
-                copied = file.copy(root / names)
-                if file.variable:
-                    os.environ[file.variable] = str(root / names)
-                import_file(copied)
-
-    def _by_folder(self) -> Iterator[list[OwnFile]]:
-        for folder in dict.fromkeys(Path(file.path).parent for file in self.files):
-            yield [file for file in self.files if Path(file.path).parent == folder]
-
-
-def _variable_of(folder: Path) -> str:
-    """The environment variable that names a folder of the user's own embeddings, tasks and the like."""
-    named = (name for name, value in os.environ.items() if name.startswith("HASHBENCH_") and value)
-    return next((name for name in named if Path(os.environ[name]).resolve() == folder), "")
+    def _copies(self, root: Path) -> list[Path]:
+        """Copies of all user-defined files; those that lie together here do so there."""
+        digests: dict[Path, str] = {}
+        for file in self.files:
+            folder = Path(file.path).parent
+            digests[folder] = digests.get(folder, "") + file.sha256
+        names = {folder: hashlib.sha256(text.encode()).hexdigest()[:16] for folder, text in digests.items()}
+        return [file.copy(root / names[Path(file.path).parent]) for file in self.files]

@@ -1,14 +1,13 @@
-"""data/perturbations/registry.py: a perturbation is one file."""
+"""A perturbation is one file."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from hashbench.data.perturbations.perturbation import perturbed
-from hashbench.data.perturbations.registry import EXTRA_FOLDER, perturbations, title_of
+from hashbench.data.perturbations.registry import find_perturbation
 
 FILE = """
 from hashbench.data.perturbations.base import Perturbation
@@ -21,18 +20,15 @@ PERTURBATIONS = (
 
 
 @pytest.fixture
-def stars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def stars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The registry with one more file."""
     (tmp_path / "stars.py").write_text(FILE)
-    monkeypatch.setenv(EXTRA_FOLDER, str(tmp_path))
-    perturbations.cache_clear()
-    yield
-    perturbations.cache_clear()
+    monkeypatch.setenv("HASHBENCH_PLUGINS", str(tmp_path))
 
 
 def test_a_file_adds_perturbations(stars: None) -> None:
     assert perturbed("a good movie", "stars", [0.0, 1.0], seed=0) == ["a good movie", "* **** *****"]
-    assert title_of("stars") == "letters become stars" and title_of("gone") == "gone"
+    assert find_perturbation("stars").words == "letters become stars"
 
 
 def test_one_that_needs_a_corpus_is_given_its_words(stars: None) -> None:

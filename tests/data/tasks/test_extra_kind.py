@@ -13,7 +13,7 @@ import pytest
 
 from hashbench.cli.app import main
 from hashbench.common.errors import InputError
-from hashbench.data.tasks.catalogue import EXTRA_FOLDER, expand_tasks, groups, known_kinds, known_tasks
+from hashbench.data.tasks.catalogue import expand_tasks, groups, known_kinds, known_tasks
 from hashbench.running.experiment.load import load_experiment
 from hashbench.running.sweep.plan import plan
 from hashbench.store.engine import open_store
@@ -122,7 +122,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         rows = "\n".join(f"water {degrees[i % 3]} {i},{degrees[i % 3]}" for i in range(n))
         (home / f"{split}.csv").write_text(f"text,label\n{rows}\n")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv(EXTRA_FOLDER, str(tmp_path / "kinds"))
+    monkeypatch.setenv("HASHBENCH_PLUGINS", str(tmp_path / "kinds"))
     monkeypatch.delenv("HASHBENCH_DB", raising=False)
     return tmp_path
 
@@ -176,7 +176,7 @@ def test_its_block_is_a_key_of_the_file(run: Callable[..., tuple[str, str, objec
 
 def test_its_baseline_is_one_to_ask_for(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert load_experiment("tides.yaml").experiment.floors == ("majority", "bag-of-words", "length")
-    monkeypatch.delenv(EXTRA_FOLDER)
+    monkeypatch.delenv("HASHBENCH_PLUGINS")
     told = r"entry 3 of floors: must be 'majority', .* or 'most-frequent-tag', not 'length'"
     with pytest.raises(InputError, match=told):
         load_experiment("tides.yaml")
@@ -198,6 +198,6 @@ def test_a_block_takes_no_key_of_the_file(folder: Path) -> None:
 def test_groups_stay_as_they_are(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "degrees" in known_kinds() and "tides" in known_tasks()
     with_it = groups(), [task.name for task in expand_tasks("glue", folder)]
-    monkeypatch.delenv(EXTRA_FOLDER)
+    monkeypatch.delenv("HASHBENCH_PLUGINS")
     assert "tides" not in known_tasks()
     assert with_it == (groups(), [task.name for task in expand_tasks("glue", folder)])

@@ -13,7 +13,7 @@ from hashbench.common.errors import InputError
 from hashbench.models.embeddings.base import Embedding
 from hashbench.models.embeddings.hashformer import Projection
 from hashbench.models.embeddings.lookup import LookupTable
-from hashbench.models.embeddings.registry import EXTRA_FOLDER, build_embedding, find_model, groups, load_own, models
+from hashbench.models.embeddings.registry import build_embedding, find_model, groups, load_own, models
 
 TOY = """
 import torch
@@ -63,29 +63,24 @@ def test_an_unknown_model_names_its_neighbours() -> None:
 
 def test_a_file_in_the_extra_folder_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     toy(tmp_path, "toy.py", "toy-model")
-    monkeypatch.setenv(EXTRA_FOLDER, str(tmp_path))
+    monkeypatch.setenv("HASHBENCH_PLUGINS", str(tmp_path))
     assert find_model("toy-model").embedding.family.__name__ == "Toy"
     assert groups()["toys"] == ["toy-model"]
     assert build_embedding(find_model("toy-model"), 3).embedding_parameters() == 261 * 3
 
 
-def test_an_extra_folder_that_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(EXTRA_FOLDER, str(tmp_path / "nowhere"))
-    with pytest.raises(InputError, match=r"^HASHBENCH_EMBEDDINGS: '.*nowhere' is no folder; "):
-        models()
-
-
 def test_a_double_name_names_both_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     toy(tmp_path, "mine.py", "bert-mlm")
-    monkeypatch.setenv(EXTRA_FOLDER, str(tmp_path))
+    monkeypatch.setenv("HASHBENCH_PLUGINS", str(tmp_path))
     with pytest.raises(InputError, match=r"mine\.py: model 'bert-mlm' is already in .*lookup\.py; rename one of them$"):
         models()
 
 
-def test_a_family_file_without_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "empty.py").write_text("")
-    monkeypatch.setenv(EXTRA_FOLDER, str(tmp_path))
-    with pytest.raises(InputError, match=r"empty\.py: no list MODELS of ModelSpec; end the file with one$"):
+@pytest.mark.parametrize("models_of_file", ["'mine'", "[1]"])
+def test_a_family_file_with_other_models(models_of_file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "other.py").write_text(f"MODELS = {models_of_file}\n")
+    monkeypatch.setenv("HASHBENCH_PLUGINS", str(tmp_path))
+    with pytest.raises(InputError, match=r"other\.py: no list MODELS of ModelSpec; end the file with one$"):
         models()
 
 

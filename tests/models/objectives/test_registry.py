@@ -59,7 +59,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     own = tmp_path / "own"
     own.mkdir()
     (own / "even.py").write_text(EVEN)
-    monkeypatch.setenv("HASHBENCH_OBJECTIVES", str(own))
+    monkeypatch.setenv("HASHBENCH_PLUGINS", str(own))
     monkeypatch.setenv("HASHBENCH_CACHE", str(tmp_path / "cache"))
     (tmp_path / "mine.yaml").write_text(MINE)
     return tmp_path

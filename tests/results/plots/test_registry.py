@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from hashbench.common.errors import InputError
 from hashbench.results.plots.main import page_figures, plot
-from hashbench.results.plots.registry import EXTRA_FOLDER, find_plot, plots
+from hashbench.results.plots.registry import find_plot
 from hashbench.results.tables.request import ReportRequest
 from hashbench.store.engine import Store
 from tests.databases.made_up import World, build
@@ -39,13 +38,10 @@ def store(tmp_path: Path) -> Store:
 
 
 @pytest.fixture
-def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "toys").mkdir()
     (tmp_path / "toys" / "toy.py").write_text(TOY)
-    monkeypatch.setenv(EXTRA_FOLDER, str(tmp_path / "toys"))
-    plots.cache_clear()
-    yield
-    plots.cache_clear()
+    monkeypatch.setenv("HASHBENCH_PLUGINS", str(tmp_path / "toys"))
 
 
 @pytest.mark.usefixtures("toy")

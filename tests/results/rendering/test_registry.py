@@ -27,9 +27,5 @@ def test_an_unknown_format_is_one_clear_line() -> None:
 
 def test_a_file_of_ones_own_is_a_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "toy.py").write_text(TOY)
-    monkeypatch.setenv("HASHBENCH_FORMATS", str(tmp_path))
-    renderers.cache_clear()
-    try:
-        assert render([Table("", "own", "A title", "e", (), ())], "titles") == "A title\n"
-    finally:
-        renderers.cache_clear()
+    monkeypatch.setenv("HASHBENCH_PLUGINS", str(tmp_path))
+    assert render([Table("", "own", "A title", "e", (), ())], "titles") == "A title\n"

@@ -11,7 +11,7 @@ import pytest
 import hashbench
 from hashbench.common.errors import InputError
 from hashbench.running.runs import registry
-from hashbench.running.runs.registry import EXTRA_FOLDER, kinds, names
+from hashbench.running.runs.registry import kinds, names
 
 PACKAGE = Path(hashbench.__file__).parent
 # What reads results must not import what trains. It meets the kinds as words of stored rows, which one file names.
@@ -78,13 +78,9 @@ def test_the_kinds_stand_in_the_order_of_the_plan() -> None:
 
 
 def test_two_kinds_of_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "again.py").write_text("from hashbench.running.runs.baseline import KIND\n")
-    monkeypatch.setenv(EXTRA_FOLDER, str(tmp_path))
-    with pytest.raises(InputError, match=r"again\.py: there is a kind of run 'floor' already; rename this one"):
-        registry.kinds()
-
-
-def test_a_folder_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(EXTRA_FOLDER, "nowhere")
-    with pytest.raises(InputError, match="HASHBENCH_RUNS: 'nowhere' is no folder; name the one with your kinds of run"):
+    (tmp_path / "again.py").write_text(
+        "from hashbench.running.runs.baseline import TrivialBaseline\nKIND = TrivialBaseline()\n"
+    )
+    monkeypatch.setenv("HASHBENCH_PLUGINS", str(tmp_path))
+    with pytest.raises(InputError, match=r"again\.py: kind of run 'floor' is already in .*baseline\.py; rename "):
         registry.kinds()

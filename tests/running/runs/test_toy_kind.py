@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from hashbench.cli.app import main
-from hashbench.running.runs.registry import EXTRA_FOLDER
 from hashbench.store.engine import open_store
 from hashbench.store.status import experiments, runs
 
@@ -76,7 +75,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "kinds/size.py").write_text(KIND)
     (tmp_path / "made_up.yaml").write_text(EXPERIMENT)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv(EXTRA_FOLDER, str(tmp_path / "kinds"))
+    monkeypatch.setenv("HASHBENCH_PLUGINS", str(tmp_path / "kinds"))
     monkeypatch.setenv("HASHBENCH_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("HASHBENCH_DB", raising=False)
     return tmp_path

@@ -76,7 +76,7 @@ def test_own_code_arrives_where_its_file_is_not(tmp_path: Path, small_experiment
 def test_a_text_that_changed_on_the_way_is_refused(tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text("x = 1\n")
     file = OwnFile.of(tmp_path / "own.py")
-    assert file.is_here() and file.variable == ""
+    assert file.is_here() and not file.is_plugin
     (tmp_path / "own.py").write_text("x = 2\n")
     assert not file.is_here()
     assert file.copy(tmp_path / "copies").read_text() == "x = 1\n"
@@ -84,17 +84,34 @@ def test_a_text_that_changed_on_the_way_is_refused(tmp_path: Path) -> None:
         replace(file, text="x = 3\n").copy(tmp_path / "copies")
 
 
-def test_the_variable_of_a_folder_travels_with_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("place", ["", "own.py"])
+def test_a_file_knows_that_it_is_a_plug_in(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "own.py").write_text("x = 1\n")
-    monkeypatch.setenv("HASHBENCH_CODERS", str(tmp_path))
-    assert OwnFile.of(tmp_path / "own.py").variable == "HASHBENCH_CODERS"
+    monkeypatch.setenv("HASHBENCH_PLUGINS", str(tmp_path / place))
+    assert OwnFile.of(tmp_path / "own.py").is_plugin
 
 
-def test_the_folder_of_own_files_is_named_where_the_same_files_lie_too(tmp_path: Path, monkeypatch) -> None:
+def test_plug_ins_are_named_where_the_same_files_lie_too(tmp_path: Path, monkeypatch) -> None:
     """A node of a cluster, started before, has another environment than the sweep."""
     (tmp_path / "own.py").write_text("x = 1\n")
-    monkeypatch.setenv("HASHBENCH_CODERS", str(tmp_path))
+    monkeypatch.setenv("HASHBENCH_PLUGINS", str(tmp_path))
     parcel = Parcel((OwnFile.of(tmp_path / "own.py"),), pickle.dumps("the assignment"))
-    monkeypatch.delenv("HASHBENCH_CODERS")
+    monkeypatch.delenv("HASHBENCH_PLUGINS")
     assert parcel.open() == "the assignment"
-    assert os.environ["HASHBENCH_CODERS"] == str(tmp_path)
+    assert os.environ["HASHBENCH_PLUGINS"] == str(tmp_path / "own.py")
+
+
+def test_plug_ins_are_named_where_their_copies_lie(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "own.py").write_text(f"x = {folder!r}\n")
+    (tmp_path / "a/part.py").write_text("y = 1\n")
+    monkeypatch.setenv("HASHBENCH_PLUGINS", os.pathsep.join([str(tmp_path / "a"), str(tmp_path / "b/own.py")]))
+    files = [OwnFile.of(tmp_path / name) for name in ("a/own.py", "a/part.py", "b/own.py")]
+    parcel = Parcel(tuple(files), pickle.dumps("the assignment"))
+    (tmp_path / "a/part.py").unlink()
+    assert parcel.open(tmp_path / "cache") == "the assignment"
+    copies = [Path(place) for place in os.environ["HASHBENCH_PLUGINS"].split(os.pathsep)]
+    assert [copy.read_text() for copy in copies] == ["x = 'a'\n", "y = 1\n", "x = 'b'\n"]
+    assert copies[0].parent == copies[1].parent != copies[2].parent
+    assert all(copy.is_relative_to(tmp_path / "cache/own") for copy in copies)

@@ -1,0 +1,274 @@
+"""The one registry: things of a kind by name, from the suite's own modules, from plug-ins and from user-defined files.
+
+A plug-in is a Python file that HASHBENCH_PLUGINS names (itself or its folder), or a module that an installed package
+names as an entry point of the group `hashbench.plugins`. It may define things of several kinds. Packages are named by
+strings and imported when a kind is first looked up, so that a room may look up the names of a kind that it must not
+import. Entry points and files are read in the order of names, behind the suite.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from hashbench.common.errors import InputError, first_line, near_match
+from hashbench.common.showing import tell
+
+VARIABLE, GROUP = "HASHBENCH_PLUGINS", "hashbench.plugins"
+OWN_MODULE = "hashbench_own_"  # begins the name of a module that is a user-defined file
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of thing: the packages that define the suite's, and how a module offers one."""
+
+    what: str  # its name in messages, and in `registered`
+    packages: tuple[str, ...]
+    base: str  # "module:Class" of the things, or of the classes where there is no export
+    export: str = ""  # attribute of a module: a thing, a list of things, or a mapping by name; "": the module's classes
+    key: str = "name"  # attribute that names a thing; a class without it is only a part
+
+    def base_class(self) -> type:
+        """The class that things of this kind are instances or subclasses of."""
+        module, _, name = self.base.partition(":")
+        found: type = getattr(importlib.import_module(module), name)
+        return found
+
+    def offered(self, module: ModuleType) -> Iterator[tuple[str, Any]]:
+        """What a module offers of this kind, by name. Raises InputError where its export holds something else."""
+        if not self.export:
+            for value in vars(module).values():
+                if isinstance(value, type) and f"{value.__module__}.".startswith(f"{module.__name__}."):
+                    if issubclass(value, self.base_class()) and hasattr(value, self.key):
+                        yield getattr(value, self.key), value
+            return
+        exported = getattr(module, self.export, ())
+        if isinstance(exported, Mapping):
+            yield from exported.items()
+            return
+        for thing in exported if isinstance(exported, list | tuple) else (exported,):
+            if isinstance(thing, self.base_class()):
+                yield getattr(thing, self.key), thing
+            elif not hasattr(thing, self.key):  # a kind of task and a kind of run are both a KIND
+                name = self.base.rpartition(":")[2]
+                raise InputError(f"{module.__file__}: no list {self.export} of {name}; end the file with one")
+
+
+TASK_FILES = ("hashbench.data.tasks.named", "hashbench.data.tasks.kinds")
+KINDS = {
+    kind.what: kind
+    for kind in (
+        Kind("model", ("hashbench.models.embeddings",), "hashbench.models.embeddings.base:ModelSpec", "MODELS"),
+        Kind("coder", ("hashbench.models.coders",), "hashbench.models.coders.base:Coder"),
+        Kind("tokenizer", ("hashbench.models.text",), "hashbench.models.text.base:Tokenizer", key="kind"),
+        Kind("encoder", ("hashbench.models.encoders",), "hashbench.models.encoders.base:Architecture", "ARCHITECTURES"),
+        Kind("objective", ("hashbench.models.objectives",), "hashbench.models.objectives.base:Objective", "OBJECTIVE"),
+        Kind("head", ("hashbench.models.objectives",), "hashbench.models.objectives.base:TaskHead"),
+        Kind("task", TASK_FILES, "hashbench.data.tasks.base:Task", "TASKS"),
+        Kind("group of tasks", TASK_FILES, "builtins:tuple", "GROUPS"),
+        Kind("kind of task", TASK_FILES[1:], "hashbench.data.tasks.base:TaskKind", "KIND"),
+        Kind("metric", ("hashbench.scores",), "hashbench.scores.base:Metric", "METRICS"),
+        Kind(
+            "perturbation",
+            ("hashbench.data.perturbations",),
+            "hashbench.data.perturbations.base:Perturbation",
+            "PERTURBATIONS",
+        ),
+        Kind("kind of run", ("hashbench.running.runs",), "hashbench.running.runs.base:RunKind", "KIND"),
+        Kind("table", ("hashbench.results.tables",), "hashbench.results.tables.request:TableFile", "TABLE"),
+        Kind("figure", ("hashbench.results.plots",), "hashbench.results.plots.base:Plot", "PLOT"),
+        Kind(
+            "format",
+            ("hashbench.results.rendering.formats",),
+            "hashbench.results.rendering.registry:Renderer",
+            "RENDERERS",
+        ),
+    )
+}
+_registered: dict[tuple[str, str], Mapping[str, Any]] = {}  # by kind and HASHBENCH_PLUGINS
+_own_modules: dict[str, ModuleType] = {}  # by name: looked up too often to go through all of sys.modules
+_unreadable: dict[str, str] = {}  # plug-ins that cannot be imported -> why
+_importing: list[str] = []  # the plug-in that is being imported, if any
+
+
+def registered(what: str) -> Mapping[str, Any]:
+    """All things of a kind by name, in the order of files. Raises InputError that names both files of a double name."""
+    key = (what, os.environ.get(VARIABLE, ""))
+    if key not in _registered:
+        kind, files = KINDS[what], dict[str, str | None]()
+        things: dict[str, Any] = {}
+        for module in [module for package in kind.packages for module in modules_of(package)] + plugins(key[1]):
+            for name, thing in kind.offered(module):
+                if name in things and things[name] is not thing:
+                    double = f"{what} {name!r} is already in {files[name]}"
+                    raise InputError(f"{module.__file__}: {double}; rename one of them")
+                files.setdefault(name, module.__file__)
+                things[name] = thing
+        if _importing:  # looked up by a plug-in while it is imported: the others are not there yet
+            return things
+        _registered[key] = things
+    return _registered[key]
+
+
+@functools.cache
+def modules_of(package: str) -> tuple[ModuleType, ...]:
+    """The modules of a package of the suite, imported, in the order of names."""
+    folder = Path(str(importlib.import_module(package).__file__)).parent
+    names = [file.stem for file in sorted(folder.glob("*.py")) if file.stem != "__init__"]
+    return tuple(importlib.import_module(f"{package}.{name}") for name in names)
+
+
+def plugins(places: str) -> list[ModuleType]:
+    """The plug-ins of installed packages, and those that `places`, the text of HASHBENCH_PLUGINS, names.
+
+    One that cannot be imported is left out, with one line on stderr. Raises InputError where a place is no plug-in.
+    """
+    found: list[ModuleType] = []
+    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+        found += _imported(f"plug-in {entry.name} ({entry.value})", entry.load)
+    for file in plugin_files(places):
+        found += _imported(str(file), functools.partial(import_file, file))
+    return found
+
+
+def plugin_files(places: str) -> list[Path]:
+    """The files that a text of HASHBENCH_PLUGINS names. Raises InputError where a place is no folder or Python file."""
+    files: list[Path] = []
+    for place in filter(None, places.split(os.pathsep)):
+        path = Path(place).expanduser()
+        if not path.is_dir() and not (path.is_file() and path.suffix == ".py"):
+            raise InputError(f"{VARIABLE}: {place!r} is no folder or Python file; name those with your plug-ins")
+        files += sorted(path.glob("*.py")) if path.is_dir() else [path]
+    return files
+
+
+def unreadable() -> str:
+    """Plug-ins that could not be imported, as the end of a message about an unknown name; "" where all could."""
+    named = {str(file) for file in plugin_files(os.environ.get(VARIABLE, ""))}
+    reasons = [why for place, why in _unreadable.items() if place in named or not place.endswith(".py")]
+    return "".join(f"; not read: {why}" for why in reasons)
+
+
+def _imported(place: str, load: Callable[[], ModuleType]) -> list[ModuleType]:
+    """A plug-in, if it can be imported, and is not just being imported. Says once why it cannot."""
+    if place in _unreadable or place in _importing:
+        return []
+    _importing.append(place)
+    try:
+        return [load()]
+    except (Exception, SystemExit) as error:
+        reason = f"{place}: cannot be imported: {type(error).__name__}: {first_line(error)}; correct it"
+        _unreadable[place] = str(error) if isinstance(error, InputError) else reason
+        tell(f"{_unreadable[place]}; what it defines is left out")
+        return []
+    finally:
+        _importing.remove(place)
+
+
+def import_file(path: Path) -> ModuleType:
+    """A Python file as a module, imported once a process. Raises InputError where it is missing or does not import."""
+    if not path.is_file():
+        raise InputError(f"{path}: no such file; name a Python file, from the folder of the experiment file")
+    # The content is in the name, so that a changed file is a new module, equal file names do not meet, and a copy of
+    # the file on another machine is the same module.
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+    name = f"{OWN_MODULE}{path.stem}_{digest}"
+    if name in _own_modules:
+        return _own_modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = _own_modules[name] = module  # before the file runs: dataclasses and pickle look it up
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        del sys.modules[name], _own_modules[name]
+        reason = f"{type(error).__name__}: {first_line(error)}"
+        raise InputError(f"{path}: cannot be imported: {reason}; correct the file") from error
+    return module
+
+
+def own_modules() -> list[ModuleType]:
+    """The user-defined files that this process has imported, plug-ins among them."""
+    return list(_own_modules.values())
+
+
+def is_own(module: str) -> bool:
+    """Whether a module of this name, that of a class say, is a user-defined file."""
+    return module.startswith(OWN_MODULE)
+
+
+def own_classes(base: type) -> dict[str, type]:
+    """The subclasses of `base` in all user-defined files that this process has imported, as `own_name` names them.
+
+    A worker imports the same files before it looks one up.
+    """
+    return {
+        f"{value.__name__}@{module.__name__.rpartition('_')[2]}": value
+        for module in own_modules()
+        for value in vars(module).values()
+        if isinstance(value, type) and issubclass(value, base) and value.__module__ == module.__name__
+    }
+
+
+def own_name(reference: str, folder: Path, base: type, what: str) -> str:
+    """The name of the user-defined class that "FILE.py:Class" means: the class with a digest of the file's text, so
+    that an edited file is another thing, and a copy on another machine the same. A name without a file stays itself.
+
+    Raises InputError where there is no such file or class; `what` says in its message what the class should be.
+    """
+    file, colon, name = reference.rpartition(":")
+    if not colon or not file.endswith(".py"):
+        return reference
+    module = import_file(folder / Path(file).expanduser())
+    keys = {value.__name__: key for key, value in own_classes(base).items() if value.__module__ == module.__name__}
+    if name not in keys:
+        remedy = f"derive it from hashbench.extend.{base.__name__}"
+        raise InputError(f"{file}: no {what} class {name!r}{near_match(name, list(keys))}; {remedy}")
+    return keys[name]
+
+
+def class_of(what: str, name: str) -> type[Any] | None:
+    """The class of a kind of this name, also of one in an imported user-defined file; None where there is none."""
+    kind = KINDS[what]
+    return own_classes(kind.base_class()).get(name) or registered(what).get(name)
+
+
+def make(what: str, name: str, arguments: Mapping[str, object]) -> Any:
+    """An object of the class of this name: a registered one, or one of a user-defined file (`own_name`).
+
+    A user-defined class's attribute `key` becomes this name, by which an edited file is another thing in recipes.
+    Raises InputError for an unknown name, an unknown argument, or one that is missing.
+    """
+    kind = KINDS[what]
+    cls = class_of(what, name)
+    if cls is None:
+        known = list(registered(what))
+        hint = f"{near_match(name, known)}; choose from {', '.join(known)}"
+        raise InputError(f"{what}: unknown {kind.key} {name!r}{hint}{unreadable()}")
+    parameters = inspect.signature(cls).parameters
+    for argument in arguments:
+        if argument not in parameters:
+            hint = f"{near_match(argument, list(parameters))}; it takes {', '.join(parameters) or 'none'}"
+            raise InputError(f"{what} {name}: unknown argument {argument!r}{hint}")
+    for parameter in parameters.values():
+        optional = parameter.default is not parameter.empty or parameter.kind in (
+            parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD,
+        )  # fmt: skip
+        if not optional and parameter.name not in arguments:
+            raise InputError(f"{what} {name}: needs {parameter.name}; give it as an argument")
+    made = cls(**arguments)
+    if name != getattr(cls, kind.key, None):
+        setattr(made, kind.key, name)
+    return made
