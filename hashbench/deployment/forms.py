@@ -32,8 +32,8 @@ from hashbench.deployment.text_side import VECTORS, size_of, write_text_side, wr
 from hashbench.deployment.torch_program import PROGRAM, write_program
 from hashbench.deployment.vectors import texts_to_prove
 from hashbench.results.rendering.formats.tidy import json_text
-from hashbench.store.added_metrics import add_metrics
 from hashbench.store.engine import open_store
+from hashbench.store.finishing import add_metrics
 from hashbench.store.status import find_run
 
 DEVICE, FACTS = "onnx", "deployment.json"  # the folder that is shipped, and what was measured of it

@@ -6,7 +6,6 @@ import contextlib
 import os
 import shutil
 import sqlite3
-import time
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -18,17 +17,25 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, Operati
 
 from hashbench.common.errors import InputError, first_line
 from hashbench.common.showing import without_passwords
-from hashbench.store import views
-from hashbench.store.damage import damage_told
-from hashbench.store.drivers import BUSY_S, NOW, postgresql_engine, sqlite_engine
-from hashbench.store.file_identity import OpenFile, save_copy
-from hashbench.store.heartbeats import HeartbeatMonitor
-from hashbench.store.places import check_file, warn_if_on_network
+from hashbench.store import sqlite, views
 from hashbench.store.schema import READABLE, SCHEMA, alembic_version, metadata
-from hashbench.store.unwritable import reading_address, settle
 
 # PostgreSQL advisory lock under which one process makes the tables; any fixed number
 MAKING_LOCK = 7_318_652_094
+# libpq's limits by which a client notices within a minute that a network is down; seconds, the last one milliseconds
+NETWORK_LIMITS = {
+    "connect_timeout": 10,
+    "keepalives_idle": 20,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 50_000,
+}
+# the database's clock in seconds since 1970
+NOW = {
+    "sqlite": "((julianday('now') - 2440587.5) * 86400.0)",  # unixepoch('subsec') needs SQLite 3.42
+    # now() is the begin of the transaction, which may have waited for a lock since
+    "postgresql": "CAST(EXTRACT(EPOCH FROM clock_timestamp()) AS DOUBLE PRECISION)",
+}
 
 
 class Store:
@@ -40,22 +47,25 @@ class Store:
         self.read_only = read_only
         self.schema = SCHEMA  # a store that is only read may have an older one
         self.dialect = "sqlite" if url.get_backend_name() == "sqlite" else "postgresql"
-        self.heartbeats = HeartbeatMonitor()
+        self.heartbeats = sqlite.HeartbeatMonitor()
         self.now = sa.literal_column(NOW[self.dialect], sa.Double)
-        # of a database that is only read another file may take the place: it is what the reader asks for then
-        self._file = OpenFile(Path(url.database or ""), name) if self.dialect == "sqlite" and not read_only else None
-        if self.dialect == "sqlite":
-            if read_only:
-                address, copied = reading_address(Path(url.database or ""))
-                if copied is not None:
-                    weakref.finalize(self, shutil.rmtree, copied, ignore_errors=True)
-                url = url.set(database=address, query={"uri": "true"})
-            self._reader = sqlite_engine(url, "BEGIN", self._file)
-            self._writer = self._reader if read_only else sqlite_engine(url, "BEGIN IMMEDIATE", self._file)
+        self.path = Path(url.database or "")  # of SQLite's file
+        # a reader does not mind if another file replaces the one it reads
+        self._file = sqlite.OpenFile(self.path, name) if self.dialect == "sqlite" and not read_only else None
+        if self.dialect == "postgresql":
+            limits = {key: value for key, value in NETWORK_LIMITS.items() if key not in url.query}
+            self._reader = self._writer = sa.create_engine(url, pool_pre_ping=True, connect_args=limits)
+        elif read_only:
+            address, copied = sqlite.reading_address(self.path)
+            if copied is not None:
+                weakref.finalize(self, shutil.rmtree, copied, ignore_errors=True)
+            url = url.set(database=address, query={"uri": "true"})
+            self._reader = self._writer = sqlite.sqlite_engine(url, "BEGIN", self._file)
         else:
-            self._reader = self._writer = postgresql_engine(url)
-        # The last connection that is closed brings the write-ahead log into the database: a copy of the file is whole.
-        self._closed = weakref.finalize(self, _let_go, os.getpid(), self._reader, self._writer)
+            self._reader = sqlite.sqlite_engine(url, "BEGIN", self._file)
+            self._writer = sqlite.sqlite_engine(url, "BEGIN IMMEDIATE", self._file)
+        # SQLite brings its write-ahead log into the file when the last connection closes: a copy of the file is whole
+        self._closed = weakref.finalize(self, _close_all, os.getpid(), self._reader, self._writer)
 
     @contextlib.contextmanager
     def write(self) -> Iterator[Connection]:
@@ -64,14 +74,14 @@ class Store:
         Raises DatabaseMoved where the path no longer leads to the file that was opened; so does `read`.
         """
         self._check_file()
-        with damage_told(self.name), self._writer.begin() as connection:
+        with sqlite.damage_as_input_error(self.name), self._writer.begin() as connection:
             yield connection
 
     @contextlib.contextmanager
     def read(self) -> Iterator[Connection]:
         """One transaction that only reads, from one state of the database."""
         self._check_file()
-        with damage_told(self.name), self._reader.begin() as connection:
+        with sqlite.damage_as_input_error(self.name), self._reader.begin() as connection:
             yield connection
 
     def check_current(self) -> None:
@@ -80,12 +90,12 @@ class Store:
             raise InputError(_schema_message(self.name, self.schema))
 
     def query(self, sql: str, **parameters: str | int | float | None) -> Sequence[RowMapping]:
-        """Rows of a SELECT; parameters stand as :name in it."""
+        """Rows of a SELECT, in which parameters are written as :name."""
         with self.read() as connection:
             return connection.execute(sa.text(sql), parameters).mappings().all()
 
     def tuples(self, sql: str, **parameters: str | int | float | None) -> Sequence[Sequence[Any]]:
-        """The same as tuples in the order of the columns, which many rows take half the time for."""
+        """Rows of a SELECT as tuples in the order of its columns, in half the time of `query`."""
         with self.read() as connection:
             return connection.execute(sa.text(sql), parameters).all()
 
@@ -94,13 +104,13 @@ class Store:
 
         Raises sqlite3.Error where that cannot be.
         """
-        # rather the writer's: it has certainly read the write-ahead log, which can no longer be opened
+        # The writer's first: it has certainly opened the write-ahead log, which nobody can open any more.
         engine = next((pooled for pooled in (self._writer, self._reader) if pooled.pool.checkedin()), None)  # type: ignore[attr-defined]
         if engine is None:
             raise sqlite3.OperationalError("no connection to it is open")
         connection = engine.raw_connection()
         try:
-            return save_copy(cast(sqlite3.Connection, connection.driver_connection), Path(self.url.database or ""))
+            return sqlite.save_copy(cast(sqlite3.Connection, connection.driver_connection), self.path)
         finally:
             connection.close()
 
@@ -109,28 +119,31 @@ class Store:
             self._file.check()
 
     def settle(self) -> None:
-        """Brings the write-ahead log of a file into the file, so that a copy of it is whole even where a reader, who
-        can do no such thing, is the last to close it. Who is at work on it is not waited for."""
+        """Bring the write-ahead log of a file into the file, so that a copy of it is whole.
+
+        Closing does so too, unless a reader, which cannot write the file, is the last to close it. Does not wait for
+        other processes that use the file.
+        """
         if self.dialect == "sqlite" and not self.read_only:
-            settle(Path(self.url.database or ""))
+            sqlite.settle(self.path)
 
     def insert_new(self, table: sa.Table) -> sa.Insert:
         """An INSERT that leaves out rows whose key is there already."""
         if self.dialect == "sqlite":
-            from sqlalchemy.dialects import sqlite
+            from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
-            return sqlite.insert(table).on_conflict_do_nothing()
-        from sqlalchemy.dialects import postgresql  # all its drivers, which take a while to load
+            return sqlite_insert(table).on_conflict_do_nothing()
+        from sqlalchemy.dialects.postgresql import insert  # loads all its drivers, which takes a while
 
-        return postgresql.insert(table).on_conflict_do_nothing()
+        return insert(table).on_conflict_do_nothing()
 
     def close(self) -> None:
-        """Let go of all connections; without it that is done at the end of the program."""
+        """Close all connections; without this call the end of the program does."""
         self._closed()
 
 
-def _let_go(owner: int, *engines: Engine) -> None:
-    """Closes the connections, in the process that opened them alone: a fork must not touch its parent's."""
+def _close_all(owner: int, *engines: Engine) -> None:
+    """Close all connections, unless this process is a fork of the one that opened them."""
     if os.getpid() == owner:
         for engine in engines:
             engine.dispose()
@@ -153,8 +166,8 @@ def open_store(where: str | Path, *, create: bool = True, read_only: bool = Fals
     create = create and not read_only
     if url.get_backend_name() == "sqlite":
         path = Path(url.database or "")
-        check_file(path, name, create=create, read_only=read_only)
-        warn_if_on_network(path, name)
+        sqlite.check_file(path, name, create=create, read_only=read_only)
+        sqlite.warn_if_on_network(path, name)
     store = _connect(url, name, read_only)
     try:
         _make_or_check(store, create=create)
@@ -172,7 +185,7 @@ def open_results(where: str | Path) -> Store:
 
 
 def parse(where: str | Path) -> tuple[URL, str]:
-    """The URL of what a user gave, and how messages call it (a password hidden)."""
+    """The URL of a path or URL, and the name that messages give it (a password hidden)."""
     text = str(where)
     if "://" not in text:
         return URL.create("sqlite", database=text), text
@@ -190,7 +203,7 @@ def parse(where: str | Path) -> tuple[URL, str]:
 
 
 def schema_of(connection: Connection) -> str | None:
-    """The schema of an open database; None where there are no tables of ours."""
+    """The schema of an open database; None where it has no tables of hashbench."""
     return _schema_among(connection, sa.inspect(connection).get_table_names())
 
 
@@ -243,9 +256,9 @@ def _number(schema: str) -> str:
 
 
 def _make(store: Store) -> None:
-    """All tables and views in one transaction, by one process of those that find the database empty."""
+    """Create all tables and views in one transaction, by the first of the processes that want to."""
     if store.dialect == "sqlite":
-        _turn_on_wal(store)
+        sqlite.turn_on_wal(store._writer)
     with store.write() as connection:
         if store.dialect == "postgresql":
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(MAKING_LOCK)))
@@ -256,25 +269,8 @@ def _make(store: Store) -> None:
         views.create(connection)
 
 
-def _turn_on_wal(store: Store) -> None:
-    """Write-ahead log, a property of the file: set once when it is made, so that opening never changes a file."""
-    until = time.monotonic() + BUSY_S
-    while True:
-        connection = store._writer.raw_connection()
-        try:
-            connection.cursor().execute("PRAGMA journal_mode=WAL")
-            return
-        except sqlite3.OperationalError as error:
-            # this pragma does not wait for its lock by itself
-            if "locked" not in str(error) or time.monotonic() > until:
-                raise
-            time.sleep(0.01)
-        finally:
-            connection.close()
-
-
 def _show_temporary_views(store: Store) -> None:
-    """Today's views over a database that must not change: temporary ones, which hide those it has."""
+    """Lay this program's views over a database that must not change, as temporary ones that hide its own."""
 
     def make(dbapi_connection: sa.engine.interfaces.DBAPIConnection, _record: object) -> None:
         cursor = dbapi_connection.cursor()

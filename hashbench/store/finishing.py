@@ -1,7 +1,8 @@
-"""How a run ends with a result, and the only way in which a result is taken back: void. `added_metrics` adds to one."""
+"""A run ends with a result, numbers that are measured later are added to it, and void takes it back."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -14,7 +15,7 @@ from hashbench.store.free_runs import refresh
 from hashbench.store.packing import pack
 from hashbench.store.queue import ClaimedRun, LeaseLost
 from hashbench.store.reruns import finish_rerun
-from hashbench.store.result import Predictions, Result
+from hashbench.store.result import MetricRow, Predictions, Result
 from hashbench.store.schema import artifact, attempt, dependency, metric, predictions, run
 
 # States that a run can have beside a current attempt that may still end with a result
@@ -58,6 +59,23 @@ def finish(store: Store, held: ClaimedRun, result: Result) -> None:
         if connection.execute(done).rowcount != 1:
             raise LeaseLost(f"run {held.run_id[:12]}: no longer to be done")
         refresh(connection, [held.run_id], dependants=True)
+
+
+def add_metrics(store: Store, run_id: str, rows: Sequence[MetricRow]) -> None:
+    """Adds numbers to a finished run; earlier ones of the same names, splits and conditions give way.
+
+    Raises InputError where the run is not finished.
+    """
+    with store.write() as connection:
+        finished = sa.select(run.c.finished_attempt).where(run.c.id == run_id, run.c.state == "done")
+        attempt_id = connection.execute(finished).scalar()
+        if attempt_id is None:
+            raise InputError(f"run {run_id[:12]}: is not finished, so nothing can be added to it")
+        for row in rows:
+            key = metric.c.split == row.split, metric.c.name == row.name, metric.c.condition == row.condition
+            connection.execute(sa.delete(metric).where(metric.c.attempt_id == attempt_id, *key))
+        values = [vars(row) | dict(zip(("value", "reason"), row.stored(), strict=True)) for row in rows]
+        insert_rows(connection, sa.insert(metric), ({**row, "attempt_id": attempt_id} for row in values))
 
 
 def knows(store: Store, held: ClaimedRun) -> bool:

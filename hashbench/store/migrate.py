@@ -12,8 +12,8 @@ from alembic.config import Config
 from hashbench.common.errors import InputError
 from hashbench.store import views
 from hashbench.store.engine import Store, parse, schema_of
-from hashbench.store.places import check_file
 from hashbench.store.schema import SCHEMA
+from hashbench.store.sqlite import check_file
 
 
 def upgrade(where: str | Path) -> tuple[int, int]:

@@ -263,7 +263,7 @@ def _silent(store: Store, connection: Connection, *, lock: bool) -> list[int]:
     in_flight = in_flight.where(attempt.c.state == "running")
     if store.dialect == "sqlite":
         rows = connection.execute(in_flight).all()
-        still = store.heartbeats.stood_still({row.id: row.heartbeat_at for row in rows})
+        still = store.heartbeats.silences({row.id: row.heartbeat_at for row in rows})
         return [row.id for row in rows if still[row.id] >= row.lease_until - row.heartbeat_at]
     # While the server was down nobody could be heard: that is no silence of theirs.
     up = store.now - sa.literal_column(STARTED, sa.Double)

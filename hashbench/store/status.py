@@ -15,8 +15,9 @@ from hashbench.common.showing import without_passwords
 from hashbench.store.engine import Store
 from hashbench.store.free_runs import chunks
 from hashbench.store.planning import known_ids
+from hashbench.store.queue import members
 from hashbench.store.result import Artifact, Checkpoint, Predictions, leads_outside
-from hashbench.store.schema import STATES, attempt, run
+from hashbench.store.schema import STATES, attempt, environment, run
 
 SHORTEST_PREFIX = 4  # letters of a run id that a user must give
 
@@ -91,6 +92,17 @@ class Duration:
     task: str | None
     spec: dict[str, Any]
     seconds: float
+
+
+@dataclass(frozen=True)
+class Running:
+    """An attempt in flight. A negative `lease_left_s`: its worker is silent, and the next claim takes its run over."""
+
+    attempt_id: int
+    run_id: str
+    worker: str
+    host: str
+    lease_left_s: float
 
 
 EXPERIMENTS = """
@@ -197,6 +209,22 @@ def find_run(store: Store, prefix: str) -> str:
 def attempts(store: Store, run_id: str) -> list[Attempt]:
     """All attempts at a run, the first one first."""
     return [Attempt(**_with_json(row, "notes", "packages")) for row in store.query(ATTEMPTS, run=run_id)]
+
+
+def running(store: Store, experiment_id: int | None = None) -> list[Running]:
+    """Attempts in flight, of one experiment or of all."""
+    lease_left_s = (attempt.c.lease_until - store.now).label("lease_left_s")
+    host = sa.func.coalesce(environment.c.host, "").label("host")
+    rows = (
+        sa.select(attempt.c.id.label("attempt_id"), attempt.c.run_id, attempt.c.worker, host, lease_left_s)
+        .join_from(attempt, environment, isouter=True)
+        .where(attempt.c.state == "running")
+        .order_by(attempt.c.id)
+    )
+    if experiment_id is not None:
+        rows = rows.where(attempt.c.run_id.in_(members(experiment_id)))
+    with store.read() as connection:
+        return [Running(**row) for row in connection.execute(rows).mappings()]
 
 
 def run_spec(store: Store, run_id: str) -> dict[str, Any]:

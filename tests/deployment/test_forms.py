@@ -16,8 +16,8 @@ from hashbench.deployment.evaluation import Form
 from hashbench.deployment.forms import FACTS, Wishes, deploy, stored_forms
 from hashbench.deployment.onnx_graph import required
 from hashbench.results.tables.report import tables
-from hashbench.store.added_metrics import add_metrics
 from hashbench.store.engine import open_store
+from hashbench.store.finishing import add_metrics
 from hashbench.store.result import MetricRow
 from tests.exported import exported_folder
 from tests.results.claims.world import Answers, build

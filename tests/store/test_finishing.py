@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from hashbench.common.errors import InputError
 from hashbench.store.engine import Store
-from hashbench.store.finishing import finish, void
+from hashbench.store.finishing import add_metrics, finish, void
 from hashbench.store.queue import LeaseLost
 from hashbench.store.result import Artifact, MetricRow, Predictions, Result
 from hashbench.store.status import artifacts, attempts, counts, predictions
@@ -138,3 +138,22 @@ def test_only_a_finished_run_can_be_void(store: Store, lab: Lab) -> None:
         void(store, lab.id("a"), "why")
     with pytest.raises(InputError, match="run b00000000000: unknown; only a finished run"):
         void(store, lab.id("b"), "why")
+
+
+def numbers(store: Store) -> list[tuple[str, float]]:
+    return [(row["name"], row["value"]) for row in store.query("SELECT name, value FROM metric ORDER BY name")]
+
+
+def test_numbers_are_added_and_measured_again(store: Store, lab: Lab) -> None:
+    held = lab.claim(store, lab.plan(store, lab.run("a")))
+    finish(store, held, Result(metrics=[MetricRow("total_params", 7)]))
+    add_metrics(store, held.run_id, [MetricRow("int8_bytes", 100), MetricRow("int8_latency", 0.2)])
+    add_metrics(store, held.run_id, [MetricRow("int8_bytes", 90)])
+    assert numbers(store) == [("int8_bytes", 90.0), ("int8_latency", 0.2), ("total_params", 7.0)]
+
+
+def test_nothing_is_added_to_a_run_that_is_not_finished(store: Store, lab: Lab) -> None:
+    held = lab.claim(store, lab.plan(store, lab.run("a")))
+    with pytest.raises(InputError, match="is not finished, so nothing can be added to it"):
+        add_metrics(store, held.run_id, [MetricRow("int8_bytes", 100)])
+    assert numbers(store) == []

@@ -21,9 +21,8 @@ from hashbench.store.engine import Store, open_store
 from hashbench.store.finishing import finish
 from hashbench.store.queue import ClaimedRun, LeaseLost, abandon, claim, fail, heartbeat, pending, release
 from hashbench.store.result import MetricRow, Result
-from hashbench.store.running import running
 from hashbench.store.schema import run
-from hashbench.store.status import attempts, counts
+from hashbench.store.status import attempts, counts, running
 from tests.store.noted import wrong_notes
 
 if TYPE_CHECKING:

@@ -15,11 +15,9 @@ from typing import TYPE_CHECKING
 import pytest
 import sqlalchemy as sa
 
-from hashbench.store.drivers import NOW
-from hashbench.store.engine import Store, open_store
+from hashbench.store.engine import NOW, Store, open_store
 from hashbench.store.environment import Environment
 from hashbench.store.finishing import finish
-from hashbench.store.heartbeats import HeartbeatMonitor
 from hashbench.store.queue import (
     LOSSES_PER_TRY,
     LeaseLost,
@@ -32,9 +30,9 @@ from hashbench.store.queue import (
     release,
 )
 from hashbench.store.result import MetricRow, Result
-from hashbench.store.running import running
 from hashbench.store.schema import attempt, run
-from hashbench.store.status import attempts, counts
+from hashbench.store.sqlite import HeartbeatMonitor
+from hashbench.store.status import attempts, counts, running
 
 if TYPE_CHECKING:
     from tests.store.conftest import Lab

@@ -10,8 +10,7 @@ from itertools import groupby
 from hashbench.results.read import queries
 from hashbench.results.read.queries import MEMBERS_OF_ALL
 from hashbench.results.read.runs import BASELINE, FURTHER_BASELINE
-from hashbench.store.drivers import NOW
-from hashbench.store.engine import Store
+from hashbench.store.engine import NOW, Store
 from hashbench.store.status import counts, experiments
 
 RECENT_S = 600.0  # a rate is that of the last ten minutes, or of the last hour where these are too few

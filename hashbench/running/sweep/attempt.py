@@ -21,11 +21,11 @@ from hashbench.running.sweep.result_spool import ResultSpool
 from hashbench.running.training.checkpoints import Interrupted
 from hashbench.running.training.curves import NotFinite
 from hashbench.store.engine import Store
-from hashbench.store.file_identity import DatabaseMoved
 from hashbench.store.finishing import finish
 from hashbench.store.queue import ClaimedRun, LeaseLost, fail, held_under, new_token, release
 from hashbench.store.result import Result
 from hashbench.store.retry import Retry, StoreAway, is_outage
+from hashbench.store.sqlite import DatabaseMoved
 
 
 @dataclass(frozen=True)

@@ -40,8 +40,7 @@ from hashbench.store.engine import Store
 from hashbench.store.queue import ClaimedRun, LeaseLost, claim
 from hashbench.store.result import Result
 from hashbench.store.retry import Retry
-from hashbench.store.running import running
-from hashbench.store.status import artifacts, done_ids, find_experiment, find_run
+from hashbench.store.status import artifacts, done_ids, find_experiment, find_run, running
 
 POLL_S = 1.0  # between two looks at a worker that may be dead
 

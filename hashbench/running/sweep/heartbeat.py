@@ -14,8 +14,8 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from hashbench.running.sweep.executors.base import Control
 from hashbench.store.engine import Store
-from hashbench.store.file_identity import DatabaseMoved
 from hashbench.store.queue import ClaimedRun, heartbeat
+from hashbench.store.sqlite import DatabaseMoved
 
 LEASE_S = 60.0  # a worker without a sign of life for so long has lost its run
 LOG_LIMIT = 64_000  # characters of a run's log that are kept, from its end

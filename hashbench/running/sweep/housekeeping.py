@@ -16,7 +16,7 @@ from hashbench.running.sweep.result_spool import ResultSpool
 from hashbench.store.engine import Store
 from hashbench.store.queue import abandon
 from hashbench.store.retry import Retry
-from hashbench.store.running import running
+from hashbench.store.status import running
 
 
 def retry_of(store: Store, experiment: Experiment) -> Retry:

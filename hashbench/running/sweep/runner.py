@@ -38,11 +38,10 @@ from hashbench.running.sweep.result_spool import ResultSpool
 from hashbench.running.sweep.stopping import Stopped, TimeIsUp, stop_signals
 from hashbench.running.sweep.stored_plan import data_origins, training_rows, write_down
 from hashbench.store.engine import Store, open_store
-from hashbench.store.file_identity import DatabaseMoved
-from hashbench.store.places import check_file
 from hashbench.store.planning import retry_failed, set_turns
 from hashbench.store.queue import pending
 from hashbench.store.retry import Retry
+from hashbench.store.sqlite import DatabaseMoved, check_file
 from hashbench.store.status import done_ids, needed_by_others, runs
 
 DONE, SOME_FAILED = 0, 1

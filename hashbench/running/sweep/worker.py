@@ -31,11 +31,11 @@ from hashbench.running.training.machine import Machine
 from hashbench.running.training.memory import is_out_of_memory, release_memory
 from hashbench.running.training.recipe import quieten
 from hashbench.store.engine import open_store, parse
-from hashbench.store.file_identity import DatabaseMoved
 from hashbench.store.queue import ClaimedRun, claim, pending
 from hashbench.store.reruns import claim_rerun
 from hashbench.store.result import Result
 from hashbench.store.retry import Retry, StoreAway
+from hashbench.store.sqlite import DatabaseMoved
 
 LOOK_AGAIN_S = 5.0  # for weights that another worker makes
 FIRST_WAIT_S = 0.2  # of a worker that finds nothing to claim, before it looks again

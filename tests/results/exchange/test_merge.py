@@ -19,9 +19,8 @@ from hashbench.store.environment import Environment
 from hashbench.store.finishing import finish, void
 from hashbench.store.queue import LeaseLost, claim, fail
 from hashbench.store.result import Artifact, MetricRow, Predictions, Result
-from hashbench.store.running import running
 from hashbench.store.schema import attempt, metadata, run
-from hashbench.store.status import artifacts, attempts, counts, find_experiment, predictions
+from hashbench.store.status import artifacts, attempts, counts, find_experiment, predictions, running
 from tests.store.noted import wrong_notes
 
 if TYPE_CHECKING:

@@ -1,0 +1,259 @@
+"""SQLite as the database: checks of its file, connections, and a file that is read-only, moved or damaged."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sqlite3
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Literal
+
+import sqlalchemy as sa
+from sqlalchemy.engine import URL, Connection, Engine
+from sqlalchemy.exc import DBAPIError
+
+from hashbench.common.errors import InputError, first_line
+
+# the first 16 bytes of every database file, sqlite.org/fileformat
+HEADER = b"SQLite format 3\x00"
+# WAL shares memory between the processes, which these file systems do not carry to another machine
+NETWORK = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "lustre", "gpfs", "beegfs", "fuse.sshfs", "9p"}
+BUSY_S = 30.0  # how long a writer waits for the transaction of another, which lasts milliseconds
+SHORT_S = 1.0  # how long a reader waits that can do without
+MALFORMED = 11  # primary code of a damaged file; a file that is no database at all is noticed when it is opened
+
+
+def check_file(path: Path, name: str, *, create: bool, read_only: bool) -> None:
+    """Raise InputError unless `path` is a SQLite file, or may become one: a line for each way to be wrong."""
+    folder = path.parent
+    if path.is_dir():
+        raise InputError(f"{name}: a folder, not a database; name a file in it, as in {path / 'results.db'}")
+    if not folder.is_dir():
+        raise InputError(f"{name}: no folder {str(folder)!r} for it; make that folder, or give another --db")
+    if not path.exists():
+        if not create:
+            raise InputError(f"{name}: no such database; run hashbench sweep first, or give --db")
+        if not os.access(folder, os.W_OK):
+            raise InputError(f"{name}: the folder {str(folder)!r} cannot be written; give another --db")
+        return
+    try:
+        with path.open("rb") as file:
+            header = file.read(len(HEADER))
+    except PermissionError as error:
+        raise InputError(f"{name}: cannot be read; check its permissions, or give another --db") from error
+    # An empty file passes: another process has just created it and not yet filled it.
+    if header and header != HEADER:
+        raise InputError(f"{name}: not a database; give another --db")
+    if not read_only and not os.access(path, os.W_OK):
+        raise InputError(f"{name}: cannot be written; check its permissions, or give another --db")
+    if not read_only and not os.access(folder, os.W_OK):
+        raise InputError(
+            f"{name}: its folder {str(folder)!r} is read-only, and the database needs files beside it to be written; "
+            "copy it to another folder and give that --db"
+        )
+
+
+def warn_if_on_network(path: Path, name: str) -> None:
+    """Warn where locks between machines cannot be trusted."""
+    kind = file_system(path)
+    if kind in NETWORK:
+        warnings.warn(
+            f"{name}: on a network file system ({kind}), where SQLite can lose claims and results;"
+            " use a local disk, or a PostgreSQL address",
+            stacklevel=3,
+        )
+
+
+def file_system(path: Path, mounts: Path = Path("/proc/mounts")) -> str:
+    """The type of the file system that holds `path`, such as ext4; empty where there is no list of mounts."""
+    try:
+        lines = mounts.read_text(errors="replace").splitlines()
+    except OSError:  # not Linux
+        return ""
+    place = path.resolve()
+    best, kind = "", ""
+    for line in lines:
+        _device, mount, type_of_mount = line.split(" ")[:3]
+        mount = mount.replace("\\040", " ")  # mount points escape blanks
+        # of equal mount points the last one covers the others
+        if place.is_relative_to(mount) and len(mount) >= len(best):
+            best, kind = mount, type_of_mount
+    return kind
+
+
+class DatabaseMoved(InputError):
+    """The file of an open database was deleted, or replaced by another: nothing more may be written."""
+
+
+class OpenFile:
+    """The file of an open database, recognised by its inode."""
+
+    def __init__(self, path: Path, name: str) -> None:
+        self.path, self.name = path, name
+        self._inode: tuple[int, int] | None = None  # device and number, of the first connection
+
+    def opened(self) -> None:
+        """Records the file of a new connection. Raises DatabaseMoved where an earlier one has another file."""
+        if self._inode is None:
+            self._inode = self._inode_at_path()
+        self.check()
+
+    def check(self) -> None:
+        """Raises DatabaseMoved unless the file at the path is the one that was opened."""
+        if self._inode is None or (now := self._inode_at_path()) == self._inode:
+            return
+        how = "its file was deleted or renamed" if now is None else "another file was put in its place"
+        raise DatabaseMoved(f"{self.name}: {how} while it was in use; nothing more is written")
+
+    def _inode_at_path(self) -> tuple[int, int] | None:
+        try:
+            status = os.stat(self.path)
+        except FileNotFoundError:
+            return None
+        return status.st_dev, status.st_ino
+
+
+def sqlite_engine(url: URL, begin: Literal["BEGIN", "BEGIN IMMEDIATE"], file: OpenFile | None) -> Engine:
+    """An engine of a file that is written, or, without `file`, of an address that is only read.
+
+    A database has two. Writers begin with BEGIN IMMEDIATE: they queue for the one write lock at once, where a deferred
+    transaction would fail with "database is locked" when it turns from reading to writing. Readers begin with BEGIN,
+    since one that begins with IMMEDIATE blocks every writer.
+    """
+    engine = sa.create_engine(url, connect_args={"timeout": BUSY_S})
+
+    @sa.event.listens_for(engine, "connect")
+    def prepare(dbapi_connection: sa.engine.interfaces.DBAPIConnection, _record: object) -> None:
+        # the driver would begin transactions too late and leave DDL outside of them; the event below begins them
+        dbapi_connection.isolation_level = None
+        cursor = dbapi_connection.cursor()
+        cursor.execute("PRAGMA foreign_keys=ON")
+        # with WAL a killed process loses nothing, only a power cut may
+        cursor.execute("PRAGMA synchronous=NORMAL")
+        cursor.close()
+        if file is not None:
+            file.opened()
+
+    @sa.event.listens_for(engine, "begin")
+    def start(connection: Connection) -> None:
+        connection.exec_driver_sql(begin)
+
+    @sa.event.listens_for(engine, "handle_error")
+    def name_full_disk(context: sa.engine.ExceptionContext) -> None:
+        error = context.original_exception
+        if file is not None and getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
+            folder = file.path.absolute().parent
+            free = f"{shutil.disk_usage(folder).free / 2**20:.0f} MiB free"
+            error.args = (f"no space left in {folder} ({free}); make room there",)
+
+    return engine
+
+
+def turn_on_wal(engine: Engine) -> None:
+    """Switch a new file to the write-ahead log, a property of the file: opening it later changes nothing."""
+    until = time.monotonic() + BUSY_S
+    while True:
+        connection = engine.raw_connection()
+        try:
+            connection.cursor().execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            # this pragma does not wait for its lock by itself
+            if "locked" not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+        finally:
+            connection.close()
+
+
+@contextlib.contextmanager
+def damage_as_input_error(name: str) -> Iterator[None]:
+    """Raises InputError where the file of database `name` turns out to be damaged; any other error as it is."""
+    try:
+        yield
+    except DBAPIError as error:
+        if getattr(error.orig, "sqlite_errorcode", 0) & 0xFF != MALFORMED:
+            raise
+        raise InputError(
+            f"{name}: the file is damaged ({first_line(error.orig or error)}); take a copy of it that is whole, "
+            f"or save what can be read: sqlite3 {name} .recover | sqlite3 saved.db"
+        ) from error
+
+
+def reading_address(path: Path) -> tuple[str, Path | None]:
+    """The URI by which a database is only read, and a temporary folder that its reader removes at the end.
+
+    SQLite opens a write-ahead log even to read, which a folder that cannot be written may prevent. Without a log the
+    file is whole, and nobody can write it from here: it is read as immutable. With a log, a copy of both is read.
+    """
+    plain = f"{path.absolute().as_uri()}?mode=ro"
+    if os.access(path.absolute().parent, os.W_OK) or _opens(plain):
+        return plain, None
+    log = path.with_name(f"{path.name}-wal")
+    if not log.exists() or not log.stat().st_size:
+        return f"{plain}&immutable=1", None
+    folder = Path(tempfile.mkdtemp(prefix="hashbench-"))
+    for file in (path, log):
+        shutil.copyfile(file, folder / file.name)
+    return f"{(folder / path.name).as_uri()}?mode=ro", folder
+
+
+def _opens(uri: str) -> bool:
+    try:
+        with contextlib.closing(_connect(uri)) as connection:
+            connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
+    except sqlite3.OperationalError:
+        return False
+    except sqlite3.DatabaseError:  # not a database: the caller that opens it gets the error
+        return True
+    return True
+
+
+def _connect(uri: str) -> sqlite3.Connection:
+    return sqlite3.connect(uri, uri=True, timeout=SHORT_S)
+
+
+def settle(path: Path) -> None:
+    """Bring the write-ahead log of a database into its file, as far as other processes that use it let."""
+    uri = f"{path.absolute().as_uri()}?mode=rw"
+    with contextlib.suppress(sqlite3.Error), contextlib.closing(_connect(uri)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+
+def save_copy(connection: sqlite3.Connection, path: Path) -> Path:
+    """The path of a new file beside `path`, with all that an open connection reads; `path` itself is gone or replaced.
+
+    Raises sqlite3.Error where it cannot be written.
+    """
+    number = 1
+    while (copy := path.with_name(f"{path.name}.saved-{number}")).exists():
+        number += 1
+    connection.execute("VACUUM INTO ?", (str(copy),))
+    return copy
+
+
+class HeartbeatMonitor:
+    """The last heartbeat of each attempt, and since when it has not changed, by the clock of this process.
+
+    SQLite has no clock but that of each process: one that runs ahead would take every lease for over. So a process
+    takes over only an attempt whose heartbeat it has itself seen unchanged for as long as a lease lasts.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._seen: dict[int, tuple[float, float]] = {}  # heartbeat, and when it was seen first
+
+    def silences(self, beats: Mapping[int, float]) -> dict[int, float]:
+        """Seconds since each attempt's heartbeat was seen first; attempts that are not among `beats` are forgotten."""
+        now = self._clock()
+        before = self._seen
+        self._seen = {
+            attempt_id: before[attempt_id] if attempt_id in before and before[attempt_id][0] == beat else (beat, now)
+            for attempt_id, beat in beats.items()
+        }
+        return {attempt_id: now - since for attempt_id, (_, since) in self._seen.items()}
