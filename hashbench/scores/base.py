@@ -110,6 +110,8 @@ class Metric(ABC):
 class SummedMetric(Metric):
     """A metric that is a function of sums over the examples, so that a block of draws is one product of matrices."""
 
+    undefined: ClassVar[str] = "these examples have no score"  # the reason where `of_sums` gives NaN
+
     @abstractmethod
     def columns(self, targets: np.ndarray, outputs: np.ndarray) -> np.ndarray:
         """What is summed of each example: targets (n,), outputs of a run (n,), (n, C) or (n, 3 + m) -> (n, c)."""
@@ -118,9 +120,22 @@ class SummedMetric(Metric):
     def of_sums(self, n: np.ndarray, sums: np.ndarray) -> np.ndarray:
         """Examples (draws,) and sums (draws, c) -> scores (draws,), NaN where there is none."""
 
+    def why_undefined(self, targets: np.ndarray) -> str:
+        """The reason why there is no score of targets (n,)."""
+        return self.undefined
+
+    def score(self, targets: np.ndarray, outputs: np.ndarray) -> float:
+        """`of_sums` of all examples: targets (n,), outputs as `columns` takes them. Raises UndefinedScore for NaN."""
+        # (c, n): numpy adds up each row pairwise, so that a mean has the digits of `np.mean`
+        rows = np.ascontiguousarray(self._summed(targets, outputs).T, np.float64)
+        value = float(self.of_sums(np.array([float(len(targets))]), rows.sum(axis=1)[None])[0])
+        if np.isnan(value):
+            raise UndefinedScore(self.why_undefined(targets))
+        return value
+
     def scorer(self, targets: np.ndarray, outputs: Sequence[np.ndarray], units: np.ndarray | None = None) -> DrawScorer:
         """Targets (n,), each run's outputs (n,), (n, C) or (n, 3 + m), `units` (n,). One product a block of draws."""
-        columns = [self.columns(targets, of_run) for of_run in outputs]
+        columns = [self._summed(targets, of_run) for of_run in outputs]
         table = np.column_stack([np.ones(len(targets)), *columns])  # (n, 1 + c of all runs)
         if units is not None:
             table = _by_unit(table, units)  # (units, 1 + c of all runs)
@@ -136,6 +151,10 @@ class SummedMetric(Metric):
             return np.stack([self.of_sums(sums[:, 0], sums[:, ends[run] : ends[run + 1]]) for run in runs])
 
         return DrawScorer(len(table), CELLS, scores)
+
+    def _summed(self, targets: np.ndarray, outputs: np.ndarray) -> np.ndarray:
+        """`columns` (n, c) of outputs (n, ...); values that a head gives as (n, 1) are handed on as (n,)."""
+        return self.columns(targets, outputs.reshape(len(targets)) if self.outputs == "values" else outputs)
 
 
 def predicted_classes(outputs: np.ndarray) -> np.ndarray:

@@ -26,6 +26,7 @@ class RankingMetric(SummedMetric):
 
     outputs = "rankings"
     unit = "page"
+    undefined = "no case belongs to this decile"
     trained_only = False  # whether a trivial baseline has no such value
     by_decile = False  # whether it is stored for each decile and with all pages alike too
 
@@ -36,10 +37,6 @@ class RankingMetric(SummedMetric):
     @abstractmethod
     def of_cases(self, outputs: np.ndarray) -> np.ndarray:
         """The value of each case: (n, 3 + m) -> (n,)."""
-
-    def score(self, targets: np.ndarray, outputs: np.ndarray) -> float:
-        """The mean over the cases that count: targets (n,), outputs (n, 3 + m)."""
-        return float(self.of_cases(outputs)[self._counted(targets)].mean())
 
     def is_constant(self, outputs: np.ndarray) -> bool:
         """False: outputs (n, 3 + m) hold ranks of the right items, and not what was predicted."""

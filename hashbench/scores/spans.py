@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hashbench.scores.base import SummedMetric, UndefinedScore
+from hashbench.scores.base import SummedMetric
 
 PREDICTED, HITS, WORDS, RIGHT_WORDS = range(4)
 
@@ -18,18 +18,10 @@ class SpanShare(SummedMetric):
     """A share of two sums over the rows."""
 
     outputs = "spans"
-    undefined: str  # why there is no value where the lower sum is 0
 
     def parts(self, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Sums (..., 5) of targets and outputs -> what is divided by what, (...) each."""
         raise NotImplementedError
-
-    def score(self, targets: np.ndarray, outputs: np.ndarray) -> float:
-        """The score of targets (n,) and outputs (n, 4)."""
-        above, below = self.parts(self.columns(targets, outputs).sum(axis=0, dtype=np.float64))
-        if below == 0:
-            raise UndefinedScore(self.undefined)
-        return float(above / below)
 
     def is_constant(self, outputs: np.ndarray) -> bool:
         """Whether outputs (n, 4) have no span at all: every word has the tag of no span."""

@@ -34,6 +34,16 @@ def test_class_metrics_equal_the_oracle_in_every_draw(metric: str, data: tuple) 
         assert row == pytest.approx(np.array(slow, float), abs=1e-12, nan_ok=True)
 
 
+def test_macro_f1_of_draws_that_lack_a_class_is_the_mean_over_the_others() -> None:
+    """Class 2 has one example, so a third of the draws lack it. These have a score too."""
+    targets, outputs = np.array([0] * 6 + [1] * 6 + [2]), np.array([0, 1] * 6 + [2])
+    counts = _counts(len(targets))
+    assert 5 < (counts[:, -1] == 0).sum() < DRAWS - 5
+    found = drawn("f1_macro", targets, [outputs], draws=DRAWS, seed=SEED)[0]
+    slow = [bootstrap.draw(bootstrap.METRICS["f1_macro"], targets, outputs, of_draw) for of_draw in counts]
+    assert found == pytest.approx(np.array(slow), abs=1e-12)
+
+
 @pytest.mark.parametrize("metric", ["pearson", "spearman"])
 def test_correlations_equal_the_oracle_in_every_draw(metric: str) -> None:
     targets, outputs = VALUES

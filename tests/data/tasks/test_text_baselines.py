@@ -45,6 +45,12 @@ def test_bag_of_words_knows_pairs_of_words() -> None:
     assert bag_of_words(task, ["validation"])["validation"].tolist() == [0, 1]
 
 
+def test_a_word_that_is_repeated_counts_less_each_time() -> None:
+    """Four times one word weigh 1 + ln 4 = 2.4 (sublinear), less than three words of the other class once each."""
+    words = ["good", "fine", "nice", "awful", "dull", "weak"]
+    assert predicted(data(words, [1, 1, 1, 0, 0, 0], ["good good good good awful dull weak"])).tolist() == [0]
+
+
 def test_bag_of_words_regression() -> None:
     task = data(TRAIN, [1.0, 0.0, 1.0, 0.0, 1.0, 0.0], ["good", "bad"], "regression")
     found = predicted(task)

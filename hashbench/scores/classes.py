@@ -1,10 +1,29 @@
-"""F1: of class 1, or the mean over classes."""
+"""Metrics of classes: accuracy, F1 of class 1 or as the mean over classes, Matthews correlation (Gorodkin 2004)."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from hashbench.scores.base import SummedMetric, UndefinedScore, predicted_classes
+from hashbench.scores.base import SummedMetric, predicted_classes
+
+
+class Accuracy(SummedMetric):
+    """Share of right classes.
+
+    >>> Accuracy().score(np.array([0, 1, 1, 0]), np.array([0, 1, 0, 0]))
+    0.75
+    """
+
+    name = "accuracy"
+    outputs = "classes"
+
+    def columns(self, targets: np.ndarray, outputs: np.ndarray) -> np.ndarray:
+        """Whether the class is right: targets (n,) and outputs (n,) or (n, C) -> (n, 1)."""
+        return (targets == predicted_classes(outputs))[:, None]
+
+    def of_sums(self, n: np.ndarray, sums: np.ndarray) -> np.ndarray:
+        """Examples (draws,) and sums (draws, 1) -> scores (draws,)."""
+        return sums[:, 0] / n
 
 
 class MacroF1(SummedMetric):
@@ -16,12 +35,6 @@ class MacroF1(SummedMetric):
 
     name = "f1_macro"
     outputs = "classes"
-
-    def score(self, targets: np.ndarray, outputs: np.ndarray) -> float:
-        """The score of targets (n,) and class ids (n,) or logits (n, C)."""
-        from sklearn.metrics import f1_score
-
-        return float(f1_score(targets, predicted_classes(outputs), average="macro", zero_division=0.0))
 
     def columns(self, targets: np.ndarray, outputs: np.ndarray) -> np.ndarray:
         """Hits of each class, then its occurrences among targets and predictions together.
@@ -49,15 +62,7 @@ class F1(MacroF1):
 
     name = "f1"
     needs_accuracy = True
-
-    def score(self, targets: np.ndarray, outputs: np.ndarray) -> float:
-        """The score of targets (n,) and class ids (n,) or logits (n, C)."""
-        from sklearn.metrics import f1_score
-
-        predicted = predicted_classes(outputs)
-        if not (targets == 1).any() and not (predicted == 1).any():
-            raise UndefinedScore("class 1 is neither in the targets nor predicted")
-        return float(f1_score(targets, predicted, labels=[1], average="micro", zero_division=0.0))
+    undefined = "class 1 is neither in the targets nor predicted"
 
     def refuses(self, n_classes: int) -> str:
         return "" if n_classes == 2 else f"f1 needs two classes, here are {n_classes}; use metric f1_macro"
@@ -70,10 +75,39 @@ class F1(MacroF1):
         return _class_columns(targets, predicted_classes(outputs), np.array([1]))
 
 
+class Matthews(SummedMetric):
+    """Matthews correlation; 0 by definition where predictions or targets are constant.
+
+    >>> Matthews().score(np.array([0, 1, 1, 0]), np.array([1, 1, 1, 1]))
+    0.0
+    """
+
+    name = "matthews"
+    outputs = "classes"
+    of_constant = 0.0
+
+    def columns(self, targets: np.ndarray, outputs: np.ndarray) -> np.ndarray:
+        """Hits, then occurrences of each class in the targets and in the predictions.
+
+        Targets (n,) and outputs (n,) or (n, C) -> (n, 1 + 2 k).
+        """
+        predicted = predicted_classes(outputs)
+        classes = np.union1d(targets, predicted)
+        real, ours = targets[:, None] == classes, predicted[:, None] == classes
+        return np.concatenate([(targets == predicted)[:, None], real, ours], axis=1)
+
+    def of_sums(self, n: np.ndarray, sums: np.ndarray) -> np.ndarray:
+        """Examples (draws,) and sums (draws, 1 + 2 k) -> scores (draws,)."""
+        real, ours = np.split(sums[:, 1:], 2, axis=1)  # (draws, k) each
+        shared = sums[:, 0] * n - (real * ours).sum(axis=1)
+        square = (n**2 - (real**2).sum(axis=1)) * (n**2 - (ours**2).sum(axis=1))
+        return np.divide(shared, np.sqrt(square), out=np.zeros(len(n)), where=square > 0)
+
+
 def _class_columns(targets: np.ndarray, predicted: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """Hits of each of k classes, then occurrences of each: (n,), (n,), (k,) -> (n, 2 k)."""
     real, ours = targets[:, None] == classes, predicted[:, None] == classes  # (n, k)
     return np.concatenate([real & ours, real.astype(np.int8) + ours], axis=1)
 
 
-METRICS = (F1(), MacroF1())
+METRICS = (Accuracy(), F1(), MacroF1(), Matthews())
