@@ -17,7 +17,7 @@ FAMILY = '''
 import torch
 from torch import nn
 
-from hashbench.models.embeddings.base import SPECIALS, CodeSpec, Embedding, EmbeddingSpec, ModelSpec, OriginSpec
+from hashbench.extend import SPECIALS, CodeSpec, Embedding, EmbeddingSpec, ModelSpec, OriginSpec
 
 
 class FirstByte(Embedding):
@@ -63,8 +63,7 @@ threads: 1
 """
 PARTS = {
     "tokenizer": """
-from hashbench.models.text.base import Tokenizer
-from hashbench.models.text.types import DictInterner
+from hashbench.extend import DictInterner, Tokenizer
 
 class Halves(Tokenizer):
     kind = "halves"
@@ -82,7 +81,7 @@ class Halves(Tokenizer):
     "coder": """
 import numpy as np
 
-from hashbench.models.coders.base import Coder
+from hashbench.extend import Coder
 
 class Lengths(Coder):
     name, width, dtype, bits = "lengths", 16, np.uint8, 128
@@ -98,7 +97,7 @@ from dataclasses import dataclass
 
 from torch import nn
 
-from hashbench.models.encoders.base import Architecture, Encoder
+from hashbench.extend import Architecture, Encoder
 
 @dataclass(frozen=True)
 class Shape:
