@@ -14,7 +14,7 @@ from typing import Any
 
 from hashbench.results.dashboard.live import final_values, metric_name, run_config, run_label, wandb_id
 from hashbench.results.read import queries
-from hashbench.results.read.measured import PERCENT, Measured, Ratio, measure
+from hashbench.results.read.measured import PERCENT, Measured, measure
 from hashbench.results.read.runs import Entry, MeasuredRun
 from hashbench.results.tables.experiment import own_table
 from hashbench.results.tables.notes import provenance, warnings
@@ -96,8 +96,8 @@ def shown(store: Store, experiment: str | None = None) -> Shown:
     ratios = measured.ratios("own")
     for entry, row in zip(measured.entries, table.rows, strict=True):
         key = (entry.model, entry.encoder, "average")
-        ratio = ratios.get(key) if measured.has_one_entry(entry.model) else None
-        runs.append(_model(measured, entry, row, table=table, ratio=ratio))
+        prr = ratios.get(key) if measured.has_one_entry(entry.model) else None
+        runs.append(_model(measured, entry, row, table=table, prr=prr))
     origins = [f"{what}: {value}" for what, value in provenance(measured, paper, table)]
     runs.append(_experiment(measured, table, [*warnings(measured, paper, table), *origins]))
     return Shown(measured, table, tuple(runs), len(by_id) - len(done))
@@ -138,7 +138,9 @@ def _curves(metrics: Sequence[MetricRow]) -> tuple[tuple[int, Mapping[str, float
     return tuple(sorted(steps.items()))
 
 
-def _model(measured: Measured, entry: Entry, row: Row, *, table: Table, ratio: Ratio | None) -> ShownRun:
+def _model(
+    measured: Measured, entry: Entry, row: Row, *, table: Table, prr: tuple[float | None, int] | None
+) -> ShownRun:
     """What only all runs of a model say together: means over seeds, the average, sizes, ratios to the baseline."""
     name = measured.experiment.name
     summary: dict[str, Any] = _sizes(measured, entry)
@@ -146,8 +148,8 @@ def _model(measured: Measured, entry: Entry, row: Row, *, table: Table, ratio: R
         value = row.cells[column.name].value
         if value is not None and column.measure in ("score", "average"):
             summary["average" if column.measure == "average" else f"score/{column.name}"] = value / PERCENT
-    if ratio is not None and ratio.value is not None and not entry.is_baseline:
-        summary["prr"], summary["prr_tasks"] = ratio.value, ratio.n_tasks
+    if prr is not None and prr[0] is not None and not entry.is_baseline:
+        summary["prr"], summary["prr_tasks"] = prr
     config = {
         "kind": MODEL, "model_name": entry.model, "task_name": None, "encoder": entry.encoder,
         "settings": entry.settings, "floor": entry.is_baseline, "experiment": name,

@@ -1,1 +1,1 @@
-"""What the papers printed: their tables and claims as data, and where this suite deviates from them."""
+"""Published tables and claims of the papers as data, and the recipes behind them."""

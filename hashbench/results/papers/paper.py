@@ -1,4 +1,4 @@
-"""What a paper printed: its numbers (published/<paper>.csv), its tables and footnotes (published/<paper>.yaml)."""
+"""A paper as data: its printed numbers (published/<paper>.csv), tables and footnotes (published/<paper>.yaml)."""
 
 from __future__ import annotations
 
@@ -52,15 +52,13 @@ class Column:
 
     @property
     def is_time(self) -> bool:
-        """Whether it is a measured time or a ratio of two."""
+        """True for a measured time or a ratio of two."""
         return self.unit == "ms/sample" or (self.measure == "fact" and self.unit == "x")
 
 
 PUBLISHED = files("hashbench.results.papers") / "published"
-
 # Whose recipe and order of tasks hold where an experiment has no paper's models
 FIRST = "hashformers"
-
 RecipeValue = str | int | float | bool | None | list[str] | list[float] | dict[str, float | str]
 
 
@@ -77,10 +75,10 @@ class Section(PaperBlock):
     models: tuple[str, ...] = ()
     families: dict[str, tuple[str, ...]] = {}
     quoted: tuple[str, ...] = ()  # systems that the paper quotes and that nothing here trains
-    tasks: dict[str, str] = {}  # of a table of data sets: the paper's name -> ours
+    tasks: dict[str, str] = {}  # of a table of data sets: the paper's name -> name of the task here
     printed: bool = True  # whether the paper's table has these rows
     # Further sizes and variations of the suite's: rows only where the experiment has them
-    ours: bool = False
+    further: bool = False
 
 
 class Variant(PaperBlock):
@@ -117,9 +115,9 @@ class Layout(PaperBlock):
 
 
 class Recipe(PaperBlock):
-    """What a paper's numbers were made with, as far as it says."""
+    """The settings behind a paper's numbers, as far as it prints them."""
 
-    encoder: str | None = None  # None: every model has a size of its own
+    encoder: str | None = None  # None: models of several sizes
     seeds: int | None = None
     corpora: tuple[str, ...] = ()
     vocabulary: int | None = None
@@ -191,7 +189,7 @@ def find_layout(paper: Paper, number: str, others: Sequence[str] = ()) -> Layout
 
 
 def _with_columns(layout: Layout, file: PaperFile) -> Layout:
-    """The same table with `{task}` columns written out, one for each task of the paper."""
+    """A table with its `{task}` columns written out, one for each task of the paper."""
     columns: list[Column] = []
     for column in layout.columns:
         if "{task}" not in column.name:

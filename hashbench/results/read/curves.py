@@ -9,7 +9,6 @@ from hashbench.results.read import queries
 from hashbench.results.read.measured import Measured
 
 OBJECTIVES = {"mlm": "masked language model", "shuffle_random": "Shuffle + Random"}
-
 LearningCurve = dict[int, list[float]]  # step -> values of the seeds
 Panels = dict[str, dict[str, LearningCurve]]  # panel -> model -> curve
 

@@ -1,4 +1,4 @@
-"""What an experiment measured, read once from the store: runs, scores of every seed, parameters and times.
+"""Everything that an experiment measured, read once from the store: runs, scores of every seed, parameters and times.
 
 Runs of one model are kept apart where they must not share a cell: other encoder, other precision, other data.
 """
@@ -14,16 +14,14 @@ from typing import Any
 
 from hashbench.common.allocator import collecting_nothing
 from hashbench.results.read import queries
-from hashbench.results.read.runs import Entry, MeasuredRun, SeedScore, Specs, entries, environment_of, origin_of, run_of
-from hashbench.scores.registry import metric_of, metrics
+from hashbench.results.read.runs import Entry, MeasuredRun, SeedScore, entries, environment_of, origin_of, run_of
+from hashbench.scores.registry import metric_of
 from hashbench.store.engine import Store
 from hashbench.store.packing import unpack
 from hashbench.store.status import StoredExperiment, find_experiment
 
 PERCENT = 100.0  # scores are stored in their natural range
-
-AVERAGE = "average"  # over tasks; stands where a task is named
-
+AVERAGE = "average"  # over tasks; in the place of the name of a task
 Scores = dict[tuple[str, str], list[SeedScore]]  # by (label, run id)
 
 
@@ -34,14 +32,6 @@ class ModelFact:
     value: float | None
     value_high: float | None = None
     interval: tuple[float, float] | None = None  # 95 %, of a speed-up
-
-
-@dataclass(frozen=True)
-class Ratio:
-    """A score over the baseline's, or an average over the average of `n_tasks` tasks; None: baseline not above 0."""
-
-    value: float | None
-    n_tasks: int
 
 
 @dataclass(frozen=True)
@@ -61,7 +51,7 @@ class Measured:
 
     @property
     def record(self) -> dict[str, Any]:
-        """What the sweep noted of its data."""
+        """The sweep's stored notes on its data."""
         return self.experiment.provenance
 
     def tasks(self) -> list[str]:
@@ -69,7 +59,7 @@ class Measured:
         return list(dict.fromkeys(run.task for run in self.runs if run.task is not None))
 
     def traits(self) -> dict[str, dict[str, str]]:
-        """What each task says that it may be grouped by, as its language and script; {} of most."""
+        """Properties by which tasks may be grouped, such as language and script, by task; {} of most."""
         by_task: dict[str, dict[str, str]] = {}
         for run in self.runs:
             if run.task is not None:  # a run that was stored without them may be of the same task
@@ -107,25 +97,27 @@ class Measured:
         """The scores of a run, metric by metric and split by split."""
         return self.scores.get(run.key, ())
 
-    def ratios(self, paper: str) -> dict[tuple[str, str, str], Ratio]:
-        """PRR by (model, encoder, task or 'average'), as the store's view forms it."""
+    def ratios(self, paper: str) -> dict[tuple[str, str, str], tuple[float | None, int]]:
+        """PRR by (model, encoder, task or 'average'), and the number of tasks behind it.
+
+        A share, as the store's view `prr` computes it; None where the baseline's score is not above 0.
+        """
         rows = self.query(queries.RATIOS, experiment=self.experiment.id, paper=paper, checkpoint=self.checkpoint)
-        return {(row["model"], row["encoder"], row["task"]): Ratio(row["value"], row["n_tasks"]) for row in rows}
+        return {(row["model"], row["encoder"], row["task"]): (row["value"], row["n_tasks"]) for row in rows}
 
     @cached_property
     def constant_runs(self) -> frozenset[str]:
         """The ids of trainings and evaluations that predict the same of every example of every split."""
-        known = metrics()
-        scored = {run.run_id: known[run.metric] for run in self.runs if run.is_scored and run.metric in known}
+        metric_of_run = {run.run_id: metric_of(run.metric) for run in self.runs if run.is_scored}
         constants: dict[str, bool] = {}
         for row in self.query(queries.OUTPUTS, experiment=self.experiment.id, checkpoint=self.checkpoint):
-            if metric := scored.get(row["run_id"]):
+            if metric := metric_of_run.get(row["run_id"]):
                 before = constants.get(row["run_id"], True)
                 constants[row["run_id"]] = before and metric.is_constant(unpack(row["outputs"]))
         return frozenset(run_id for run_id, constant in constants.items() if constant)
 
     def hides_items(self) -> bool:
-        """Whether the experiment is one on hidden items: all of its tasks are read by a metric of rankings."""
+        """True for an experiment on hidden items: all of its tasks are read by a metric of rankings."""
         read = {metric_of(run.metric) for run in self.runs if run.metric}
         return bool(read) and all(metric is not None and metric.outputs == "rankings" for metric in read)
 
@@ -166,7 +158,7 @@ class Measured:
         return [task for task in self.tasks() if task in having]
 
     def has_one_entry(self, model: str) -> bool:
-        """Whether all runs of a model may share a cell; the views that form ratios do not tell runs apart."""
+        """True where all runs of a model may share a cell; the views of ratios do not separate its runs."""
         return sum(entry.model == model for entry in self.entries) == 1
 
     def labels(self) -> set[str]:
@@ -180,7 +172,7 @@ class Measured:
 
 @collecting_nothing()
 def measure(store: Store, name: str | None = None, *, checkpoint: str = "best") -> Measured:
-    """What the experiment of that name (None: the last that was swept) measured so far."""
+    """Everything that an experiment has measured so far. `name` None: the experiment that was swept last."""
     experiment = find_experiment(store, name)
     key = {"experiment": experiment.id}
     runs = _runs(store, experiment.id)
@@ -196,7 +188,7 @@ def measure(store: Store, name: str | None = None, *, checkpoint: str = "best") 
             scores.setdefault(run.key, []).append(SeedScore(run, metric, split, bool(own), value, reason or ""))
     facts = {
         (row["model"], row["encoder"], row["column_name"]): _fact(row)
-        # What the views form of facts, which comes last, stands for a fact of its name
+        # Rows that the views compute of facts come last, and replace a fact of the same name
         for row in store.query(queries.MODEL_FACTS, **key)
     }
     return Measured(
@@ -222,8 +214,7 @@ def _runs(store: Store, experiment_id: int) -> tuple[MeasuredRun, ...]:
     origins = {row[0]: origin_of(row, environments) for row in store.tuples(queries.ORIGINS, **key)}
     reasons = {run_id: reason for run_id, reason in store.tuples(queries.REASONS, **key)}
     rows = sorted(store.tuples(queries.RUNS, **key), key=itemgetter(-1, 0))  # position, label
-    specs = Specs()
-    return tuple(run_of(row, reasons.get(row[1], ""), origins.get(row[1]), specs) for row in rows)
+    return tuple(run_of(row, reasons.get(row[1], ""), origins.get(row[1])) for row in rows)
 
 
 def _fact(row: Any) -> ModelFact:
@@ -240,26 +231,31 @@ def baselines(measured: Measured, tasks: Sequence[str]) -> list[Entry]:
 
 
 def baseline_value(scores: Sequence[SeedScore]) -> float | None:
-    """A baseline's score in its natural range; None where it was not measured. Where it is undefined, what
-    counts of a constant prediction: a correlation is 0."""
-    known = [score.value for score in scores if score.value is not None]
-    if known:
-        return known[0]
+    """A baseline's score in its natural range; None where it was not measured.
+
+    An undefined one is the value that counts for a constant prediction: 0 for a correlation.
+    """
+    values = [score.value for score in scores if score.value is not None]
+    if values:
+        return values[0]
     counting = (metric.of_constant for score in scores if (metric := metric_of(score.metric)))
     return next((value for value in counting if value is not None), None)
 
 
 def hollow_accuracy(measured: Measured, entry: Entry, task: str, metric: str, split: str) -> tuple[float, float] | None:
-    """Accuracy of a model and of the majority class, where the metric says little because the model's is lower: its F1
-    then measures how often it says the rarer class. None where it is not lower, not known, or of no concern."""
-    known_metric = metric_of(metric)
-    if known_metric is None or not known_metric.needs_accuracy:
+    """Accuracy of a model and of the majority class, where the model's is lower and the metric needs it beside it.
+
+    An F1 then measures only how often the model predicts the rarer class. None where the model's accuracy is not lower
+    or unknown, and for other metrics.
+    """
+    of_score = metric_of(metric)
+    if of_score is None or not of_score.needs_accuracy:
         return None
-    ours = _accuracy(measured, entry, task, split)
+    accuracy = _accuracy(measured, entry, task, split)
     for majority in baselines(measured, [task]):
-        theirs = _accuracy(measured, majority, task, split) if majority.model == MAJORITY else None
-        if ours is not None and theirs is not None and ours < theirs:
-            return ours, theirs
+        most_common = _accuracy(measured, majority, task, split) if majority.model == MAJORITY else None
+        if accuracy is not None and most_common is not None and accuracy < most_common:
+            return accuracy, most_common
     return None
 
 

@@ -13,11 +13,8 @@ from hashbench.results.read.measured import Measured
 from hashbench.results.read.runs import SCRATCH, MeasuredRun, grouped
 
 BUILT_IN = ("builtin", "built-in")  # how an origin or a note says that texts were generated
-
 SAMPLE = "sample"
-
 SHORT = 8  # letters of a fingerprint
-
 GLUE = frozenset(("mnli", "qnli", "qqp", "rte", "sst2", "mrpc", "cola", "stsb", "wnli"))
 
 
@@ -61,7 +58,7 @@ def task_origins(measured: Measured, paper: FullSets) -> dict[str, TaskOrigin]:
     saying: dict[tuple[str | None, str, int], MeasuredRun] = {}  # runs that differ in their seeds alone say the same
     for run in measured.runs:
         saying.setdefault((run.task, run.fingerprint, id(run.origin.notes)), run)
-    distinct = grouped([*saying.values()], lambda run: run.task)
+    distinct = grouped((run.task, run) for run in saying.values())
     for task in measured.tasks():
         by_task[task] = origin = TaskOrigin()
         if task in recorded:
@@ -158,7 +155,6 @@ def scratch_warning(runs: Sequence[MeasuredRun]) -> list[str]:
 
 
 TOPIC = "sources"  # under which a run's notes hold its fingerprints
-
 MOST_NAMES = 3  # of many models or fingerprints so many are named
 
 

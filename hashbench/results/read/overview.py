@@ -14,19 +14,12 @@ from hashbench.store.engine import NOW, Store
 from hashbench.store.status import counts, experiments
 
 RECENT_S = 600.0  # a rate is that of the last ten minutes, or of the last hour where these are too few
-
 HOUR_S = 3600.0
-
 ENOUGH = 5  # runs that make a rate
-
 MOST_REASONS = 8
-
 MOST_WORKERS = 12  # that are listed one by one
-
 SILENT_S = 45.0  # a worker says that it lives four times a minute
-
 LEFT = ("planned", "running")  # states of runs that are still to be done
-
 STATES = (*LEFT, "done", "failed", "void")
 
 

@@ -11,7 +11,6 @@ from hashbench.store.views import VIEWS
 
 # Or what is read like a training
 TRAINED = f"f.kind NOT IN ('{BASELINE}', '{ROBUSTNESS}', '{EVALUATION}', '{FURTHER_BASELINE}')"
-
 # a run under one label, finished or not; unsorted, since its spec would be sorted with it
 RUNS = """
 SELECT er.model, r.id, r.kind, r.task, r.seed, r.encoder, r.spec, r.state, r.data_fingerprint, er.metric, er.position
@@ -174,7 +173,6 @@ ORDER BY f.position, m.step
 """
 # the same of a training on a task
 CURVE_OF_TRAINING = CURVE_OF_PRETRAINING.replace("f.kind =", "f.kind <>")
-
 # a score of a robustness run under one condition
 ROBUSTNESS_SCORES = """
 SELECT model, position, task, seed, metric, split, condition, value, run_id, attempt_id FROM robustness

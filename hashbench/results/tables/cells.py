@@ -15,15 +15,11 @@ from hashbench.results.tables.table import BINARY, BYTES, DECIMAL, TRIVIAL, Cell
 
 # Units that depend on the size
 SCALES = {"params": DECIMAL, "binary params": BINARY, "bytes": BYTES}
-
 # The scores of an entry on a task (or column) that a table reads
 Reading = Callable[[Entry, str], list[SeedScore]]
-
 Statistic = Literal["mean", "median"]  # over seeds
-
 # Of an average: a task (or column), or several that count together as one
 AverageMember = str | tuple[str, ...]
-
 CENTRES: Mapping[str, Callable[[Sequence[float]], float]] = {"mean": statistics.fmean, "median": statistics.median}
 
 

@@ -34,11 +34,8 @@ from hashbench.results.tables.table import SCORES, Table
 
 # That move numbers
 PACKAGES = ("hashbench", "python", "torch", "lightning", "numpy", "scikit-learn")
-
 SHORT = 8  # letters of a fingerprint or commit
-
 Thing = TypeVar("Thing")
-
 Lines = list[tuple[str, str]]  # (what, value)
 
 

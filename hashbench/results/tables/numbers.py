@@ -8,13 +8,11 @@ from hashbench.results.papers.paper import Column
 from hashbench.results.tables.table import BYTES, SIZES, Cell, Table
 
 MISSING = "–"
-
 UNAVAILABLE = "n/a"  # of a number that the paper prints and that is not at hand
 
 UNDER, CONSTANT, HOLLOW_F1 = "†", "‡", "§"  # behind a number
 
 SIGNS = (UNDER, CONSTANT, HOLLOW_F1)
-
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 

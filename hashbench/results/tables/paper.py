@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from hashbench.results.papers.paper import Column, Layout, Paper, PublishedNumber, Section, Variant, find_layout
-from hashbench.results.read.measured import AVERAGE, PERCENT, Measured, Ratio
+from hashbench.results.read.measured import AVERAGE, PERCENT, Measured
 from hashbench.results.read.runs import Entry, SeedScore
 from hashbench.results.read.samples import Evidence
 from hashbench.results.tables.cells import average_cell, fact_cell, flagged, row_kind, score_cell
@@ -16,11 +16,8 @@ from hashbench.results.tables.request import ReportSource, TableFile
 from hashbench.results.tables.table import SCORED, Cell, Row, Table, mark_best, mark_under, missing_lines
 
 TRIVIAL = "Trivial baselines"
-
 OTHERS = "Also in this experiment"
-
 ANY_TASK = "*"
-
 ALONE = Variant(title="", metric="", key="")  # where each model has one row
 
 
@@ -53,7 +50,7 @@ def paper_table(source: ReportSource, number: str) -> Table:
 
 
 def _views(measured: Measured, paper: Paper, number: str, evidence: Evidence | None) -> list[RowView]:
-    """All ways to read a model: one, unless the table has variants or speaks of any task with a metric."""
+    """All ways to read a model: one, unless the table has variants or columns of any task with a metric."""
     layout = find_layout(paper, number)
     readings, ratios = measured.readings(paper.name), measured.ratios(paper.name)
     columns = [_with_reading(column, readings) for column in layout.columns]
@@ -84,7 +81,7 @@ def _with_reading(column: Column, readings: Mapping[str, tuple[str, str]]) -> Co
 
 
 def _tasks_with(columns: Sequence[Column], measured: Measured) -> list[str]:
-    """The tasks that columns of any task speak of."""
+    """The tasks of columns of any task."""
     by_column = [measured.tasks_with(column.metric, column.split) for column in columns if column.task == ANY_TASK]
     return list(dict.fromkeys(task for tasks in by_column for task in tasks))
 
@@ -114,21 +111,21 @@ def _rows(views: Sequence[RowView]) -> list[Row]:
         for name, task in section.tasks.items():
             rows.append(_data_row(name, task, section, first))
     for entry in first.measured.entries:
-        if first.layout.others and not entry.is_baseline and entry.model not in placed and _is_asked(entry, views):
+        if first.layout.others and not entry.is_baseline and entry.model not in placed and _belongs_in(entry, views):
             rows.extend(row for view in views for row in _entry_row(entry, Section(title=OTHERS), view))
     return rows + (_baseline_rows(views) if first.layout.floors else [])
 
 
 def _baseline_rows(views: Sequence[RowView]) -> list[Row]:
-    """The rows of the trivial baselines, whether they stand in the table or not; none in a table without scores."""
+    """The rows of the trivial baselines, printed in the table or not; none in a table without scores."""
     if not any(column.measure in SCORED for view in views for column in view.columns.values()):
         return []
     entries = [entry for entry in views[0].measured.entries if entry.is_baseline]
     return [row for entry in entries for view in views for row in _entry_row(entry, Section(title=TRIVIAL), view)]
 
 
-def _is_asked(entry: Entry, views: Sequence[RowView]) -> bool:
-    """Whether a model that the paper has not belongs in the table: it has runs of the scored tasks, if any are."""
+def _belongs_in(entry: Entry, views: Sequence[RowView]) -> bool:
+    """True for a model that follows the paper's in the table: it has runs of the scored tasks, if any are."""
     tasks = {column.task for view in views for column in view.columns.values() if column.measure == "score"}
     return not tasks or any(run.task in tasks for run in entry.runs)
 
@@ -139,7 +136,7 @@ def _model_rows(model: str, section: Section, views: Sequence[RowView]) -> list[
     entries = [entry for entry in first.measured.entries if entry.model == model and not entry.is_baseline]
     if entries:
         return [row for view in views for entry in entries for row in _entry_row(entry, section, view)]
-    if section.ours:
+    if section.further:
         return []
     rows = []
     for variant in dict.fromkeys(view.variant for view in views):
@@ -154,7 +151,7 @@ def _model_rows(model: str, section: Section, views: Sequence[RowView]) -> list[
 def _entry_row(entry: Entry, section: Section, view: RowView) -> list[Row]:
     """The row of an entry in one view. A trivial baseline has one only where it has a metric of the view."""
     key = entry.model + view.variant.key
-    listed = section.printed and not section.ours and section.title not in (OTHERS, TRIVIAL)
+    listed = section.printed and not section.further and section.title not in (OTHERS, TRIVIAL)
     cells: dict[str, Cell] = {}
     for column in view.columns.values():
         beside = view.printed(key, column, listed=listed)
@@ -187,32 +184,32 @@ def _data_row(name: str, task: str, section: Section, view: RowView) -> Row:
 
 
 def _family_row(family: str, members: Sequence[str], section: Section, view: RowView) -> Row:
-    """One row of the paper for several models: the mean of theirs; of a range, the mean of each end."""
+    """One row of the paper for several models: the mean of their values; of a range, the mean of each end."""
     entries = [entry for entry in view.measured.entries if entry.model in members and not entry.is_baseline]
-    alike = len({entry.encoder for entry in entries}) == 1
+    of_one_size = len({entry.encoder for entry in entries}) == 1
     cells: dict[str, Cell] = {}
     for column in view.columns.values():
-        members_cells = [view.cell(entry, column) for entry in entries] if alike else []
+        members_cells = [view.cell(entry, column) for entry in entries] if of_one_size else []
         cells[column.name] = replace(_mean_cell(members_cells), published=view.printed(family, column).published)
-    return Row(family, family, cells, "family", entries[0].encoder if alike else "", section.title)
+    return Row(family, family, cells, "family", entries[0].encoder if of_one_size else "", section.title)
 
 
 def _mean_cell(cells: Sequence[Cell]) -> Cell:
     """The mean of cells that have a value."""
-    known = [cell for cell in cells if cell.value is not None]
-    if not known:
+    having = [cell for cell in cells if cell.value is not None]
+    if not having:
         return Cell(reason="not measured" if cells else "not in this experiment")
-    highs = [cell.value_high for cell in known if cell.value_high is not None]
-    high = sum(highs) / len(highs) if len(highs) == len(known) else None
-    return replace(known[0], value=sum(cell.value or 0.0 for cell in known) / len(known), value_high=high)
+    highs = [cell.value_high for cell in having if cell.value_high is not None]
+    high = sum(highs) / len(highs) if len(highs) == len(having) else None
+    return replace(having[0], value=sum(cell.value or 0.0 for cell in having) / len(having), value_high=high)
 
 
 def _footnoted(
     rows: Sequence[Row], number: str, paper: Paper, published: bool
 ) -> tuple[list[Row], list[str], list[str]]:
-    """The same rows with footnote numbers on their cells, the texts, and remarks that belong to no cell of these.
+    """Rows with footnote numbers on their cells, the footnotes, and remarks that belong to no cell of these rows.
 
-    They speak of published numbers only.
+    All three are about published numbers only.
     """
     marked = [dict(row.cells) for row in rows]
     texts: list[str] = []
@@ -246,7 +243,7 @@ class RowView:
     number: str  # of the table
     columns: Mapping[str, Column]  # by name, each score with the metric and split that are read
     layout: Layout
-    ratios: Mapping[tuple[str, str, str], Ratio]  # by (model, encoder, task)
+    ratios: Mapping[tuple[str, str, str], tuple[float | None, int]]  # PRR and number of tasks
     evidence: Evidence | None
     variant: Variant
     settings: str  # what sets the rows of this view apart
@@ -261,17 +258,17 @@ class RowView:
         return MEASURES[column.measure](self, entry, column)
 
     def readings(self, column: Column) -> list[tuple[str, str, str]]:
-        """(task, metric, split) of the scores that a cell of a column stands on."""
+        """(task, metric, split) of the scores that a cell of a column is computed from."""
         if column.measure in ("prr", "prr_average"):
-            known = self.measured.readings(self.paper.name)
-            tasks = [column.task] if column.task else list(known)
-            return [(task, *known[task]) for task in tasks if task in known]
+            by_task = self.measured.readings(self.paper.name)
+            tasks = [column.task] if column.task else list(by_task)
+            return [(task, *by_task[task]) for task in tasks if task in by_task]
         if column.measure == "score":
             read = [column]
         else:
             names = [name for part in column.tasks for name in ((part,) if isinstance(part, str) else part)]
             read = [self.columns[name] for name in names if name in self.columns] if column.measure == "average" else []
-        return [(each.task, each.metric, each.split) for each in read if each.task]
+        return [(score.task, score.metric, score.split) for score in read if score.task]
 
     def printed(self, key: str, column: Column, *, listed: bool = True) -> Cell:
         """An empty cell with the published number. `listed`: whether the paper's table has the row."""
@@ -296,9 +293,7 @@ class RowView:
 def _score(view: RowView, entry: Entry, column: Column) -> Cell:
     if not column.task:  # a table over all tasks that have the metric, and the experiment has none
         return Cell(reason=f"no task with {column.metric}")
-    return score_cell(
-        entry, column.task, lambda one, _: view.read(one, column.name), view.evidence, view.paper.statistic
-    )
+    return score_cell(entry, column.task, lambda of, _: view.read(of, column.name), view.evidence, view.paper.statistic)
 
 
 def _difference(view: RowView, entry: Entry, column: Column, *, sign: float) -> Cell:
@@ -307,26 +302,26 @@ def _difference(view: RowView, entry: Entry, column: Column, *, sign: float) -> 
     if other is None:
         return Cell(reason=reason)
     name = view.layout.of.get(entry.model, column.of)
-    ours, theirs = (view.cell(one, view.columns[name]) for one in (entry, other))
-    if ours.value is None or theirs.value is None:
+    cell, compared = (view.cell(of, view.columns[name]) for of in (entry, other))
+    if cell.value is None or compared.value is None:
         return Cell(reason=f"no {name} of both models")
     if not entry.shares_data(other):
         return Cell(reason="measured on other data than the model it is compared with")
-    return Cell(value=sign * (ours.value - theirs.value), unit="points", group=column.against)
+    return Cell(value=sign * (cell.value - compared.value), unit="points", group=column.against)
 
 
 def _fact_ratio(view: RowView, entry: Entry, column: Column, *, formula: Callable[[float, float], float]) -> Cell:
     other, reason = view.partner(entry, column)
     if other is None:
         return Cell(reason=reason)
-    ours, theirs = (view.measured.fact(one, column.fact) for one in (entry, other))
-    if ours is None or theirs is None or not ours.value or not theirs.value:
+    fact, compared = (view.measured.fact(of, column.fact) for of in (entry, other))
+    if fact is None or compared is None or not fact.value or not compared.value:
         return Cell(reason=f"no {column.fact} of both models")
-    return Cell(value=formula(ours.value, theirs.value), unit=column.unit, group=column.against)
+    return Cell(value=formula(fact.value, compared.value), unit=column.unit, group=column.against)
 
 
 def _setting(view: RowView, entry: Entry, column: Column, *, power: int = 1) -> Cell:
-    """A number that was asked for, where it stands in the spec of the model's runs."""
+    """A requested number, from its place in the spec of the model's runs."""
     runs = entry.runs or tuple(run for run in view.measured.runs if run.model == entry.model)
     value = _at(runs[0].spec, column.path) if runs and not entry.is_baseline else None
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -346,19 +341,19 @@ def _at(spec: Any, path: str) -> Any:
 
 
 def _ratio(view: RowView, entry: Entry, column: Column) -> Cell:
-    """PRR in percent as the store forms it, for a task or the 'average' of all tasks of the paper."""
+    """PRR in percent as the store's view `prr` computes it, for a task or the 'average' of all tasks of the paper."""
     task, measured = column.task or AVERAGE, view.measured
     cell = Cell(unit="percent", group=entry.group([column.task] if column.task else view.paper.tasks))
     if not (measured.has_one_entry(entry.model) and measured.has_one_entry(measured.experiment.baseline)):
         return replace(cell, reason="settings differ between runs of one model, or no baseline")
-    ratio = view.ratios.get((entry.model, entry.encoder, task))
-    if ratio is None:
+    if (entry.model, entry.encoder, task) not in view.ratios:
         return replace(cell, reason="no score of the model or of the baseline")
-    if ratio.value is None:
+    ratio, n_tasks = view.ratios[entry.model, entry.encoder, task]
+    if ratio is None:
         return replace(cell, reason="no ratio: a score is missing or the baseline's is not above 0")
-    if task == AVERAGE and ratio.n_tasks < len(view.paper.tasks):
-        return replace(cell, reason=f"only {ratio.n_tasks} of {len(view.paper.tasks)} tasks")
-    return replace(cell, value=PERCENT * ratio.value)
+    if task == AVERAGE and n_tasks < len(view.paper.tasks):
+        return replace(cell, reason=f"only {n_tasks} of {len(view.paper.tasks)} tasks")
+    return replace(cell, value=PERCENT * ratio)
 
 
 MEASURES: dict[str, Callable[[RowView, Entry, Column], Cell]] = {
@@ -371,9 +366,9 @@ MEASURES: dict[str, Callable[[RowView, Entry, Column], Cell]] = {
     "fact": lambda view, entry, column: fact_cell(view.measured, entry, column),
     "drop": partial(_difference, sign=-1.0),
     "gain": partial(_difference, sign=1.0),
-    "smaller": partial(_fact_ratio, formula=lambda ours, theirs: theirs / ours),  # how many times larger the other's is
-    "larger": partial(_fact_ratio, formula=lambda ours, theirs: ours / theirs),
-    "reduction": partial(_fact_ratio, formula=lambda ours, theirs: PERCENT * (1 - ours / theirs)),
+    "smaller": partial(_fact_ratio, formula=lambda value, other: other / value),  # how many times larger the other's is
+    "larger": partial(_fact_ratio, formula=lambda value, other: value / other),
+    "reduction": partial(_fact_ratio, formula=lambda value, other: PERCENT * (1 - value / other)),
     "setting": _setting,
     "square": partial(_setting, power=2),  # groups of K words make K^2 times fewer attention scores
     "printed": lambda view, entry, column: Cell(),  # the paper alone speaks

@@ -11,7 +11,6 @@ from hashbench.results.read.measured import Measured
 from hashbench.results.read.runs import MeasuredRun
 
 NAMES_SHOWN = 3  # models or tasks that are named before they are only counted
-
 ModelTask = tuple[str, str | None]  # a model and a task; None: of no task
 
 
@@ -73,15 +72,10 @@ def distinct(values: Iterable[object]) -> str:
 
 
 STORED = "tuning"  # key of a stored experiment: by model, by name of the value
-
 NOT_DECLARED = "not declared"
-
 REPORTED = ("test", "dev that is reported")  # rows that scores are read from: what was chosen on them is optimistic
-
 SEARCHED = {"on": "held-out tenth of train", "by": "searched by the sweep in each run"}
-
 Declaration = Mapping[str, Any]  # tried, on, by
-
 Known = Mapping[str, Mapping[str, Declaration]]  # by model, by name of the value
 
 

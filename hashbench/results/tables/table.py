@@ -10,22 +10,14 @@ from typing import Any, Final, Literal
 from hashbench.results.papers.paper import Column, PublishedNumber
 
 RowKind = Literal["model", "floor", "family", "quoted", "task", "claim"]
-
 TRIVIAL: Final = "floor"  # the kind of a trivial baseline's row
-
 Tone = Literal["good", "bad", "open", "none", ""]  # what a word says of the thing
-
 Scale = tuple[tuple[str, float], ...]  # units of a count with their size, largest first
-
 DECIMAL: Scale = (("M", 1e6), ("K", 1e3))
-
 BINARY: Scale = (("Gi", 2.0**30), ("Mi", 2.0**20), ("Ki", 2.0**10))
-
 BYTES: Scale = (("MB", 1e6), ("KB", 1e3), ("B", 1.0))
-
 # Measures that predictions decide
 SCORES = frozenset(("score", "average", "prr", "prr_average", "drop", "gain"))
-
 SIZES = dict((*DECIMAL, *BINARY, *BYTES))
 
 
@@ -165,7 +157,6 @@ def mark_best(rows: list[Row], columns: Sequence[Column]) -> list[Row]:
 
 
 SCORED = ("score", "average", "prr", "prr_average")  # measures that baselines have too
-
 TOLERANCE = 1e-9  # of sums of shares
 
 

@@ -42,7 +42,7 @@ def _keys(layout: Layout) -> set[str]:
     return {
         name + variant
         for section in layout.sections
-        if not section.ours
+        if not section.further
         for name in (*section.models, *section.families, *section.quoted, *section.tasks)
         for variant in variants
     }
@@ -114,7 +114,7 @@ def test_partners_are_models_of_the_reference_data_or_ours(name: str, number: st
     paper = load_paper(name)
     layout = paper.tables[number]
     known = {model for _, model, _ in paper.numbers}
-    known |= {model for section in layout.sections if section.ours for model in section.models}
+    known |= {model for section in layout.sections if section.further for model in section.models}
     named = {column.against for column in layout.columns if column.against not in ("", "pair")}
     assert {*layout.pairs, *layout.pairs.values(), *layout.of, *named} <= known
 
