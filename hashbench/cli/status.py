@@ -84,10 +84,10 @@ def _print_experiment(store: Store, name: str | None, *, as_json: bool, every: b
 
 
 def _print_different_code(store: Store, experiment_id: int) -> None:
-    from hashbench.results.read.origins import different_sources, sources_of
+    from hashbench.results.read.origins import different_sources
     from hashbench.results.read.overview import noted
 
-    for line in different_sources(sources_of(*notes) for notes in noted(store, experiment_id)):
+    for line in different_sources(noted(store, experiment_id)):
         show(f"different code: {line}")
 
 

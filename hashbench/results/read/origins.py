@@ -1,20 +1,19 @@
-"""What scores stand on: their data (built in, sampled or whole) and the weights that trainings started from.
-
-What is not the real thing is said loudly.
-"""
+"""Where scores come from: data (built in, sampled or whole), starting weights, and the code that computed them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 from hashbench.results.read.measured import Measured
 from hashbench.results.read.runs import SCRATCH, MeasuredRun, grouped
 
-BUILT_IN = ("builtin", "built-in")  # how an origin or a note says that texts were generated
+BUILT_IN = ("builtin", "built-in")  # in the origin or a note of generated texts
 SAMPLE = "sample"
+SOURCES = "sources"  # the topic of a run's notes that holds the fingerprints of its code
 SHORT = 8  # letters of a fingerprint
+MOST_NAMES = 3  # of many models or fingerprints so many are named
 GLUE = frozenset(("mnli", "qnli", "qqp", "rte", "sst2", "mrpc", "cola", "stsb", "wnli"))
 
 
@@ -32,16 +31,16 @@ class FullSets(Protocol):
 
 @dataclass
 class TaskOrigin:
-    """What is known of one task's data."""
+    """The origin of one task's data, each text once."""
 
-    fingerprints: list[str] = field(default_factory=list)
-    origins: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    n_reported: int | None = None  # examples that the reported score was computed from
+    fingerprints: list[str]
+    origins: list[str]
+    notes: list[str]
+    n_reported: int | None  # examples that the reported score was computed from
 
     @property
     def built_in(self) -> bool:
-        """Whether the texts were generated."""
+        """True for generated texts."""
         return any(word in text.lower() for text in (*self.origins, *self.notes) for word in BUILT_IN)
 
     @property
@@ -52,67 +51,42 @@ class TaskOrigin:
 
 def task_origins(measured: Measured, paper: FullSets) -> dict[str, TaskOrigin]:
     """By task: from the notes of its runs, the experiment's record, and the number of stored predictions."""
-    recorded = measured.record.get("tasks", {})
-    built_in = _whole_experiment_built_in(measured)
-    by_task: dict[str, TaskOrigin] = {}
-    saying: dict[tuple[str | None, str, int], MeasuredRun] = {}  # runs that differ in their seeds alone say the same
-    for run in measured.runs:
-        saying.setdefault((run.task, run.fingerprint, id(run.origin.notes)), run)
-    distinct = grouped((run.task, run) for run in saying.values())
-    for task in measured.tasks():
-        by_task[task] = origin = TaskOrigin()
-        if task in recorded:
-            origin.origins.append(str(recorded[task].get("origin", "")))
-            _note(origin, "; ".join(recorded[task].get("notes", ())))
-        for run in distinct[task]:
-            _add(origin, run)
-        _count(origin, task, measured, paper)
-        # What the runs noted counts more: a command may have named other sources
-        if built_in and not origin.origins:
-            origin.origins.append("builtin")
-    return by_task
+    # runs that differ in their seed alone have the same notes
+    distinct = {(run.task, run.fingerprint, id(run.origin.notes)): run for run in measured.runs}
+    by_task = grouped((run.task, run) for run in distinct.values())
+    return {task: _origin(task, by_task[task], measured, paper) for task in measured.tasks()}
 
 
-def _whole_experiment_built_in(measured: Measured) -> bool:
-    """Whether the experiment file names no other source than the generator and no run says otherwise."""
-    sources = measured.record.get("sources", measured.experiment.config.get("data"))
-    return sources in ("builtin", ["builtin"])
-
-
-def _add(origin: TaskOrigin, run: MeasuredRun) -> None:
-    """What one run of a task says of its data."""
-    if run.fingerprint and run.fingerprint not in origin.fingerprints:
-        origin.fingerprints.append(run.fingerprint)
-    for topic, text in run.origin.notes:
-        if topic == "origin" and text and text not in origin.origins:
-            origin.origins.append(text)
-        elif topic == "data":
-            _note(origin, text)
-        elif topic == SAMPLE:
-            _note(origin, text if text.startswith(SAMPLE) else f"{SAMPLE}: {text}")
-
-
-def _note(origin: TaskOrigin, text: str) -> None:
-    """Adds notes, several with semicolons between."""
-    for note in text.split("; "):
-        if note and note not in origin.notes:
-            origin.notes.append(note)
-
-
-def _count(origin: TaskOrigin, task: str, measured: Measured, paper: FullSets) -> None:
-    """Number of reported examples; another than the official one is a sample, whatever the notes say."""
-    readings = measured.readings(paper.name)
-    split = readings[task][1] if task in readings else None  # None: no paper's choice, whatever was predicted
+def _origin(task: str, runs: Sequence[MeasuredRun], measured: Measured, paper: FullSets) -> TaskOrigin:
+    recorded: Mapping[str, Any] | None = measured.record.get("tasks", {}).get(task)
+    origins = [] if recorded is None else [str(recorded.get("origin", ""))]
+    texts = [] if recorded is None else [*recorded.get("notes", ())]
+    for topic, text in [note for run in runs for note in run.origin.notes]:
+        if topic == "origin" and text:
+            origins.append(text)
+        elif topic in ("data", SAMPLE):
+            texts.append(text if topic == "data" or text.startswith(SAMPLE) else f"{SAMPLE}: {text}")
+    # The notes of runs come first: a command may have named other sources than the experiment file
+    if not origins and measured.record.get("sources", measured.experiment.config.get("data")) in (
+        "builtin",
+        ["builtin"],
+    ):
+        origins = ["builtin"]
+    notes = [note for text in texts for note in text.split("; ") if note]
+    fingerprints = [run.fingerprint for run in runs if run.fingerprint]
+    fingerprints, origins, notes = (list(dict.fromkeys(some)) for some in (fingerprints, origins, notes))
+    split = measured.readings(paper.name).get(task, ("", None))[1]  # None: the paper reads no split of the task
     counts = [n for (_, of, name), n in measured.n_examples.items() if of == task and split in (None, name)]
-    origin.n_reported = max(counts, default=None)
+    origin = TaskOrigin(fingerprints, origins, notes, max(counts, default=None))
     official = paper.reported_rows.get(task)
-    known = origin.samples or origin.built_in
-    if split and official and origin.n_reported and origin.n_reported != official and not known:
+    if split and official and origin.n_reported not in (None, 0, official) and not (origin.samples or origin.built_in):
+        # Another number of examples than the official one is a sample, whatever the notes are
         origin.notes.append(f"sample: {split} {origin.n_reported:,} of {official:,} rows")
+    return origin
 
 
 def data_warnings(origins: dict[str, TaskOrigin], corpora: Sequence[str], *, published: bool) -> list[str]:
-    """What must be said loudly: generated texts and samples."""
+    """Warnings of generated texts and of samples. `published`: published values are printed beside the scores."""
     built_in = [task for task, origin in origins.items() if origin.built_in]
     lines = []
     if built_in:
@@ -129,90 +103,64 @@ def data_warnings(origins: dict[str, TaskOrigin], corpora: Sequence[str], *, pub
     return lines
 
 
-def starts(runs: Sequence[MeasuredRun]) -> list[str]:
-    """What to say of the starts of trainings on a task without a pre-training, models of one start together."""
-    by_words: dict[str, list[str]] = {}
-    for run in runs:
-        if run.from_scratch:
-            words = f"none for {{}} (random weights: {SCRATCH})"
-        elif run.weights is not None:
-            name = run.spec["settings"]["weights"]
-            words = f"published weights {name} (sha256 {run.weights['sha256'][:SHORT]}) for {{}}"
-        else:
-            words = "none for {}"
-        models = by_words.setdefault(words, [])
-        if run.model not in models:
-            models.append(run.model)
-    return [words.format(", ".join(sorted(models))) for words, models in by_words.items()]
+def starts(runs: Iterable[MeasuredRun]) -> list[str]:
+    """Starting weights of trainings on a task without a pre-training: a line for each, with its models."""
+    by_words = grouped((_start(run), run.model) for run in runs)
+    return [f"{words} for {', '.join(sorted(set(models)))}{more}" for (words, more), models in by_words.items()]
+
+
+def _start(run: MeasuredRun) -> tuple[str, str]:
+    """Words before and behind the names of the models."""
+    if run.from_scratch:
+        return "none", f" (random weights: {SCRATCH})"
+    if run.weights is None:
+        return "none", ""
+    return f"published weights {run.spec['settings']['weights']} (sha256 {run.weights['sha256'][:SHORT]})", ""
 
 
 def scratch_warning(runs: Sequence[MeasuredRun]) -> list[str]:
-    """The line that must be said loudly of models from scratch; none where there is no such model."""
+    """The warning of models from scratch; none where there is no such model."""
     models = sorted({run.model for run in runs if run.from_scratch})
     if not models:
         return []
     return [f"FROM SCRATCH: {', '.join(models)}: random weights, trained on the task alone; not the published model."]
 
 
-TOPIC = "sources"  # under which a run's notes hold its fingerprints
-MOST_NAMES = 3  # of many models or fingerprints so many are named
+def different_sources(runs: Iterable[tuple[str, str | None, str, Mapping[str, str]]]) -> list[str]:
+    """One sentence for each column, and for each model, whose finished runs were computed by different code.
 
+    `runs`: kind, task, model and notes. Notes hold the fingerprint of the kind's files and that of the files that the
+    model adds, with a blank between them.
 
-class SourcesOfRun(NamedTuple):
-    """A finished run and the fingerprints of its code: of its kind's files, and of those that its model adds."""
-
-    kind: str
-    task: str | None
-    model: str
-    sources: str  # both, with a blank between them; "" for a run that noted none
-
-
-def sources_of(kind: str, task: str | None, model: str, notes: Mapping[str, str]) -> SourcesOfRun:
-    """A run with what its notes say of its code."""
-    return SourcesOfRun(kind, task, model, notes[TOPIC] if TOPIC in notes else "")
-
-
-def different_sources(runs: Iterable[SourcesOfRun]) -> list[str]:
-    """One sentence for each column, and for each model, whose runs were computed by different code.
-
-    >>> old, new = SourcesOfRun("finetune", "cola", "a", "1f 2e"), SourcesOfRun("finetune", "cola", "b", "9d 2e")
-    >>> different_sources([old, new])
+    >>> codes = {"a": "1f 2e", "b": "9d 2e"}
+    >>> different_sources([("finetune", "cola", model, {"sources": code}) for model, code in codes.items()])
     ['finetune on cola: 2 versions of the code (1f: a; 9d: b)']
     """
-    columns: dict[str, dict[str, list[str]]] = {}
-    models: dict[str, dict[str, list[str]]] = {}
-    for run in runs:
-        shared, _, own = run.sources.partition(" ")
-        column = f"{run.kind} on {run.task}" if run.task else run.kind
-        if shared:
-            columns.setdefault(column, {}).setdefault(shared, []).append(run.model)
-        if own:
-            models.setdefault(run.model, {}).setdefault(own, []).append(column)
-    found = [(_joined(names), _versions(columns, names, _some)) for names in _alike(columns)]
-    for names in _alike(models):
-        found.append((f"{'models' if len(names) > 1 else 'model'} {_some(names)}", _versions(models, names, _joined)))
-    return [f"{what}: {len(parts)} versions of the code ({'; '.join(parts)})" for what, parts in found]
+    of_columns, of_models = [], []
+    for kind, task, model, notes in runs:
+        shared, _, own = notes.get(SOURCES, "").partition(" ")
+        column = f"{kind} on {task}" if task else kind
+        of_columns += [(column, (shared, model))] if shared else []
+        of_models += [(model, (own, column))] if own else []
+    lines = [
+        (_joined(columns), [f"{code}: {_some(of)}" for code, of in parts]) for columns, parts in _versions(of_columns)
+    ]
+    for models, parts in _versions(of_models):
+        name = f"{'models' if len(models) > 1 else 'model'} {_some(models)}"
+        lines.append((name, [f"{code}: {_joined(columns)}" for code, columns in parts]))
+    return [f"{what}: {len(parts)} versions of the code ({'; '.join(parts)})" for what, parts in lines]
 
 
-def _alike(found: Mapping[str, Mapping[str, Sequence[str]]]) -> list[list[str]]:
-    """What has several versions of the code, together where the versions are of the same columns or models."""
-    groups: dict[tuple[tuple[str, ...], ...], list[str]] = {}
-    for what, versions in found.items():
-        if len(versions) > 1:
-            groups.setdefault(tuple(tuple(dict.fromkeys(names)) for names in versions.values()), []).append(what)
-    return list(groups.values())
+def _versions(uses: Iterable[tuple[str, tuple[str, str]]]) -> Iterator[tuple[list[str], list[tuple[str, list[str]]]]]:
+    """Columns or models of several versions, together where equal members have a version; each version's members.
 
-
-def _versions(
-    found: Mapping[str, Mapping[str, Sequence[str]]], group: Sequence[str], said: Callable[[Sequence[str]], str]
-) -> list[str]:
-    """Each version that a group shares: its fingerprints, and what was computed by it."""
-    of_all = [list(found[what]) for what in group]
-    parts = []
-    for place, names in enumerate(found[group[0]].values()):
-        fingerprints = _some(list(dict.fromkeys(versions[place] for versions in of_all)), "/")
-        parts.append(f"{fingerprints}: {said(list(dict.fromkeys(names)))}")
-    return parts
+    `uses`: column or model, and the fingerprint with which a member of it was computed.
+    """
+    versions = {what: grouped(pairs) for what, pairs in grouped(uses).items()}
+    members = {what: tuple(tuple(dict.fromkeys(of)) for of in by_code.values()) for what, by_code in versions.items()}
+    for parts, group in grouped((members[what], what) for what in versions if len(versions[what]) > 1).items():
+        codes = zip(*(versions[what] for what in group), strict=True)  # of each version those in the whole group
+        yield group, [(_some(list(dict.fromkeys(of)), "/"), list(part)) for of, part in zip(codes, parts, strict=True)]
 
 
 def _some(names: Sequence[str], between: str = ", ") -> str:
@@ -225,16 +173,14 @@ def _some(names: Sequence[str], between: str = ", ") -> str:
     return between.join(shown) + (f" and {len(names) - len(shown)} more" if len(shown) < len(names) else "")
 
 
-def _joined(names: Sequence[str]) -> str:
-    """Columns with what they begin with said once.
+def _joined(columns: Sequence[str]) -> str:
+    """Columns, where several in a row begin with the same words these once.
 
     >>> _joined(["finetune on cola", "finetune on sst2", "pretrain"])
     'finetune on cola, sst2, pretrain'
     """
-    said: list[str] = []
-    before = ""
-    for name in names:
-        start, on, rest = name.partition(" on ")
-        said.append(rest if on and start == before else name)
-        before = start if on else ""
-    return ", ".join(said)
+    starts = ["", *(column.partition(" on ")[0] if " on " in column else "" for column in columns)]
+    return ", ".join(
+        column.removeprefix(f"{start} on ") if start and start == before else column
+        for before, start, column in zip(starts, starts[1:], columns, strict=False)
+    )

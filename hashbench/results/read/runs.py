@@ -186,8 +186,8 @@ def origin_of(row: Sequence[Any], environments: Mapping[str, RunOrigin]) -> RunO
     )  # fmt: skip
 
 
-Key = TypeVar("Key", bound=Hashable)
-Member = TypeVar("Member")
+GroupKey = TypeVar("GroupKey", bound=Hashable)
+Grouped = TypeVar("Grouped")
 
 
 @dataclass(frozen=True)
@@ -249,13 +249,13 @@ def entries(runs: Sequence[MeasuredRun]) -> list[Entry]:
     return rows
 
 
-def grouped(pairs: Iterable[tuple[Key, Member]]) -> dict[Key, list[Member]]:
+def grouped(pairs: Iterable[tuple[GroupKey, Grouped]]) -> dict[GroupKey, list[Grouped]]:
     """The members of each key, both in the order in which they come.
 
     >>> grouped([("words", "a"), ("pieces", "b"), ("words", "c")])
     {'words': ['a', 'c'], 'pieces': ['b']}
     """
-    groups: dict[Key, list[Member]] = {}
+    groups: dict[GroupKey, list[Grouped]] = {}
     for key, member in pairs:
         groups.setdefault(key, []).append(member)
     return groups

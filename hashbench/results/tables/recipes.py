@@ -1,4 +1,4 @@
-"""Values of recipes in words: how they were chosen, and where they differ from a paper's."""
+"""Values of recipes in words: how they were chosen, where they hold, and where they differ from a paper's."""
 
 from __future__ import annotations
 
@@ -8,10 +8,18 @@ from typing import Any
 
 from hashbench.results.papers.paper import Paper, RecipeValue
 from hashbench.results.read.measured import Measured
-from hashbench.results.read.runs import MeasuredRun
+from hashbench.results.read.runs import MeasuredRun, grouped
 
 NAMES_SHOWN = 3  # models or tasks that are named before they are only counted
 ModelTask = tuple[str, str | None]  # a model and a task; None: of no task
+
+
+STORED = "tuning"  # key of a stored experiment: by model, by name of the value
+NOT_DECLARED = "not declared"
+REPORTED = ("test", "dev that is reported")  # rows that scores are read from: what was chosen on them is optimistic
+SEARCHED = {"on": "held-out tenth of train", "by": "searched by the sweep in each run"}
+Declaration = Mapping[str, Any]  # tried, on, by
+Declarations = Mapping[str, Mapping[str, Declaration]]  # by model, by name of the value
 
 
 def plain(value: object) -> str:
@@ -31,6 +39,25 @@ def plain(value: object) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(plain(item) for item in value)
     return str(value)
+
+
+def distinct(values: Iterable[object]) -> str:
+    """Each value once, in order.
+
+    >>> distinct([8, 1, 8])
+    '8, 1'
+    """
+    return ", ".join(plain(value) for value in dict.fromkeys(values))
+
+
+def by_place(texts: Iterable[tuple[tuple[str, str], ModelTask]], everywhere: Collection[ModelTask]) -> list[str]:
+    """Each text once, with the models and tasks that it holds for between its two parts.
+
+    >>> everywhere = [("a", "sst2"), ("a", "rte"), ("b", "sst2"), ("b", "rte")]
+    >>> by_place([(("steps 8", " (paper: 9)"), place) for place in everywhere[:2]], everywhere)
+    ['steps 8 for a (paper: 9)']
+    """
+    return [before + where_it_holds(of, everywhere) + after for (before, after), of in grouped(texts).items()]
 
 
 def where_it_holds(places: Collection[ModelTask], everywhere: Collection[ModelTask]) -> str:
@@ -62,31 +89,13 @@ def _named(names: Sequence[str | None], n_all: int, what: str) -> str:
     return ", ".join(map(str, names)) if len(names) <= NAMES_SHOWN else f"{len(names)} of {n_all} {what}"
 
 
-def distinct(values: Iterable[object]) -> str:
-    """Each value once, in order.
-
-    >>> distinct([8, 1, 8])
-    '8, 1'
-    """
-    return ", ".join(plain(value) for value in dict.fromkeys(values))
-
-
-STORED = "tuning"  # key of a stored experiment: by model, by name of the value
-NOT_DECLARED = "not declared"
-REPORTED = ("test", "dev that is reported")  # rows that scores are read from: what was chosen on them is optimistic
-SEARCHED = {"on": "held-out tenth of train", "by": "searched by the sweep in each run"}
-Declaration = Mapping[str, Any]  # tried, on, by
-Known = Mapping[str, Mapping[str, Declaration]]  # by model, by name of the value
-
-
 def declarations(measured: Measured) -> dict[str, dict[str, Declaration]]:
-    """What is known, by model and name: what the file declared, and the grids that the sweep itself searched."""
-    config = measured.experiment.config
-    stored: dict[str, dict[str, Declaration]] = config[STORED] if STORED in config else {}  # older sweeps declared none
-    known = {model: dict(declared) for model, declared in stored.items()}
+    """Declarations of the experiment's file and grids that the sweep itself searched, by model and name."""
+    stored = measured.experiment.config.get(STORED, {})  # older sweeps declared none
+    declared: dict[str, dict[str, Declaration]] = {model: dict(of_model) for model, of_model in stored.items()}
     for model, rates in measured.grids.items():
-        known.setdefault(model, {})["finetune.learning_rate"] = {"tried": rates, **SEARCHED}
-    return known
+        declared.setdefault(model, {})["finetune.learning_rate"] = {"tried": rates, **SEARCHED}
+    return declared
 
 
 def declared_words(declaration: Declaration) -> str:
@@ -96,73 +105,63 @@ def declared_words(declaration: Declaration) -> str:
     'tried 0.0001, 0.0003 on validation (accuracy of proformer)'
     """
     by = f" ({declaration['by']})" if declaration["by"] else ""
-    return f"tried {', '.join(plain(value) for value in declaration['tried'])} on {declaration['on']}{by}"
+    return f"tried {plain(declaration['tried'])} on {declaration['on']}{by}"
 
 
 def card_lines(declared: Mapping[str, Declaration], task: str | None) -> list[str]:
-    """'name: words' of a model's values that count for a task (None: for its pre-training)."""
-    return [f"{name}: {declared_words(declared[name])}" for name in declared if _counts_for(name, task)]
+    """'name: words' of a model's values that count for a task, not for others; None: for its pre-training.
 
-
-def _counts_for(name: str, task: str | None) -> bool:
-    """Whether a value has to do with a task: recipes of other tasks have not.
-
-    >>> _counts_for("finetune.per_task.mrda.epochs", "mrda"), _counts_for("finetune.per_task.mrda.epochs", "atis")
-    (True, False)
-    >>> _counts_for("pretrain.steps", None), _counts_for("finetune.epochs", None)
-    (True, False)
+    >>> epochs = {"tried": [5], "on": "validation", "by": ""}
+    >>> card_lines({"finetune.per_task.mrda.epochs": epochs, "pretrain.steps": epochs}, "atis")
+    ['pretrain.steps: tried 5 on validation']
     """
     if task is None:
-        return not name.startswith("finetune.")
-    return "per_task" not in name or name.startswith(f"finetune.per_task.{task}.")
+        names = [name for name in declared if not name.startswith("finetune.")]
+    else:
+        of_task = f"finetune.per_task.{task}."
+        names = [name for name in declared if "per_task" not in name or name.startswith(of_task)]
+    return [f"{name}: {declared_words(declared[name])}" for name in names]
 
 
-def rows_that_decided(known: Known, name: str, model: str, task: str | None) -> str:
-    """On which rows a value of a run was chosen, '' where that is not declared; a task's own recipe comes first.
-
-    `known`: the declarations of the experiment.
-    """
-    declared = known.get(model, {})
-    block, _, key = name.partition(".")
-    for candidate in (f"{block}.per_task.{task}.{key}", name):
-        if candidate in declared:
-            return str(declared[candidate]["on"])
-    return ""
+def declared_lines(declared: Declarations, models: Iterable[str]) -> list[str]:
+    """Each declaration in words, once, with those of `models` that it holds for where these are not all."""
+    return _by_model(declared, models, lambda name, declaration: f"{name} {declared_words(declaration)}")
 
 
 def tuning_line(measured: Measured) -> str:
-    """What was declared, models that share a declaration together; what was not is said too."""
+    """Every declaration, models that share one together, and that nothing else was declared."""
     words = declared_lines(declarations(measured), measured.labels())
     return "; ".join([*words, f"all other values: {NOT_DECLARED}"]) if words else NOT_DECLARED
 
 
 def tuned_on_reported(measured: Measured) -> list[str]:
-    """The line that must be said loudly of values that were chosen by the scores that are reported."""
-
-    def said(name: str, declaration: Declaration) -> str:
-        return f"{name} on {declaration['on']}" if declaration["on"] in REPORTED else ""
-
-    words = _models_by_words(declarations(measured), measured.labels(), said)
+    """The warning of values that were chosen by the scores that are reported."""
+    words = _by_model(
+        declarations(measured),
+        measured.labels(),
+        lambda name, declaration: f"{name} on {declaration['on']}" if declaration["on"] in REPORTED else "",
+    )
     return [f"TUNED ON WHAT IS REPORTED: {'; '.join(words)}: these scores are optimistic."] if words else []
 
 
-def declared_lines(known: Known, models: Iterable[str]) -> list[str]:
-    """Each declaration in words, once, with those of `models` that it holds for where these are not all."""
-    return _models_by_words(known, models, lambda name, declaration: f"{name} {declared_words(declaration)}")
-
-
-def _models_by_words(known: Known, models: Iterable[str], form: Callable[[str, Declaration], str]) -> list[str]:
-    """What `form` says of each declaration, with the models where it does not hold for all; '' says nothing."""
+def _by_model(declared: Declarations, models: Iterable[str], form: Callable[[str, Declaration], str]) -> list[str]:
+    """The words of `form` for each declaration, with the models where it does not hold for all; '' is left out."""
     everywhere: list[ModelTask] = [(model, None) for model in sorted(models)]
-    places: dict[str, list[ModelTask]] = {}
-    for model, declared in known.items():
-        for name, declaration in declared.items():
-            if (model, None) in everywhere and (words := form(name, declaration)):
-                places.setdefault(words, []).append((model, None))
-    return [words + where_it_holds(some, everywhere) for words, some in places.items()]
+    texts = [
+        ((words, ""), (model, None))
+        for model, of_model in declared.items()
+        for name, declaration in of_model.items()
+        if (model, None) in everywhere and (words := form(name, declaration))
+    ]
+    return by_place(texts, everywhere)
 
 
-Values = Mapping[ModelTask, RecipeValue]  # of a key
+def encoder_deviation(measured: Measured, paper: Paper) -> list[str]:
+    """The sizes of the encoder where they are not the paper's; nothing for a paper of several sizes."""
+    if paper.recipe.encoder is None:
+        return []
+    runs = [run for run in measured.runs if not run.is_baseline]
+    return _deviations("encoder", {(run.model, None): (run.encoder, paper.recipe.encoder) for run in runs})
 
 
 def pretraining_deviations(measured: Measured, paper: Paper) -> list[str]:
@@ -171,21 +170,12 @@ def pretraining_deviations(measured: Measured, paper: Paper) -> list[str]:
     lines = _differing(measured, runs, "pretrain", paper.recipe.pretrain)
     lines += _differing(measured, [run for run in runs if run.spec["corpus"]], "corpus", paper.recipe.corpus)
     if paper.recipe.corpora:
-        corpora: Values = {_place(run): ", ".join(corpora_of(run)) for run in runs}
-        lines += _lines("corpora", corpora, dict.fromkeys(corpora, ", ".join(paper.recipe.corpora)))
+        wanted = ", ".join(paper.recipe.corpora)
+        lines += _deviations("corpora", {_place(run): (", ".join(corpora_of(run)), wanted) for run in runs})
     if paper.recipe.vocabulary is None:
         return lines
-    trained: Values = {_place(run): rows for run in runs for rows in _trained_rows(run.spec["model"]["tokenizer"])}
-    return lines + _lines("trained vocabulary", trained, dict.fromkeys(trained, paper.recipe.vocabulary))
-
-
-def _trained_rows(tokenizer: Mapping[str, Any]) -> list[int]:
-    """The size of a vocabulary that a tokenizer learns from the corpus; nothing where it was given or there is none.
-
-    >>> _trained_rows({"kind": "bpe", "bpe": {"train": 50265}}), _trained_rows({"kind": "words", "lowercase": True})
-    ([50265], [])
-    """
-    return [block["train"] for block in tokenizer.values() if isinstance(block, dict) and "train" in block]
+    rows = {_place(run): (n, paper.recipe.vocabulary) for run in runs for n in _trained_rows(run)}
+    return lines + _deviations("trained vocabulary", rows)
 
 
 def finetuning_deviations(measured: Measured, paper: Paper) -> list[str]:
@@ -198,17 +188,15 @@ def finetuning_deviations(measured: Measured, paper: Paper) -> list[str]:
     return lines
 
 
-def encoder_deviation(measured: Measured, paper: Paper) -> list[str]:
-    """The sizes of the encoder where they are not the paper's; nothing where its models have sizes of their own."""
-    if paper.recipe.encoder is None:
-        return []
-    sizes: Values = {(run.model, None): run.encoder for run in measured.runs if not run.is_baseline}
-    return _lines("encoder", sizes, dict.fromkeys(sizes, paper.recipe.encoder))
-
-
 def corpora_of(run: MeasuredRun) -> list[str]:
     """The names of the corpora that a pre-training read."""
     return [corpus["name"] for corpus in run.spec["corpus"]["corpora"]] if run.spec["corpus"] else []
+
+
+def _trained_rows(run: MeasuredRun) -> list[int]:
+    """The size of a vocabulary that the tokenizer learns from the corpus; nothing for a fixed one or none."""
+    blocks = run.spec["model"]["tokenizer"].values()
+    return [block["train"] for block in blocks if isinstance(block, dict) and "train" in block]
 
 
 def _place(run: MeasuredRun) -> ModelTask:
@@ -220,39 +208,55 @@ def _differing(
 ) -> list[str]:
     """One line for each key of a recipe whose value is another in some run."""
     lines: list[str] = []
-    declared, distinct = declarations(measured), _distinct(runs, block)
-    for key, wanted in recipe.items():
-        having = [run for run in distinct if key in run.spec[block]]
-        ours = {_place(run): run.block(block)[key] for run in having}
-        theirs = {_place(run): _wanted(run, wanted) for run in having}
-        chosen = {place: rows_that_decided(declared, f"{block}.{key}", *place) for place in ours}
-        lines += _lines(key, ours, theirs, chosen)
+    declared = declarations(measured)
+    for key in recipe:
+        values = recipe_values(runs, block, key, recipe[key])
+        chosen_on = {place: _rows_of_choice(declared, f"{block}.{key}", place) for place in values}
+        lines += _deviations(key, values, chosen_on)
     return lines
 
 
-def _distinct(runs: Sequence[MeasuredRun], block: str) -> list[MeasuredRun]:
-    """One run for those of a model and task that share a block of their specs, as runs that differ by seed do."""
-    by_content = {(*_place(run), id(run.spec[block]), id(run.spec["model"]), run.precision): run for run in runs}
-    return list(by_content.values())
+def recipe_values(
+    runs: Sequence[MeasuredRun], block: str, key: str, wanted: RecipeValue
+) -> dict[ModelTask, tuple[Any, RecipeValue]]:
+    """The value of a key in the runs and the paper's, by model and task, of runs that have the key.
+
+    `wanted`: the paper's value; a mapping gives it by objective.
+    """
+    # runs that differ in their seed alone share the block
+    apart = {(*_place(run), id(run.spec[block]), id(run.spec["model"]), run.precision): run for run in runs}
+    values = {}
+    for run in apart.values():
+        if key in run.spec[block]:
+            values[_place(run)] = (run.block(block)[key], _of_objective(run, wanted))
+    return values
 
 
-def _wanted(run: MeasuredRun, wanted: RecipeValue) -> RecipeValue:
-    """The paper's value for a run; a mapping gives it by objective."""
+def _of_objective(run: MeasuredRun, wanted: RecipeValue) -> RecipeValue:
     if not isinstance(wanted, dict):
         return wanted
     objective = run.spec["model"]["objective"]
     return wanted.get(objective["kind"]) if objective else None
 
 
-def _lines(key: str, ours: Values, theirs: Values, chosen: Mapping[ModelTask, str] | None = None) -> list[str]:
-    """'key value (paper: value; tuned on rows)', with models and tasks where they are not all alike."""
-    alike: dict[tuple[str, str, str], list[ModelTask]] = {}
-    for place, value in ours.items():
-        if value != theirs[place]:
-            rows = chosen[place] if chosen else ""
-            words = (plain(value), plain(theirs[place]), f"; tuned on {rows}" if rows else "")
-            alike.setdefault(words, []).append(place)
-    return [
-        f"{key} {value}{where_it_holds(places, ours)} (paper: {wanted}{tuned})"
-        for (value, wanted, tuned), places in alike.items()
-    ]
+def _rows_of_choice(declared: Declarations, name: str, place: ModelTask) -> str:
+    """The rows on which a value was chosen, '' where that is not declared; a task's own recipe comes first."""
+    (model, task), (block, _, key) = place, name.partition(".")
+    of_model = declared.get(model, {})
+    names = [name for name in (f"{block}.per_task.{task}.{key}", name) if name in of_model]
+    return str(of_model[names[0]]["on"]) if names else ""
+
+
+def _deviations(
+    key: str, values: Mapping[ModelTask, tuple[Any, RecipeValue]], chosen_on: Mapping[ModelTask, str] = {}
+) -> list[str]:
+    """'key value (paper: value; tuned on rows)', with the models and tasks that differ in this way.
+
+    `values`: the experiment's and the paper's.
+    """
+    texts = []
+    for place, (value, wanted) in values.items():
+        if value != wanted:
+            tuned = f"; tuned on {rows}" if (rows := chosen_on.get(place)) else ""
+            texts.append(((f"{key} {plain(value)}", f" (paper: {plain(wanted)}{tuned})"), place))
+    return by_place(texts, values)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hashbench.cli.output import print_tables
-from hashbench.results.read.origins import different_sources, scratch_warning, sources_of, starts
+from hashbench.results.read.origins import different_sources, scratch_warning, starts
 from hashbench.results.read.runs import MeasuredRun, RunOrigin
 from hashbench.results.rendering.registry import render
 from hashbench.results.tables.report import tables
@@ -76,7 +76,7 @@ def test_csv_says_it_on_the_side(scratch: None, tmp_path: Path, capsys: pytest.C
 
 
 def run(task: str | None, model: str, sources: str | None):
-    return sources_of("finetune" if task else "pretrain", task, model, {} if sources is None else {"sources": sources})
+    return "finetune" if task else "pretrain", task, model, {} if sources is None else {"sources": sources}
 
 
 def test_equal_code_and_code_that_was_not_noted_is_not_spoken_of() -> None:

@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from hashbench.results.read.runs import RunOrigin
-from hashbench.results.tables.recipes import _lines
+from hashbench.results.tables.recipes import _deviations
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.request import ReportRequest
 from hashbench.results.tables.table import Table
@@ -157,9 +157,8 @@ def test_a_precision_that_was_found_is_the_deviation_not_the_one_asked_for(tmp_p
 
 
 def test_deviations_of_some_models_name_them(tmp_path: Path) -> None:
-    stated: dict[tuple[str, str | None], float] = {("a", "rte"): 1e-4, ("b", "rte"): 3e-4, ("c", "rte"): 1e-4}
-    wanted = dict.fromkeys(stated, 1e-4)
-    assert _lines("learning_rate", stated, wanted) == ["learning_rate 0.0003 for b (paper: 0.0001)"]
+    rates = {("a", "rte"): (1e-4, 1e-4), ("b", "rte"): (3e-4, 1e-4), ("c", "rte"): (1e-4, 1e-4)}
+    assert _deviations("learning_rate", rates) == ["learning_rate 0.0003 for b (paper: 0.0001)"]
 
 
 def test_what_the_runs_noted_counts_more_than_the_experiment_file(tmp_path: Path) -> None:
