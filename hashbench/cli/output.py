@@ -11,9 +11,8 @@ from hashbench.cli.options import Format
 from hashbench.common.atomic import replace_text
 from hashbench.common.errors import InputError
 from hashbench.common.showing import printable
-from hashbench.results.rendering.formats.tidy import json_text
 from hashbench.results.rendering.registry import find_renderer, render
-from hashbench.results.rendering.rows import ListedRows, render_rows
+from hashbench.results.rendering.rows import ListedRows, json_text, render_rows
 from hashbench.results.tables.table import Table
 
 

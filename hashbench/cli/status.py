@@ -17,7 +17,7 @@ from hashbench.cli.output import print_json, print_rows, show
 from hashbench.common.allocator import collecting_nothing
 from hashbench.common.errors import InputError
 from hashbench.common.showing import printable
-from hashbench.results.rendering.formats.tidy import json_text
+from hashbench.results.rendering.rows import json_text
 
 if TYPE_CHECKING:
     from hashbench.store.engine import Store

@@ -26,7 +26,7 @@ from hashbench.models.embeddings.base import (
 )
 from hashbench.models.embeddings.registry import embedding_arguments, load_own
 from hashbench.models.encoders.registry import encoder_config
-from hashbench.results.rendering.formats.tidy import json_text
+from hashbench.results.rendering.rows import json_text
 
 FORMAT = 1  # of the folder
 SUITE = "hashbench.models.embeddings."  # modules that are imported without a question

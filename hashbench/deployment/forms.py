@@ -31,7 +31,7 @@ from hashbench.deployment.page import check_page, write_page
 from hashbench.deployment.text_side import VECTORS, size_of, write_text_side, write_vectors
 from hashbench.deployment.torch_program import PROGRAM, write_program
 from hashbench.deployment.vectors import texts_to_prove
-from hashbench.results.rendering.formats.tidy import json_text
+from hashbench.results.rendering.rows import json_text
 from hashbench.store.engine import open_store
 from hashbench.store.finishing import add_metrics
 from hashbench.store.status import find_run

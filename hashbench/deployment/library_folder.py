@@ -24,7 +24,7 @@ from hashbench.deployment.writing import write_weights
 from hashbench.models.embeddings.base import Batch
 from hashbench.models.encoders.registry import encoder_config
 from hashbench.models.objectives.classification import ClassificationHead
-from hashbench.results.rendering.formats.tidy import json_text
+from hashbench.results.rendering.rows import json_text
 from hashbench.running.training.model import Model
 
 MODELING, TOKENIZATION, SENTENCES = "modeling_hashed.py", "tokenization_hashed.py", "sentence_hashed.py"

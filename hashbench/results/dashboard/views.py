@@ -17,8 +17,8 @@ import wandb_workspaces.reports.v2 as wr
 import wandb_workspaces.workspaces as ws
 
 from hashbench.results.dashboard.runs import EXPERIMENT, MODEL, Shown, tag, task_tag
-from hashbench.results.rendering.formats.tidy import json_text
 from hashbench.results.rendering.registry import render
+from hashbench.results.rendering.rows import json_text
 
 WIDTH, HEIGHT = 24, 9  # of the grid of a report, in its units
 MAX_RUNS = 100  # lines and bars of a panel; W&B shows ten unless told

@@ -18,7 +18,7 @@ from typing import Any
 from hashbench.common.atomic import atomic_write
 from hashbench.common.errors import InputError
 from hashbench.results.dashboard.runs import ShownRun
-from hashbench.results.rendering.formats.tidy import json_text
+from hashbench.results.rendering.rows import json_text
 
 MANIFEST = "runs.json"
 LAYOUT = 1  # raised when the same ShownRun is written in another way

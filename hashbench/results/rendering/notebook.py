@@ -22,7 +22,7 @@ QUIET = "opacity: .65; font-size: 85%"
 
 @dataclass(frozen=True)
 class Report:
-    """Tables that a notebook shows; `str` gives them as a terminal has them."""
+    """Tables that a notebook shows as HTML; `str` gives them as text for a terminal."""
 
     tables: tuple[Table, ...]
 
@@ -46,7 +46,7 @@ def report(
 ) -> Report:
     """The tables of an experiment, as `hashbench report` prints them (None: the one that was swept last).
 
-    Raises InputError for a database, experiment, paper or table that is not there.
+    Raises InputError for a database, experiment, paper or table that does not exist.
     """
     store = open_results(db)
     try:
@@ -58,7 +58,7 @@ def report(
 
 
 def _table(table: Table) -> str:
-    """One table with what must be said of it, every text escaped."""
+    """One table with its warnings, legend, notes and provenance as HTML, every text escaped."""
     heads = [Markup("<th>{}</th>").format(row_head(table))]
     heads += [
         Markup("<th>{}<br/><span style='{}'>{}</span></th>").format(column.title or column.name, QUIET, column.subtitle)

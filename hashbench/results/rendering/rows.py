@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import textwrap
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from hashbench.results.rendering.formats.tidy import csv_text, json_text, plain
 from hashbench.results.tables.numbers import MISSING
 
 LARGE = 9999  # whole numbers above it are printed with commas in text
-LINE = 120  # the longest of a sentence
+LINE = 120  # characters of the longest line of a sentence
+FORMULA = "=+-@\t\r"  # first characters of a cell that a spreadsheet computes
 Value = str | int | float | None | Sequence[int] | Sequence[str]
 ListedRows = Sequence[Mapping[str, Value]]
 
@@ -84,3 +88,45 @@ def fitted_text(
 def _grouped(value: Value) -> str:
     """A cell for people: large whole numbers with commas."""
     return f"{value:,}" if type(value) is int and value > LARGE else str(plain(value))
+
+
+def csv_text(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows under the names of their columns. A missing value is empty, members of a list are separated by blanks."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([as_text(plain(row.get(name))) for name in columns] for row in rows)
+    return file.getvalue()
+
+
+def as_text(cell: str | int | float) -> str | int | float:
+    """A cell that no spreadsheet reads as a formula: text that begins like one gets an apostrophe in front.
+
+    >>> as_text("=1+1"), as_text("-like"), as_text("-"), as_text("-0.5"), as_text(-0.5)
+    ("'=1+1", "'-like", '-', '-0.5', -0.5)
+    """
+    if not isinstance(cell, str) or len(cell) < 2 or cell[0] not in FORMULA:
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell
+
+
+def plain(value: Any) -> str | int | float:
+    """A value as text or number for a cell: '' for None, a list with blanks between its members.
+
+    >>> plain(None), plain([1, 2]), plain(True), plain(0.5)
+    ('', '1 2', 'true', 0.5)
+    """
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value if isinstance(value, str | int | float) else " ".join(map(str, value))
+
+
+def json_text(value: object) -> str:
+    """A value as JSON, in which NaN is not allowed."""
+    return json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

@@ -11,7 +11,7 @@ import pytest
 
 from hashbench.results.claims.report import claim_sections
 from hashbench.results.claims.table import claim_tables, verdict_table
-from hashbench.results.rendering.page.claims import claims_of
+from hashbench.results.rendering.page.main import claims_of
 from hashbench.results.rendering.registry import render
 from hashbench.results.tables.request import ReportRequest
 from hashbench.store.engine import Store

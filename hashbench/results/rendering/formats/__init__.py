@@ -1,1 +1,1 @@
-"""The formats of tables, a file each or a few that are alike: every `Renderer` in `RENDERERS` is offered."""
+"""The formats of tables, one or two in a file: every `Renderer` in `RENDERERS` is offered."""

@@ -28,7 +28,7 @@ TONES = {"good": "32", "bad": "31", "open": "33", "none": "2"}  # ANSI
 
 
 def render_text(table: Table, *, width: int, color: bool) -> str:
-    """The table with all that belongs under it. `color`: ANSI bold and dim; without it the best is marked by `*`."""
+    """The table with legend, notes and provenance. `color`: ANSI bold and dim; without it `*` marks the best."""
     file = io.StringIO()
     # In a notebook rich would show the text by itself, whatever the file.
     console = Console(
@@ -54,7 +54,7 @@ def _warn(console: Console, warnings: Sequence[str]) -> None:
 
 
 def _blocks(table: Table, width: int, *, starred: bool) -> list[tuple[list[Column], bool]]:
-    """Which columns stand side by side, and whether value and spread are stacked to save width."""
+    """Blocks of columns that fit side by side, each with True if value and spread are stacked to save width."""
     room = width - _width_of_names(table) - GAP
     columns = list(table.columns)
     if sum(_width(table, column, stacked=False, starred=starred) + GAP for column in columns) <= room + GAP:
@@ -63,19 +63,16 @@ def _blocks(table: Table, width: int, *, starred: bool) -> list[tuple[list[Colum
     if sum(needs) <= room + GAP:
         return [(columns, True)]
     blocks: list[tuple[list[Column], bool]] = []
-    left = 0
+    free = 0
     for column, need in zip(columns, needs, strict=True):
-        # where columns do not fit side by side, scores do not stand in a block with sizes and times
-        if not blocks or need > left + GAP or _is_score(column) != _is_score(blocks[-1][0][-1]):
+        # Where columns do not fit side by side, scores are in other blocks than sizes and times.
+        mixed = bool(blocks) and (column.measure in SCORES) != (blocks[-1][0][-1].measure in SCORES)
+        if not blocks or need > free + GAP or mixed:
             blocks.append(([], True))
-            left = room
+            free = room
         blocks[-1][0].append(column)
-        left -= need
+        free -= need
     return blocks
-
-
-def _is_score(column: Column) -> bool:
-    return column.measure in SCORES
 
 
 def _width(table: Table, column: Column, *, stacked: bool, starred: bool) -> int:
@@ -124,22 +121,22 @@ def _grids(table: Table, columns: Sequence[Column], *, stacked: bool, starred: b
             name = Text(_name(row), style="" if row.measured() else "dim")
             cells = [(row.cells[column.name], column) for column in columns]
             lines = (_lines(*cell, table, stacked=stacked, starred=starred) for cell in cells)
-            grid.add_row(name, *(Text("\n").join(each) for each in lines))
+            grid.add_row(name, *(Text("\n").join(parts) for parts in lines))
         yield grid
 
 
 def _width_of_names(table: Table) -> int:
-    """Characters of the first column. A heading is wider than it may be: it stands alone on its line."""
+    """Characters of the first column. Headings may be wider: each is alone on its line."""
     return max(len(name) for name in (row_head(table), *map(_name, table.rows)))
 
 
 def _name(row: Row) -> str:
-    """The row's name, indented under its family, with what sets it apart."""
+    """The row's name, indented under its family, with the settings that differ from other rows of the model."""
     return row.title + (f" ({row.settings})" if row.settings else "")
 
 
 def _under(console: Console, table: Table, *, starred: bool) -> None:
-    """Legend, notes, footnotes and what the numbers stand on."""
+    """Prints legend, notes, footnotes and provenance."""
     console.print()
     console.print(Text(legend(table, best="*" if starred else "bold"), style="dim"))
     for line in notes(table):
@@ -162,13 +159,13 @@ def _listing(table: Table, width: int, color: bool) -> str:
         return textwrap.wrap(text, width, initial_indent=" " * indent, subsequent_indent=after, break_on_hyphens=False)
 
     lines, section = wrapped(table.title), ""
-    lines += [line for each in table.warnings for line in wrapped(f"!! {each}", 0, 3)]
+    lines += [line for warning in table.warnings for line in wrapped(f"!! {warning}", 0, 3)]
     for row in table.rows:
         if row.section != section:
             section = row.section
             lines += ["", *wrapped(section, 0, 4)]
         if row.title:
-            name = row.title.removeprefix(section.partition(" ")[0])  # what the heading says already is left out
+            name = row.title.removeprefix(section.partition(" ")[0])  # the heading has it already
             first, second = (row.cells[column.name] for column in table.columns[:2])
             mark = first.text.ljust(FIRST)
             mark = f"\x1b[{TONES[first.tone]}m{mark}\x1b[0m" if color and first.tone else mark
@@ -176,8 +173,8 @@ def _listing(table: Table, width: int, color: bool) -> str:
             if len(first.text) < FIRST:
                 mark, statement = mark + statement[0].lstrip(), statement[1:]
             lines += [f"  {name:4s}  {mark}", *statement]
-        lines += [line for each in row.details for line in wrapped(each, HEAD, 0 if row.title else 4)]
-    lines += ["", *(line for each in notes(table) for line in wrapped(each) or [""]), ""]
+        lines += [line for detail in row.details for line in wrapped(detail, HEAD, 0 if row.title else 4)]
+    lines += ["", *(line for note in notes(table) for line in wrapped(note) or [""]), ""]
     head = max((len(what) for what, _ in table.provenance), default=0) + 2
     for what, value in table.provenance:
         first_line, *further = wrapped(value, head)

@@ -1,16 +1,14 @@
-"""Rows for programs, as CSV and JSON: of tables, and of the listings of other commands."""
+"""Tables as rows for programs, in CSV and JSON."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from hashbench.results.papers.paper import Column
 from hashbench.results.rendering.registry import Renderer
+from hashbench.results.rendering.rows import csv_text, json_text
 from hashbench.results.tables import numbers
 from hashbench.results.tables.numbers import has_published
 from hashbench.results.tables.table import SIZES, Cell, Row, Table
@@ -20,53 +18,9 @@ TIDY = (
     "encoder", "signs",
 )  # fmt: skip
 
-FORMULA = "=+-@\t\r"  # how a cell begins that a spreadsheet computes
-
-
-def csv_text(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
-    """Rows under the names of their columns. A missing value is empty, a list stands with blanks between."""
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([as_text(plain(row.get(name))) for name in columns] for row in rows)
-    return file.getvalue()
-
-
-def as_text(cell: str | int | float) -> str | int | float:
-    """A cell that no spreadsheet takes for a formula: text that begins like one gets an apostrophe in front.
-
-    >>> as_text("=1+1"), as_text("-like"), as_text("-"), as_text("-0.5"), as_text(-0.5)
-    ("'=1+1", "'-like", '-', '-0.5', -0.5)
-    """
-    if not isinstance(cell, str) or len(cell) < 2 or cell[0] not in FORMULA:
-        return cell
-    try:
-        float(cell)
-    except ValueError:
-        return f"'{cell}"
-    return cell
-
-
-def plain(value: Any) -> str | int | float:
-    """A value as it stands in a cell of text.
-
-    >>> plain(None), plain([1, 2]), plain(True), plain(0.5)
-    ('', '1 2', 'true', 0.5)
-    """
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return value if isinstance(value, str | int | float) else " ".join(map(str, value))
-
-
-def json_text(value: object) -> str:
-    """A value as JSON, in which there is no NaN."""
-    return json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-
 
 def tidy(tables: Sequence[Table]) -> list[dict[str, Any]]:
-    """The rows of tables that have rows of their own for programs; of others one a cell measured or published.
+    """The records of tables that have records for programs; of other tables a row for each measured or published cell.
 
     Scores are in percent, counts in the published unit. Where examples were drawn, a further row
     `<column>_over_examples` holds the ends of the interval in `value` and `value_high` and the number of examples in
@@ -80,7 +34,7 @@ def tidy(tables: Sequence[Table]) -> list[dict[str, Any]]:
         for row in table.rows:
             for column in table.columns:
                 cell = row.cells[column.name]
-                planned = bool(row.encoder and cell.reason)  # a run was asked for, and has no number
+                planned = bool(row.encoder and cell.reason)  # a run is planned and has no number
                 if cell.value is None and not has_published(cell, table) and not planned:
                     continue
                 rows.append(_tidy(table, row, column, cell=cell))

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from hashbench.results.rendering.formats.tidy import TIDY, csv_text
+from hashbench.results.rendering.formats.tidy import TIDY
 from hashbench.results.rendering.registry import render
+from hashbench.results.rendering.rows import csv_text
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.request import ReportRequest
 from hashbench.results.tables.table import Table
