@@ -25,9 +25,10 @@ def models(style: TableFormat = "text") -> None:
     Example: hashbench models --format csv
     """
     from hashbench.models.embeddings.registry import models as known_models
+    from hashbench.results.papers.paper import papers
     from hashbench.running.efficiency.sizes import MODEL_COLUMNS, model_rows
 
-    rows = model_rows(list(known_models().values()))
+    rows = model_rows(list(known_models().values()), papers())
     if style == "text":
         _print_models(rows)
     else:

@@ -56,8 +56,9 @@ def params(
 
     Example: hashbench params --paper hashformers --format csv
     """
-    from hashbench.running.efficiency.budgets import BUDGET_COLUMNS, budget_rows
-    from hashbench.running.efficiency.sizes import PARAMETER_COLUMNS, parameter_rows
+    from hashbench.results.papers.paper import load_paper
+    from hashbench.results.tables.paper import PRINTED_COUNTS, printed_counts
+    from hashbench.running.efficiency.sizes import BUDGET_COLUMNS, PARAMETER_COLUMNS, budget_rows, parameter_rows
     from hashbench.running.experiment.sizing import parameters_of
 
     if budget is not None:
@@ -68,12 +69,17 @@ def params(
         for line in missed:
             note(line)
         return
+    numbers = load_paper(paper).numbers if paper is not None else {}
     rows = parameter_rows(
         names or [],
         encoder,
         paper=paper,
+        printed=dict.fromkeys(model for _, model, _ in numbers),
         count_generic_row=generic_row,
         deployed=deployed,
         all_frames=all_frames,
     )
-    print_rows(PARAMETER_COLUMNS, rows, style)
+    # A deployed model is counted in no paper's frame, so no printed count is beside it.
+    beside = [printed_counts("" if deployed else str(row["paper"]), str(row["model"])) for row in rows]
+    columns = [*PARAMETER_COLUMNS, *PRINTED_COUNTS]
+    print_rows(columns, [row | printed for row, printed in zip(rows, beside, strict=True)], style)

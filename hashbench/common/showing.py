@@ -99,6 +99,9 @@ def few(names: Sequence[str]) -> str:
     return ", ".join(names) if len(names) <= 2 else f"{', '.join(names[:2])}, {len(names) - 2} more"
 
 
+BUDGET_TOLERANCE = 0.02  # share of a budget of parameters by which the embedding of a model at it may miss it
+
+
 def amount(parameters: int) -> str:
     """A number of parameters in short.
 

@@ -13,6 +13,7 @@ from matplotlib.text import Annotation, Text
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from matplotlib.transforms import Bbox
 
+from hashbench.common.showing import BUDGET_TOLERANCE
 from hashbench.results.plots.base import Drawn, FigureData, NothingToDraw, Plot
 from hashbench.results.plots.sheet import (
     FRONT,
@@ -26,7 +27,6 @@ from hashbench.results.plots.sheet import (
     tip,
     widen,
 )
-from hashbench.results.read.budgets import TOLERANCE
 from hashbench.results.tables.fronts import COSTS, Cost, CostPoint, drawn_score, front, points_of
 
 LEAST = 4.0  # percent that the vertical axis spans
@@ -56,7 +56,7 @@ def draw(data: FigureData) -> list[Drawn]:
 def _differ(points: Sequence[CostPoint]) -> bool:
     """Whether there are several points at several costs: models of one budget have no front."""
     costs = [point.cost for point in points]
-    return len(points) >= SEVERAL and max(costs) - min(costs) > TOLERANCE * max(costs)
+    return len(points) >= SEVERAL and max(costs) - min(costs) > BUDGET_TOLERANCE * max(costs)
 
 
 def _figure(data: FigureData, cost: Cost, points: Sequence[CostPoint]) -> Drawn:

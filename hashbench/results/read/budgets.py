@@ -9,9 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hashbench.common.showing import amount
-
-TOLERANCE = 0.02  # of a budget, by which the embedding of a model at it may miss it
+from hashbench.common.showing import BUDGET_TOLERANCE, amount
 
 
 @dataclass(frozen=True)
@@ -33,7 +31,7 @@ class RecordedBudgets:
         for size in self.sizes if label not in self.named else ():
             if label.endswith(end := f"-{amount(size)}"):
                 return label.removesuffix(end), size
-        if self.only and parameters and abs(parameters - self.only) <= TOLERANCE * self.only:
+        if self.only and parameters and abs(parameters - self.only) <= BUDGET_TOLERANCE * self.only:
             return label, self.only
         return label, None
 

@@ -7,17 +7,30 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from hashbench.results.papers.paper import Column, Layout, Paper, PublishedNumber, Section, Variant, find_layout
+from hashbench.results.papers.paper import (
+    Column,
+    Layout,
+    Paper,
+    PublishedNumber,
+    Section,
+    Variant,
+    find_layout,
+    load_paper,
+    papers,
+)
 from hashbench.results.read.measured import AVERAGE, PERCENT, Measured
 from hashbench.results.read.runs import Entry, SeedScore
 from hashbench.results.read.samples import Evidence
 from hashbench.results.tables.cells import average_cell, fact_cell, flagged, row_kind, score_cell
 from hashbench.results.tables.request import ReportSource, TableFile
-from hashbench.results.tables.table import SCORED, Cell, Row, Table, mark_best, mark_under, missing_lines
+from hashbench.results.tables.table import SCORED, SIZES, Cell, Row, Table, mark_best, mark_under, missing_lines
 
 TRIVIAL = "Trivial baselines"
 OTHERS = "Also in this experiment"
 ANY_TASK = "*"
+
+PRINTED_COUNTS = {"published_total": "total_params", "published_emb": "emb_params"}  # column of a list -> of a paper
+
 ALONE = Variant(title="", metric="", key="")  # where each model has one row
 
 
@@ -381,6 +394,18 @@ def data_cell(measured: Measured, task: str, column: Column) -> Cell:
     if column.measure != "rows" or column.name not in rows:
         return Cell(unit="count")
     return Cell(value=float(rows[column.name]), unit="count")
+
+
+def printed_counts(paper: str, model: str) -> dict[str, int | None]:
+    """The counts of a model that a paper prints, rounded as it rounds; None where it prints none. Papers count base.
+
+    Mi and Gi are Superbloom's binary M and G.
+    """
+    counts: dict[str, int | None] = {}
+    for name, column in PRINTED_COUNTS.items():
+        printed = printed_number(load_paper(paper), model, column) if paper in papers() else None
+        counts[name] = None if printed is None else round(printed.value * SIZES[printed.unit])
+    return counts
 
 
 TABLE = TableFile(

@@ -1,1 +1,1 @@
-"""What a model costs: parameters, time, memory."""
+"""Costs of a model: parameters, time and memory."""

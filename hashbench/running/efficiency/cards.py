@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hashbench.common.errors import InputError, near_match
-from hashbench.running.efficiency.outlines import outline_of
+from hashbench.running.efficiency.parameters import outline_of
 from hashbench.running.experiment.models import ResolvedModel
 from hashbench.running.experiment.recipes import Finetune, Pretrain
 from hashbench.running.training.memory import SHARE
@@ -58,7 +58,7 @@ class Card:
 
 
 def _card(name: str, gigabytes: float, gigabytes_a_second: float, *tera: float) -> Card:
-    return Card(name, gigabytes * GIGA, gigabytes_a_second * GIGA, *(each * TERA for each in tera))
+    return Card(name, gigabytes * GIGA, gigabytes_a_second * GIGA, *(peak * TERA for peak in tera))
 
 
 # From NVIDIA's data sheets and architecture papers: GB, GB/s, TFLOP/s in float32, TF32 and bf16.
@@ -87,13 +87,12 @@ def find_card(name: str) -> Card:
 
 @dataclass(frozen=True)
 class TrainingStep:
-    """What decides the memory and the time of a training step."""
+    """The numbers that memory and time of a training step follow from."""
 
     rows: int  # of a batch, over all devices
     length: int  # tokens of a row, at most
     typical_length: int  # tokens of a row, on average
-    # That a token passes; a part of one where neighbours are joined.
-    layers: float
+    layers: float  # that a token passes; where neighbours are joined, a layer counts in part
     dim: int
     feed_forward: int
     weights: int  # trained parameters, head included
@@ -117,8 +116,8 @@ class TrainingStep:
         tokens = rows * self.length
         weights = self.weights * (WEIGHT_BYTES + (HALF_COPY if half else 0))
         scored = self.scored * tokens if self.keeps_scores else min(CHUNK_LOGITS, self.scored * tokens)
-        each = LOGIT_BYTES if self.keeps_scores else CHUNK_LOGIT_BYTES
-        return weights + tokens * self.kept(card) + scored * self.output_rows * each
+        score_bytes = LOGIT_BYTES if self.keeps_scores else CHUNK_LOGIT_BYTES
+        return weights + tokens * self.kept(card) + scored * self.output_rows * score_bytes
 
     def fitting_rows(self, card: Card, devices: int = 1) -> int | None:
         """The most rows at a time, all, half of them and so on, that the card holds; None where it holds not one."""
@@ -153,7 +152,7 @@ class Placed:
     auto: bool  # whether the rows were to be found
 
     def fits(self, card: Card) -> bool:
-        """Whether the card holds it."""
+        """True where the memory of the card suffices."""
         return self.rows is not None and self.memory <= SHARE * card.memory
 
 

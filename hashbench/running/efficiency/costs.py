@@ -30,7 +30,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Shape:
-    """What decides the costs of a model: its layers, and where its vectors come from."""
+    """The numbers that the costs of a model follow from: of its layers, and of the source of its vectors."""
 
     layers: int
     dim: int

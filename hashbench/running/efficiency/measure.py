@@ -54,11 +54,10 @@ class Candidate:
         return build_model(self.spec, size, seed=0, vocabulary_rows=self.vocabulary_rows).to(device)
 
 
-# Batches and texts that are timed where the experiment leaves them open. Ours, as no paper names any.
+# Batches and texts that are timed where the experiment leaves them open; no paper names any.
 CPU_PRETRAIN_BATCH, CPU_INFER_BATCH = 8, 32
 CPU_SAMPLES, GPU_SAMPLES = 128, 2048
-# Of a pre-training batch that is looked for; ours too.
-MOST_SEQUENCES = 1024
+MOST_SEQUENCES = 1024  # of a pre-training batch, where the batch that fills a GPU is searched
 
 
 @dataclass(frozen=True)
@@ -104,7 +103,7 @@ def measure(model: Candidate, baseline: Candidate, tasks: Sequence[TaskData], se
 
 
 def timed(name: str, pairs: Pairs, samples: int, split: str = "") -> list[MetricRow]:
-    """A pair of times per sample as facts, the ends of the interval of their ratio, and how many pairs it stands on."""
+    """Facts on a pair of times: both per sample, the interval of their ratio, and the number of measured pairs."""
     low, high = pairs.interval or (None, None)
     few = "too few pairs for an interval"
     return [
@@ -124,14 +123,14 @@ def pretraining_facts(model: Candidate, baseline: Candidate, setting: Setting) -
 
     works = [step_of(candidate) for candidate in (model, baseline)]
     size = setting.batch_size(setting.options.pretrain_batch_size, CPU_PRETRAIN_BATCH, works, MOST_SEQUENCES)
-    ours, theirs = (PretrainingStep(candidate, setting, size) for candidate in (model, baseline))
-    plain = in_turn(ours.run, theirs.run, setting.effort, setting.device)
-    whole = in_turn(ours.run_with_optimizer, theirs.run_with_optimizer, setting.effort, setting.device)
+    step, baseline_step = (PretrainingStep(candidate, setting, size) for candidate in (model, baseline))
+    plain = in_turn(step.run, baseline_step.run, setting.effort, setting.device)
+    whole = in_turn(step.run_with_optimizer, baseline_step.run_with_optimizer, setting.effort, setting.device)
     peak = peak_bytes(
         model.spec,
         setting.size,
         model.vocabulary_rows,
-        ours.batch.to("cpu"),
+        step.batch.to("cpu"),
         device=setting.device.type,
         threads=torch.get_num_threads(),
         logits=model.pretrain.logits,
@@ -149,7 +148,7 @@ class PretrainingStep:
     """One batch of real text under the candidate's own objective."""
 
     def __init__(self, candidate: Candidate, setting: Setting, batch_size: int) -> None:
-        # measure() has asked.
+        # measure() calls this for pre-trained models alone.
         assert candidate.corpus is not None and candidate.spec.training.objective is not None
         data = PretrainingData(
             candidate.corpus,
@@ -198,11 +197,11 @@ def inference_facts(model: Candidate, baseline: Candidate, task: TaskData, setti
 
     passes = [pass_of(candidate) for candidate in (model, baseline)]
     size = setting.batch_size(setting.options.infer_batch_size, CPU_INFER_BATCH, passes, n)
-    ours, theirs = (Inference(candidate, texts, task.n_outputs, setting, size) for candidate in (model, baseline))
+    both = [Inference(candidate, texts, task.n_outputs, setting, size) for candidate in (model, baseline)]
     works = {
-        "infer_ms": (ours.run, theirs.run),
-        "infer_text_ms": (ours.run_from_text, theirs.run_from_text),
-        "infer_text_warm_ms": (ours.run_warm, theirs.run_warm),
+        "infer_ms": [inference.run for inference in both],
+        "infer_text_ms": [inference.run_from_text for inference in both],
+        "infer_text_warm_ms": [inference.run_warm for inference in both],
     }
     facts = [MetricRow("infer_batch", size, split=task.task.name)]
     for name, (of_model, of_baseline) in works.items():

@@ -1,4 +1,4 @@
-"""Peak memory of one training step, measured in a process of its own."""
+"""Peak memory of one training step, measured in another process."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from hashbench.running.training.model import build_model
 
 @dataclass(frozen=True)
 class MemoryTask:
-    """What the other process needs; the spec travels pickled, behind the file of a user's own embedding."""
+    """The request to the other process; a user-defined embedding's file is imported before the spec is unpickled."""
 
     spec: bytes
     own_file: str | None

@@ -1,14 +1,24 @@
-"""Parameter counts of a model in the frame of its paper, taken on the meta device, where weights cost nothing."""
+"""Parameters of a model in the frame of its paper, the costs of one token, and the shape that its trainings need.
+
+All are taken on the meta device, where weights cost nothing.
+"""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import torch
 from torch import nn
 
+from hashbench.models.coders.registry import make_coder
 from hashbench.models.embeddings.base import Counts, Frame, ModelSpec, Parts, stored
-from hashbench.models.embeddings.registry import build_embedding
-from hashbench.models.encoders.registry import encoder_outline
+from hashbench.models.embeddings.registry import build_embedding, with_dim
+from hashbench.models.encoders.registry import encoder_config, encoder_outline
 from hashbench.models.objectives.classification import classification_head
+from hashbench.models.text.tokenizers import make_tokenizer
+from hashbench.running.experiment.models import ResolvedModel
+
+WORD = "language"  # the costs of a token are those of its vector; any common word serves
 
 
 def count(
@@ -63,10 +73,79 @@ OF_PAPERS = {
 
 
 def frame_of(spec: ModelSpec, paper: str) -> Frame | None:
-    """The frame in which a paper counts a model; None: the model's own.
+    """The frame in which a paper counts a model; None: that of the model.
 
     >>> from hashbench.models.embeddings.registry import find_model
     >>> frame_of(find_model("bert-mlm"), "hashformers") is None
     True
     """
     return OF_PAPERS.get((paper, spec.name))
+
+
+@dataclass(frozen=True)
+class TokenCost:
+    """Costs of the vector of WORD: parameters that are read, and multiply-adds of matrix products."""
+
+    active_parameters: int
+    multiply_adds: int
+
+
+def token_cost(spec: ModelSpec, size: str, vocabulary_rows: int | None = None) -> TokenCost:
+    """The costs of a token of a model before an encoder of a size; `vocabulary_rows` as in `count`."""
+    dim = encoder_config(spec.encoder.kind, size, **spec.encoder.args).dim
+    spec = with_dim(spec, dim)
+    with torch.device("meta"):
+        embedding = build_embedding(spec, dim, vocabulary_rows=vocabulary_rows)
+    return TokenCost(embedding.active_parameters(code_of(spec)), embedding.multiply_adds())
+
+
+def code_of(spec: ModelSpec) -> torch.Tensor:
+    """The code (1, c) of WORD; of a coder that must be fitted first, zeros."""
+    coder = make_coder(spec.code.coder, **spec.code.args)
+    if coder.needs_fit:
+        return torch.zeros(1, coder.width, dtype=torch.int64)
+    return torch.from_numpy(coder.encode([WORD]).copy())
+
+
+@dataclass(frozen=True)
+class Outline:
+    """The shape of a model that memory and time of its training follow from, whatever the recipe."""
+
+    layers: float  # that a token passes; where neighbours are joined, a layer counts in part
+    dim: int
+    feed_forward: int
+    weights: int  # in use after fine-tuning, head included
+    output_rows: int  # that a scored token is multiplied with; 0: none
+
+
+# A plan needs the outline of every one of its runs. By the identity of the spec, whose mappings have no hash; the spec
+# is kept too, so that no other gets its id.
+_outlines: dict[tuple[int, str, int, int | None], tuple[ModelSpec, Outline]] = {}
+
+
+def outline_of(model: ResolvedModel, size: str, n_classes: int | None = None) -> Outline:
+    """The outline of a model under an encoder's size; `n_classes` of its head, None: the paper's.
+
+    A vocabulary that is learned has all rows it may have.
+    """
+    key = (id(model.spec), size, model.pretrain.vocabulary_size, n_classes)
+    if key not in _outlines:
+        _outlines[key] = (model.spec, _counted(model, size, n_classes))
+    return _outlines[key][1]
+
+
+def _counted(model: ResolvedModel, size: str, n_classes: int | None) -> Outline:
+    spec = model.spec
+    tokenizer = make_tokenizer(spec.text.tokenizer, **spec.text.args)
+    rows = model.pretrain.vocabulary_size if tokenizer.needs_training else None
+    encoder = encoder_outline(spec.encoder.kind, size, **spec.encoder.args)
+    with torch.device("meta"):
+        embedding = build_embedding(spec, encoder.config.dim, vocabulary_rows=rows)
+    matrix = embedding.output_matrix()
+    return Outline(
+        layers=encoder.layer_passes,
+        dim=encoder.config.dim,
+        feed_forward=encoder.config.feed_forward,
+        weights=count(spec, size, n_classes=n_classes, vocabulary_rows=rows, deployed=True).total,
+        output_rows=embedding.untied_rows or (0 if matrix is None else len(matrix)),
+    )

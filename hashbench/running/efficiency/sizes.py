@@ -1,32 +1,36 @@
-"""How large the models are, in rows: all of them with what they need, or their counts beside the published ones."""
+"""Rows on the sizes of models: what each reads and needs, its parameters as papers count, its free size at a budget."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from hashbench.common.errors import InputError
+from hashbench.common.showing import amount
 from hashbench.models.embeddings.base import Counts, ModelSpec
 from hashbench.models.embeddings.registry import find_model, models, named_models
-from hashbench.models.objectives.registry import objective_of
-from hashbench.results.papers.paper import Paper, load_paper, papers
-from hashbench.results.tables.paper import printed_number
-from hashbench.results.tables.table import SIZES
-from hashbench.running.efficiency.parameters import count, frame_of
+from hashbench.models.encoders.registry import encoder_config
+from hashbench.models.objectives.registry import objective_of, reads_items
+from hashbench.running.efficiency.parameters import count, frame_of, token_cost
 from hashbench.running.experiment.corpus_needs import needs_corpus
+from hashbench.running.experiment.sizing import embedding_size, with_budget
 from hashbench.running.experiment.used import spec_of_use
 
 MODEL_COLUMNS = [
     "model", "paper", "groups", "tokens", "code", "objective", "total_params", "emb_params", "needs", "summary",
 ]  # fmt: skip
-PARAMETER_COLUMNS = ["model", "paper", "frame", "total_params", "emb_params", "published_total", "published_emb"]
+PARAMETER_COLUMNS = ["model", "paper", "frame", "total_params", "emb_params"]
+BUDGET_COLUMNS = [
+    "model", "budget", "free_size", "emb_params", "active_params", "total_params", "bytes_per_token", "multiply_adds",
+]  # fmt: skip
+FLOAT_BYTES = 4  # of a parameter in float32
 DEPLOYED = "2-class fine-tuned model as deployed: without heads or matrices of pre-training"
 SizeRow = dict[str, str | int | None]
 
 
-def model_rows(specs: Sequence[ModelSpec]) -> list[SizeRow]:
-    """A row for each model, those of a paper together; parameters at base, or of the model's own size."""
-    order = papers()
-    ranked = sorted(specs, key=lambda spec: [*order, spec.origin.paper].index(spec.origin.paper))
+def model_rows(specs: Sequence[ModelSpec], papers: Sequence[str]) -> list[SizeRow]:
+    """A row for each model, in the order of their papers; parameters at base, or of the model's own size."""
+    ranked = sorted(specs, key=lambda spec: [*papers, spec.origin.paper].index(spec.origin.paper))
     return [_model_row(spec) for spec in ranked]
 
 
@@ -47,13 +51,13 @@ def _model_row(spec: ModelSpec) -> SizeRow:
 
 
 def _code(spec: ModelSpec) -> str:
-    """The coder and the first number that it was given: 'md5-rows 1033'."""
+    """The coder and its first number: 'md5-rows 1033'."""
     sizes = [str(value) for value in spec.code.args.values() if type(value) is int]
     return " ".join([spec.code.coder, *sizes[:1]])
 
 
 def _needs(spec: ModelSpec) -> str:
-    """What must be there beside the texts of a task."""
+    """The data that a model needs besides the texts of a task."""
     if spec.training.weights not in (None, "random"):
         return "published weights"
     if spec.training.needs:
@@ -68,31 +72,32 @@ def parameter_rows(
     size: str,
     *,
     paper: str | None = None,
+    printed: Iterable[str] = (),
     count_generic_row: bool = True,
     deployed: bool = False,
     all_frames: bool = False,
 ) -> list[SizeRow]:
-    """A row for each named model or member of a group, or of what `use` may name in an experiment (with a colon); where
-    none is named, for all of the paper's, or simply all.
+    """A row for each named model or member of a group, or of what `use` may name in an experiment (with a colon).
 
-    With `paper` models are counted in its frame, else each in that of its own paper; `deployed` counts them as
-    fine-tuned, whatever the papers do. `all_frames` adds rows for a model's other frames.
-    Raises InputError for an unknown paper or model.
+    Where none is named: for all models, or for those of `printed`, the names in a paper's reference data. With `paper`
+    models are counted in its frame, else each in the frame of the paper it is from; `deployed` counts them as
+    fine-tuned, whatever the papers do. `all_frames` adds rows for a model's other frames. Raises InputError for an
+    unknown model.
     """
-    chosen = load_paper(paper) if paper is not None else None
-    wanted = named_models(names) or (models_of(chosen) if chosen else list(models()))
+    here = models()
+    chosen = named_models(names) or (list(here) if paper is None else [name for name in printed if name in here])
     rows = []
-    for spec in map(spec_of, dict.fromkeys(wanted)):
-        own_paper = chosen.name if chosen else spec.origin.paper
+    for spec in map(spec_of, dict.fromkeys(chosen)):
+        own_paper = spec.origin.paper if paper is None else paper
         if deployed:
             counts = count(spec, size, n_classes=2, deployed=True)
-            rows.append(_row(spec.name, "", DEPLOYED, counts) | {"paper": own_paper})
+            rows.append(_parameter_row(spec.name, own_paper, DEPLOYED, counts))
             continue
         frame = frame_of(spec, own_paper)
         counts = count(spec, size, count_generic_row=count_generic_row, frame=frame)
-        rows.append(_row(spec.name, own_paper, frame.words if frame else spec.origin.frame, counts))
+        rows.append(_parameter_row(spec.name, own_paper, frame.words if frame else spec.origin.frame, counts))
         for other in spec.origin.other_frames if all_frames else ():
-            rows.append(_row(spec.name, own_paper, other.words, count(spec, size, frame=other)))
+            rows.append(_parameter_row(spec.name, own_paper, other.words, count(spec, size, frame=other)))
     return rows
 
 
@@ -101,29 +106,43 @@ def spec_of(name: str) -> ModelSpec:
     return spec_of_use(name, name, Path.cwd()) if ":" in name else find_model(name)
 
 
-def models_of(paper: Paper) -> list[str]:
-    """The models of a paper's reference data that there are here, in its order."""
-    here = models()
-    return [name for name in dict.fromkeys(model for _, model, _ in paper.numbers) if name in here]
+def _parameter_row(model: str, paper: str, frame: str, counts: Counts) -> SizeRow:
+    row = (model, paper, frame, counts.total, counts.embedding)
+    return dict(zip(PARAMETER_COLUMNS, row, strict=True))
 
 
-def _row(model: str, paper: str, frame: str, counts: Counts) -> SizeRow:
-    """One row; without a paper nothing published stands beside."""
-    return {
-        "model": model,
-        "paper": paper,
-        "frame": frame,
-        "total_params": counts.total,
-        "emb_params": counts.embedding,
-        "published_total": _published(model, paper, "total_params"),
-        "published_emb": _published(model, paper, "emb_params"),
-    }
+def budget_rows(names: Sequence[str], size: str, budgets: Sequence[int]) -> tuple[list[SizeRow], list[str]]:
+    """A row for each model at each budget, and a line for each budget that a model cannot meet.
 
-
-def _published(model: str, paper: str, column: str) -> int | None:
-    """The count as the paper prints it, rounded as it is there; None where there is none. Papers count base.
-
-    Mi and Gi are Superbloom's binary M and G.
+    A model whose embedding has one size has one row without a budget. Parameters that one token uses, their bytes in
+    float32, and the multiply-adds of its vector are those of WORD. Raises InputError for an unknown model.
     """
-    printed = printed_number(load_paper(paper), model, column) if paper in papers() else None
-    return None if printed is None else round(printed.value * SIZES[printed.unit])
+    rows, missed = [], []
+    for spec in map(spec_of, dict.fromkeys(named_models(names) or models())):
+        if reads_items(spec):
+            continue
+        if spec.free_size is None:
+            rows.append(_budget_row(spec, "", size))
+            continue
+        dim = encoder_config(spec.encoder.kind, size, **spec.encoder.args).dim
+        for budget in budgets:
+            try:
+                rows.append(_budget_row(with_budget(spec, dim, budget).spec, amount(budget), size))
+            except InputError as error:
+                missed.append(str(error))
+    return rows, missed
+
+
+def _budget_row(spec: ModelSpec, budget: str, size: str) -> SizeRow:
+    dim = encoder_config(spec.encoder.kind, size, **spec.encoder.args).dim
+    cost, free = token_cost(spec, size), spec.free_size
+    return {
+        "model": spec.name,
+        "budget": budget,
+        "free_size": f"{free.argument} {free.value:,}" if free is not None and free.value is not None else "",
+        "emb_params": embedding_size(spec, dim),
+        "active_params": cost.active_parameters,
+        "total_params": count(spec, size, n_classes=2, deployed=True).total,
+        "bytes_per_token": FLOAT_BYTES * cost.active_parameters,
+        "multiply_adds": cost.multiply_adds,
+    }

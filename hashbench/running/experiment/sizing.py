@@ -10,11 +10,10 @@ from dataclasses import dataclass, replace
 import torch
 
 from hashbench.common.errors import InputError, located
-from hashbench.common.showing import amount
+from hashbench.common.showing import BUDGET_TOLERANCE, amount
 from hashbench.models.embeddings.base import ModelSpec, stored
 from hashbench.models.embeddings.registry import build_embedding, with_dim
 from hashbench.models.encoders.registry import encoder_config
-from hashbench.results.read.budgets import TOLERANCE
 from hashbench.running.experiment.load import KeyPath, Loaded
 from hashbench.running.experiment.schema import ModelEntry
 
@@ -48,7 +47,7 @@ def with_budget(spec: ModelSpec, dim: int, budget: int) -> Sized:
     above = sizes.first_at_least(budget)
     near = [size for size in (above - 1, above) if size >= free.least]
     best = min(near, key=lambda size: abs(sizes(size) - budget))
-    if abs(sizes(best) - budget) > TOLERANCE * budget:
+    if abs(sizes(best) - budget) > BUDGET_TOLERANCE * budget:
         shown = " or ".join(f"{sizes(size):,} ({free.argument} {size:,})" for size in near)
         raise InputError(
             f"model {spec.name}: no embedding within 2 % of {budget:,} parameters; the nearest has {shown}"
@@ -113,7 +112,7 @@ def vocabulary_rows(spec: ModelSpec) -> int | None:
 def check_learned_rows(spec: ModelSpec, found: int) -> None:
     """Raises InputError where texts gave a vocabulary too small for the model's budget."""
     wanted = vocabulary_rows(spec)
-    if wanted is not None and found < (1 - TOLERANCE) * wanted:
+    if wanted is not None and found < (1 - BUDGET_TOLERANCE) * wanted:
         raise InputError(
             f"model {spec.name}: its budget asks for a vocabulary of {wanted:,} rows, but its corpora give {found:,}; "
             "read more documents (pretrain.corpora, pretrain.max_documents), or give a smaller budget"

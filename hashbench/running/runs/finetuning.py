@@ -11,9 +11,8 @@ from hashbench.data.tasks.base import LocatedTask
 from hashbench.data.tasks.text_batches import FinetuningData
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.data.tasks.unknown import unknown_note
-from hashbench.running.efficiency.budgets import token_cost
 from hashbench.running.efficiency.cards import TrainingStep, step_of
-from hashbench.running.efficiency.parameters import count
+from hashbench.running.efficiency.parameters import count, token_cost
 from hashbench.running.experiment.models import ResolvedModel
 from hashbench.running.experiment.recipes import SETTINGS, Finetune
 from hashbench.running.experiment.resolved import ResolvedExperiment, weights_setting

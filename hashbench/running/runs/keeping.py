@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hashbench.running.efficiency.outlines import outline_of
+from hashbench.running.efficiency.parameters import outline_of
 from hashbench.running.experiment.models import ResolvedModel
 from hashbench.running.experiment.schema import LARGEST_KEPT, Experiment
 

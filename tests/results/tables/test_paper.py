@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from hashbench.results.papers.paper import load_paper
+from hashbench.results.tables.paper import printed_counts
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.request import ReportRequest
 from hashbench.results.tables.table import Row, Table
@@ -139,3 +140,11 @@ def test_tasks_of_one_row_may_have_precisions_of_their_own(tmp_path: Path) -> No
     assert (row.settings, row.cells["cola"].n, row.cells["sst2"].n) == ("", 3, 3)
     assert ("32" in row.cells["cola"].group, "bf16" in row.cells["sst2"].group) == (True, True)
     assert "precision 32 (cola) and bf16 (sst2)" in dict(table.provenance)["fine-tuning"]
+
+
+def test_published_counts_of_superbloom_are_binary() -> None:
+    assert printed_counts("superbloom", "superbloom-baseline")["published_total"] == 248 * 2**20
+    assert printed_counts("superbloom", "superbloom-sampled-softmax")["published_total"] == round(2.6 * 2**30)
+    assert printed_counts("proformer", "proformer")["published_total"] == 14_400_000
+    assert printed_counts("eelbert", "eelbert-base")["published_total"] is None
+    assert printed_counts("", "bert-mlm") == {"published_total": None, "published_emb": None}

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from hashbench.models.embeddings.registry import find_model, models
-from hashbench.running.efficiency.parameters import Counts, count
+from hashbench.running.efficiency import parameters
+from hashbench.running.efficiency.parameters import Counts, count, outline_of
+from hashbench.running.experiment.models import ResolvedModel
+from hashbench.running.experiment.recipes import Finetune, Pretrain
 
 # Exact integers behind the printed figures, worked out from appendix B and the released modules: all but the token part
 # 86,043,650 = 12 layers of 7,087,872 + 515 rows of 768 + a LayerNorm of 1,536 + a head of 592,130.
@@ -63,3 +68,23 @@ def test_a_variation_is_counted_as_it_is() -> None:
 def test_tiny() -> None:
     """2 layers of 198,272, 515 rows of 128 and a LayerNorm of 256, 134 rows of 128, a head of 128 * 129 + 2 * 129."""
     assert count(find_model("hashformer-md-proj"), "tiny").total == 396_544 + 65_920 + 256 + 134 * 128 + 16_770
+
+
+def model(name: str, vocabulary_size: int = 400) -> ResolvedModel:
+    return ResolvedModel(name, find_model(name), Pretrain(vocabulary_size=vocabulary_size), Finetune(), ())
+
+
+def test_a_model_is_counted_once_whatever_its_recipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = outline_of(model("hashformer-md-proj"), "tiny", 2)
+    assert found.weights == count(find_model("hashformer-md-proj"), "tiny", n_classes=2, deployed=True).total
+    assert (found.layers, found.dim, found.feed_forward) == (2.0, 128, 512)
+    monkeypatch.setattr(parameters, "count", None)
+    again = replace(model("hashformer-md-proj"), finetune=Finetune(epochs=7))
+    assert outline_of(again, "tiny", 2) is found
+
+
+def test_sizes_heads_and_learned_vocabularies_are_told_apart() -> None:
+    small, large = (outline_of(model("bert-mlm", rows), "tiny") for rows in (400, 500))
+    assert (small.output_rows, large.output_rows) == (400, 500) and large.weights - small.weights == 100 * small.dim
+    assert outline_of(model("bert-mlm"), "tiny", 7).weights > small.weights
+    assert outline_of(model("bert-mlm"), "mini").dim == 256

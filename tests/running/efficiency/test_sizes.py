@@ -1,10 +1,35 @@
-"""running/efficiency/sizes.py: the published counts beside ours; `hashbench params` and `models` test the rows."""
+"""running/efficiency/sizes.py: models at a budget, and costs of a token; tests of the commands have the rest."""
 
-from hashbench.running.efficiency.sizes import _published
+from __future__ import annotations
+
+import pytest
+
+from hashbench.common.errors import InputError
+from hashbench.running.efficiency.sizes import budget_rows
 
 
-def test_published_counts_of_superbloom_are_binary() -> None:
-    assert _published("superbloom-baseline", "superbloom", "total_params") == 248 * 2**20
-    assert _published("superbloom-sampled-softmax", "superbloom", "total_params") == round(2.6 * 2**30)
-    assert _published("proformer", "proformer", "total_params") == 14_400_000
-    assert _published("eelbert-base", "eelbert", "total_params") is None
+def test_rows_of_free_and_of_fixed_sizes() -> None:
+    rows, missed = budget_rows(["hash-emb-k2", "hashformer-md-proj"], "tiny", [230_000, 6_400_000, 1_000])
+    assert [(row["model"], row["budget"], row["free_size"]) for row in rows] == [
+        ("hash-emb-k2", "0.23M", "num_buckets 1,011"),
+        ("hash-emb-k2", "6.4M", "num_buckets 49,214"),
+        ("hashformer-md-proj", "", ""),
+    ]
+    assert [row["emb_params"] for row in rows] == [230_048, 6_400_032, 17_152]
+    assert [row["active_params"] for row in rows] == [258, 258, 128 * 129]
+    assert [row["bytes_per_token"] for row in rows] == [1_032, 1_032, 4 * 128 * 129]
+    assert [row["multiply_adds"] for row in rows] == [0, 0, 128 * 128]
+    (line,) = missed
+    assert line.startswith("model hash-emb-k2: no embedding within 2 % of 1,000 parameters")
+
+
+def test_every_text_model_has_its_costs() -> None:
+    rows, _ = budget_rows([], "tiny", [800_000])
+    names = {row["model"] for row in rows}
+    assert {"bert-mlm", "hashformer-lsh-pool", "eelbert-tiny", "canine-c"} <= names
+    assert all(row["total_params"] > row["emb_params"] >= 0 for row in rows)  # type: ignore[operator]
+
+
+def test_an_unknown_model() -> None:
+    with pytest.raises(InputError, match="unknown model"):
+        budget_rows(["nothing"], "tiny", [800_000])

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from hashbench.common.errors import InputError
+from hashbench.common.showing import BUDGET_TOLERANCE
 from hashbench.models.embeddings.registry import find_model, models
-from hashbench.results.read.budgets import TOLERANCE
 from hashbench.running.experiment.models import resolve_models
 from hashbench.running.experiment.sizing import check_learned_rows, embedding_size, parameters_of, with_budget
 
@@ -28,7 +28,7 @@ def test_every_free_size_comes_near_every_budget(name: str, dim: int, budget: in
             with_budget(find_model(name), dim, budget)
         return
     sized = with_budget(find_model(name), dim, budget)
-    assert abs(sized.parameters - budget) <= TOLERANCE * budget
+    assert abs(sized.parameters - budget) <= BUDGET_TOLERANCE * budget
     assert embedding_size(sized.spec, dim) == sized.parameters
 
 
