@@ -79,7 +79,6 @@ def params(
         deployed=deployed,
         all_frames=all_frames,
     )
-    # A deployed model is counted in no paper's frame, so no printed count is beside it.
-    beside = [printed_counts("" if deployed else str(row["paper"]), str(row["model"])) for row in rows]
-    columns = [*PARAMETER_COLUMNS, *PRINTED_COUNTS]
-    print_rows(columns, [row | printed for row, printed in zip(rows, beside, strict=True)], style)
+    for row in rows:  # a deployed model is counted in no paper's frame, so no printed count is beside it
+        row.update(printed_counts("" if deployed else str(row["paper"]), str(row["model"])))
+    print_rows([*PARAMETER_COLUMNS, *PRINTED_COUNTS], rows, style)
