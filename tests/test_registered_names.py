@@ -22,7 +22,6 @@ PACKAGE = Path(hashbench.__file__).parent
 EXCEPTED = {
     ("running/efficiency/costs.py", "proformer"): "the printed arithmetic of one paper's encoder",
     ("running/efficiency/costs.py", "bert"): "the printed arithmetic of the encoder that it is compared with",
-    ("store/migrations/versions/v0003_lean.py", "entities"): "a kind of run, not the objective",
 }
 
 

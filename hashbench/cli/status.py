@@ -102,7 +102,6 @@ def _watch(store: Store, name: str | None) -> None:
     from hashbench.store.queue import pending
     from hashbench.store.status import counts, find_experiment
 
-    store.check_current()
     experiment = find_experiment(store, name)
     max_attempts = 1 + int(str(stored_value(experiment.config, "retries")))
     screen, left = _Screen(), True

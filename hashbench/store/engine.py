@@ -18,7 +18,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, Operati
 from hashbench.common.errors import InputError, first_line
 from hashbench.common.showing import without_passwords
 from hashbench.store import sqlite, views
-from hashbench.store.schema import READABLE, SCHEMA, alembic_version, metadata
+from hashbench.store.schema import BEFORE_FIRST, FIRST, SCHEMA, alembic_version, metadata
 
 # PostgreSQL advisory lock under which one process makes the tables; any fixed number
 MAKING_LOCK = 7_318_652_094
@@ -45,7 +45,6 @@ class Store:
         self.url = url
         self.name = name
         self.read_only = read_only
-        self.schema = SCHEMA  # a store that is only read may have an older one
         self.dialect = "sqlite" if url.get_backend_name() == "sqlite" else "postgresql"
         self.heartbeats = sqlite.HeartbeatMonitor()
         self.now = sa.literal_column(NOW[self.dialect], sa.Double)
@@ -83,11 +82,6 @@ class Store:
         self._check_file()
         with sqlite.damage_as_input_error(self.name), self._reader.begin() as connection:
             yield connection
-
-    def check_current(self) -> None:
-        """Raise InputError for a store of an older schema: what reads whole tables knows today's alone."""
-        if self.schema != SCHEMA:
-            raise InputError(_schema_message(self.name, self.schema))
 
     def query(self, sql: str, **parameters: str | int | float | None) -> Sequence[RowMapping]:
         """Rows of a SELECT, in which parameters are written as :name."""
@@ -226,33 +220,31 @@ def _make_or_check(store: Store, *, create: bool) -> None:
         tables = sa.inspect(connection).get_table_names()
         schema = _schema_among(connection, tables)
         foreign = schema is None and bool(tables)
-        readable = schema == SCHEMA or (store.read_only and schema in READABLE)
-        stale = readable and not views.are_current(connection)
+        stale = schema == SCHEMA and not views.are_current(connection)
     if schema is None:
         if foreign:
             raise InputError(f"{store.name}: a database, but not one of hashbench; give another --db")
         if not create:
             raise InputError(f"{store.name}: an empty database; run hashbench sweep first, or give another --db")
         _make(store)
-    elif not readable:
-        raise InputError(_schema_message(store.name, schema))
-    store.schema = schema or SCHEMA
-    if stale and store.read_only:
+    elif schema != SCHEMA:
+        raise schema_error(store.name, schema)
+    elif stale and store.read_only:
         _show_temporary_views(store)
     elif stale:
         with store.write() as connection:
             views.create(connection)
 
 
-def _schema_message(name: str, schema: str) -> str:
-    known = f"{name}: schema {_number(schema)}, this program writes {_number(SCHEMA)}"
+def schema_error(name: str, schema: str) -> InputError:
+    """The error for a database of a schema that this program does not read, with the remedy."""
+    versions = f"{name}: schema {int(schema)}, this program writes {int(SCHEMA)}"
     if schema > SCHEMA:  # revisions are zero-padded numbers
-        return f"{known}; install a newer hashbench (hashbench db upgrade cannot go back)"
-    return f"{known}; run: hashbench db upgrade --db {name}"
-
-
-def _number(schema: str) -> str:
-    return schema.lstrip("0") or "0"
+        return InputError(f"{versions}; install a newer hashbench (hashbench db upgrade cannot go back)")
+    upgrade = f"hashbench db upgrade --db {name}"
+    if schema < FIRST:
+        return InputError(f"{versions} and reads none from before 0.1.0; run at commit {BEFORE_FIRST}: {upgrade}")
+    return InputError(f"{versions}; run: {upgrade}")
 
 
 def _make(store: Store) -> None:

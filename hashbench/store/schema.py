@@ -13,8 +13,9 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 SCHEMA = "0005"  # the newest revision in migrations/versions; raised with every change of a table
-# Older ones that a command which only reads understands: what has been added since is for claims alone.
-READABLE = ("0004", SCHEMA)
+FIRST = "0005"  # the schema of version 0.1.0, the oldest that `db upgrade` knows
+# the last commit with the migrations of older schemas, which all lead to FIRST
+BEFORE_FIRST = "02e8f6c54bceaddd8edd777b9d36e6aec3cd6457"
 
 metadata = sa.MetaData()
 

@@ -1,9 +1,11 @@
-"""Upgrades: every released schema comes to today's, with its data; the newest equals what schema.py makes."""
+"""Upgrades: every released schema becomes the newest, with its rows; the newest equals what schema.py creates."""
 
 from __future__ import annotations
 
-import json
+import contextlib
+import shutil
 import sqlite3
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,11 +18,12 @@ from sqlalchemy.engine.interfaces import ReflectedIndex
 from hashbench.common.errors import InputError
 from hashbench.results.exchange.merge import merge
 from hashbench.store import migrate, views
-from hashbench.store.engine import Store, open_store, parse
-from hashbench.store.schema import SCHEMA, metadata
-from hashbench.store.status import counts, find_experiment, predictions
+from hashbench.store.engine import Store, open_results, open_store, parse
+from hashbench.store.schema import BEFORE_FIRST, SCHEMA, metadata
+from hashbench.store.status import counts, find_experiment
 from tests.store.noted import wrong_notes
 
+EXAMPLE = Path(__file__).resolve().parents[2] / "results.db.example"
 RELEASED = Path(__file__).parent / "released"  # one dump of a small database per released schema
 
 
@@ -95,120 +98,50 @@ def test_a_database_of_a_released_schema_keeps_its_scores(dump: Path, tmp_path: 
     assert sorted(tuple(row.values()) for row in rows) == [("bert-mlm", "cola", 0.5, 2), ("mine", "cola", 0.25, 1)]
     found = find_experiment(store)
     assert (found.name, found.baseline, counts(store, found.id)["planned"]) == ("old", "bert-mlm", 1)
+    assert not store.query("PRAGMA foreign_key_check") and wrong_notes(store) == []
     store.close()
     assert migrate.upgrade(path) == (int(SCHEMA), int(SCHEMA))  # any number of times
 
 
-def old_database(path: Path, change: str = "") -> Path:
-    """A database of schema 2, with one change made to it by the program of its time."""
-    with sqlite3.connect(path) as connection:
-        connection.executescript((RELEASED / "0002.sql").read_text() + change)
+def rows_of(path: Path) -> dict[str, list[tuple[object, ...]]]:
+    """All rows of all tables, sorted; `setting` without the fingerprint and the names of the views."""
+    with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
+        rows = {name: connection.execute(f"SELECT * FROM {name}").fetchall() for name in metadata.tables}
+    rows["setting"] = [row for row in rows["setting"] if row[0] not in (views.SETTING, views.NAMES)]
+    return {name: sorted(of_table, key=repr) for name, of_table in rows.items()}
+
+
+def test_the_example_equals_itself_after_an_upgrade(tmp_path: Path) -> None:
+    path = Path(shutil.copy(EXAMPLE, tmp_path / "example.db"))
+    before = rows_of(path)
+    assert migrate.upgrade(path) == (int(SCHEMA), int(SCHEMA))
+    assert len(before["metric"]) > 100_000 and rows_of(path) == before
+    store = open_store(path, create=False)
+    assert set(sa.inspect(store._reader).get_view_names()) == set(views.VIEWS)
+    assert not store.query("PRAGMA foreign_key_check") and wrong_notes(store) == []
+    store.close()
+
+
+def before_first(path: Path) -> Path:
+    """A database with the number of a schema from before version 0.1.0."""
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.executescript((RELEASED / "0005.sql").read_text())
+        connection.executescript("UPDATE alembic_version SET version_num = '0002'")
     return path
 
 
-def test_schema_3_renames_a_column_and_names_runs_on_items(tmp_path: Path) -> None:
-    spec = json.dumps({"kind": "entities", "task": {"kind": "entities"}}, sort_keys=True)
-    other = json.dumps({"kind": "finetune", "notes": "entities"})
-    path = old_database(
-        tmp_path / "old.db",
-        f"UPDATE run SET spec = '{spec}' WHERE id LIKE 'c%'; UPDATE run SET spec = '{other}' WHERE id LIKE 'a%';"
-        "INSERT INTO metric SELECT attempt_id, split, name, step, 'beam=5', run_id, 0.125, NULL FROM metric "
-        "WHERE attempt_id = 3 AND split <> '';"
-        "UPDATE predictions SET perturbation = 'swap=0.1' WHERE attempt_id = 3;",
-    )
-    before = {
-        row[0]: row[1:] for row in sqlite3.connect(path).execute("SELECT id, model, spec, state, created_at FROM run")
-    }
-    migrate.upgrade(path)
-    store = open_store(path)
-    kinds = {row["id"][0]: row["kind"] for row in store.query("SELECT id, kind FROM run")}
-    assert kinds == {"a": "finetune", "b": "finetune", "c": "entities", "d": "finetune"}
-    after = store.query("SELECT id, model, spec, state, created_at FROM run")
-    assert {row["id"]: tuple(row.values())[1:] for row in after} == before  # ids and all else stay
-    rows = store.query("SELECT kind, metric, condition, value FROM scores_by_condition")
-    assert [tuple(row.values()) for row in rows] == [("entities", "matthews", "beam=5", 0.125)]
-    assert {row["kind"] for row in store.query("SELECT kind FROM scores WHERE model = 'mine'")} == {"entities"}
-    kept = predictions(store, "c".ljust(64, "0"), "validation", "best", "swap=0.1")
-    assert kept is not None and len(kept.targets) == len(kept.outputs)
-    assert not store.query("PRAGMA foreign_key_check")
-    store.close()
-
-
-def test_an_older_database_is_merged_after_its_upgrade(store: Store, tmp_path: Path) -> None:
-    old = old_database(tmp_path / "old.db")
-    with pytest.raises(InputError, match="schema 2, this program writes 5; run: hashbench db upgrade --db .*old.db"):
-        merge(store, old)
-    migrate.upgrade(old)
-    assert merge(store, old).finished == 3
-
-
-def test_schema_4_keeps_places_and_knows_no_tree_of_them(tmp_path: Path) -> None:
-    path = tmp_path / "old.db"
-    with sqlite3.connect(path) as connection:
-        connection.executescript((RELEASED / "0003.sql").read_text())
-        before = connection.execute("SELECT id, git_commit, packages FROM environment ORDER BY id").fetchall()
-    migrate.upgrade(path)
-    after = sqlite3.connect(path).execute("SELECT id, git_commit, packages, git_tree FROM environment ORDER BY id")
-    assert before and after.fetchall() == [(*row, "") for row in before]
-
-
-def schema_4(path: Path, change: str = "") -> Path:
-    with sqlite3.connect(path) as connection:
-        connection.executescript((RELEASED / "0004.sql").read_text() + change)
-    return path
-
-
-def test_schema_5_knows_which_runs_are_free(tmp_path: Path) -> None:
-    run = "INSERT INTO run SELECT '{0}', kind, model, task, seed, encoder, spec, data_fingerprint, '{1}', {2}, NULL, "
-    run += "NULL, created_at, NULL FROM run WHERE id LIKE 'd%'; INSERT INTO experiment_run VALUES (1, '{0}', 'm', {3}, "
-    run += "NULL, NULL);"
-    path = schema_4(
-        tmp_path / "old.db",
-        run.format("f" * 64, "failed", 2, 9) + run.format("w" * 64, "planned", 0, 4)
-        + f"INSERT INTO dependency VALUES ('{'w' * 64}', '{'f' * 64}');",
-    )  # fmt: skip
-    migrate.upgrade(path)
-    store = open_store(path)
-    rows = store.query("SELECT run_id, turn, free_tries FROM experiment_run ORDER BY position")
-    assert [(row["run_id"][0], row["turn"], row["free_tries"]) for row in rows] == [
-        ("a", 0, None), ("b", 1, None), ("c", 2, None), ("d", 3, 0), ("w", 4, None), ("f", 9, 2),
-    ]  # fmt: skip
-    assert wrong_notes(store) == []
-    store.close()
-
-
-def test_schema_5_forgets_passwords_of_commands(tmp_path: Path) -> None:
-    path = schema_4(
-        tmp_path / "old.db", "UPDATE experiment SET command = 'sweep a.yaml --db postgresql://me:pw@box/r';"
-    )
-    shown = "sweep a.yaml --db postgresql://me:***@box/r"
-    store = open_store(path, create=False, read_only=True)
-    assert find_experiment(store).command == shown  # what is only read hides it as well
-    store.close()
-    migrate.upgrade(path)
-    assert sqlite3.connect(path).execute("SELECT command FROM experiment").fetchall() == [(shown,)]
-
-
-def test_a_database_of_schema_4_can_be_read_as_it_is(tmp_path: Path) -> None:
-    path = schema_4(tmp_path / "old.db")
+def test_a_database_from_before_the_first_schema_names_the_commit_that_upgrades_it(tmp_path: Path) -> None:
+    path = before_first(tmp_path / "old.db")
     before = path.read_bytes()
-    store = open_store(path, create=False, read_only=True)
-    rows = store.query("SELECT model, value FROM paper_scores WHERE checkpoint = 'best' AND paper = 'own'")
-    assert sorted(tuple(row.values()) for row in rows) == [("bert-mlm", 0.5), ("mine", 0.25)]
-    with pytest.raises(InputError, match="schema 4, this program writes 5; run: hashbench db upgrade --db .*old.db"):
-        store.check_current()
-    store.close()
+    line = rf"^{path}: schema 2, this program writes {int(SCHEMA)} and reads none from before 0\.1\.0; run at commit "
+    line += rf"{BEFORE_FIRST}: hashbench db upgrade --db {path}$"
+    new = open_store(tmp_path / "new.db")
+    for call in (open_store, open_results, migrate.upgrade, partial(merge, new)):
+        with pytest.raises(InputError, match=line):
+            call(path)
+    new.close()
     assert path.read_bytes() == before
-    with pytest.raises(InputError, match="schema 4, this program writes 5"):
-        open_store(path)
-    with pytest.raises(InputError, match="schema 4, this program writes 5"):
-        merge(open_store(tmp_path / "new.db"), path)
-
-
-def test_an_upgrade_gives_the_room_of_the_old_tables_back(tmp_path: Path) -> None:
-    path = old_database(tmp_path / "old.db")
-    migrate.upgrade(path)
-    assert sqlite3.connect(path).execute("PRAGMA freelist_count").fetchone() == (0,)
+    assert BEFORE_FIRST in (EXAMPLE.parent / "docs" / "database.md").read_text()
 
 
 def test_there_is_a_dump_of_every_released_schema() -> None:

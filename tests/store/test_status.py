@@ -94,3 +94,10 @@ def test_how_long_runs_took_the_newest_first(store: Store, lab: Lab) -> None:
     ]  # fmt: skip
     asked = [lab.id(name) for name in ("a", "c", "d", "unknown")]
     assert seconds_of(store, asked) == {lab.id("a"): 10.0, lab.id("c"): 5.0}
+
+
+def test_a_password_in_a_stored_command_is_not_shown(store: Store, lab: Lab) -> None:
+    lab.plan(store, lab.run("a"))
+    with store.write() as connection:
+        connection.exec_driver_sql("UPDATE experiment SET command = 'sweep a.yaml --db postgresql://me:pw@box/r'")
+    assert find_experiment(store).command == "sweep a.yaml --db postgresql://me:***@box/r"

@@ -55,7 +55,6 @@ def export_example(store: Store, file: Path, experiments: Sequence[str] = (), *,
         InputError: an unknown experiment, a missing folder, or something in the file's place that is no store; a
             store only where it may not be replaced.
     """
-    store.check_current()
     _check_place(file, replace)
     missing = sorted(set(experiments) - {row["name"] for row in store.query("SELECT name FROM experiment")})
     if missing:

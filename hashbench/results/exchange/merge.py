@@ -82,7 +82,6 @@ def merge(
     completed by calling it again.
     """
     other = open_results(where)
-    other.check_current()
     if _is_same(store, other):
         raise InputError(f"{other.name}: the same database; name another one to merge into {store.name}")
     report = MergeReport()
