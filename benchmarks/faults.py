@@ -95,8 +95,9 @@ import time
 
 from hashbench.common.atomic import atomic_write
 from hashbench.running.runs.base import RunKind
-from hashbench.store.result import MetricRow, Result
-from hashbench.running.training.checkpoints import Interrupted
+from hashbench.common.measured import MetricRow
+from hashbench.store.result import Result
+from hashbench.running.training.machine import Interrupted
 
 RUNS = {runs}  # seconds, and which earlier ones a run needs
 

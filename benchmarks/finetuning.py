@@ -35,7 +35,7 @@ from hashbench.models.embeddings.registry import find_model
 from hashbench.models.encoders.bert import SIZES
 from hashbench.models.text.subwords import SubwordTokenizer
 from hashbench.models.text.tokenizers import make_tokenizer
-from hashbench.running.experiment.recipes import Finetune
+from hashbench.running.experiment.recipes import FinetuneRecipe
 from hashbench.running.training.finetuning import Job, finetune
 from hashbench.running.training.machine import Machine
 from hashbench.running.training.model import build_model
@@ -94,7 +94,9 @@ def ours(name: str, task: TaskData, size: str, folder: Path, device: str) -> Con
     tokenizer = trained_bpe(task) if spec.text.tokenizer == "bpe" else make_tokenizer(spec.text.tokenizer)
     coder = make_coder(spec.code.coder, **spec.code.args)
     coder.fit_pieces(tokenizer.pieces)
-    recipe = Finetune(epochs=1, batch_size=BATCH, learning_rate=1e-4, evaluations_per_epoch=1, max_length=MAX_LENGTH)
+    recipe = FinetuneRecipe(
+        epochs=1, batch_size=BATCH, learning_rate=1e-4, evaluations_per_epoch=1, max_length=MAX_LENGTH
+    )
     rows = None if coder.num_rows is None else VOCABULARY
 
     def run() -> float:
@@ -111,7 +113,7 @@ def ours(name: str, task: TaskData, size: str, folder: Path, device: str) -> Con
         model = build_model(spec, size, seed=0, vocabulary_rows=rows)
         machine = Machine(folder / "run", device=device, checkpoint_minutes=1e9)
         began = time.perf_counter()
-        finetune(model, data, Job(spec, recipe, 0), learning_rate=1e-4, machine=machine)
+        finetune(model, data, Job(spec, recipe, 0), machine=machine)
         return time.perf_counter() - began
 
     return run

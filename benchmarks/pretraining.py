@@ -31,9 +31,8 @@ from hashbench.models.embeddings.base import SPECIALS, Batch
 from hashbench.models.embeddings.registry import build_embedding, find_model
 from hashbench.models.encoders.bert import SIZES, BertConfig, BertEncoder
 from hashbench.models.objectives import mlm, shuffle_random
-from hashbench.running.training.compiling import compile_parts
-from hashbench.running.training.heads import make_head, objective_loss
-from hashbench.running.training.model import Model
+from hashbench.running.training.fit import compile_parts
+from hashbench.running.training.model import Model, make_head, objective_loss
 from hashbench.running.training.recipe import adamw
 
 VOCABULARY = 50_265

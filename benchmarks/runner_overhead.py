@@ -13,17 +13,17 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from hashbench.common.measured import MetricRow
 from hashbench.running.experiment.load import load_experiment
-from hashbench.running.runs.base import Run
 from hashbench.running.runs.finetuning import KIND
 from hashbench.running.sweep import worker as worker_module
 from hashbench.running.sweep.assignment import Assignment
-from hashbench.running.sweep.events import RunEnded
 from hashbench.running.sweep.executors.base import OwnControl
 from hashbench.running.sweep.plan import plan
+from hashbench.running.sweep.progress import RunEnded
 from hashbench.store.engine import open_store
-from hashbench.store.planning import RunRow, add_experiment
-from hashbench.store.result import MetricRow, Result
+from hashbench.store.planning import Run, add_experiment
+from hashbench.store.result import Result
 
 # Ray's workers wait for a busy machine at its own low priority, and are ended where others fill its memory.
 QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_memory_monitor_refresh_ms": "0", "RAY_worker_niceness": "0"}
@@ -75,7 +75,7 @@ def on_ray(assignment: Assignment) -> list[tuple[float, float]]:
     class IdleSlot(Slot):
         def open(self) -> str:
             self._control = Idle(None)
-            self._worker = worker_module.Worker(self._parcel.open(), 0, self._control)
+            self._worker = worker_module.Worker(self._packed.open(), 0, self._control)
             return "idle"
 
     os.environ |= QUIET | {"RAY_ADDRESS": "local"}  # a cluster of its own, whoever else has one here
@@ -100,7 +100,7 @@ def make_assignment(folder: Path, n_runs: int) -> Assignment:
     spec = {"kind": KIND.name}
     runs: Mapping[str, Run] = {each: Run(each, KIND.name, "raw", "tiny", spec, "cola", 0) for each in ids}
     store = open_store(folder / "r.db")
-    rows = [RunRow(run.id, run.kind, run.model, run.encoder, run.spec, run.task, run.seed) for run in runs.values()]
+    rows = [Run(run.id, run.kind, run.model, run.encoder, run.spec, run.task, run.seed) for run in runs.values()]
     experiment_id = add_experiment(store, "nothing", {}, rows, baseline="raw")
     return Assignment(
         db=str(folder / "r.db"),

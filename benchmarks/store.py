@@ -28,15 +28,16 @@ from pathlib import Path
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, RowMapping
 
+from hashbench.common.measured import MetricRow
 from hashbench.running.experiment.identity import run_id
 from hashbench.running.sweep.worker import idle_waits
 from hashbench.store.engine import Store, insert_rows, open_results, open_store
 from hashbench.store.finishing import finish
 from hashbench.store.free_runs import mend
 from hashbench.store.migrate import upgrade
-from hashbench.store.planning import RunRow, add_experiment
+from hashbench.store.planning import Run, add_experiment
 from hashbench.store.queue import ClaimedRun, claim, heartbeat, pending
-from hashbench.store.result import MetricRow, Result
+from hashbench.store.result import Result
 from hashbench.store.schema import attempt, environment, metric, run
 
 SOURCE = "glue_tiny"
@@ -66,7 +67,7 @@ class Plan:
             example.query("SELECT config FROM experiment WHERE name = :name", name=SOURCE)[0]["config"]
         )
         self.copied: dict[str, RowMapping] = {}  # by the id of the copy
-        self.rows: list[RunRow] = []
+        self.rows: list[Run] = []
         for seed in itertools.count():
             ids = {each["id"]: self._id(each, seed) for each in self.members}
             for each in self.members:
@@ -86,11 +87,11 @@ class Plan:
     def _id(self, member: RowMapping, seed: int) -> str:
         return run_id(self._spec(member, seed))
 
-    def _row(self, member: RowMapping, seed: int, identity: str, needs: tuple[str, ...]) -> RunRow:
+    def _row(self, member: RowMapping, seed: int, identity: str, needs: tuple[str, ...]) -> Run:
         columns = ("kind", "model", "metric", "split", "encoder", "task", "data_fingerprint")
         shared = {name: member[name] for name in columns}
         its_seed = None if member["seed"] is None else seed
-        return RunRow(id=identity, spec=self._spec(member, seed), seed=its_seed, needs=needs, **shared)
+        return Run(id=identity, spec=self._spec(member, seed), seed=its_seed, needs=needs, **shared)
 
 
 def main() -> None:

@@ -17,9 +17,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from hashbench.running.experiment.identity import whole  # noqa: E402
-from hashbench.running.runs.base import Run  # noqa: E402
 from hashbench.running.sweep import estimate  # noqa: E402
 from hashbench.store.engine import open_results  # noqa: E402
+from hashbench.store.planning import Run  # noqa: E402
 from hashbench.store.status import find_experiment  # noqa: E402
 
 PARTS = (0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 0.9)
@@ -67,7 +67,7 @@ def replay(db: str, name: str) -> None:
         while parts and elapsed >= parts[0] * total:
             parts.pop(0)
         estimated.n_done = n
-        left, truth = estimated.left(), total - elapsed
+        left, truth = estimated.seconds_left(), total - elapsed
         said = "nothing is said" if left is None else f"{left / truth:5.2f} of the truth ({left:,.0f} s)"
         print(f"  after {elapsed / total:4.0%}, {n:3d} runs, {truth:7,.0f} s are left: {said}")
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # for editors and type checkers
     from hashbench.common.errors import InputError
+    from hashbench.common.measured import MetricRow
     from hashbench.data.perturbations.base import Perturbation
     from hashbench.data.tasks.base import Task, TaskKind
     from hashbench.data.tasks.blocks import Strict
@@ -46,11 +47,12 @@ if TYPE_CHECKING:  # for editors and type checkers
     from hashbench.results.tables.request import TableFile
     from hashbench.results.tables.table import Cell, Row, Table
     from hashbench.running.runs.base import RunKind
-    from hashbench.scores.base import Metric, Score, SummedMetric
-    from hashbench.store.result import MetricRow, Result
+    from hashbench.scores.base import Metric, SummedMetric
+    from hashbench.store.result import Result
 
 PLACES = {  # name -> module below `hashbench`, and the object's name there where it is another one
     "InputError": "common.errors",
+    "MetricRow": "common.measured",
     "Perturbation": "data.perturbations.base",
     "Task": "data.tasks.base",
     "TaskKind": "data.tasks.base",
@@ -94,9 +96,7 @@ PLACES = {  # name -> module below `hashbench`, and the object's name there wher
     "Table": "results.tables.table",
     "RunKind": "running.runs.base",
     "Metric": "scores.base",
-    "Score": "scores.base",
     "SummedMetric": "scores.base",
-    "MetricRow": "store.result",
     "Result": "store.result",
 }
 __all__ = [
@@ -131,7 +131,6 @@ __all__ = [
     "Row",
     "RunKind",
     "SPECIALS",
-    "Score",
     "Strict",
     "SummedMetric",
     "TAGGING",

@@ -83,8 +83,8 @@ def prepare(
     """
     from hashbench.cli.output import note
     from hashbench.running.experiment.load import load_experiment
+    from hashbench.running.sweep.needed_files import prepared_corpora
     from hashbench.running.sweep.plan import plan
-    from hashbench.running.sweep.preparing import prepared_corpora
 
     loaded = load_experiment(file, [*(overrides or []), *([f"executor={executor}"] if executor else [])])
     name_cluster(ray_address, loaded.experiment.executor)

@@ -75,9 +75,9 @@ def evaluate(
     """
     from hashbench.cli.output import note, print_json, show
     from hashbench.deployment.exported import exported_model
+    from hashbench.running.runs.further import FurtherRequest
     from hashbench.running.sweep.further import evaluate as evaluate_model
     from hashbench.running.sweep.further import trainings_of
-    from hashbench.running.sweep.subjects import FurtherRequest
     from hashbench.store.engine import open_store
 
     named = models or []

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hashbench.common.declared import card_lines
 from hashbench.deployment.config import Config
 from hashbench.deployment.writing import Sizes
 from hashbench.models.embeddings.base import ModelSpec
-from hashbench.results.tables.recipes import NOT_DECLARED, card_lines
+from hashbench.results.tables.recipes import NOT_DECLARED
 
 PREDICTIONS = ["predict", "probabilities"]  # of a model with classes
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from hashbench.common.errors import InputError
+from hashbench.common.measured import MetricRow
 from hashbench.data.tasks.base import SplitOutputs
 from hashbench.data.tasks.text import text_kind
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.deployment.graph import graph_inputs
 from hashbench.deployment.loading import Predictor
 from hashbench.deployment.onnx_graph import GraphFile, outputs_of
-from hashbench.store.result import MetricRow
 
 TIMED = 200  # texts, one at a time
 
@@ -48,7 +48,7 @@ def evaluated(
         note(f"evaluating {name} on {len(part):,} rows of {split}")
         outputs = outputs_of(graph, predictor, columns)
         scores = text_kind(task.task).scores(task.task, SplitOutputs(_answers(outputs), part.labels))
-        score = next(each.value for each in scores if each.metric == metric)
+        score = next(row.value for row in scores if row.name == metric)
         size, median = graph.path.stat().st_size, _milliseconds(graph, predictor, columns)
         forms.append(Form(name, size, metric, split, score, median))
     return forms

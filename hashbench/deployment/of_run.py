@@ -16,7 +16,6 @@ from hashbench.deployment.card import CardFacts, model_card
 from hashbench.deployment.config import Config, spec_values
 from hashbench.deployment.encoding import Reader, fitted_reader
 from hashbench.deployment.writing import Sizes, TrainedModel, write, write_card
-from hashbench.results.read import queries
 from hashbench.running.efficiency.parameters import count
 from hashbench.running.experiment.load import Loaded
 from hashbench.running.experiment.models import ResolvedModel
@@ -27,7 +26,7 @@ from hashbench.running.runs.artifacts import ArtifactFolder, kept_files
 from hashbench.running.runs.finetuning import KIND as FINETUNING
 from hashbench.running.runs.pretraining import KIND as PRETRAINING
 from hashbench.store.engine import Store, open_results
-from hashbench.store.status import attempts, done_ids, find_run, run_spec
+from hashbench.store.status import attempts, best_scores, done_ids, find_run, run_spec
 
 
 @dataclass(frozen=True)
@@ -94,7 +93,7 @@ def _facts(store: Store, run_id: str, loaded: Loaded, model: ResolvedModel) -> C
     return CardFacts(
         spec=spec,
         pretrain=None if source is None else run_spec(store, source),
-        scores=[dict(row) for row in store.query(queries.BEST_SCORES_OF_RUN, id=run_id)],
+        scores=[dict(row) for row in best_scores(store, run_id)],
         notes=notes,
         tuned={name: tuning.model_dump(mode="json") for name, tuning in tuning_of(loaded, model).items()},
         origin=f"experiment {loaded.experiment.name}",

@@ -14,6 +14,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from hashbench.common.measured import MetricRow
+
 OutputKind = Literal["classes", "values", "rankings", "spans"]
 CELLS = 2_000_000  # counts in a block of draws: bounds the memory
 EXACT = 2**24  # below it whole numbers have an exact float32, whose products take half the time
@@ -21,14 +23,6 @@ EXACT = 2**24  # below it whole numbers have an exact float32, whose products ta
 
 class UndefinedScore(ValueError):
     """These data have no value of the metric; the text says why."""
-
-
-@dataclass(frozen=True)
-class Score:
-    """A score in full precision, or the reason why there is none."""
-
-    value: float | None
-    reason: str | None = None
 
 
 @dataclass(frozen=True)
@@ -95,16 +89,16 @@ class Metric(ABC):
         """Why it cannot score a task with so many classes; empty where it can."""
         return ""
 
-    def scored(self, targets: np.ndarray, outputs: np.ndarray) -> Score:
+    def scored(self, targets: np.ndarray, outputs: np.ndarray) -> MetricRow:
         """The score of targets (n,) and outputs (n,), (n, C) or (n, 3 + m), or the reason why there is none."""
         if len(targets) == 0:
-            return Score(None, "no examples")
+            return MetricRow(self.name, None, reason="no examples")
         if not np.isfinite(outputs).all():
-            return Score(None, "a prediction is not a finite number")
+            return MetricRow(self.name, None, reason="a prediction is not a finite number")
         try:
-            return Score(self.score(targets, outputs))
+            return MetricRow(self.name, self.score(targets, outputs))
         except UndefinedScore as error:
-            return Score(None, str(error))
+            return MetricRow(self.name, None, reason=str(error))
 
 
 class SummedMetric(Metric):

@@ -8,8 +8,9 @@ from typing import get_args
 import numpy as np
 
 from hashbench.common.errors import InputError, near_match
+from hashbench.common.measured import MetricRow
 from hashbench.common.registry import registered, unreadable
-from hashbench.scores.base import Metric, OutputKind, Score
+from hashbench.scores.base import Metric, OutputKind
 
 
 def metrics(*kinds: OutputKind) -> Mapping[str, Metric]:
@@ -42,7 +43,7 @@ def metric_of(name: str) -> Metric | None:
     return metric
 
 
-def evaluate(names: Sequence[str], targets: np.ndarray, outputs: np.ndarray) -> dict[str, Score]:
+def evaluate(names: Sequence[str], targets: np.ndarray, outputs: np.ndarray) -> dict[str, MetricRow]:
     """Each metric's score of targets (n,) and outputs (n,), (n, C) or (n, 3 + m); undefined ones with their reason."""
     targets, outputs = np.asarray(targets), np.asarray(outputs)
     return {name: find_metric(name).scored(targets, outputs) for name in names}

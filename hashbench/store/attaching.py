@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from hashbench.store.engine import Store
 from hashbench.store.environment import as_json
 from hashbench.store.free_runs import refresh
-from hashbench.store.planning import RunRow, add_members, add_needs, add_runs
+from hashbench.store.planning import Run, add_members, add_needs, add_runs
 from hashbench.store.schema import experiment, experiment_run, run
 
 COLLECTING = "collecting"  # in the place of a fingerprint: the set of runs grows
@@ -35,7 +35,7 @@ WHERE er.experiment_id = :experiment AND r.task = :task AND r.kind = :kind AND r
 """
 
 
-def attach_run(store: Store, row: RunRow, places: Iterable[tuple[int, str]]) -> None:
+def attach_run(store: Store, row: Run, places: Iterable[tuple[int, str]]) -> None:
     """Add a run to experiments that were planned without it, behind their own runs; any number of times.
 
     `places`: id of an experiment, and the run's label there. The set of runs that an experiment's name stands for stays

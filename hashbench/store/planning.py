@@ -24,21 +24,19 @@ AT_ONCE = 200  # runs a transaction: workers of other sweeps wait for a few mill
 
 
 @dataclass(frozen=True)
-class RunRow:
-    """A planned run. `id` is the sha256 of its canonical spec, `model` its label in this experiment.
+class Run:
+    """The smallest unit of work with a result, as an experiment plans it."""
 
-    `metric` and `split` say what the experiment's own table reads for it; None where it has no score.
-    """
-
-    id: str
-    kind: str
-    model: str
-    encoder: str
-    spec: Mapping[str, Any]
+    id: str  # sha256 of the canonical spec
+    kind: str  # stored name of its kind
+    model: str  # its label in the experiment; of a trivial baseline the name
+    encoder: str  # size
+    spec: Mapping[str, Any]  # everything a worker needs but paths
     task: str | None = None
     seed: int | None = None
-    needs: tuple[str, ...] = ()
-    data_fingerprint: str | None = None
+    needs: tuple[str, ...] = ()  # ids of the runs that must be done before
+    data_fingerprint: str | None = None  # of the task's data
+    # The score that the experiment's own table reads; None where there is none.
     metric: str | None = None
     split: str | None = None
 
@@ -47,7 +45,7 @@ def add_experiment(
     store: Store,
     name: str,
     config: Mapping[str, Any],
-    runs: Sequence[RunRow],
+    runs: Sequence[Run],
     *,
     baseline: str,
     command: str = "",
@@ -140,7 +138,7 @@ def _members(connection: Connection, this: sa.ColumnElement[bool]) -> set[tuple[
     return {(row.run_id, row.model) for row in connection.execute(rows)}
 
 
-def _check_needs(connection: Connection, runs: Sequence[RunRow]) -> None:
+def _check_needs(connection: Connection, runs: Sequence[Run]) -> None:
     planned = {row.id for row in runs}
     needed = {need: row.id for row in runs for need in row.needs if need not in planned}
     unknown = sorted(set(needed) - known_ids(connection, list(needed)))
@@ -159,7 +157,7 @@ def _plan_void_ones_again(store: Store, experiment_id: int) -> None:
             refresh(connection, part)
 
 
-def add_runs(store: Store, connection: Connection, runs: Sequence[RunRow]) -> None:
+def add_runs(store: Store, connection: Connection, runs: Sequence[Run]) -> None:
     """Insert the runs that the database does not know."""
     known = known_ids(connection, [row.id for row in runs])
     now = connection.execute(sa.select(store.now)).scalar_one()
@@ -173,13 +171,13 @@ def add_runs(store: Store, connection: Connection, runs: Sequence[RunRow]) -> No
     insert_rows(connection, store.insert_new(run), rows)
 
 
-def add_needs(store: Store, connection: Connection, runs: Sequence[RunRow]) -> None:
+def add_needs(store: Store, connection: Connection, runs: Sequence[Run]) -> None:
     """Insert what runs need; all of it must be there. Before they are members of an experiment."""
     needs = [{"run_id": row.id, "needs_run_id": need} for row in runs for need in sorted(set(row.needs))]
     insert_rows(connection, store.insert_new(dependency), needs)
 
 
-def add_members(store: Store, connection: Connection, experiment_id: int, placed: Sequence[tuple[int, RunRow]]) -> None:
+def add_members(store: Store, connection: Connection, experiment_id: int, placed: Sequence[tuple[int, Run]]) -> None:
     """Make runs members of an experiment under their labels, each at a position."""
     columns = ("model", "metric", "split")
     rows = [

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from sqlalchemy.engine import RowMapping
+
+from hashbench.common.measured import MetricRow
 
 if TYPE_CHECKING:  # what reads no arrays starts without it
     import numpy as np
@@ -16,31 +17,6 @@ Checkpoint = Literal["best", "last"]
 
 # begins the fingerprint of examples that were put into the order of their targets
 BY_TARGET = "by target: "
-
-
-@dataclass(frozen=True)
-class MetricRow:
-    """One number, in its natural range (scores 0 to 1 or -1 to 1, times in ms). None is missing and needs a reason."""
-
-    name: str
-    value: float | None
-    split: str = ""
-    step: int = 0
-    condition: str = ""
-    reason: str | None = None
-
-    def stored(self) -> tuple[float | None, str | None]:
-        """Value and reason as they are stored: what is not finite becomes missing, with its name as reason.
-
-        >>> MetricRow("pearson", float("nan")).stored()
-        (None, 'nan')
-        """
-        if self.value is None:
-            return None, self.reason or "not given"
-        value = float(self.value)
-        if math.isfinite(value):
-            return value, self.reason
-        return None, self.reason or str(value)
 
 
 @dataclass(frozen=True)

@@ -147,6 +147,10 @@ PREDICTIONS = """
 SELECT p.* FROM predictions p JOIN run r ON r.finished_attempt = p.attempt_id
 WHERE r.id = :run AND r.state = 'done' AND p.split = :split AND p.checkpoint = :checkpoint AND p.condition = :condition
 """
+BEST_SCORES = """
+SELECT DISTINCT metric, split, value, reason FROM scores WHERE run_id = :run AND checkpoint = 'best'
+ORDER BY split, metric
+"""
 DURATIONS = """
 SELECT r.id AS run_id, r.kind, r.model, r.encoder, r.task, r.spec, a.seconds
 FROM run r JOIN attempt a ON a.id = r.finished_attempt
@@ -252,6 +256,11 @@ def predictions(
     """Outputs and targets of a finished run, or None where they are not stored."""
     rows = store.query(PREDICTIONS, run=run_id, split=split, checkpoint=checkpoint, condition=condition)
     return Predictions.of_row(rows[0]) if rows else None
+
+
+def best_scores(store: Store, run_id: str) -> list[RowMapping]:
+    """Scores of a run at its best evaluation: metric, split, value and, where it is missing, the reason."""
+    return list(store.query(BEST_SCORES, run=run_id))
 
 
 def durations(store: Store, *, most: int) -> list[Duration]:

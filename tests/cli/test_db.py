@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from hashbench.common.measured import MetricRow
 from hashbench.running.experiment.identity import run_id
 from hashbench.store.engine import open_store
 from hashbench.store.finishing import finish
-from hashbench.store.planning import RunRow, add_experiment
+from hashbench.store.planning import Run, add_experiment
 from hashbench.store.queue import claim
-from hashbench.store.result import MetricRow, Result
+from hashbench.store.result import Result
 from tests.cli.stores import SECOND
 
 
@@ -34,7 +35,7 @@ def test_only_a_finished_run_can_be_made_void(command) -> None:
 def test_merge_twice_changes_nothing(command) -> None:
     spec = {"kind": "floor"}
     store = open_store("one.db")
-    row = RunRow(id=run_id(spec), kind="floor", model="majority", encoder="tiny", spec=spec)
+    row = Run(id=run_id(spec), kind="floor", model="majority", encoder="tiny", spec=spec)
     add_experiment(store, "exp", {"name": "exp"}, [row], baseline="majority")
     store.close()
     first, again = (command("db", "merge", "one.db", "--db", "all.db") for _ in range(2))
@@ -58,7 +59,7 @@ def test_results_that_differ_end_with_1_and_ours_count(command) -> None:
     spec = {"kind": "floor", "seed": 1}
     for path, value in (("one.db", 0.5), ("two.db", 0.75)):
         store = open_store(path)
-        row = RunRow(id=run_id(spec), kind="floor", model="majority", encoder="tiny", spec=spec, task="cola")
+        row = Run(id=run_id(spec), kind="floor", model="majority", encoder="tiny", spec=spec, task="cola")
         number = add_experiment(store, "exp", {"name": "exp"}, [row], baseline="majority")
         held = claim(store, number, worker="w", lease_s=60, max_attempts=1)
         finish(store, held, Result([MetricRow("accuracy", value, "validation", 1)]))

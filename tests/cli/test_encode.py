@@ -55,7 +55,6 @@ def test_data_prepare_and_encode_as_a_run_does(run: Run) -> None:
     """The run's own model, label and dictionary; a floor has no codes."""
     from hashbench.running.experiment.load import load_experiment
     from hashbench.running.sweep.plan import plan
-    from hashbench.running.sweep.stored_plan import row_of
     from hashbench.store.engine import open_store
     from hashbench.store.planning import add_experiment
 
@@ -66,7 +65,7 @@ def test_data_prepare_and_encode_as_a_run_does(run: Run) -> None:
     planned = {each.kind: each for each in plan(loaded).runs}
     store = open_store("results.db")
     config = loaded.experiment.model_dump(mode="json")
-    add_experiment(store, "small", config, [row_of(each) for each in planned.values()], baseline="bert-mlm")
+    add_experiment(store, "small", config, list(planned.values()), baseline="bert-mlm")
     store.close()
     encoded = run("encode", "--run", planned["finetune"].id[:12], "--format", "json", "play")
     assert len(json.loads(encoded.out)[0]["bits"]) == 64  # 256 bits
@@ -79,12 +78,11 @@ def test_encode_of_a_run_looks_where_its_sweep_had_the_data(run: Run, monkeypatc
     from hashbench.deployment import encoding
     from hashbench.running.experiment.load import load_experiment
     from hashbench.running.sweep.plan import plan
-    from hashbench.running.sweep.stored_plan import row_of
     from hashbench.store.engine import open_store
     from hashbench.store.planning import add_experiment
 
     loaded = load_experiment("small.yaml")
-    rows = [row_of(each) for each in plan(loaded).runs]
+    rows = list(plan(loaded).runs)
     finetune = next(row.id for row in rows if row.kind == "finetune")
     used: list[tuple[str, ...]] = []
     monkeypatch.setattr(encoding, "fitted_reader", lambda loaded, model, sources: used.append(tuple(sources)))

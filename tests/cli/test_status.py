@@ -12,7 +12,7 @@ from hashbench.cli.status import _Screen
 from hashbench.store.engine import Store, open_store
 from hashbench.store.environment import Environment
 from hashbench.store.finishing import finish
-from hashbench.store.planning import RunRow, add_experiment
+from hashbench.store.planning import Run, add_experiment
 from hashbench.store.queue import claim, fail
 from hashbench.store.result import Result
 from tests.cli.stores import FIRST, SPEC
@@ -39,8 +39,8 @@ def test_status_for_people(command) -> None:
 def test_watching_ends_where_a_failure_leaves_others_waiting(command, monkeypatch: pytest.MonkeyPatch) -> None:
     """A pre-training that failed as often as it may; the fine-tuning that waits for it stays planned for ever."""
     rows = [
-        RunRow(id="c" * 64, kind="pretrain", model="bert-mlm", encoder="tiny", spec=SPEC),
-        RunRow(id="d" * 64, kind="finetune", model="bert-mlm", encoder="tiny", spec=SPEC, needs=("c" * 64,)),
+        Run(id="c" * 64, kind="pretrain", model="bert-mlm", encoder="tiny", spec=SPEC),
+        Run(id="d" * 64, kind="finetune", model="bert-mlm", encoder="tiny", spec=SPEC, needs=("c" * 64,)),
     ]
     store = open_store("results.db")
     number = add_experiment(store, "stuck", {"name": "stuck", "retries": 1}, rows, baseline="bert-mlm")
@@ -94,7 +94,7 @@ def test_the_database_may_come_from_the_environment(command, monkeypatch: pytest
 
 def test_control_characters_of_a_database_reach_no_terminal(command) -> None:
     store = open_store("results.db")
-    rows = [RunRow(id="e" * 64, kind="finetune", model="\x1b[2Jcleared", encoder="tiny", spec=SPEC)]
+    rows = [Run(id="e" * 64, kind="finetune", model="\x1b[2Jcleared", encoder="tiny", spec=SPEC)]
     number = add_experiment(store, "hostile\x9b5A", {"name": "x", "retries": 0}, rows, baseline="\x1b]0;title\x07")
     held = claim(store, number, worker="\x1b[1Aw", lease_s=60, max_attempts=1)
     fail(store, held, "\x1b[31mred\r", log="\x1b[8mhidden")
@@ -111,7 +111,7 @@ def test_control_characters_of_a_database_reach_no_terminal(command) -> None:
 def test_many_runs_fit_a_screen(command) -> None:
     store = open_store("results.db")
     rows = [
-        RunRow(id=f"{n:064x}", kind="finetune", model="bert-mlm", encoder="tiny", spec=SPEC, task="cola", seed=n)
+        Run(id=f"{n:064x}", kind="finetune", model="bert-mlm", encoder="tiny", spec=SPEC, task="cola", seed=n)
         for n in range(200)
     ]
     number = add_experiment(store, "large", {"name": "large"}, rows, baseline="bert-mlm")

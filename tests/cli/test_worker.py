@@ -9,11 +9,9 @@ from tests.cli.commands import Run, fails
 
 def test_a_worker_of_another_plan_is_refused(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """A sweep plans; a worker with other overrides, thus other runs, takes none of them."""
-    import hashbench.running.sweep.joining
     import hashbench.running.sweep.runner
 
     monkeypatch.setattr(hashbench.running.sweep.runner, "carry_out", lambda work, **limits: 1)
-    monkeypatch.setattr(hashbench.running.sweep.joining, "carry_out", lambda work, **limits: 1)
     assert run("sweep", "small.yaml").code == 1
     assert run("worker", "small.yaml").code == 1
     assert run("worker", "small.yaml", "workers=2").code == 1, "how many run at a time is no part of a plan"

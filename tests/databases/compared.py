@@ -10,13 +10,14 @@ from pathlib import Path
 
 import numpy as np
 
+from hashbench.common.measured import MetricRow
 from hashbench.scores.registry import evaluate
 from hashbench.store.engine import Store, open_store
 from hashbench.store.environment import Environment
 from hashbench.store.finishing import finish
-from hashbench.store.planning import RunRow, add_experiment
+from hashbench.store.planning import Run, add_experiment
 from hashbench.store.queue import claim
-from hashbench.store.result import MetricRow, Predictions, Result
+from hashbench.store.result import Predictions, Result
 
 N = 40
 TARGETS = np.arange(N) % 2
@@ -38,7 +39,7 @@ class Trained:
     outputs: Mapping[str, np.ndarray] = field(default_factory=dict)  # in place of wrong ones
     targets: np.ndarray = field(default_factory=lambda: TARGETS)
 
-    def row(self) -> RunRow:
+    def row(self) -> Run:
         """The run as it is planned."""
         spec = {
             "kind": "finetune" if self.seed is not None else "floor", "label": self.model, "seed": self.seed,
@@ -46,7 +47,7 @@ class Trained:
             "model": {"objective": None, "tokenizer": {"kind": "words"}}, "finetune": {"precision": "32"},
             "wrong": {split: list(wrong) for split, wrong in self.wrong.items()},
         }  # fmt: skip
-        return RunRow(
+        return Run(
             id=hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest(), kind=spec["kind"],
             model=self.model, encoder=self.encoder, spec=spec, task=self.task, seed=self.seed,
             data_fingerprint=self.data, metric=self.metric, split=next(iter(self.splits())),

@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from hashbench.common.measured import MetricRow
 from hashbench.store.engine import Store, open_store
 from hashbench.store.environment import Environment
 from hashbench.store.finishing import finish
-from hashbench.store.planning import RunRow, add_experiment
+from hashbench.store.planning import Run, add_experiment
 from hashbench.store.queue import claim
-from hashbench.store.result import MetricRow, Result
+from hashbench.store.result import Result
 
 STEP = 100  # of the one evaluation
 
@@ -33,7 +34,7 @@ class HandRun:
     own: tuple[str, str] = ("accuracy", "test")
     encoder: str = "base"
 
-    def row(self) -> RunRow:
+    def row(self) -> Run:
         """The run as it is planned."""
         floor = self.kind == "floor"
         spec = {
@@ -42,7 +43,7 @@ class HandRun:
             "model": {"tokenizer": {"kind": "words"}, "objective": None, **self.spec},
             "finetune": {"precision": "32", "learning_rate": 1e-4, "epochs": 1, "batch_size": 8, "max_length": 64},
         }  # fmt: skip
-        return RunRow(
+        return Run(
             id=hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest(), kind=self.kind,
             model=self.model, encoder=self.encoder, spec=spec, task=self.task, seed=None if floor else self.seed,
             data_fingerprint=f"data-{self.task}" if self.task else None,

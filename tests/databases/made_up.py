@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 
+from hashbench.common.measured import MetricRow
 from hashbench.results.papers.paper import load_paper
 from hashbench.store.engine import Store, open_store
 from hashbench.store.environment import Environment
 from hashbench.store.finishing import finish
-from hashbench.store.planning import RunRow, add_experiment
+from hashbench.store.planning import Run, add_experiment
 from hashbench.store.queue import claim, fail
-from hashbench.store.result import MetricRow, Predictions, Result
+from hashbench.store.result import Predictions, Result
 
 PAPER = load_paper("hashformers")
 READINGS = {
@@ -87,9 +88,9 @@ def model_block(model: str, encoder: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def specs(world: World) -> list[RunRow]:
+def specs(world: World) -> list[Run]:
     """All runs in the order of a plan."""
-    rows: list[RunRow] = []
+    rows: list[Run] = []
     corpus = {
         "corpora": [{"name": name, "fingerprint": "c0"} for name in world.corpora],
         "max_documents": None,
@@ -144,11 +145,11 @@ def _row(
     task: str | None = None,
     seed: int | None = None,
     needs: tuple[str, ...] = (),
-) -> RunRow:
+) -> Run:
     metric, split = READINGS.get(task, OTHER) if task else (None, None)
     if task in world.traits:
         spec = {**spec, "settings": {"traits": world.traits[task]}}
-    return RunRow(
+    return Run(
         id=hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest(), kind=spec["kind"], model=model,
         encoder=world.encoder, spec=spec, task=task, seed=seed, needs=needs,
         data_fingerprint=spec["data"] if "data" in spec else None, metric=metric, split=split,

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from hashbench.common.errors import InputError
+from hashbench.common.measured import MetricRow
 from hashbench.data.sources.sources import open_sources
 from hashbench.data.tasks.catalogue import find_task
 from hashbench.data.tasks.locate import load_task
@@ -18,7 +19,6 @@ from hashbench.deployment.onnx_graph import required
 from hashbench.results.tables.report import tables
 from hashbench.store.engine import open_store
 from hashbench.store.finishing import add_metrics
-from hashbench.store.result import MetricRow
 from tests.exported import exported_folder
 from tests.results.claims.world import Answers, build
 

@@ -15,11 +15,12 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
+from hashbench.common.measured import MetricRow
 from hashbench.store.engine import Store, open_store
 from hashbench.store.finishing import finish
-from hashbench.store.planning import RunRow, add_experiment
+from hashbench.store.planning import Run, add_experiment
 from hashbench.store.queue import ClaimedRun, claim
-from hashbench.store.result import MetricRow, Result
+from hashbench.store.result import Result
 from hashbench.store.schema import attempt
 
 STARTED_WITHIN_S = 30
@@ -125,10 +126,10 @@ def new_store(tmp_path: Path) -> Iterator[Callable[[str], Store]]:
 class Lab:
     """Plans, claims and finishes runs in few words."""
 
-    def plan(self, store: Store, *runs: RunRow, name: str = "exp", baseline: str = "bert-mlm") -> int:
+    def plan(self, store: Store, *runs: Run, name: str = "exp", baseline: str = "bert-mlm") -> int:
         return add_experiment(store, name, {"name": name}, runs, baseline=baseline, command="hashbench sweep exp.yaml")
 
-    def run(self, name: str, **values: object) -> RunRow:
+    def run(self, name: str, **values: object) -> Run:
         """A run whose id is `name` filled up to 64 letters."""
         given = {
             "kind": "finetune",
@@ -142,7 +143,7 @@ class Lab:
         }
         given.update(values)
         given["needs"] = tuple(self.id(need) for need in given.pop("needs", ()))
-        return RunRow(id=self.id(name), **given)
+        return Run(id=self.id(name), **given)
 
     def id(self, name: str) -> str:
         return name.ljust(64, "0")

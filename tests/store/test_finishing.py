@@ -10,10 +10,11 @@ import pytest
 import sqlalchemy as sa
 
 from hashbench.common.errors import InputError
+from hashbench.common.measured import MetricRow
 from hashbench.store.engine import Store
 from hashbench.store.finishing import add_metrics, finish, void
 from hashbench.store.queue import LeaseLost
-from hashbench.store.result import Artifact, MetricRow, Predictions, Result
+from hashbench.store.result import Artifact, Predictions, Result
 from hashbench.store.status import artifacts, attempts, counts, predictions
 
 if TYPE_CHECKING:

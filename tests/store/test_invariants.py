@@ -17,10 +17,11 @@ import pytest
 import sqlalchemy as sa
 
 from benchmarks.faults import INVARIANTS
+from hashbench.common.measured import MetricRow
 from hashbench.store.engine import Store, open_store
 from hashbench.store.finishing import finish
 from hashbench.store.queue import ClaimedRun, LeaseLost, abandon, claim, fail, heartbeat, pending, release
-from hashbench.store.result import MetricRow, Result
+from hashbench.store.result import Result
 from hashbench.store.schema import run
 from hashbench.store.status import attempts, counts, running
 from tests.store.noted import wrong_notes

@@ -12,7 +12,7 @@ from sqlalchemy.engine import Connection
 from hashbench.store.engine import Store, open_store
 from hashbench.store.finishing import finish, void
 from hashbench.store.free_runs import CHUNK
-from hashbench.store.planning import AT_ONCE, RunRow, add_experiment, retry_failed, set_turns
+from hashbench.store.planning import AT_ONCE, Run, add_experiment, retry_failed, set_turns
 from hashbench.store.queue import claim, fail, release
 from hashbench.store.result import Result
 from hashbench.store.status import counts, done_ids, experiments, find_experiment
@@ -122,7 +122,7 @@ def interrupt(store: Store, after: int) -> None:
             raise Interrupted
 
 
-def plan_in_parts(lab: Lab) -> list[RunRow]:
+def plan_in_parts(lab: Lab) -> list[Run]:
     """450 runs in an order in which needs come last: three transactions a table."""
     return [*(lab.run(f"{n:04}", needs=["p"]) for n in range(449)), lab.run("p", kind="pretrain")]
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 import sqlalchemy as sa
 
+from hashbench.common.measured import MetricRow
 from hashbench.store.engine import NOW, Store, open_store
 from hashbench.store.environment import Environment
 from hashbench.store.finishing import finish
@@ -29,7 +30,7 @@ from hashbench.store.queue import (
     pending,
     release,
 )
-from hashbench.store.result import MetricRow, Result
+from hashbench.store.result import Result
 from hashbench.store.schema import attempt, run
 from hashbench.store.sqlite import HeartbeatMonitor
 from hashbench.store.status import attempts, counts, running

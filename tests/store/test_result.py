@@ -8,8 +8,8 @@ import zlib
 import numpy as np
 import pytest
 
+from hashbench.common.measured import MetricRow
 from hashbench.store.packing import pack, unpack
-from hashbench.store.result import MetricRow
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int64, np.uint8])

@@ -11,13 +11,14 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.engine import RowMapping
 
+from hashbench.common.measured import MetricRow
 from hashbench.store import views
 from hashbench.store.engine import Store
 from hashbench.store.environment import Environment
 from hashbench.store.finishing import finish
-from hashbench.store.planning import RunRow
+from hashbench.store.planning import Run
 from hashbench.store.queue import claim
-from hashbench.store.result import MetricRow, Result
+from hashbench.store.result import Result
 
 if TYPE_CHECKING:
     from tests.store.conftest import Lab
@@ -53,7 +54,7 @@ def test_readings_are_those_of_the_paper() -> None:
 
 def measure(store: Store, lab: Lab, scores: dict[tuple[str, str], float], name: str = "paper") -> int:
     """An experiment whose single seed scored what is printed, beside metrics that the paper does not read."""
-    runs: list[RunRow] = []
+    runs: list[Run] = []
     results: dict[str, Result] = {}
     for (model, task), score in scores.items():
         metric, split = READ[task]

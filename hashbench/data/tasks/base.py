@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from hashbench.common.errors import InputError
+from hashbench.common.measured import MetricRow
 from hashbench.data.sources.files import DataTable
 from hashbench.data.sources.hub import HubPlace
 from hashbench.data.sources.sources import Source, SourceKind, names_of
@@ -132,15 +133,6 @@ class SplitOutputs(NamedTuple):
     targets: np.ndarray  # (n,)
 
 
-class ConditionedScore(NamedTuple):
-    """A score of one split, over all of its examples or under a condition."""
-
-    metric: str
-    value: float | None
-    reason: str | None = None  # why there is no value
-    condition: str = ""  # "tenth=3"; "": all examples alike
-
-
 class TaskKind(ABC):
     """One kind of task: where its data are, how they are read, what needs no training, what is scored."""
 
@@ -206,5 +198,5 @@ class TaskKind(ABC):
         """What a trivial baseline predicts of each set that is evaluated."""
 
     @abstractmethod
-    def scores(self, task: Task, result: SplitOutputs) -> list[ConditionedScore]:
-        """Every score that is stored of the outputs on a split."""
+    def scores(self, task: Task, result: SplitOutputs) -> list[MetricRow]:
+        """Every score that is stored of the outputs on a split, which is not named in it yet."""

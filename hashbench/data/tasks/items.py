@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from hashbench.common.errors import InputError
+from hashbench.common.measured import MetricRow
 from hashbench.data.sources.fingerprints import digest
 from hashbench.data.sources.sources import SourceKind
-from hashbench.data.tasks.base import ConditionedScore, SplitOutputs, Task, TaskKind
+from hashbench.data.tasks.base import SplitOutputs, Task, TaskKind
 from hashbench.models.text.types import TokenizedTexts, TypeTable
 from hashbench.models.text.unicode import offsets_from, pack, ranges
 from hashbench.scores.rankings import TOKENS
@@ -144,10 +145,10 @@ class ItemKind(TaskKind):
         outputs[:, 0], outputs[:, 1] = cases.page_rows, self.baselines[baseline](data, cases)
         return {split: SplitOutputs(outputs, cases.targets)}
 
-    def scores(self, task: Task, result: SplitOutputs) -> list[ConditionedScore]:
+    def scores(self, task: Task, result: SplitOutputs) -> list[MetricRow]:
         """Every metric, under every condition that it is stored for."""
         return [
-            ConditionedScore(name, value, condition=condition)
+            MetricRow(name, value, condition=condition)
             for name in task.metrics
             for condition, value in find_metric(name).by_condition(result.targets, result.outputs).items()
         ]

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from hashbench.common.errors import InputError
+from hashbench.common.measured import MetricRow
 from hashbench.data.sources.builtin import NOTE, Generated
 from hashbench.data.sources.files import FORMATS_TEXT, Cells, DataTable
 from hashbench.data.sources.findings import missing_texts, repeated_rows
 from hashbench.data.sources.fingerprints import digest, file_fingerprint
 from hashbench.data.sources.hub import SHORT_COMMIT, HubTable
 from hashbench.data.sources.sources import LABEL_NAMES, Place, Source, SourceKind
-from hashbench.data.tasks.base import CheckedData, ConditionedScore, SplitOutputs, Task, TaskKind
+from hashbench.data.tasks.base import CheckedData, SplitOutputs, Task, TaskKind
 from hashbench.data.tasks.blocks import TaskEntry
 from hashbench.data.tasks.own_data import HOLDOUT, SPLIT_FILES, label_names, own_tables, reports_elsewhere, with_splits
 from hashbench.data.tasks.text_data import HOLDOUT_SHARE, Split, TaskData, hold_out, sample_note, sample_rows
@@ -257,9 +258,8 @@ class TextKind(TaskKind):
             for split, values in predicted.items()
         }
 
-    def scores(self, task: Task, result: SplitOutputs) -> list[ConditionedScore]:
-        scores = evaluate(task.metrics, result.targets, result.outputs)
-        return [ConditionedScore(name, score.value, score.reason) for name, score in scores.items()]
+    def scores(self, task: Task, result: SplitOutputs) -> list[MetricRow]:
+        return list(evaluate(task.metrics, result.targets, result.outputs).values())
 
 
 def text_kind(task: Task) -> TextKind:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from hashbench.store.result import MetricRow
+from hashbench.common.measured import MetricRow
 
 log = logging.getLogger(__name__)
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from hashbench.common.measured import MetricRow
 from hashbench.results.dashboard.live import final_values, metric_name, run_config, run_label, wandb_id
 from hashbench.results.read import queries
 from hashbench.results.read.measured import PERCENT, Measured, measure
@@ -21,7 +22,6 @@ from hashbench.results.tables.notes import provenance, warnings
 from hashbench.results.tables.request import paper_of
 from hashbench.results.tables.table import SIZES, Row, Table
 from hashbench.store.engine import Store
-from hashbench.store.result import MetricRow
 
 TAG_LETTERS = 64  # W&B refuses a longer tag
 MODEL, EXPERIMENT = "model", "experiment"  # kinds of W&B runs beside those of hashbench's runs

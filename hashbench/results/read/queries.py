@@ -77,11 +77,6 @@ WHERE s.experiment_id = :experiment AND s.own = 1 AND s.checkpoint = 'best' AND 
   AND EXISTS (SELECT 1 FROM artifact a WHERE a.attempt_id = s.attempt_id AND a.kind = 'head')
 ORDER BY s.position, s.seed
 """
-# a score of one run at its best evaluation
-BEST_SCORES_OF_RUN = """
-SELECT DISTINCT metric, split, value, reason FROM scores WHERE run_id = :id AND checkpoint = 'best'
-ORDER BY split, metric
-"""
 # how many examples a run predicted on a split
 EXAMPLES = """
 SELECT f.run_id, f.task, p.split, p.n FROM finished f JOIN predictions p ON p.attempt_id = f.attempt_id

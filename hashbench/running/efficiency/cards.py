@@ -15,8 +15,7 @@ from hashbench.common.errors import InputError, near_match
 from hashbench.running.efficiency.parameters import outline_of
 from hashbench.running.experiment.models import ResolvedModel
 from hashbench.running.experiment.recipes import Finetune, Pretrain
-from hashbench.running.training.memory import SHARE
-from hashbench.running.training.trial import sizes
+from hashbench.running.training.memory import SHARE, sizes
 
 TERA, GIGA = 1e12, 1e9
 # What well-shaped products reach of a published peak; a guess, since none was measured.

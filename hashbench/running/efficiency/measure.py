@@ -12,6 +12,7 @@ from pathlib import Path
 
 import torch
 
+from hashbench.common.measured import MetricRow
 from hashbench.data.corpora.batches import PretrainingData
 from hashbench.data.corpora.corpus import Corpus
 from hashbench.data.sources.texts import text_batches
@@ -29,10 +30,9 @@ from hashbench.running.efficiency.parameters import count
 from hashbench.running.efficiency.timing import Effort, Pairs, Work, filling_batch, in_turn
 from hashbench.running.experiment.measurements import Efficiency
 from hashbench.running.experiment.recipes import Finetune, OnHardware, Pretrain
-from hashbench.running.training.heads import make_head, objective_loss
-from hashbench.running.training.model import Model, build_model
-from hashbench.running.training.recipe import adamw, matmul_precision, pick_device, precision_found
-from hashbench.store.result import MetricRow
+from hashbench.running.training.devices import matmul_precision, pick_device, precision_found
+from hashbench.running.training.model import Model, build_model, make_head, objective_loss
+from hashbench.running.training.recipe import adamw
 
 
 @dataclass(frozen=True)

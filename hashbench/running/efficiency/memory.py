@@ -15,9 +15,8 @@ import torch
 
 from hashbench.common.registry import import_file, is_own
 from hashbench.models.embeddings.base import Batch, ModelSpec
-from hashbench.running.training.heads import make_head, objective_loss
 from hashbench.running.training.memory import resident_peak, start_of_peak
-from hashbench.running.training.model import build_model
+from hashbench.running.training.model import build_model, make_head, objective_loss
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -49,9 +50,20 @@ class ResolvedModel:
         steps = self.pretrain.checkpoints if pretrains(self.spec) else ()
         return [replace(self, label=f"{self.label}@{step}", checkpoint=step) for step in steps]
 
-    def for_task(self, task: str) -> ResolvedModel:
-        """The same model with the task's recipe as its only one."""
-        return replace(self, finetune=self.recipe(task), per_task={})
+    def of_run(self, spec: Mapping[str, Any]) -> ResolvedModel:
+        """This model with the recipes of a run's spec as its only ones.
+
+        Keys that a spec leaves out, as SETTINGS, have the values of the file. A spec that has the id of an earlier run
+        in place of a recipe leaves that recipe as it is.
+        """
+        task = spec.get("task")
+        finetune = self.finetune if task is None else self.recipe(task["name"])
+        recipes: dict[str, Any] = {"pretrain": self.pretrain, "finetune": finetune}
+        for block, recipe in recipes.items():
+            if isinstance(spec.get(block), Mapping):
+                values = {**recipe.model_dump(), **spec[block]}
+                recipes[block] = type(recipe).model_validate_json(json.dumps(values))
+        return replace(self, **recipes, per_task={})
 
 
 def resolve_models(loaded: Loaded) -> dict[str, ResolvedModel]:

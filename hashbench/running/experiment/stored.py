@@ -12,7 +12,6 @@ from hashbench.common.errors import InputError
 from hashbench.running.experiment.blocks import experiment_schema
 from hashbench.running.experiment.load import Loaded
 from hashbench.running.experiment.models import ResolvedModel, model_of
-from hashbench.running.experiment.recipes import Finetune
 from hashbench.running.experiment.resolved import model_block
 from hashbench.store.engine import Store
 from hashbench.store.status import experiments, run_spec, runs
@@ -58,7 +57,7 @@ def _resolved(
         loaded = Loaded(experiment, Path.cwd() / "store.yaml", shown, written)
         model = model_of(loaded, label)
         if _reads_alike(spec, model, experiment.encoder):
-            return loaded, _with_recipe_of(spec, model)
+            return loaded, model.of_run(spec)
     other = "is read in another way by this version of hashbench than when it was trained"
     raise InputError(f"{shown}: '{label}' {other}; use the version that made it (hashbench report names its commit)")
 
@@ -78,11 +77,3 @@ def _known(stored: Any, block: Any) -> Any:
     if isinstance(stored, dict) and isinstance(block, dict):
         return {key: value for key, value in block.items() if key in stored}
     return block
-
-
-def _with_recipe_of(spec: Mapping[str, Any], model: ResolvedModel) -> ResolvedModel:
-    """The model with the recipe of a fine-tuning's spec."""
-    if "finetune" not in spec or spec.get("task") is None:
-        return model
-    recipe = {**model.recipe(spec["task"]["name"]).model_dump(), **spec["finetune"]}
-    return replace(model, finetune=Finetune.model_validate_json(json.dumps(recipe)), per_task={})

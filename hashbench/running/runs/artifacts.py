@@ -16,7 +16,7 @@ from hashbench.store.result import Artifact
 from hashbench.store.status import artifacts
 
 SHORT = 12  # letters of a run id in a message
-PLACE = "HASHBENCH_ARTIFACTS"  # the variable that stands for --artifacts
+PLACE = "HASHBENCH_ARTIFACTS"  # the variable in place of --artifacts
 
 
 class NotThere(Exception):
@@ -96,19 +96,19 @@ class ArtifactFolder:
         if self.shared is not None:
             self.shared.put(path)
 
-    def has(self, path: Path, known: Collection[FileSum] = ()) -> bool:
-        """Whether a file that a run left is here, as it was written; fetched where another machine shared it.
+    def has(self, path: Path, sums: Collection[FileSum] = ()) -> bool:
+        """True when a file that a run left is here, as it was written; fetched where another machine shared it.
 
-        A damaged one is set aside with a line. `known`: what the store says of the file; one of them is fetched, and
-        one that an earlier version left without checksums must be among them.
+        A damaged one is set aside with a line. `sums`: those of the file in the store; a file with one of them is
+        fetched, and a file that an earlier version left without checksums must have one of them.
         """
 
         def fetch(part: Path) -> None:
-            if self.shared is None or not self.shared.fetch(path, part, known):
+            if self.shared is None or not self.shared.fetch(path, part, sums):
                 raise NotThere
 
         try:
-            make_once(path, fetch, older=lambda file: not known or FileSum.of(file) in known)
+            make_once(path, fetch, older=lambda file: not sums or FileSum.of(file) in sums)
         except NotThere:
             return False
         self.share(path)
@@ -122,14 +122,14 @@ class ArtifactFolder:
 
 
 def sum_of(artifact: Artifact) -> FileSum:
-    """What the store says of a file's content."""
+    """Bytes and SHA-256 of a file by its row in the store."""
     return FileSum(artifact.bytes, artifact.sha256)
 
 
 def kept_files(store: Store, run_id: str, folder: ArtifactFolder, *, with_head: bool) -> dict[str, Path]:
     """The files of a finished training by kind: weights, and its head. Raises InputError where they are not there."""
-    stored = {each.kind: each for each in artifacts(store, run_id)}
-    files = {kind: folder.root / each.url for kind, each in stored.items()}
+    stored = {artifact.kind: artifact for artifact in artifacts(store, run_id)}
+    files = {kind: folder.root / artifact.url for kind, artifact in stored.items()}
     short = run_id[:SHORT]
     for kind in ("weights", "head") if with_head else ("weights",):
         if kind not in files:

@@ -1,4 +1,4 @@
-"""What a run is, and what a kind of run says about itself.
+"""A run, and the kinds of run: which runs an experiment has, how they are carried out, shown and estimated.
 
 A kind is a file of this folder that ends in `KIND`, an object of a class derived from `RunKind`. Nothing else in the
 program knows the kinds by name.
@@ -6,47 +6,43 @@ program knows the kinds by name.
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from hashbench.data.tasks.base import LocatedTask
-from hashbench.results.tables.recipes import card_lines
+import numpy as np
+
+from hashbench.common.declared import card_lines
+from hashbench.common.measured import MetricRow
+from hashbench.data.tasks.base import LocatedTask, SplitOutputs, Task
+from hashbench.data.tasks.items import LinkSet
+from hashbench.data.tasks.text_data import TaskData
 from hashbench.running.efficiency.cards import Card, Placed, TrainingStep
+from hashbench.running.efficiency.parameters import outline_of
 from hashbench.running.experiment.identity import run_id
 from hashbench.running.experiment.models import ResolvedModel
 from hashbench.running.experiment.recipes import Finetune, Pretrain
 from hashbench.running.experiment.resolved import ResolvedExperiment, plain, task_block
+from hashbench.running.experiment.schema import LARGEST_KEPT, Experiment
 from hashbench.running.runs.artifacts import ArtifactFolder
+from hashbench.running.runs.durations import training_seconds
 from hashbench.running.runs.materials import Materials
-from hashbench.running.runs.timing import training_seconds
 from hashbench.running.training.machine import Machine
-from hashbench.store.result import Result
+from hashbench.store.planning import Run
+from hashbench.store.result import Checkpoint, Predictions, Result
 
 
-@dataclass(frozen=True)
-class Run:
-    """The smallest unit of work with a result."""
-
-    id: str  # sha256 of the canonical spec
-    kind: str  # stored name of its kind
-    # Label in the experiment; the name of a trivial baseline in its runs.
-    model: str
-    encoder: str  # size
-    spec: dict[str, Any]  # everything a worker needs but paths
-    task: str | None = None
-    seed: int | None = None
-    needs: tuple[str, ...] = ()  # ids of the runs that must be done before
-    data_fingerprint: str | None = None  # of the task's data
-    metric: str | None = None  # what the experiment's own table reads from this run
-    split: str | None = None
+def model_of(run: Run, resolved: ResolvedExperiment) -> ResolvedModel:
+    """The model of a run, under the recipes of its spec."""
+    return resolved.model(run.model).of_run(run.spec)
 
 
 @dataclass(frozen=True)
 class Workplace:
-    """What the runs of one worker share."""
+    """The experiment, materials and files that the runs of one worker share."""
 
     resolved: ResolvedExperiment
     runs: Mapping[str, Run]  # of the experiment, by id
@@ -54,17 +50,16 @@ class Workplace:
     artifacts: ArtifactFolder
 
     def model(self, run: Run) -> ResolvedModel:
-        """The model of a run, under the recipe of its task where it has one."""
-        model = self.resolved.model(run.model)
-        return model if run.task is None else model.for_task(run.task)
+        """The model of a run, under the recipes of its spec."""
+        return model_of(run, self.resolved)
 
     def tuning(self, run: Run) -> dict[str, str]:
-        """A note on how the values of a run's recipe were chosen, as far as the experiment's file says."""
+        """A note on how the values of a run's recipe were chosen, as far as the experiment's file declares it."""
         lines = card_lines(self.resolved.tuning_of(run.model), run.task)
         return {"tuned": "; ".join(lines)} if lines else {}
 
     def is_needed(self, run: Run) -> bool:
-        """Whether another run of the experiment waits for this one."""
+        """True when another run of the experiment waits for this one."""
         return any(run.id in other.needs for other in self.runs.values())
 
 
@@ -72,18 +67,18 @@ class RunKind(ABC):
     """One kind of run: which runs an experiment has of it, and how they are carried out, shown and estimated."""
 
     name: ClassVar[str]  # as it is stored
-    # Place in the plan; the kinds of the suite stand at 10, 20 ... 70.
+    # Place in the plan; the kinds of the suite have 10, 20 ... 70.
     order: ClassVar[int]
     # Whether it measures time; then its runs come after all others, by one worker, on a quiet machine.
     measures_time: ClassVar[bool] = False
-    # Whether a sweep carries its runs out; others have a command of their own.
+    # Whether a sweep carries its runs out; others have another command.
     in_sweeps: ClassVar[bool] = True
     # Whether a run may use as many devices as the experiment gives it.
     several_devices: ClassVar[bool] = False
     # Whether it reads files that the runs it needs have left; others need them in the plan's order only.
     reads_needs: ClassVar[bool] = True
     is_tracked: ClassVar[bool] = False  # whether Weights & Biases shows it while it runs
-    # Whether it trains; then the error of one kind's estimates tells of the others.
+    # Whether it trains; then estimates of one kind correct those of the others.
     is_training: ClassVar[bool] = False
 
     @abstractmethod
@@ -94,7 +89,7 @@ class RunKind(ABC):
     def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
         """The result of a run; an empty one from all devices but the first.
 
-        Raises `Interrupted` when asked to stop; any other error is the run's failure.
+        Raises `Interrupted` when the machine requests a stop; any other error is the run's failure.
         """
 
     @abstractmethod
@@ -102,7 +97,7 @@ class RunKind(ABC):
         """A rough estimate of its time from its spec and the training rows of its task."""
 
     def seconds_on(self, card: Card, run: Run, rows: int, resolved: ResolvedExperiment) -> float:
-        """The same on a named card; for a kind that does not train, as on this machine."""
+        """A rough estimate of its time on a named card; for a kind that does not train, as on this machine."""
         return self.seconds(run, rows)
 
     def headline(self, result: Result) -> str:
@@ -119,7 +114,7 @@ class RunKind(ABC):
         return 0
 
     def left_files(self, run: Run, artifacts: ArtifactFolder) -> list[dict[str, Path]]:
-        """What runs that need this one read, by the kind of file; where there are several such sets, one of them."""
+        """Sets of files for the runs that need this one, by kind of file; of several sets one is enough."""
         return []
 
     def temporary_files(self, run: Run, artifacts: ArtifactFolder) -> list[Path]:
@@ -164,7 +159,7 @@ class TrainingKind(RunKind):
 
     @abstractmethod
     def step(self, run: Run, model: ResolvedModel) -> TrainingStep:
-        """What decides memory and time of a step of its model, under the recipe of its task."""
+        """Numbers that decide memory and time of a step of its model, under the recipe of its task."""
 
     @abstractmethod
     def recipe(self, model: ResolvedModel) -> Pretrain | Finetune:
@@ -180,9 +175,40 @@ class TrainingKind(RunKind):
 
     def placed(self, card: Card, run: Run, resolved: ResolvedExperiment) -> Placed:
         """How the steps of a run lie in the memory of a card."""
-        model = resolved.model(run.model) if run.task is None else resolved.model(run.model).for_task(run.task)
+        model = model_of(run, resolved)
         step, size = self.step(run, model), self.recipe(model).micro_batch_size
         devices = resolved.experiment.all_devices
         share = -(-step.rows // devices)
         rows = step.fitting_rows(card, devices) if size == "auto" else min(size or share, share)
         return Placed(step, share, rows, step.memory(card, rows or 1), auto=size == "auto")
+
+
+def stored_predictions(split: str, checkpoint: Checkpoint, outputs: np.ndarray, targets: np.ndarray) -> Predictions:
+    """Outputs (n, ...) and targets (n,) of one split with a fingerprint of the rows they belong to."""
+    fingerprint = hashlib.sha256(np.ascontiguousarray(targets).tobytes()).hexdigest()[:16]
+    return Predictions(split, checkpoint, outputs, targets, fingerprint)
+
+
+def scored_metrics(task: Task, result: SplitOutputs, split: str, step: int = 0) -> list[MetricRow]:
+    """Every score of the outputs on a split."""
+    return [replace(row, split=split, step=step) for row in task.kind.scores(task, result)]
+
+
+def notes_on(data: TaskData | LinkSet) -> dict[str, str]:
+    """Notes that tables print about results on these data."""
+    return {"origin": data.origin, "data": "; ".join(data.notes)}
+
+
+BYTES = 4  # of a weight in float32
+
+
+def weight_bytes(model: ResolvedModel, size: str) -> int:
+    """Bytes of embedding, encoder and a head of two classes. A vocabulary that is learned has all rows it may have."""
+    return BYTES * outline_of(model, size, n_classes=2).weights
+
+
+def keeps_best(experiment: Experiment, model: ResolvedModel) -> bool:
+    """True when the fine-tunings of a model keep their best weights."""
+    if experiment.keep_weights == "auto":
+        return weight_bytes(model, experiment.encoder) <= LARGEST_KEPT
+    return experiment.keep_weights == "best"

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from hashbench.common.measured import MetricRow
 from hashbench.data.tasks.base import LocatedTask
 from hashbench.data.tasks.own_data import reports_elsewhere
 from hashbench.running.experiment.resolved import ResolvedExperiment
-from hashbench.running.runs.base import Run, RunKind, Workplace
-from hashbench.running.runs.results import notes_on, scored_metrics, stored_predictions
+from hashbench.running.runs.base import RunKind, Workplace, notes_on, scored_metrics, stored_predictions
 from hashbench.running.training.machine import Machine
-from hashbench.store.result import Checkpoint, MetricRow, Result
+from hashbench.store.planning import Run
+from hashbench.store.result import Checkpoint, Result
 
 VERSION = 1  # raised when the meaning of a trivial baseline changes
 TYPICAL_S = 2.0  # of a run of the example database

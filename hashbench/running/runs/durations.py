@@ -1,4 +1,6 @@
-"""How long runs take, from those that are finished: a fixed part of each run apart from what grows with its work.
+"""How long runs take: by arithmetic and this machine's speed, corrected by the runs that are finished.
+
+Of a finished run a fixed part is separate from what grows with its work.
 
 What starts a run (imports, reading data, preparing a corpus, evaluations) costs the same for 20 steps as for 20,000. To
 take the whole time of a small run for its rate is wrong by orders of magnitude.
@@ -7,20 +9,55 @@ take the whole time of a small run for its rate is wrong by orders of magnitude.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 import numpy as np
+import torch
 
 from hashbench.data.tasks.base import LocatedTask
+from hashbench.models.encoders.registry import encoder_config
 
+# The share of a plain matrix product's speed that training reaches at dim 128, with everything around it.
+SHARE_OF_PEAK = 0.2
+MOST_OF_PEAK = 0.5  # what wide encoders reach: measured 0.5 at dim 768
 # Before anything was measured: seconds that a run takes beside its work, and its work over the guess of it.
 FIXED_S, RATE = 3.0, 1.0
 RATES = np.geomspace(1 / 64, 64, 73)
 # How far a level may be from the one above it, as the deviation of a logarithm; a run's time varies by that of NOISE.
 APART, NOISE = math.log(4), math.log(1.3)
-# A model's own factor counts like so many runs without one.
-ALIKE = 2.0
+# The factor of a model counts like so many runs without one.
+PRIOR_RUNS = 2.0
+
+
+def training_seconds(encoder: Mapping[str, Any], tokens: float) -> float:
+    """Seconds to train on so many tokens: 6 operations a weight and token, at a share of this machine's peak.
+
+    `encoder`: the block of a spec (kind, size and what differs from it).
+    """
+    shape = dict(encoder)
+    config = encoder_config(shape.pop("kind"), shape.pop("size"), **shape)
+    weights = config.layers * (4 * config.dim**2 + 2 * config.dim * config.feed_forward)
+    share = min(MOST_OF_PEAK, SHARE_OF_PEAK * max(1.0, config.dim / 128))
+    return float(6 * weights * tokens / (share * operations_per_second()))
+
+
+@cache
+def operations_per_second() -> float:
+    """Multiply-adds, counted as two, that a matrix product of this machine does in a second: the best of eight, as
+    other work on the machine halts some of them."""
+    size = 1024
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    matrix = torch.randn(size, size, device=device)
+    seconds = []
+    for _ in range(8):
+        began = time.perf_counter()
+        float((matrix @ matrix)[0, 0])  # waits for the device
+        seconds.append(time.perf_counter() - began)
+    return 2 * size**3 / min(seconds)
 
 
 @dataclass(frozen=True)
@@ -52,15 +89,15 @@ def fitted(runs: Sequence[FinishedRun], above: TimeLine) -> TimeLine:
 
     A single small run changes the fixed part, a single large one the rate: each where it explains more.
 
-    >>> small, large = (FinishedRun("pretrain", "tiny", None, "m", *each) for each in ((0.05, 20.0), (100.0, 400.0)))
+    >>> small, large = (FinishedRun("pretrain", "tiny", None, "m", *pair) for pair in ((0.05, 20.0), (100.0, 400.0)))
     >>> 0.5 < fitted([small], TimeLine()).rate < 2, 3 < fitted([large], TimeLine()).rate < 4.5
     (True, True)
     """
-    known = [run for run in runs if run.seconds > 0 and run.guess > 0]
-    if not known:
+    timed = [run for run in runs if run.seconds > 0 and run.guess > 0]
+    if not timed:
         return above
-    guesses = np.array([run.guess for run in known])
-    seconds = np.array([run.seconds for run in known])
+    guesses = np.array([run.guess for run in timed])
+    seconds = np.array([run.seconds for run in timed])
     fixed = np.unique(np.append(np.geomspace(above.fixed / 64, max(above.fixed * 4, seconds.max()), 49), above.fixed))
     grid_fixed, grid_rate = np.meshgrid(fixed, above.rate * RATES, indexing="ij")  # (fixed, rates)
     at = grid_fixed[..., None] + grid_rate[..., None] * guesses  # (fixed, rates, runs)
@@ -71,10 +108,10 @@ def fitted(runs: Sequence[FinishedRun], above: TimeLine) -> TimeLine:
 
 
 class Durations:
-    """What finished runs tell of others: of the same task first, then of the kind, then of any training."""
+    """Estimates from finished runs: of the same task first, then of the kind, then of any training."""
 
     def __init__(self, finished: Iterable[FinishedRun], trainings: Iterable[str]) -> None:
-        """`trainings`: the kinds that train, whose rates tell of each other."""
+        """`trainings`: the kinds that train, which have similar rates."""
         self._finished = list(finished)
         self._trainings = set(trainings)
         self._lines: dict[tuple[str | None, str | None, str], TimeLine] = {}
@@ -82,11 +119,11 @@ class Durations:
 
     def seconds(self, run: FinishedRun) -> float:
         """Seconds that a run will take, by its guess; its own seconds are not read."""
-        own = self._factors[run.model] if run.model in self._factors else 1.0
-        return own * self._line(run).at(run.guess)
+        factor = self._factors[run.model] if run.model in self._factors else 1.0
+        return factor * self._line(run).at(run.guess)
 
-    def tell_of(self, kind: str, encoder: str) -> float:
-        """Seconds of the finished runs that an estimate for a kind stands on: its own, or those of any training."""
+    def seconds_behind(self, kind: str, encoder: str) -> float:
+        """Seconds of the finished runs behind an estimate for a kind: its own, or those of any training."""
         kinds = self._trainings if kind in self._trainings else {kind}
         return sum(run.seconds for run in self._finished if run.kind in kinds and run.encoder == encoder)
 
@@ -109,18 +146,20 @@ class Durations:
         return [run for run in runs if task is None or run.task == task]
 
     def _factor(self, model: str) -> float:
-        """How much longer the model takes than others do, drawn towards 1 where few runs say so."""
-        mine = [run for run in self._finished if run.model == model and run.kind in self._trainings and run.seconds > 0]
-        off = [math.log(run.seconds / self._line(run).at(run.guess)) for run in mine]
-        return math.exp(sum(off) / (len(off) + ALIKE))
+        """How much longer the model takes than others do, drawn towards 1 where few runs show it."""
+        trained = [
+            run for run in self._finished if run.model == model and run.kind in self._trainings and run.seconds > 0
+        ]
+        off = [math.log(run.seconds / self._line(run).at(run.guess)) for run in trained]
+        return math.exp(sum(off) / (len(off) + PRIOR_RUNS))
 
 
 def likely_rows(tasks: Sequence[LocatedTask]) -> dict[str, int]:
-    """About how many rows there are to train on, of each task whose files or publishers tell."""
+    """About how many rows there are to train on, of each task whose files or publishers give the number."""
     rows = {}
     for located in tasks:
         task, table = located.task, located.tables.get("train")
-        found = (table.about_n_rows() if table is not None else None) or task.official_rows.get("train")
-        if found:
-            rows[task.name] = found if task.max_rows is None else min(found, task.max_rows)
+        n_rows = (table.about_n_rows() if table is not None else None) or task.official_rows.get("train")
+        if n_rows:
+            rows[task.name] = n_rows if task.max_rows is None else min(n_rows, task.max_rows)
     return rows

@@ -12,10 +12,11 @@ from hashbench.running.experiment.identity import device_block
 from hashbench.running.experiment.measurements import Efficiency
 from hashbench.running.experiment.models import ResolvedModel
 from hashbench.running.experiment.resolved import ResolvedExperiment, task_block
-from hashbench.running.runs.base import Run, RunKind, Workplace
+from hashbench.running.runs.base import RunKind, Workplace
 from hashbench.running.runs.materials import Materials
+from hashbench.running.training.devices import precision_found
 from hashbench.running.training.machine import Machine
-from hashbench.running.training.recipe import precision_found
+from hashbench.store.planning import Run
 from hashbench.store.result import Result
 
 # What of the recipes a measurement depends on.
@@ -55,7 +56,7 @@ class EfficiencyMeasurement(RunKind):
     def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
         """Parameters, bytes, times and memory."""
         models = (place.model(run), place.resolved.baseline)
-        model, baseline = (candidate(each, place.materials) for each in models)
+        model, baseline = (candidate(resolved, place.materials) for resolved in models)
         tasks = [place.materials.task_data(str(task["name"])) for task in run.spec["tasks"]]
         cache = place.materials.cache
         options = Efficiency.model_validate(run.spec["efficiency"])
@@ -70,7 +71,7 @@ class EfficiencyMeasurement(RunKind):
 
 
 def _of_model(resolved: ResolvedExperiment, model: ResolvedModel) -> dict[str, Any]:
-    """The model's own part of a spec; the baseline's recipes stand in it where they differ from the model's."""
+    """The model's part of a spec, with the baseline's recipes where they differ from the model's."""
     recipes, others = _recipes(model), _recipes(resolved.baseline)
     return {
         "model": resolved.model_block(model),

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from torch import nn
 
+from hashbench.common.measured import MetricRow
 from hashbench.data.tasks.base import SplitOutputs
 from hashbench.data.tasks.text_batches import FinetuningData
 from hashbench.data.tasks.text_data import TaskData
@@ -21,14 +22,14 @@ from hashbench.models.text.tokenizers import Tokenizer
 from hashbench.running.experiment.recipes import OnHardware
 from hashbench.running.experiment.resolved import ResolvedExperiment
 from hashbench.running.runs.artifacts import ModelFiles
-from hashbench.running.runs.base import Run, RunKind, Workplace
+from hashbench.running.runs.base import RunKind, Workplace, notes_on, scored_metrics, stored_predictions
 from hashbench.running.runs.further import FurtherSet
-from hashbench.running.runs.results import notes_on, scored_metrics, stored_predictions
+from hashbench.running.training.devices import precision_found
 from hashbench.running.training.finetuning import make_head_of, outputs_on
 from hashbench.running.training.machine import Machine
 from hashbench.running.training.model import Model, build_model, load_weights
-from hashbench.running.training.recipe import precision_found
-from hashbench.store.result import MetricRow, Result
+from hashbench.store.planning import Run
+from hashbench.store.result import Result
 
 TYPICAL_S = 10.0  # of a run on a thousand texts by a small model
 BATCH_SIZE = 32  # an evaluation takes four times as many
@@ -136,8 +137,8 @@ def evaluated(trained: FinetunedModel, data: TaskData, machine: Machine, cache: 
         targets = batches.targets(split)
         metrics += scored_metrics(data.task, SplitOutputs(outputs, targets), split)
         predictions.append(stored_predictions(split, "best", outputs, targets))
-    found = precision_found(trained.hardware.precision, machine.device)
-    return Result(metrics=metrics, predictions=predictions, notes={**notes_on(data), "precision_found": found})
+    precision = precision_found(trained.hardware.precision, machine.device)
+    return Result(metrics=metrics, predictions=predictions, notes={**notes_on(data), "precision_found": precision})
 
 
 KIND = FurtherEvaluation()

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from hashbench.common.measured import MetricRow
 from hashbench.data.sources.weights import RANDOM, locate_weights
 from hashbench.data.tasks.base import LocatedTask
 from hashbench.data.tasks.text_batches import FinetuningData
@@ -14,23 +15,20 @@ from hashbench.data.tasks.unknown import unknown_note
 from hashbench.running.efficiency.cards import TrainingStep, step_of
 from hashbench.running.efficiency.parameters import count, token_cost
 from hashbench.running.experiment.models import ResolvedModel
-from hashbench.running.experiment.recipes import SETTINGS, Finetune
+from hashbench.running.experiment.recipes import SETTINGS, Finetune, FinetuneRecipe
 from hashbench.running.experiment.resolved import ResolvedExperiment, weights_setting
 from hashbench.running.experiment.word_shapes import words_note
 from hashbench.running.runs.artifacts import ArtifactFolder, ModelFiles
-from hashbench.running.runs.base import Run, TrainingKind, Workplace
-from hashbench.running.runs.keeping import keeps_best, weight_bytes
+from hashbench.running.runs.base import TrainingKind, Workplace, keeps_best, notes_on, stored_predictions, weight_bytes
 from hashbench.running.runs.pretraining import KIND as PRETRAINING
 from hashbench.running.runs.pretraining import restore
-from hashbench.running.runs.results import notes_on, stored_points, stored_predictions
-from hashbench.running.training.curves import Point
-from hashbench.running.training.evaluation import OutputsBySplit
-from hashbench.running.training.finetuning import Finetuned, Job, finetune, report_once
-from hashbench.running.training.grid import best_learning_rate
+from hashbench.running.training.devices import precision_found
+from hashbench.running.training.evaluated import OutputsBySplit
+from hashbench.running.training.finetuning import Finetuned, Job, best_recipe, finetune, report_once
 from hashbench.running.training.machine import Machine
 from hashbench.running.training.model import Model, build_model, load_published, save_weights
-from hashbench.running.training.recipe import precision_found
-from hashbench.store.result import Checkpoint, MetricRow, Predictions, Result
+from hashbench.store.planning import Run
+from hashbench.store.result import Checkpoint, Predictions, Result
 
 # Of an input, about GLUE's mean over its tasks; for estimates.
 TOKENS_PER_ROW = 40
@@ -38,12 +36,12 @@ TOKENS_PER_ROW = 40
 
 @dataclass(frozen=True)
 class Tuned:
-    """A fine-tuning that was carried out: what it left, on which data, at which rate out of which that were tried."""
+    """A fine-tuning that was carried out, its data, its recipe, and the scores of the rates of a grid."""
 
     done: Finetuned
     data: FinetuningData
-    rate: float
-    tried: list[Point]
+    recipe: FinetuneRecipe
+    grid_scores: list[MetricRow]
 
 
 class Finetuning(TrainingKind):
@@ -53,7 +51,7 @@ class Finetuning(TrainingKind):
     order = 30
 
     def planned(self, resolved: ResolvedExperiment) -> Iterable[Run]:
-        """Seed by seed and task by task, so that a table fills for all models alike."""
+        """Seed by seed and task by task, so that a table fills evenly for all models."""
         return [
             self.of(resolved, model, task, seed)
             for seed in resolved.experiment.seeds
@@ -82,7 +80,7 @@ class Finetuning(TrainingKind):
         model = place.model(run)
         keeps, waits = keeps_best(place.resolved.experiment, model), place.is_needed(run)
         tuned = tune(run, place, machine, keep_best=keeps or waits)
-        points = [*tuned.tried, *tuned.done.points]
+        points = [*tuned.grid_scores, *tuned.done.points]
         predictions = final_predictions(tuned, points, model, machine)
         if machine.rank > 0:
             return Result()
@@ -103,7 +101,7 @@ class Finetuning(TrainingKind):
         if shape := words_note(data, place.materials.texts(model).tokenizer):
             unknown["words"] = shape
         return Result(
-            metrics=[*facts_of(run, tuned, data, place), *stored_points(points)],
+            metrics=[*facts_of(run, tuned, data, place), *points],
             predictions=predictions,
             artifacts=artifacts,
             notes={**notes_on(data), "precision_found": precision, **unknown},
@@ -138,14 +136,17 @@ def rows_shown(run: Run, rows: int) -> int:
 def tune(run: Run, place: Workplace, machine: Machine, *, keep_best: bool) -> Tuned:
     """Fine-tunes a model on a task; `keep_best`: so that its best weights can be put back."""
     model, task_data = place.model(run), place.materials.task_data(str(run.task))
-    job = Job(model.spec, model.finetune, int(run.seed or 0), keep_best)
+    seed = int(run.seed or 0)
 
     def prepared(data: TaskData) -> tuple[Model, FinetuningData]:
-        return starting_model(run, place), batches(data, run, place, machine)
+        return starting_model(run, place), batches_of(data, run, place, machine)
 
-    rate, tried = best_learning_rate(job, lambda: prepared(task_data.held_out(seed=0)), machine)
+    def held_out() -> tuple[Model, FinetuningData]:
+        return prepared(task_data.held_out(seed=0))
+
+    recipe, scores = best_recipe(model.finetune, model.spec, held_out, seed=seed, machine=machine)
     built, data = prepared(task_data)
-    return Tuned(finetune(built, data, job, learning_rate=rate, machine=machine), data, rate, tried)
+    return Tuned(finetune(built, data, Job(model.spec, recipe, seed, keep_best), machine=machine), data, recipe, scores)
 
 
 def starting_model(run: Run, place: Workplace) -> Model:
@@ -162,11 +163,11 @@ def starting_model(run: Run, place: Workplace) -> Model:
     return built
 
 
-def batches(data: TaskData, run: Run, place: Workplace, machine: Machine) -> FinetuningData:
+def batches_of(data: TaskData, run: Run, place: Workplace, machine: Machine) -> FinetuningData:
     """A task's rows as the model of a run reads them."""
     model = place.model(run)
     texts, recipe = place.materials.texts(model), model.finetune
-    made = data.task.kind.batches(
+    batches = data.task.kind.batches(
         data,
         texts.tokenizer,
         texts.coder,
@@ -179,12 +180,12 @@ def batches(data: TaskData, run: Run, place: Workplace, machine: Machine) -> Fin
         rank=machine.rank,
         folder=place.materials.cache,
     )
-    assert isinstance(made, FinetuningData)  # the plan has paired it
-    return made
+    assert isinstance(batches, FinetuningData)  # the plan has paired it
+    return batches
 
 
 def facts_of(run: Run, tuned: Tuned, data: TaskData, place: Workplace) -> list[MetricRow]:
-    """What a table says beside the scores."""
+    """Measured facts that tables print beside the scores."""
     done, model = tuned.done, place.model(run)
     facts = [
         MetricRow("best_step", done.best.step),
@@ -198,7 +199,7 @@ def facts_of(run: Run, tuned: Tuned, data: TaskData, place: Workplace) -> list[M
     if run.spec["pretrain"] is None:  # else the pre-training has noted them
         counts = count(model.spec, run.encoder, head=done.head, vocabulary_rows=rows)
         facts += [MetricRow("total_params", counts.total), MetricRow("emb_params", counts.embedding)]
-    return facts + ([MetricRow("learning_rate", tuned.rate)] if tuned.tried else [])
+    return facts + ([MetricRow("learning_rate", tuned.recipe.learning_rate)] if tuned.grid_scores else [])
 
 
 def save_best(done: Finetuned, files: ModelFiles) -> None:
@@ -209,7 +210,9 @@ def save_best(done: Finetuned, files: ModelFiles) -> None:
     save_weights(done.head, files.head)
 
 
-def final_predictions(tuned: Tuned, points: list[Point], model: ResolvedModel, machine: Machine) -> list[Predictions]:
+def final_predictions(
+    tuned: Tuned, points: list[MetricRow], model: ResolvedModel, machine: Machine
+) -> list[Predictions]:
     """Predictions of the best and the last evaluation; splits that are only reported are read once, with the best.
 
     Their scores are added to the points.

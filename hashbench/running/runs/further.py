@@ -1,9 +1,9 @@
-"""A further labelled set of a task: one table of the user's own on which a model that was trained before is evaluated,
-such as AdvGLUE or the test set of another year."""
+"""A further labelled set of a task: a user's table on which a model that was trained before is evaluated, such as
+AdvGLUE or the test set of another year."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -63,8 +63,8 @@ class FurtherSet:
         try:
             columns = self.table.read((*task.text, task.label))
         except MissingColumn as error:
-            asked = "the task reads pairs: --text, twice," if task.is_pair else "--text"
-            raise InputError(f"{error}; {asked} and --label name the columns") from error
+            options = "the task reads pairs: --text, twice," if task.is_pair else "--text"
+            raise InputError(f"{error}; {options} and --label name the columns") from error
         cells = kind.as_trained(task, columns[task.label], where, seen=self.seen)
         labels, task = kind.read_labels(task, {FURTHER: cells}, {FURTHER: where}, task.label_names)
         texts = tuple(kind.read_texts(columns[name], f"{where}: column {name!r}") for name in task.text)
@@ -73,67 +73,52 @@ class FurtherSet:
         return TaskData(task, splits, self.fingerprint, self.origin, self.kind)
 
 
-def further_set(
-    trained_on: Task,
-    path: Path,
-    *,
-    name: str | None = None,
-    split: str | None = None,
-    text: Sequence[str] = (),
-    label: str | None = None,
-    delimiter: str | None = None,
-) -> FurtherSet:
-    """The further set at a path, read as `trained_on` reads its own where nothing else is said; nothing is read yet.
+@dataclass(frozen=True)
+class FurtherRequest:
+    """Options of `hashbench evaluate`: the set, and how it differs from the task that the model was trained on."""
 
-    `trained_on`: with the names of its classes. `name`: of the set in tables (None: the file's, of a folder the
-    folder's). `text`, `label`: its columns. `delimiter`: of a .csv file.
+    on: Path
+    name: str | None = None  # of the set in tables; None: the file's, of a folder the folder's
+    split: str | None = None  # which file of a folder
+    text: tuple[str, ...] = ()  # columns; () and None: those of the task
+    label: str | None = None
+    delimiter: str | None = None  # of a .csv file; None: that of the task
 
-    Raises:
-        InputError: no such file, several that could be it, another number of text columns.
-    """
-    path = path.expanduser().absolute()
-    if delimiter is not None and len(delimiter) != 1:
-        raise InputError(f"--delimiter {delimiter!r}: is not one character; give one, as ';'")
-    delimiter = delimiter or trained_on.delimiter
-    table = find_set(path, split, delimiter)
-    columns = tuple(text) or trained_on.text
-    if len(columns) != len(trained_on.text):
-        wanted = f"{len(trained_on.text)} text column{'s' if trained_on.is_pair else ''}"
-        raise InputError(f"--text: task {trained_on.name!r} has {wanted}; give --text so many times")
-    if (label or trained_on.label) in columns or len(set(columns)) < len(columns):
-        raise InputError("--text, --label: name the same column; name different ones")
-    task = replace(
-        trained_on,
-        name=name or (path.name if path.is_dir() else path.name.removesuffix(path.suffix)),
-        text=columns,
-        label=label or trained_on.label,
-        select_splits=(),
-        report_splits=(FURTHER,),
-        official_rows={},
-        folder=path,
-        hub=None,
-        builtin=False,
-        delimiter=delimiter,
-    )
-    return FurtherSet(task, table, trained_on.name)
+    def of(self, trained_on: Task) -> FurtherSet:
+        """The set under a task whose classes have names; nothing of it is read yet.
 
-
-def with_classes(found: FurtherSet, trained: TaskData) -> FurtherSet:
-    """The set with the classes of the data that the model was trained on, and those of them that train had."""
-    task = replace(found.task, n_classes=trained.task.n_classes, label_names=trained.label_names)
-    seen = frozenset(np.unique(trained.splits["train"].labels).tolist()) if trained.label_names else None
-    return replace(found, task=task, seen=seen)
-
-
-def behind_train(rows: TaskData, trained: TaskData) -> TaskData:
-    """A loaded set with the whole train set of its task, from which a trivial baseline learns."""
-    learned = trained.with_held_out_rows() if reports_elsewhere(trained.task) else trained
-    return replace(rows, splits={"train": learned.splits["train"], **rows.splits})
+        Raises:
+            InputError: no such file, several that could be it, another number of text columns.
+        """
+        path = self.on.expanduser().absolute()
+        if self.delimiter is not None and len(self.delimiter) != 1:
+            raise InputError(f"--delimiter {self.delimiter!r}: is not one character; give one, as ';'")
+        delimiter = self.delimiter or trained_on.delimiter
+        table = find_set(path, self.split, delimiter)
+        columns, label = self.text or trained_on.text, self.label or trained_on.label
+        if len(columns) != len(trained_on.text):
+            wanted = f"{len(trained_on.text)} text column{'s' if trained_on.is_pair else ''}"
+            raise InputError(f"--text: task {trained_on.name!r} has {wanted}; give --text so many times")
+        if label in columns or len(set(columns)) < len(columns):
+            raise InputError("--text, --label: name the same column; name different ones")
+        task = replace(
+            trained_on,
+            name=self.name or (path.name if path.is_dir() else path.name.removesuffix(path.suffix)),
+            text=columns,
+            label=label,
+            select_splits=(),
+            report_splits=(FURTHER,),
+            official_rows={},
+            folder=path,
+            hub=None,
+            builtin=False,
+            delimiter=delimiter,
+        )
+        return FurtherSet(task, table, trained_on.name)
 
 
 def find_set(path: Path, split: str | None, delimiter: str | None = None) -> FileTable:
-    """The table of a file, or the one of a folder: the split that is asked for, else test, else validation, else the
-    only file."""
+    """The table of a file, or of a folder: the requested split, else test, else validation, else the only file."""
     if not path.exists():
         raise InputError(f"--on {path}: no such file or folder; check the path")
     if not path.is_dir():
@@ -143,13 +128,25 @@ def find_set(path: Path, split: str | None, delimiter: str | None = None) -> Fil
             raise InputError(f"--on {path}: a table is a {FORMATS_TEXT} file; convert it")
         return FileTable((path,), delimiter)
     names = SPLIT_FILES.get(split, (split,)) if split is not None else ()
-    wanted = [names] if names else [SPLIT_FILES[each] for each in IN_ORDER]
-    for each in wanted:
-        if (table := find_table(path, each, delimiter)) is not None:
+    for stems in [names] if names else [SPLIT_FILES[name] for name in IN_ORDER]:
+        if (table := find_table(path, stems, delimiter)) is not None:
             return table
     files = sorted(file for file in path.iterdir() if file.suffix in FORMATS)
     if split is None and len(files) == 1:
         return FileTable((files[0],), delimiter)
     there = ", ".join(file.name for file in files[:8]) or "no table"
-    asked = f"no {split} file" if split is not None else "no test or validation file"
-    raise InputError(f"--on {path}: {asked} ({FORMATS_TEXT}) in the folder, which has {there}; name one")
+    missing = f"no {split} file" if split is not None else "no test or validation file"
+    raise InputError(f"--on {path}: {missing} ({FORMATS_TEXT}) in the folder, which has {there}; name one")
+
+
+def with_classes(further: FurtherSet, trained: TaskData) -> FurtherSet:
+    """The set with the classes of the data that the model was trained on, and those of them that train had."""
+    task = replace(further.task, n_classes=trained.task.n_classes, label_names=trained.label_names)
+    seen = frozenset(np.unique(trained.splits["train"].labels).tolist()) if trained.label_names else None
+    return replace(further, task=task, seen=seen)
+
+
+def behind_train(rows: TaskData, trained: TaskData) -> TaskData:
+    """A loaded set with the whole train set of its task, from which a trivial baseline learns."""
+    learned = trained.with_held_out_rows() if reports_elsewhere(trained.task) else trained
+    return replace(rows, splits={"train": learned.splits["train"], **rows.splits})

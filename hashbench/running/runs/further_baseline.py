@@ -9,10 +9,11 @@ from collections.abc import Iterable
 
 from hashbench.data.tasks.base import LocatedTask
 from hashbench.running.experiment.resolved import ResolvedExperiment
-from hashbench.running.runs.base import Run, RunKind, Workplace
+from hashbench.running.runs.base import RunKind, Workplace
 from hashbench.running.runs.baseline import TYPICAL_S, VERSION, predicted
 from hashbench.running.runs.further import FurtherSet, behind_train
 from hashbench.running.training.machine import Machine
+from hashbench.store.planning import Run
 from hashbench.store.result import Result
 
 

@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 
 from hashbench.common.checksums import sealed_write
+from hashbench.common.measured import MetricRow
 from hashbench.data.tasks.base import SplitOutputs
 from hashbench.data.tasks.catalogue import item_kind_of
 from hashbench.data.tasks.item_batches import ItemData, ItemSettings
@@ -21,15 +22,15 @@ from hashbench.running.experiment.models import ResolvedModel
 from hashbench.running.experiment.recipes import SETTINGS, Finetune
 from hashbench.running.experiment.resolved import ResolvedExperiment
 from hashbench.running.runs.artifacts import ArtifactFolder
-from hashbench.running.runs.base import Run, TrainingKind, Workplace
+from hashbench.running.runs.base import TrainingKind, Workplace, notes_on, scored_metrics, stored_predictions
 from hashbench.running.runs.finetuning import rows_shown
-from hashbench.running.runs.results import notes_on, scored_metrics, stored_points, stored_predictions
+from hashbench.running.training.devices import pick_device, precision_found
 from hashbench.running.training.entities import Trained, test_entities, train_entities
 from hashbench.running.training.machine import Machine
 from hashbench.running.training.model import Model, build_model, save_weights
-from hashbench.running.training.recipe import pick_device, precision_found
 from hashbench.scores.rankings import RECALLS, recall_at
-from hashbench.store.result import Artifact, MetricRow, Predictions, Result
+from hashbench.store.planning import Run
+from hashbench.store.result import Artifact, Predictions, Result
 
 
 class ItemTraining(TrainingKind):
@@ -39,7 +40,7 @@ class ItemTraining(TrainingKind):
     order = 40
 
     def planned(self, resolved: ResolvedExperiment) -> Iterable[Run]:
-        """Seed by seed and task by task, so that a table fills for all models alike."""
+        """Seed by seed and task by task, so that a table fills evenly for all models."""
         return [
             self.make(
                 resolved.experiment.encoder,
@@ -63,7 +64,7 @@ class ItemTraining(TrainingKind):
 
     def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
         """Tests the best weights, and stores ranks and right tokens of every case."""
-        model, links = place.resolved.model(run.model), place.materials.links(str(run.task))
+        model, links = place.model(run), place.materials.links(str(run.task))
         coder = place.materials.bloom(model, links)
         seed = int(run.seed or 0)
         kind = item_kind(links.task)
@@ -77,7 +78,8 @@ class ItemTraining(TrainingKind):
         )
         data = item_data(links, coder, head, model, seed, machine)
         search = ItemSearch(coder.maps, coder.alpha, device=pick_device(machine.device))
-        trained = train_entities(built, head, data, model.finetune, seed=seed, search=search, machine=machine)
+        (recipe,) = model.finetune.recipes()  # the plan refuses a grid
+        trained = train_entities(built, head, data, recipe, seed=seed, search=search, machine=machine)
         if machine.rank > 0:
             return Result()
         outputs, under = test_entities(trained, data, search, run.spec[links.task.kind.name]["beams"], machine)
@@ -89,7 +91,7 @@ class ItemTraining(TrainingKind):
             *facts_of(trained, coder, targets, data.n_rows),
             MetricRow("total_params", counts.total),
             MetricRow("emb_params", counts.embedding),
-            *stored_points(trained.points),
+            *trained.points,
         ]
         keeps = place.resolved.experiment.keep_weights != "none"
         return Result(
@@ -165,7 +167,7 @@ def beam_metrics(under: Mapping[int, np.ndarray], step: int) -> list[MetricRow]:
 
 
 def facts_of(trained: Trained, coder: Bloom, targets: np.ndarray, train_pages: int) -> list[MetricRow]:
-    """What a table says beside the scores: steps, and the ceiling that shared buckets put on recall.
+    """Measured facts that tables print beside the scores: steps, and the ceiling that shared buckets put on recall.
 
     `targets` (n,): the true items of the test cases.
     """

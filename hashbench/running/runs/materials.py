@@ -1,4 +1,4 @@
-"""What a run needs before it can start: tokenizer, corpus, coder, task data, pre-trained weights."""
+"""Prerequisites of a run: tokenizer, corpus, coder and task data, made once and kept while the worker lives."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Texts:
         return [name + (f" ({origin}@{at[:SHORT_COMMIT]})" if at else "") + how for name, origin, at, how in read]
 
     def of_the_vocabulary(self, template: Template) -> FoundVocabulary:
-        """What `build_model` must know of a vocabulary found in the data."""
+        """Arguments of `build_model` for a vocabulary that is fitted on data."""
         strings = self.coder.strings()
         named = None if strings is None else [*template.specials, *strings]
         return {"vocabulary_rows": self.vocabulary_rows, "row_strings": named}
@@ -87,7 +87,7 @@ class Materials:
         workers: ShardWorkers | None = None,
         progress: Callable[[str], None] | None = None,
     ) -> None:
-        """`sources`: "hub", "builtin" or absolute folders; `tasks`: those whose data are asked for; `shared`: where
+        """`sources`: "hub", "builtin" or absolute folders; `tasks`: those whose data will be read; `shared`: where
         corpora and fitted coders are shared with other machines; `workers`: where corpora are tokenized, None: here;
         `progress`: hears how far a corpus is."""
         self._sources = open_sources(sources)
@@ -178,10 +178,10 @@ class Materials:
         # Types are predicted, and the codes are no rows.
         needs_rows = objective is not None and objective.label_types and coder.width > 1
         outputs = Vocabulary() if needs_rows else None
-        for each in (coder, outputs):
-            if each is not None and not each.fit_pieces(corpus.tokenizer.pieces) and each.needs_fit:
-                identity = [each.recipe(), corpus.types.fingerprint]
-                fit_once(each, identity, partial(each.fit, corpus.types), self.cache / "coders", self._shared)
+        for fitted in (coder, outputs):
+            if fitted is not None and not fitted.fit_pieces(corpus.tokenizer.pieces) and fitted.needs_fit:
+                identity = [fitted.recipe(), corpus.types.fingerprint]
+                fit_once(fitted, identity, partial(fitted.fit, corpus.types), self.cache / "coders", self._shared)
         if coder.num_rows is not None:
             check_learned_rows(spec, coder.num_rows)
         return Texts(corpus.tokenizer, coder, corpus, outputs)

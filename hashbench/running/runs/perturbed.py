@@ -1,4 +1,4 @@
-"""A task's reporting sets with perturbed texts, each rate and kind as a split of its own."""
+"""A task's reporting sets with perturbed texts, a split for each kind and rate."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def perturb_task(data: TaskData, settings: Mapping[str, Any], corpus: TypeTable 
     `corpus`: types of the words that a pre-training saw; None where there is none.
     """
     reported = data.task.report_splits
-    known = None if corpus is None else _seen(data, corpus)
+    seen = None if corpus is None else _seen(data, corpus)
     splits: dict[str, Split] = {}
     parts: dict[str, tuple[str, str]] = {}
     rates = [rate for rate in settings["rates"] if rate > 0]
     for split in reported:
         splits[split], parts[split] = data.splits[split], (split, UNPERTURBED)
         for kind in settings["perturbations"]:
-            for rate, texts in _columns_at(data.splits[split], kind, rates, settings["seed"], known).items():
+            for rate, texts in _columns_at(data.splits[split], kind, rates, settings["seed"], seen).items():
                 label = f"{kind}={rate:g}"
                 splits[f"{split}~{label}"] = replace(data.splits[split], texts=texts)
                 parts[f"{split}~{label}"] = (split, label)
@@ -60,12 +60,12 @@ def perturb_task(data: TaskData, settings: Mapping[str, Any], corpus: TypeTable 
 
 
 def _columns_at(
-    split: Split, kind: Any, rates: Sequence[float], seed: int, known: frozenset[str] | None
+    split: Split, kind: Any, rates: Sequence[float], seed: int, seen: frozenset[str] | None
 ) -> dict[float, tuple[list[str], ...]]:
     """The text columns of a split at each rate."""
     columns_at: dict[float, list[list[str]]] = {rate: [] for rate in rates}
     for column in split.texts:
-        rows = [perturbed(text, kind, rates, seed=seed, seen=known) for text in column]
+        rows = [perturbed(text, kind, rates, seed=seed, seen=seen) for text in column]
         for place, rate in enumerate(rates):
             columns_at[rate].append([row[place] for row in rows])
     return {rate: tuple(columns) for rate, columns in columns_at.items()}

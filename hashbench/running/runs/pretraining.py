@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hashbench.common.errors import InputError
+from hashbench.common.measured import MetricRow
 from hashbench.data.corpora.batches import PretrainingData
 from hashbench.data.corpora.streaming import StreamedData
 from hashbench.data.sources.loader import LoadedData
@@ -21,15 +22,13 @@ from hashbench.running.experiment.models import ResolvedModel
 from hashbench.running.experiment.recipes import SETTINGS, Pretrain
 from hashbench.running.experiment.resolved import ResolvedExperiment
 from hashbench.running.runs.artifacts import ArtifactFolder, ModelFiles
-from hashbench.running.runs.base import Run, TrainingKind, Workplace
-from hashbench.running.runs.keeping import weight_bytes
-from hashbench.running.runs.results import stored_points
-from hashbench.running.training.heads import make_head
+from hashbench.running.runs.base import TrainingKind, Workplace, weight_bytes
+from hashbench.running.training.devices import precision_found
 from hashbench.running.training.machine import Machine
-from hashbench.running.training.model import Model, build_model, load_weights, save_weights
+from hashbench.running.training.model import Model, build_model, load_weights, make_head, save_weights
 from hashbench.running.training.pretraining import Pretrained, pretrain
-from hashbench.running.training.recipe import precision_found
-from hashbench.store.result import MetricRow, Result
+from hashbench.store.planning import Run
+from hashbench.store.result import Result
 
 # Keys of Pretrain that are elsewhere in the spec: in the corpus, the tokenizer and the seed.
 ELSEWHERE = {"corpora", "max_documents", "first_chunk_only", "vocabulary_size", "vocabulary", "seed", "checkpoints"}
@@ -45,8 +44,8 @@ BESIDE_ENCODER = 2.0
 class Pretraining(TrainingKind):
     """Each model with an objective on corpora is trained once.
 
-    An earlier step of a training that the experiment asks for is a run of its own, so that models can be fine-tuned
-    from it. Its weights are those that the training left at this step; they are made again where they are missing.
+    An earlier step of a training that the experiment requests is another run, so that models can be fine-tuned from
+    it. Its weights are those that the training left at this step; they are made again where they are missing.
     """
 
     name = "pretrain"
@@ -90,8 +89,8 @@ class Pretraining(TrainingKind):
         if done is not None:
             if CHECKPOINT not in run.spec:
                 save_weights(done.model, path)
-            for left in filter(Path.is_file, earlier.values()):
-                place.artifacts.share(left)
+            for file in filter(Path.is_file, earlier.values()):
+                place.artifacts.share(file)
         rows = place.materials.texts(model).vocabulary_rows
         counts = count(model.spec, run.encoder, vocabulary_rows=rows)
         facts = [
@@ -101,7 +100,7 @@ class Pretraining(TrainingKind):
             MetricRow("steps_done", done.steps if done is not None else run.spec[CHECKPOINT]),
         ]
         if done is not None:
-            facts += [MetricRow("tokens_per_second", done.tokens_per_second), *stored_points(done.points)]
+            facts += [MetricRow("tokens_per_second", done.tokens_per_second), *done.points]
         return Result(
             metrics=facts,
             artifacts=[place.artifacts.stored("weights", path)],
@@ -172,11 +171,13 @@ def train(run: Run, place: Workplace, machine: Machine, earlier: Mapping[int, Pa
     if recipe.checkpoints and recipe.checkpoints[-1] > steps:
         what = f"pretrain.checkpoints: {recipe.checkpoints[-1]} is behind the last step, {steps}"
         raise InputError(f"{what}: the corpus ends there after max_epochs = {recipe.max_epochs} passes")
-    return pretrain(built, head, data, recipe, total_steps=steps, machine=machine, stop_at=stop_at, snapshots=earlier)
+    return pretrain(
+        built, head, data, recipe.recipe(), total_steps=steps, machine=machine, stop_at=stop_at, snapshots=earlier
+    )
 
 
 def batches_of(model: ResolvedModel, place: Workplace, machine: Machine) -> tuple[LoadedData, int]:
-    """What a pre-training reads, and how many steps it has."""
+    """Batches of a pre-training, and its number of steps."""
     spec, recipe, texts = model.spec, model.pretrain, place.materials.texts(model)
     common: dict[str, Any] = {
         "objective": objective_of(spec),

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from hashbench.common.registry import registered
-from hashbench.running.runs.base import Run, RunKind, Workplace
+from hashbench.running.runs.base import RunKind, Workplace
 from hashbench.running.training.machine import Machine
+from hashbench.store.planning import Run
 from hashbench.store.result import Result
 
 
@@ -31,5 +32,5 @@ def carry_out(run: Run, place: Workplace, machine: Machine) -> Result:
     the time of earlier attempts that it went on from."""
     kind = kind_of(run)
     result = kind.carry_out(run, place, machine)
-    notes = {**result.notes, **machine.found, **(place.tuning(run) if kind.is_training else {})}
+    notes = {**result.notes, **machine.notes, **(place.tuning(run) if kind.is_training else {})}
     return replace(result, notes=notes, seconds_before=sum(machine.earlier))

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from hashbench.common.errors import InputError
+from hashbench.common.measured import MetricRow
 from hashbench.data.perturbations.misspelling import misspellings
 from hashbench.data.perturbations.perturbation import VERSION, WORD
 from hashbench.data.tasks.base import SplitOutputs
@@ -18,18 +19,18 @@ from hashbench.models.coders.cache import type_codes
 from hashbench.models.coders.collisions import agreement, shared_tokens, types_per_bucket
 from hashbench.models.objectives.base import TaskHead
 from hashbench.running.experiment.resolved import ResolvedExperiment
-from hashbench.running.runs.base import Run, RunKind, Workplace
+from hashbench.running.runs.base import RunKind, Workplace, notes_on, scored_metrics, stored_predictions
 from hashbench.running.runs.evaluation import load_files
 from hashbench.running.runs.finetuning import KIND as FINETUNING
-from hashbench.running.runs.finetuning import batches
+from hashbench.running.runs.finetuning import batches_of
 from hashbench.running.runs.materials import Texts
 from hashbench.running.runs.perturbed import UNPERTURBED, PerturbedTask
-from hashbench.running.runs.results import notes_on, scored_metrics, stored_predictions
+from hashbench.running.training.devices import precision_found
 from hashbench.running.training.finetuning import make_head_of, outputs_on
 from hashbench.running.training.machine import Machine
 from hashbench.running.training.model import Model, build_model
-from hashbench.running.training.recipe import precision_found
-from hashbench.store.result import MetricRow, Predictions, Result
+from hashbench.store.planning import Run
+from hashbench.store.result import Predictions, Result
 
 OF_WORDS = {"max_documents", "first_chunk_only"}  # what of the corpora counts as seen
 TYPICAL_S = 30.0  # of a run of the example database
@@ -76,11 +77,11 @@ class RobustnessEvaluation(RunKind):
     def carry_out(self, run: Run, place: Workplace, machine: Machine) -> Result:
         """Evaluates the best weights on the reporting sets under every perturbation and rate."""
         tuned = place.runs[run.spec["finetune"]]
-        model = place.model(run)
+        model = place.model(tuned)
         texts = place.materials.texts(model)
         perturbed = place.materials.perturbed(str(run.task), run.spec["robustness"], run.spec["words"])
         trained, head = tuned_model(tuned, perturbed, place)
-        data = batches(perturbed.data, run, place, machine)
+        data = batches_of(perturbed.data, tuned, place, machine)
         outputs = outputs_on(trained, head, data, machine, model.finetune)
         metrics, predictions = scored(perturbed, outputs, data)
         facts = [MetricRow(name, value, condition=label) for (name, label), value in perturbed.facts.items()]
@@ -95,7 +96,7 @@ class RobustnessEvaluation(RunKind):
 
 
 def _seen_words(resolved: ResolvedExperiment) -> dict[str, object] | None:
-    """The corpora of the experiment itself: their words are the seen ones for all models alike."""
+    """The corpora of the experiment itself: their words are the seen ones for every model."""
     if not resolved.corpora:  # no model reads any
         return None
     pretrain = resolved.experiment.pretrain
@@ -128,8 +129,8 @@ def scored(
         split, label = perturbed.parts[name]
         targets = data.targets(name)
         predictions.append(replace(stored_predictions(split, "best", values, targets), condition=label))
-        scores = scored_metrics(perturbed.data.task, SplitOutputs(values, targets), split)
-        metrics += [replace(score, condition=label) for score in scores]
+        rows = scored_metrics(perturbed.data.task, SplitOutputs(values, targets), split)
+        metrics += [replace(row, condition=label) for row in rows]
     return metrics, predictions
 
 

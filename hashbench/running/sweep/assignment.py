@@ -1,4 +1,4 @@
-"""What the workers of a sweep are told, and how it reaches other processes."""
+"""The assignment of a sweep's workers, and its way to other processes."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from hashbench.common.errors import InputError
 from hashbench.common.registry import VARIABLE, import_file, own_modules, plugin_files
 from hashbench.running.experiment.resolved import ResolvedExperiment
 from hashbench.running.runs.artifacts import ArtifactFolder
-from hashbench.running.runs.base import Run, Workplace
+from hashbench.running.runs.base import Workplace
 from hashbench.running.runs.materials import Materials
+from hashbench.store.planning import Run
 
 
 @dataclass(frozen=True)
 class Assignment:
-    """What every worker of a sweep is told."""
+    """Everything that a worker of a sweep has to know."""
 
     db: str
     experiment_id: int
@@ -35,7 +36,7 @@ class Assignment:
     artifacts: str = ""  # URL where machines share files; "" where they share none
 
     def workplace(self) -> Workplace:
-        """What the runs of one process share."""
+        """The materials and files that the runs of one process share."""
         folder = self.artifact_folder()
         materials = Materials(self.resolved.sources, self.cache, self.resolved.tasks, folder.shared)
         return Workplace(self.resolved, self.runs, materials, folder)
@@ -47,7 +48,7 @@ class Assignment:
 
 @dataclass(frozen=True)
 class OwnFile:
-    """A Python file of the user's own: its text travels, since another machine need not have it."""
+    """A user's Python file: its text travels, since another machine need not have it."""
 
     path: str  # where it lies on the machine that planned
     text: str
@@ -63,7 +64,7 @@ class OwnFile:
         return cls(str(path), content.decode(), digest, path in plugins)
 
     def is_here(self) -> bool:
-        """Whether this machine has the same file in the same place."""
+        """True when this machine has the same file in the same place."""
         path = Path(self.path)
         return path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == self.sha256
 
@@ -80,16 +81,16 @@ class OwnFile:
 
 
 @dataclass(frozen=True)
-class Parcel:
-    """An assignment on its way to another process, perhaps on another machine: the user's own files are imported there
+class PackedAssignment:
+    """An assignment on its way to another process, perhaps on another machine: user-defined files are imported there
     before it is opened."""
 
     files: tuple[OwnFile, ...]
     content: bytes
 
     @classmethod
-    def of(cls, assignment: Assignment) -> Parcel:
-        """The assignment, with the files of all embeddings, tasks and runs of the user's own."""
+    def of(cls, assignment: Assignment) -> PackedAssignment:
+        """The assignment, with the files of all user-defined embeddings, tasks and kinds of run."""
         paths = [Path(str(module.__file__)) for module in own_modules()]
         # A file that is gone belongs to another sweep of this process: a plan reads those that it needs.
         return cls(tuple(OwnFile.of(path) for path in paths if path.is_file()), pickle.dumps(assignment))

@@ -1,4 +1,6 @@
-"""One attempt at a run: its claim, its work under a lease, and its end in the store, even while the database is away.
+"""One attempt at a run: its claim, its work under a lease, its log, and its end in the store.
+
+The end reaches the store even if the database is away for a while.
 
 Sweeps, workers that join them and `hashbench evaluate` make all of their attempts here.
 """
@@ -6,26 +8,113 @@ Sweeps, workers that join them and `hashbench evaluate` make all of their attemp
 from __future__ import annotations
 
 import contextlib
+import io
+import logging
+import os
+import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from lightning.pytorch.utilities.exceptions import SIGTERMException
+from sqlalchemy.exc import SQLAlchemyError
 
 from hashbench.common.errors import InputError
 from hashbench.running.runs.artifacts import ArtifactFolder
 from hashbench.running.sweep.executors.base import Control
-from hashbench.running.sweep.heartbeat import LOG_LIMIT, Heartbeat, StopSignal, captured_log
-from hashbench.running.sweep.result_spool import ResultSpool
-from hashbench.running.training.checkpoints import Interrupted
+from hashbench.running.sweep.housekeeping import ResultSpool
 from hashbench.running.training.curves import NotFinite
+from hashbench.running.training.machine import Interrupted
 from hashbench.store.engine import Store
 from hashbench.store.finishing import finish
-from hashbench.store.queue import ClaimedRun, LeaseLost, fail, held_under, new_token, release
+from hashbench.store.queue import ClaimedRun, LeaseLost, fail, heartbeat, held_under, new_token, release
 from hashbench.store.result import Result
 from hashbench.store.retry import Retry, StoreAway, is_outage
 from hashbench.store.sqlite import DatabaseMoved
+
+LEASE_S = 60.0  # a worker without a sign of life for so long has lost its run
+LOG_LIMIT = 64_000  # characters of a run's log that are kept, from its end
+
+
+class StopSignal:
+    """The request that the run in hand end: the worker shall stop, the lease is lost, or the time of the run is up."""
+
+    def __init__(self, control: Control, hours: float | None = None) -> None:
+        """`hours`: the longest that an attempt may last; None: any time."""
+        self._control = control
+        self._here = threading.Event()
+        self._hours = hours
+        self.began_again()
+
+    def began_again(self) -> None:
+        """Lets the time of the attempt count from now on."""
+        self._until = None if self._hours is None else time.monotonic() + 3600.0 * self._hours
+
+    def set(self) -> None:
+        """Ends the run in hand only."""
+        self._here.set()
+
+    def is_set(self) -> bool:
+        """True when the run is to stop at its next step."""
+        return self._here.is_set() or self._control.is_set() or self.is_time_up
+
+    @property
+    def is_time_up(self) -> bool:
+        """True when the attempt has lasted as long as it may."""
+        return self._until is not None and time.monotonic() >= self._until
+
+
+class Heartbeat:
+    """A thread that prolongs a lease while the run lasts."""
+
+    def __init__(self, store: Store, held: ClaimedRun, stop: StopSignal, control: Control) -> None:
+        self._store, self._held, self._stop, self._control = store, held, stop, control
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
+
+    def __enter__(self) -> Heartbeat:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def _beat(self) -> None:
+        last = time.monotonic()
+        while not self._done.wait(1.0):
+            if self._control.is_abandoned():
+                # Nobody is left to report to; the lease runs out or the next sweep sees the dead process.
+                os._exit(1)
+            if time.monotonic() - last < LEASE_S / 4:
+                continue
+            sent_at = time.monotonic()
+            try:
+                alive = heartbeat(self._store, self._held)
+            except DatabaseMoved:
+                alive = False
+            except (OSError, SQLAlchemyError):  # busy or away: tried again in a second
+                continue
+            last = sent_at
+            if not alive:
+                self._stop.set()
+                return
+
+
+@contextlib.contextmanager
+def captured_log() -> Iterator[Callable[[], str]]:
+    """Keeps what a run logs and prints; the function given back returns its end."""
+    text = io.StringIO()
+    handler = logging.StreamHandler(text)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    root = logging.getLogger()
+    root.addHandler(handler)
+    try:
+        with contextlib.redirect_stdout(text), contextlib.redirect_stderr(text):
+            yield lambda: text.getvalue()[-LOG_LIMIT:]
+    finally:
+        root.removeHandler(handler)
 
 
 @dataclass(frozen=True)
@@ -38,8 +127,8 @@ class Ending:
     error: BaseException | None = None  # what ended one that is not
 
 
-def claimed(retry: Retry, store: Store, ask: Callable[[str], ClaimedRun | None]) -> ClaimedRun | None:
-    """The run that `ask` claims under a token that it is given; asked until the database answers."""
+def claimed(retry: Retry, store: Store, claim: Callable[[str], ClaimedRun | None]) -> ClaimedRun | None:
+    """The run that `claim` takes under a token; called until the database answers."""
     token, before = new_token(), False
 
     def once() -> ClaimedRun | None:
@@ -47,7 +136,7 @@ def claimed(retry: Retry, store: Store, ask: Callable[[str], ClaimedRun | None])
         # an answer that got lost may have been yes
         held = held_under(store, token) if before else None
         before = True
-        return held or ask(token)
+        return held or claim(token)
 
     return retry(once)
 
@@ -112,7 +201,7 @@ class Attempts:
     def _failed(
         self, held: ClaimedRun, error: BaseException, reason: str, log: str, *, for_good: bool = False
     ) -> Ending:
-        """Writes a failure down; `for_good`: another try would end alike, so that this one counts as all."""
+        """Writes a failure down; `for_good`: another try would end in the same way, so this one counts as all."""
         tries = self._max_attempts if for_good else 1
         self._retry(fail, self._store, held, reason, log, tries=tries)
         return Ending("failed", reason, error=error)

@@ -1,4 +1,4 @@
-"""What `hashbench sweep FILE --dry-run` prints: the runs, and how long they take on which machine."""
+"""The output of `hashbench sweep FILE --dry-run`: the runs, and how long they take on which machine."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from hashbench.running.efficiency.cards import Card, Placed
 from hashbench.running.experiment.identity import device_block
 from hashbench.running.experiment.resolved import ResolvedExperiment
 from hashbench.running.runs.artifacts import ArtifactFolder
-from hashbench.running.runs.base import Run, TrainingKind
+from hashbench.running.runs.base import TrainingKind
 from hashbench.running.runs.durations import likely_rows
 from hashbench.running.runs.registry import kind_of
-from hashbench.running.sweep.estimate import CardEstimate, TimeEstimate
+from hashbench.running.sweep.estimate import CardEstimate, TimeEstimate, cheap_first
 from hashbench.running.sweep.needed_files import gone_files
-from hashbench.running.sweep.order import cheap_first
 from hashbench.running.sweep.plan import Plan
 from hashbench.running.training.memory import SHARE
 from hashbench.store.engine import open_results, open_store
+from hashbench.store.planning import Run
 
 
 def print_plan(

@@ -1,24 +1,24 @@
-"""How long runs will take: from finished runs, and from their arithmetic and this machine's speed.
+"""How long runs will take, and which are cheap: from finished runs, their arithmetic and this machine's speed.
 
 For another machine only a named card's published figures count.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from hashbench.running.efficiency.cards import Card
 from hashbench.running.experiment.identity import whole
 from hashbench.running.experiment.resolved import ResolvedExperiment
-from hashbench.running.runs.base import Run
 from hashbench.running.runs.durations import Durations, FinishedRun
 from hashbench.running.runs.registry import kind_of, kinds
 from hashbench.store.engine import Store
+from hashbench.store.planning import Run
 from hashbench.store.status import durations, seconds_of
 
 ROWS_OF_A_TASK = 10_000  # where nothing is known of a task
 HISTORY = 500  # finished runs of other sweeps that are looked at
-TELLING_S = 10.0  # of finished trainings, before which the time that is left is not told
+ENOUGH_S = 10.0  # of finished trainings, before which no time that is left is printed
 
 
 class TimeEstimate:
@@ -55,9 +55,9 @@ class TimeEstimate:
             return []
         ids, sizes = {run.id for run in self._runs}, {run.encoder for run in self._runs}
         rows = [row for row in durations(self._store, most=HISTORY) if row.run_id not in ids and row.encoder in sizes]
-        known = [row for row in rows if row.kind in kinds()]  # of a kind that is not installed nothing can be guessed
-        runs = [Run(row.run_id, row.kind, row.model, row.encoder, whole(row.spec), row.task) for row in known]
-        return [self._finished(run, row.seconds) for run, row in zip(runs, known, strict=True)]
+        rows = [row for row in rows if row.kind in kinds()]  # of a kind that is not installed nothing can be guessed
+        runs = [Run(row.run_id, row.kind, row.model, row.encoder, whole(row.spec), row.task) for row in rows]
+        return [self._finished(run, row.seconds) for run, row in zip(runs, rows, strict=True)]
 
     def _finished(self, run: Run, seconds: float) -> FinishedRun:
         guess = kind_of(run).seconds(run, self._rows_of(run))
@@ -76,21 +76,20 @@ class TimeEstimate:
                 shared += self.seconds(run)
         return shared / self._n_workers + alone
 
-    def left(self) -> float | None:
-        """Seconds until the sweep is done; None as long as what is finished tells too little of what is left."""
+    def seconds_left(self) -> float | None:
+        """Seconds until the sweep is done; None as long as too little is finished for an estimate of the rest."""
         self.refresh()
-        left = {run.id: run for run in self._runs if run.id not in self.done}.values()
-        known = unknown = 0.0
-        for run in left:
-            if self._durations.tell_of(run.kind, run.encoder) >= TELLING_S or not kind_of(run).is_training:
-                known += self.seconds(run)
+        founded = unfounded = 0.0
+        for run in {run.id: run for run in self._runs if run.id not in self.done}.values():
+            if self._durations.seconds_behind(run.kind, run.encoder) >= ENOUGH_S or not kind_of(run).is_training:
+                founded += self.seconds(run)
             else:
-                unknown += self.seconds(run)
-        return self.total() if self.done and known >= unknown else None
+                unfounded += self.seconds(run)
+        return self.total() if self.done and founded >= unfounded else None
 
 
 class CardEstimate(TimeEstimate):
-    """Estimates for a named card, which all workers share; what runs of this machine took says nothing of it."""
+    """Estimates for a named card, which all workers share; runs of this machine are no guide for it."""
 
     def __init__(
         self, store: Store | None, runs: Sequence[Run], card: Card, resolved: ResolvedExperiment,
@@ -102,3 +101,27 @@ class CardEstimate(TimeEstimate):
     def seconds(self, run: Run) -> float:
         """Seconds of one run on the card."""
         return kind_of(run).seconds_on(self._card, run, self._rows_of(run), self._resolved)
+
+
+def cheap_first(runs: Sequence[Run], seconds: Callable[[Run], float]) -> list[str]:
+    """Ids of the runs, those first that cost least together with all that they need; each after what it needs.
+
+    Of equal ones the one that was planned first comes first.
+    """
+    by_id = {run.id: run for run in runs}
+    needs: dict[str, list[str]] = {}
+
+    def all_needs(run_id: str) -> list[str]:
+        """Ids of the runs that a run needs, directly or through others, each behind its needs."""
+        if run_id not in needs:
+            direct = [need for need in by_id[run_id].needs if need in by_id]
+            needs[run_id] = list(dict.fromkeys(earlier for need in direct for earlier in (*all_needs(need), need)))
+        return needs[run_id]
+
+    own = {run_id: seconds(run) for run_id, run in by_id.items()}
+
+    def cost(run_id: str) -> float:
+        return own[run_id] + sum(own[need] for need in all_needs(run_id))
+
+    in_turn = sorted(by_id, key=cost)
+    return list(dict.fromkeys(next_id for run_id in in_turn for next_id in (*all_needs(run_id), run_id)))

@@ -1,47 +1,64 @@
 """`hashbench evaluate`: finished fine-tunings and exported models on a further labelled set, stored as runs.
 
 A run is added to every experiment that has the fine-tuning, so that reports and comparisons read it like any other. A
-model whose fine-tuning the database does not have stands in an experiment of its own, `subjects.COLLECTED`.
+model whose fine-tuning the database does not have gets into the experiment COLLECTED.
 """
 
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
 from hashbench.common.errors import InputError
 from hashbench.common.showing import tell
 from hashbench.data.sources.fingerprints import usable_cache_folder
-from hashbench.data.tasks.catalogue import known_tasks
-from hashbench.results.read import queries
+from hashbench.data.sources.sources import open_sources
+from hashbench.data.tasks.base import Task
+from hashbench.data.tasks.catalogue import known_kinds, known_tasks
+from hashbench.data.tasks.locate import load_task, locate_task
+from hashbench.data.tasks.text import TextKind
+from hashbench.data.tasks.text_data import TaskData
+from hashbench.running.experiment.blocks import experiment_schema
+from hashbench.running.experiment.resolved import ResolvedExperiment
 from hashbench.running.experiment.schema import Experiment
-from hashbench.running.runs.artifacts import ArtifactFolder
-from hashbench.running.runs.base import Run
-from hashbench.running.runs.environment import environment
+from hashbench.running.experiment.stored import model_of_run
+from hashbench.running.experiment.tasks import task_of
+from hashbench.running.runs.artifacts import ArtifactFolder, kept_files
+from hashbench.running.runs.base import Workplace
 from hashbench.running.runs.evaluation import KIND as EVALUATION
-from hashbench.running.runs.evaluation import ExportedModel
+from hashbench.running.runs.evaluation import ExportedModel, evaluated
 from hashbench.running.runs.finetuning import KIND as FINETUNING
-from hashbench.running.runs.further import FurtherSet
+from hashbench.running.runs.further import FurtherRequest, FurtherSet, with_classes
 from hashbench.running.runs.further_baseline import KIND as BASELINE
-from hashbench.running.sweep.attempt import Attempts, claimed
+from hashbench.running.runs.materials import Materials
+from hashbench.running.runs.provenance import environment, sources_of
+from hashbench.running.sweep.attempt import LEASE_S, Attempts, claimed
 from hashbench.running.sweep.executors.base import OwnControl
-from hashbench.running.sweep.heartbeat import LEASE_S
-from hashbench.running.sweep.housekeeping import release_dead, retry_of
+from hashbench.running.sweep.housekeeping import ResultSpool, release_dead, retry_of
 from hashbench.running.sweep.processes import own_name
-from hashbench.running.sweep.result_spool import ResultSpool
-from hashbench.running.sweep.stored_plan import row_of
-from hashbench.running.sweep.subjects import FurtherRequest, Subject, subject_of_folder, subject_of_run
+from hashbench.running.training.fit import quieten
 from hashbench.running.training.machine import Machine
-from hashbench.running.training.recipe import quieten
-from hashbench.store.attaching import attach_run, data_under, finished_on, names_of_experiments
+from hashbench.store.attaching import (
+    attach_run,
+    collecting_experiment,
+    data_under,
+    finished_on,
+    names_of_experiments,
+    places_of,
+    specs_under,
+)  # fmt: skip
 from hashbench.store.engine import Store
+from hashbench.store.planning import Run
 from hashbench.store.queue import ClaimedRun, LeaseLost, claim
 from hashbench.store.result import Result
 from hashbench.store.retry import Retry
-from hashbench.store.status import artifacts, done_ids, find_experiment, find_run, running
+from hashbench.store.status import artifacts, best_scores, done_ids, find_experiment, find_run, run_spec, running
 
+COLLECTED = "evaluated"  # the experiment of models whose fine-tuning the database does not have
 POLL_S = 1.0  # between two looks at a worker that may be dead
 
 
@@ -93,21 +110,21 @@ def evaluate_run(store: Store, prefix: str, request: FurtherRequest, data: Seque
     Raises InputError for a run that is none, weights that are gone, and whatever is wrong with the set.
     """
     retry = _first_retry(store)
-    subject = retry(subject_of_run, store, retry(find_run, store, prefix), data, None)
+    subject = retry(TrainedRun, store, retry(find_run, store, prefix), data, None)
     return _evaluate(store, subject, request)
 
 
 def evaluate_exported(
     store: Store, exported: ExportedModel, request: FurtherRequest, data: Sequence[str] | None
 ) -> EvaluatedRun:
-    """The same of an exported model. It counts as its fine-tuning where the database has that with equal weights."""
+    """Evaluates an exported model. It counts as its fine-tuning where the database has that with equal weights."""
     retry = _first_retry(store)
     if retry(done_ids, store, [exported.run]):
         stored = {file.kind: file.sha256 for file in retry(artifacts, store, exported.run)}
         if stored == exported.parts:
-            subject = retry(subject_of_run, store, exported.run, data, exported)
+            subject = retry(TrainedRun, store, exported.run, data, exported)
             return _evaluate(store, subject, request)
-    return _evaluate(store, retry(subject_of_folder, store, exported, request), request)
+    return _evaluate(store, retry(ExportedFolder, store, exported, request), request)
 
 
 def _first_retry(store: Store) -> Retry:
@@ -115,10 +132,135 @@ def _first_retry(store: Store) -> Retry:
     return Retry(store.name, 60.0 * Experiment.model_fields["database_minutes"].default, tell=tell)
 
 
+class Subject(ABC):
+    """A trained model to evaluate: what it learned, where the store has it, and how its result is made."""
+
+    trained_on: Task
+    experiment: Experiment
+    places: list[tuple[int, str]]  # id of an experiment, label of the model in it
+
+    @abstractmethod
+    def run_on(self, further: FurtherSet) -> Run:
+        """The run that evaluates the model on a set."""
+
+    @abstractmethod
+    def prepared(self, further: FurtherSet) -> FurtherSet:
+        """The set under the classes of the training. Raises InputError where the model's weights are gone."""
+
+    @abstractmethod
+    def result(self, run: Run, further: FurtherSet, rows: TaskData, machine: Machine) -> Result:
+        """The result of the run on a prepared set; `rows`: what it holds."""
+
+    def baselines(self, further: FurtherSet) -> list[tuple[Run, Callable[[Machine], Result]]]:
+        """Runs of trivial baselines on the set, and how the result of each is made; none without the train set."""
+        return []
+
+
+class TrainedRun(Subject):
+    """A finished fine-tuning of the database; its weights are those of `exported`, if there is one."""
+
+    def __init__(self, store: Store, run_id: str, data: Sequence[str] | None, exported: ExportedModel | None) -> None:
+        """Raises InputError for a run that is no finished fine-tuning."""
+        spec, short = run_spec(store, run_id), run_id[:12]
+        if spec["kind"] != FINETUNING.name:
+            raise InputError(f"run {short}: is of kind {spec['kind']}; name a fine-tuning (list: hashbench status)")
+        if not done_ids(store, [run_id]):
+            raise InputError(f"run {short}: is not finished; go on with its sweep first (see hashbench status)")
+        stored = model_of_run(store, run_id)
+        self._store, self._exported, self._model = store, exported, stored.model
+        self.experiment, self._sources = stored.loaded.experiment, stored.loaded.sources(data or stored.had)
+        self.trained_on = task = task_of(stored.loaded, spec["task"]["name"])
+        size, label = self.experiment.encoder, stored.model.label
+        self._tuned = Run(run_id, FINETUNING.name, label, size, spec, task=task.name, seed=spec["seed"])
+        self.places = places_of(store, run_id)
+
+    @cached_property
+    def _artifacts(self) -> ArtifactFolder:
+        """Not before a file is read: an evaluation that is stored needs none."""
+        return ArtifactFolder.of_environment(usable_cache_folder())
+
+    def run_on(self, further: FurtherSet) -> Run:
+        return EVALUATION.of(self._tuned, further)
+
+    def prepared(self, further: FurtherSet) -> FurtherSet:
+        if self._exported is None:
+            kept_files(self._store, self._tuned.id, self._artifacts, with_head=True)
+        return with_classes(further, load_task(self.trained_on, open_sources(self._sources)))
+
+    def result(self, run: Run, further: FurtherSet, rows: TaskData, machine: Machine) -> Result:
+        place = self._workplace(further, self._tuned, run)
+        if self._exported is None:
+            measured = EVALUATION.carry_out(run, place, machine)
+        else:
+            recipe = place.model(self._tuned).finetune
+            trained = replace(self._exported.trained, pad_to_max=recipe.pad_to_max, hardware=recipe)
+            measured = evaluated(trained, rows, machine, place.materials.cache)
+        return replace(measured, notes={**measured.notes, "sources": sources_of(run, place)})
+
+    def baselines(self, further: FurtherSet) -> list[tuple[Run, Callable[[Machine], Result]]]:
+        names = [name for name in self.experiment.floors if name in self.trained_on.kind.baselines]
+        located = locate_task(self.trained_on, open_sources(self._sources))
+        runs = [BASELINE.of(self.experiment.encoder, name, further, located) for name in names]
+        return [(run, partial(BASELINE.carry_out, run, self._workplace(further, run))) for run in runs]
+
+    def _workplace(self, further: FurtherSet, *runs: Run) -> Workplace:
+        """Runs on the set and on the data of the training."""
+        models = {self._model.label: self._model}
+        resolved = ResolvedExperiment(self.experiment, models, self._model, (further,), {}, self._sources)
+        tasks = [further, locate_task(self.trained_on, open_sources(self._sources))]
+        materials = Materials(self._sources, self._artifacts.cache, tasks)
+        return Workplace(resolved, {run.id: run for run in runs}, materials, self._artifacts)
+
+
+class ExportedFolder(Subject):
+    """An exported model by itself, labelled by the name of its folder."""
+
+    def __init__(self, store: Store, exported: ExportedModel, request: FurtherRequest) -> None:
+        """Raises InputError where another model of this label was evaluated, or the columns of the set are unknown."""
+        self._model, self._label = exported, exported.folder.resolve().name
+        config = {"name": COLLECTED, "models": (self._label,), "baseline": self._label}
+        self.experiment = experiment_schema().model_validate(config)
+        stored = self.experiment.model_dump(mode="json")
+        experiment_id = collecting_experiment(store, COLLECTED, stored, baseline=self._label)
+        for spec in specs_under(store, experiment_id, self._label):
+            if exported.weights not in spec:
+                raise InputError(
+                    f"{exported.folder}: another model called {self._label!r} was evaluated; rename this folder"
+                )
+        self.trained_on = _task_of_folder(exported, request)
+        self.places = [(experiment_id, self._label)]
+
+    def run_on(self, further: FurtherSet) -> Run:
+        return EVALUATION.of_exported(self._model, self._label, further)
+
+    def prepared(self, further: FurtherSet) -> FurtherSet:
+        return further  # the folder names the classes
+
+    def result(self, run: Run, further: FurtherSet, rows: TaskData, machine: Machine) -> Result:
+        return evaluated(self._model.trained, rows, machine, usable_cache_folder())
+
+
+def _task_of_folder(exported: ExportedModel, request: FurtherRequest) -> Task:
+    """The task that an exported model learned, with the classes that its folder names."""
+    task = known_tasks().get(exported.task)
+    if task is None:
+        if not request.text:
+            raise InputError(
+                f"{exported.folder}: task {exported.task!r} is none of the suite; name the columns of the set: "
+                "--text COLUMN --label COLUMN"
+            )
+        wanted = "values" if exported.n_outputs == 1 else "classes"
+        kind = next(kind for kind in known_kinds().values() if isinstance(kind, TextKind) and kind.outputs == wanted)
+        metrics = kind.common_metrics
+        text = ("first", "second") if exported.is_pair else ("text",)
+        task = Task(exported.task, kind, text, metrics=metrics, select_metric=metrics[0])
+    return replace(task, n_classes=exported.n_outputs, label_names=exported.class_names)
+
+
 def _evaluate(store: Store, subject: Subject, request: FurtherRequest) -> EvaluatedRun:
     """Finds the stored run, or makes it: all that can be wrong with the input is found before anything is stored."""
     retry = retry_of(store, subject.experiment)
-    further = request.found(subject.trained_on)
+    further = request.of(subject.trained_on)
     run = subject.run_on(further)
     retry(_check_name, store, subject, run)
     retry(ResultSpool(ArtifactFolder(usable_cache_folder())).hand_in, store)
@@ -126,7 +268,7 @@ def _evaluate(store: Store, subject: Subject, request: FurtherRequest) -> Evalua
     further = subject.prepared(further) if is_new else further
     rows = further.load() if is_new else None
     # of one that is done too: the fine-tuning may have joined another experiment
-    retry(attach_run, store, row_of(run), subject.places)
+    retry(attach_run, store, run, subject.places)
     if rows is not None:
         _attempt(store, retry, run, subject, lambda machine: subject.result(run, further, rows, machine))
         _add_baselines(store, retry, subject, further)
@@ -138,7 +280,7 @@ def _evaluate(store: Store, subject: Subject, request: FurtherRequest) -> Evalua
 
 def _stored_scores(store: Store, run: Run, further: FurtherSet) -> dict[str, float | None]:
     """The scores of a run by metric, the reported one first."""
-    stored = {row["metric"]: row["value"] for row in store.query(queries.BEST_SCORES_OF_RUN, id=run.id)}
+    stored = {row["metric"]: row["value"] for row in best_scores(store, run.id)}
     metrics = [metric for metric in further.task.metrics if metric in stored]
     return {metric: stored[metric] for metric in sorted(metrics, key=lambda name: name != further.task.select_metric)}
 
@@ -147,13 +289,13 @@ def _add_baselines(store: Store, retry: Retry, subject: Subject, further: Furthe
     """The trivial baselines of the set, so that tables can say which model is not above them."""
     for run, work in subject.baselines(further):
         places = [(experiment_id, run.model) for experiment_id, _ in subject.places]
-        retry(attach_run, store, row_of(run), places)
+        retry(attach_run, store, run, places)
         if not retry(done_ids, store, [run.id]):
             _attempt(store, retry, run, subject, work)
 
 
 def _check_name(store: Store, subject: Subject, run: Run) -> None:
-    """Raises InputError where the name of the set stands for something else in a table beside it."""
+    """Raises InputError where the name of the set is that of something else in a table beside it."""
     name, remedy = str(run.task), "give the set another one: --name NAME"
     if name in known_tasks():
         raise InputError(f"{name!r} is a task of the suite; {remedy}")

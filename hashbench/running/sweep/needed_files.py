@@ -1,16 +1,22 @@
-"""What a run reads of the runs that it needs: whether it is here, or can be fetched from where machines share files."""
+"""Files that runs read: those of the runs that they need, here or where machines share them, and prepared corpora."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
 from hashbench.common.checksums import FileSum
+from hashbench.data.corpora.corpus import Corpus
+from hashbench.data.sources.fingerprints import cache_folder
 from hashbench.running.runs.artifacts import ArtifactFolder, sum_of
-from hashbench.running.runs.base import Run, Workplace
+from hashbench.running.runs.base import Workplace
+from hashbench.running.runs.materials import Materials
 from hashbench.running.runs.registry import kind_of
+from hashbench.running.sweep.executors.registry import find_shard_workers
+from hashbench.running.sweep.plan import Plan
 from hashbench.store.engine import Store
+from hashbench.store.planning import Run
 from hashbench.store.reruns import files_of_all_attempts
 
 
@@ -43,7 +49,7 @@ def _is_here(need: Run, artifacts: ArtifactFolder) -> bool:
 
 
 def is_at_hand(need: Run, store: Store, place: Workplace) -> bool:
-    """Whether the files that a finished run left are here, fetched now where another machine shared them."""
+    """True when the files that a finished run left are here, fetched now where another machine shared them."""
     sets = kind_of(need).left_files(need, place.artifacts)
     if not sets:
         return True
@@ -57,3 +63,19 @@ def is_at_hand(need: Run, store: Store, place: Workplace) -> bool:
         return place.artifacts.has(path, sums[path.relative_to(root).as_posix()] if kept else [])
 
     return any(all(map(has, files.values())) for files in sets)
+
+
+def prepared_corpora(planned: Plan, note: Callable[[str], None]) -> Iterator[Corpus]:
+    """Each corpus that a model of the plan reads, once, as soon as it is made; `note` gets a line for what goes on."""
+    workers = find_shard_workers(planned.resolved.experiment.executor)
+    materials = Materials(planned.resolved.sources, cache_folder(), workers=workers, progress=note)
+    seen: set[str] = set()
+    for model in planned.resolved.models.values():
+        if model.pretrain.streaming:
+            note(f"{model.label} reads its corpora as a stream: nothing to prepare")
+            continue
+        note(f"preparing for {model.label} ...")
+        corpus = materials.texts(model).corpus
+        if corpus is not None and str(corpus.folder) not in seen:
+            seen.add(str(corpus.folder))
+            yield corpus

@@ -29,7 +29,7 @@ def sweep(
     """Does all runs of an experiment file that are not done yet; gives back the experiment's own table.
 
     `overrides`: keys with other values, as "finetune.epochs=3". `data`: hub, builtin or folders in place of the file's.
-    Workers are processes of their own: a script calls this below `if __name__ == "__main__":`. The same call goes on
+    Workers are other processes: a script calls this below `if __name__ == "__main__":`. The same call goes on
     after an interruption. A run that failed is a missing cell of the table, with its reason.
 
     Raises InputError for wrong input, SweepNotDone for an interrupted sweep.

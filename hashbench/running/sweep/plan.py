@@ -38,8 +38,8 @@ from hashbench.running.experiment.resolved import ResolvedExperiment
 from hashbench.running.experiment.tasks import find_tasks
 from hashbench.running.experiment.tuning import declared
 from hashbench.running.experiment.word_shapes import word_shapes
-from hashbench.running.runs.base import Run
 from hashbench.running.runs.registry import kinds, names
+from hashbench.store.planning import Run
 
 Located = TypeVar("Located", LocatedTask, CorpusSource)
 
@@ -89,7 +89,7 @@ def plan(loaded: Loaded, *, data: Sequence[str] | None = None) -> Plan:
 
 def _claim_notes(resolved: ResolvedExperiment) -> tuple[str, ...]:
     claims = resolved.experiment.claims
-    assert not isinstance(claims, str)  # the rows of a file stand in its place
+    assert not isinstance(claims, str)  # the rows of a file are in its place
     labels = [*resolved.models, resolved.baseline.label]
     return tuple(absent_from(claims, labels, {entry.task.name: entry.task.metrics for entry in resolved.tasks}))
 
@@ -139,7 +139,7 @@ def _checked(loaded: Loaded, models: Mapping[str, ResolvedModel], baseline: Reso
 
 
 def check_data(planned: Plan) -> dict[str, tuple[str, ...]]:
-    """Reads every task once, so that a label that is none is found before hours of work; what must be said of each.
+    """Reads every task once, so that a label that is none is found before hours of work; the notes of each.
 
     Raises InputError.
     """
@@ -148,10 +148,11 @@ def check_data(planned: Plan) -> dict[str, tuple[str, ...]]:
         checked = task.checked_items()
         if checked.n_items is not None:
             _check_buckets(planned, checked.n_items)
-        said = [] if checked.texts is None else unknown_tokens(planned, checked.texts)
+        of_texts: list[str] = []
         if checked.texts is not None:
-            said += word_shapes(checked.texts, planned.resolved.models.values())
-        notes[task.task.name] = (*checked.notes, *said)
+            of_texts += unknown_tokens(planned, checked.texts)
+            of_texts += word_shapes(checked.texts, planned.resolved.models.values())
+        notes[task.task.name] = (*checked.notes, *of_texts)
     return notes
 
 
@@ -181,7 +182,7 @@ def check_items(planned: Plan, data: object) -> None:
 def _check_buckets(planned: Plan, n_items: int) -> None:
     for label, model in planned.resolved.models.items():
         coder = make_coder(model.spec.code.coder, **model.spec.code.args)
-        assert isinstance(coder, Bloom)  # check_model has asked
+        assert isinstance(coder, Bloom)  # check_model refuses others
         with located(f"{planned.places[label]}: model '{label}'"):
             coder.check_size(n_items)
 
@@ -228,7 +229,7 @@ def _locate_corpora(
 
 
 def _locate_words(loaded: Loaded, sources: Sequence[Source]) -> dict[str, CorpusSource]:
-    """The corpora of the experiment itself: their words are the seen ones for all models alike."""
+    """The corpora of the experiment itself: their words are the seen ones for every model."""
     names = loaded.experiment.pretrain.corpora
     return {name: _open_corpus(name, sources, loaded.where("pretrain", "corpora", i)) for i, name in enumerate(names)}
 
@@ -239,6 +240,6 @@ def _open_corpus(name: str, sources: Sequence[Source], where: str) -> CorpusSour
 
 
 def _opened(source: Located) -> Located:
-    """What was located; taking its fingerprint is what fails where the hub or a file cannot be read."""
+    """The located data; its fingerprint fails where the hub or a file cannot be read."""
     _ = source.fingerprint
     return source

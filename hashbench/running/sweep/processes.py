@@ -1,12 +1,17 @@
-"""Which process holds a run, and whether it still lives."""
+"""Processes of a sweep: their names, which of them are dead, and the signals that end one."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import os
+import signal
 import socket
+import stat
+from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 
 MACHINE_ID = ("/etc/machine-id", "/var/lib/dbus/machine-id")
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
@@ -21,13 +26,13 @@ def name_of(process_id: int) -> str:
     """The name under which a process of this machine, not waited for yet, claims runs: host, place, id, start time.
 
     The place is a digest of machine, boot and process namespace: machines may share a host name, and containers a
-    machine. Where the system does not tell its boot or a process's start (not Linux) a "-" stands.
+    machine. A "-" is in place of a boot or a start that the system does not give (not Linux).
     """
     return f"{socket.gethostname()}:{_place()}:{process_id}:{_start_of(process_id) or '-'}"
 
 
 def is_dead(name: str) -> bool:
-    """Whether a process of that name is gone, of this boot of this machine; of others nothing is known."""
+    """True when a process of that name, of this boot of this machine, is gone; of others nothing is known."""
     parts = name.split(":")
     if len(parts) != 4 or "-" in parts[1:] or parts[:2] != [socket.gethostname(), _place()]:
         return False
@@ -59,3 +64,50 @@ def _first_line(path: str) -> str:
         return Path(path).read_text().strip()
     except OSError:
         return ""
+
+
+# SIGHUP: the terminal was closed. Where it is ignored (nohup) it stays so.
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Stopped(Exception):
+    """A signal requests the end of the sweep. The exit code is that of a program that the signal ends."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.exit_code = 128 + number
+
+
+class TimeIsUp(Exception):
+    """The sweep has lasted as long as it may."""
+
+
+@contextlib.contextmanager
+def stop_signals() -> Iterator[None]:
+    """Turns SIGNALS into `Stopped`; a second one ends the program at once.
+
+    A second SIGHUP does not: both the kernel and a shell send one when a terminal is closed.
+    """
+    heard = [number for number in SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        for signal_number in heard:
+            signal.signal(signal_number, signal.SIG_IGN if signal_number == number == signal.SIGHUP else signal.SIG_DFL)
+        leave_closed_terminal()
+        raise Stopped(number)
+
+    before = {number: signal.signal(number, stop) for number in heard}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            if signal.getsignal(number) != signal.SIG_IGN:  # what is left to do is done in peace
+                signal.signal(number, handler)
+
+
+def leave_closed_terminal() -> None:
+    """Sends what is still printed nowhere where the terminal is gone: writing to it would be an error."""
+    for stream in (1, 2):
+        with contextlib.suppress(OSError):
+            if stat.S_ISCHR(os.fstat(stream).st_mode) and not os.isatty(stream):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream)

@@ -1,10 +1,14 @@
-"""What a sweep shows while it runs: bars on a terminal, plain lines in a log. All of it goes to stderr."""
+"""Events of workers, and the progress that a sweep shows of them: bars on a terminal, plain lines in a log, on stderr.
+
+A lost event is a lost line on the screen, nothing else.
+"""
 
 from __future__ import annotations
 
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from types import TracebackType
 from typing import TextIO
 
@@ -12,13 +16,47 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from hashbench.common.showing import duration_text
-from hashbench.running.sweep.events import Event, RunEnded, RunProgress, RunStarted
 
 LINE_EVERY_S = 60.0  # in a log, a sign of life of a long run this often
 
 
+@dataclass(frozen=True)
+class RunStarted:
+    """A worker took up a run."""
+
+    worker: int
+    run_id: str
+    label: str
+
+
+@dataclass(frozen=True)
+class RunProgress:
+    """A point of a curve of the run in hand."""
+
+    worker: int
+    name: str
+    value: float
+    step: int
+    total_steps: int
+
+
+@dataclass(frozen=True)
+class RunEnded:
+    """A run is done, has failed or was interrupted."""
+
+    worker: int
+    run_id: str
+    label: str
+    state: str  # done | failed | interrupted | lost
+    seconds: float
+    note: str = ""  # a score, or the reason of a failure
+
+
+Event = RunStarted | RunProgress | RunEnded
+
+
 class SweepProgress:
-    """Takes events and shows them; `time_left` is asked for the estimate."""
+    """Shows events; `time_left` estimates the seconds until the sweep is done."""
 
     def __init__(
         self, n_runs: int, n_done: int, time_left: Callable[[], float | None], stream: TextIO | None = None
@@ -83,8 +121,8 @@ class SweepProgress:
         elif self._bars is None and time.monotonic() - self._spoke_at.get(event.worker, 0.0) > LINE_EVERY_S:
             self._spoke_at[event.worker] = time.monotonic()
             label = self._labels.get(event.worker, "")
-            left = self._run_left(event)
-            rest = f", about {duration_text(left)} left" if left else ""
+            seconds = self._run_left(event)
+            rest = f", about {duration_text(seconds)} left" if seconds else ""
             self._line(f"    {label}: step {event.step} of {event.total_steps}, {note}{rest}")
 
     def _run_left(self, event: RunProgress) -> float | None:
@@ -97,8 +135,8 @@ class SweepProgress:
     def _ended(self, event: RunEnded) -> None:
         self._n_done += event.state == "done"
         self._n_failed += event.state == "failed"
-        left = self._time_left()
-        rest = f", about {duration_text(left)} left" if left else ""
+        seconds = self._time_left()
+        rest = f", about {duration_text(seconds)} left" if seconds else ""
         place = f"[{self._n_done}/{self._n_runs}{rest}]"
         note = f"; {event.note}" if event.note else ""
         self.tell(f"{place} {event.label}: {event.state} in {duration_text(event.seconds)}{note}")

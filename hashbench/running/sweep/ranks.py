@@ -22,11 +22,10 @@ from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
 from hashbench.common.errors import InputError
-from hashbench.running.runs.base import Run
 from hashbench.running.runs.registry import carry_out
-from hashbench.running.sweep.assignment import Assignment, Parcel
-from hashbench.running.training.checkpoints import Interrupted, Stop
-from hashbench.running.training.machine import Machine
+from hashbench.running.sweep.assignment import Assignment, PackedAssignment
+from hashbench.running.training.machine import Interrupted, Machine, Stop
+from hashbench.store.planning import Run
 from hashbench.store.result import Result
 
 POLL_S = 0.2  # between two looks at messages and at the request to stop
@@ -44,7 +43,7 @@ Message = CurvePoint | Failed | Result
 
 
 class Launch:
-    """A call that lasts as long as the processes of a run, on a thread of its own."""
+    """A call on another thread that lasts as long as the processes of a run."""
 
     def __init__(self, call: Callable[[], object]) -> None:
         self._call = call
@@ -55,18 +54,18 @@ class Launch:
     def _run(self) -> None:
         try:
             self._call()
-        except Exception as error:  # told to whoever waits for the result
+        except Exception as error:  # raised by `gather`, which waits for the result
             self.error = error
 
     def is_over(self, wait_s: float) -> bool:
-        """Whether all processes have ended; waits so long for it."""
+        """True when all processes have ended; waits so long for it."""
         self._thread.join(wait_s)
         return not self._thread.is_alive()
 
 
 def run_on_devices(run: Run, assignment: Assignment, machine: Machine) -> Result:
     """Carries out a run on `machine.devices` devices of this machine. Raises what one of the processes raised."""
-    logging.getLogger("torch.distributed.elastic").setLevel(logging.CRITICAL)  # errors are told by us
+    logging.getLogger("torch.distributed.elastic").setLevel(logging.CRITICAL)  # `gather` raises the errors
     context = get_context("spawn")
     stop, outbox = context.Event(), context.SimpleQueue()
     config = LaunchConfig(
@@ -82,7 +81,7 @@ def run_on_devices(run: Run, assignment: Assignment, machine: Machine) -> Result
     )
     # Neither travels to another process.
     plain = replace(machine, should_stop=None, watch=None)
-    arguments = (run, Parcel.of(assignment), plain, stop, outbox)
+    arguments = (run, PackedAssignment.of(assignment), plain, stop, outbox)
     launch = Launch(lambda: elastic_launch(config, share_of_process)(*arguments))
 
     def arrived() -> Iterable[Message]:
@@ -127,10 +126,12 @@ def how(error: Exception | None) -> str:
     return "" if error is None else f": {type(error).__name__}: {error}"
 
 
-def share_of_process(run: Run, parcel: Parcel, machine: Machine, stop: Stop, outbox: SimpleQueue[Message]) -> None:
+def share_of_process(
+    run: Run, packed: PackedAssignment, machine: Machine, stop: Stop, outbox: SimpleQueue[Message]
+) -> None:
     """The life of a process that torchrun started."""
     threading.Thread(target=end_with_parent, daemon=True).start()
-    carry_out_share(run, parcel.open(), replace(machine, rank=int(os.environ["RANK"])), stop, outbox.put)
+    carry_out_share(run, packed.open(), replace(machine, rank=int(os.environ["RANK"])), stop, outbox.put)
 
 
 def carry_out_share(
@@ -149,9 +150,9 @@ def carry_out_share(
         tell(Failed(error))
         raise
     except Exception as error:
-        told = RuntimeError(f"{type(error).__name__}: {error}")
-        told.add_note(traceback.format_exc())
-        tell(Failed(told))
+        picklable = RuntimeError(f"{type(error).__name__}: {error}")
+        picklable.add_note(traceback.format_exc())
+        tell(Failed(picklable))
         raise
 
 

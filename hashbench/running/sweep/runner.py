@@ -26,23 +26,27 @@ from hashbench.running.runs.artifacts import ArtifactFolder
 from hashbench.running.runs.registry import names
 from hashbench.running.sweep.assignment import Assignment
 from hashbench.running.sweep.dry_run import print_plan
-from hashbench.running.sweep.estimate import TimeEstimate
-from hashbench.running.sweep.events import RunEnded
+from hashbench.running.sweep.estimate import TimeEstimate, cheap_first
 from hashbench.running.sweep.executors.local import LocalExecutor
 from hashbench.running.sweep.executors.registry import find_executor
-from hashbench.running.sweep.housekeeping import look_after, release_dead, remove_temporary_files, retry_of, saved_copy
-from hashbench.running.sweep.order import cheap_first
+from hashbench.running.sweep.housekeeping import (
+    ResultSpool,
+    look_after,
+    release_dead,
+    remove_temporary_files,
+    retry_of,
+    saved_copy,
+)
 from hashbench.running.sweep.plan import Plan, plan
-from hashbench.running.sweep.progress import SweepProgress
-from hashbench.running.sweep.result_spool import ResultSpool
-from hashbench.running.sweep.stopping import Stopped, TimeIsUp, stop_signals
-from hashbench.running.sweep.stored_plan import data_origins, training_rows, write_down
+from hashbench.running.sweep.processes import Stopped, TimeIsUp, stop_signals
+from hashbench.running.sweep.progress import RunEnded, SweepProgress
+from hashbench.running.sweep.stored_plan import data_origins, of_phase, refuse_another_plan, training_rows, write_down
 from hashbench.store.engine import Store, open_store
-from hashbench.store.planning import retry_failed, set_turns
+from hashbench.store.planning import planned_runs, retry_failed, set_turns
 from hashbench.store.queue import pending
 from hashbench.store.retry import Retry
 from hashbench.store.sqlite import DatabaseMoved, check_file
-from hashbench.store.status import done_ids, needed_by_others, runs
+from hashbench.store.status import done_ids, experiments, needed_by_others, runs
 
 DONE, SOME_FAILED = 0, 1
 # Workers that die in a row, for each place, before the sweep gives up: something is wrong with the machine. One that
@@ -93,7 +97,7 @@ def sweep(
     until = None if max_hours is None else time.monotonic() + 3600.0 * max_hours
     other = None if card is None else find_card(card)
     find_executor(loaded.experiment.executor)
-    if "://" not in db:  # before minutes of planning; servers are asked when they are needed
+    if "://" not in db:  # before minutes of planning; servers are not connected before they are needed
         check_file(Path(db), db, create=True, read_only=dry_run)
     planned = plan(loaded, data=data)
     n_workers = workers or loaded.experiment.workers
@@ -121,6 +125,42 @@ def sweep(
     return carry_out(work, fail_fast=fail_fast, until=until)
 
 
+def join(loaded: Loaded, *, db: str, data: Sequence[str] | None = None, workers: int = 1, artifacts: str = "") -> int:
+    """Carries out runs of a planned experiment until none is left; gives back the exit code, as `sweep` does.
+
+    An experiment that the database does not know is written down first, so that any number of equal workers may start
+    without a sweep. Raises InputError where the plan of this machine is another than the stored one: its file, data,
+    own code or release differ, and its results would be those of other runs.
+    """
+    planned = plan(loaded, data=data)
+    shared = shared_at(artifacts)
+    store = open_store(db)
+    retry = retry_of(store, loaded.experiment)
+    stored = next((row for row in retry(experiments, store) if row.name == loaded.experiment.name), None)
+    origins = data_origins(planned) if stored is None else stored.provenance
+    experiment_id = retry(write_down, store, planned, origins) if stored is None else stored.id
+    stored_kinds = retry(planned_runs, store, experiment_id)
+    refuse_another_plan(of_phase(planned), stored_kinds, f"{loaded.shown}: '{loaded.experiment.name}' in {store.name}")
+    assignment = assign(planned, db=db, experiment_id=experiment_id, n_workers=workers, artifacts=shared)
+    rows = training_rows(origins) if origins else {}
+    times = of_phase(planned, measures_time=True) <= set(stored_kinds)
+    return take_part(Sweep(store, experiment_id, planned, assignment, workers, rows, times))
+
+
+def take_part(work: Sweep) -> int:
+    """Carries out what is left of a sweep that was planned before, without its timings where they are another's."""
+    kinds = names(measures_time=False)
+    mine = {key: run for key, run in work.assignment.runs.items() if work.times or run.kind in kinds}
+    work = replace(work, assignment=replace(work.assignment, runs=mine))
+    if len(mine) < len({run.id for run in work.plan.runs}):
+        print("its timings belong to another kind of machine and are left to it", file=sys.stderr)
+    if work.retry(done_ids, work.store, set(mine)) == set(mine):
+        print(f"all {len(mine)} runs are done already", file=sys.stderr)
+        return DONE
+    work.retry(release_dead, work.store, work.experiment_id)
+    return carry_out(work, fail_fast=False)
+
+
 def nice_order(work: Sweep) -> list[str]:
     """The runs by what they cost, as far as it is known."""
     estimate = work.retry(TimeEstimate, work.store, work.plan.runs, work.workers, work.rows)
@@ -133,7 +173,7 @@ def shared_at(url: str) -> str:
 
 
 def assign(planned: Plan, *, db: str, experiment_id: int, n_workers: int, artifacts: str = "") -> Assignment:
-    """What every worker of the first phase of a sweep is told."""
+    """The assignment of every worker in the first phase of a sweep."""
     experiment = planned.resolved.experiment
     return Assignment(
         db=db,
@@ -158,7 +198,7 @@ def carry_out(work: Sweep, *, fail_fast: bool, until: float | None = None) -> in
     estimate = retry(TimeEstimate, work.store, work.plan.runs, work.workers, work.rows)
     # Evaluations on further sets are runs of the experiment too, and none of the sweep's
     n_done = len(retry(done_ids, work.store, work.assignment.runs))
-    progress = SweepProgress(len(work.assignment.runs), n_done, partial(retry.once, estimate.left))
+    progress = SweepProgress(len(work.assignment.runs), n_done, partial(retry.once, estimate.seconds_left))
     try:
         with stop_signals(), progress, using(work.assignment.cache):
             for measures_time, n_workers in ((False, work.workers), (True, 1))[: 2 if work.times else 1]:
@@ -192,8 +232,8 @@ def run_phase(
     """
     experiment = work.plan.resolved.experiment
     assignment = replace(work.assignment, kinds=kinds, threads=threads_for(experiment, n_workers))
-    left = partial(pending, work.store, work.experiment_id, assignment.max_attempts, kinds=kinds)
-    if not work.retry(left):
+    n_pending = partial(pending, work.store, work.experiment_id, assignment.max_attempts, kinds=kinds)
+    if not work.retry(n_pending):
         return True
     # Timings name the machine that planned them, so it measures them itself.
     place = LocalExecutor if kinds == names(measures_time=True) else find_executor(experiment.executor)
@@ -212,7 +252,7 @@ def run_phase(
             if time.monotonic() - looked_at > LOOK_EVERY_S:
                 looked_at = time.monotonic()
                 work.retry.once(look_after, work.store, work.experiment_id, assignment.artifact_folder())
-                if executor.waits() and not work.retry(left):
+                if executor.waits() and not work.retry(n_pending):
                     return True
             for crash in executor.replace_crashed():
                 progress.tell(f"{crash.how}; its run is given to another")

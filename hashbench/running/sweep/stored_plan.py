@@ -1,4 +1,4 @@
-"""An experiment as its sweep writes it down: its keys, its runs, and where their data come from."""
+"""An experiment in the store: its keys, its runs and the origins of their data, and whether another plan equals it."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from hashbench.common.declared import STORED
+from hashbench.common.errors import InputError
 from hashbench.common.showing import without_passwords
-from hashbench.results.tables.recipes import STORED
-from hashbench.running.runs.base import Run
+from hashbench.running.runs.registry import names
 from hashbench.running.sweep.plan import Plan, check_items
 from hashbench.store.engine import Store
-from hashbench.store.planning import RunRow, add_experiment
+from hashbench.store.planning import add_experiment
+
+Labelled = tuple[str, str]  # label and id of a run
 
 
 def write_down(store: Store, planned: Plan, origins: Mapping[str, Any]) -> int:
@@ -21,7 +24,7 @@ def write_down(store: Store, planned: Plan, origins: Mapping[str, Any]) -> int:
         store,
         experiment.name,
         stored_config(planned, origins),
-        [row_of(run) for run in planned.runs],
+        planned.runs,
         baseline=experiment.baseline,
         command=without_passwords(" ".join(sys.argv[1:])),
     )
@@ -33,23 +36,6 @@ def stored_config(planned: Plan, origins: Mapping[str, Any]) -> dict[str, Any]:
     tuned = {label: declared for label in resolved.models if (declared := resolved.tuning_of(label))}
     config = resolved.experiment.model_dump(mode="json") | {STORED: tuned}
     return config | ({"provenance": origins} if origins else {})
-
-
-def row_of(run: Run) -> RunRow:
-    """A planned run as the store takes it, with the score that the experiment's own table reads."""
-    return RunRow(
-        id=run.id,
-        kind=run.kind,
-        model=run.model,
-        encoder=run.encoder,
-        spec=run.spec,
-        task=run.task,
-        seed=run.seed,
-        needs=run.needs,
-        data_fingerprint=run.data_fingerprint,
-        metric=run.metric,
-        split=run.split,
-    )
 
 
 def data_origins(planned: Plan) -> dict[str, Any]:
@@ -74,3 +60,26 @@ def data_origins(planned: Plan) -> dict[str, Any]:
 def training_rows(origins: Mapping[str, Any]) -> dict[str, int]:
     """Rows to train on of each task."""
     return {name: task["rows"]["train"] for name, task in origins["tasks"].items()}
+
+
+def of_phase(planned: Plan, measures_time: bool = False) -> set[Labelled]:
+    """The runs of one phase of a plan."""
+    kinds = names(measures_time=measures_time)
+    return {(run.model, run.id) for run in planned.runs if run.kind in kinds}
+
+
+def refuse_another_plan(planned: set[Labelled], stored: Mapping[Labelled, str], where: str) -> None:
+    """Raises InputError unless the planned runs are all of the stored ones that measure no time; `stored`: their kinds.
+
+    Timings name the machine that they are made on, so those of another kind of machine differ in every plan.
+    """
+    kinds = names(measures_time=False)
+    wanted = {run for run, kind in stored.items() if kind in kinds}
+    new, missing = planned - wanted, wanted - planned
+    if new or missing:
+        labels = sorted({label for label, _ in new | missing})
+        raise InputError(
+            f"{where} has another plan: {len(new)} runs of this one are not in it, {len(missing)} of its runs are not "
+            f"in this one (models: {', '.join(labels[:3])}{' ...' if len(labels) > 3 else ''}); use the file, "
+            "overrides, --data and release of hashbench that it was planned with, or plan anew: hashbench sweep"
+        )

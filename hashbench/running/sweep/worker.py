@@ -15,22 +15,19 @@ from hashbench.common.cache import using
 from hashbench.common.errors import InputError
 from hashbench.common.showing import tell
 from hashbench.results.dashboard.live import TrackedRun, Tracker, final_values, run_config, run_label, wandb_id
-from hashbench.running.runs.base import Run
-from hashbench.running.runs.environment import environment
+from hashbench.running.runs.provenance import environment, sources_of
 from hashbench.running.runs.registry import kind_of
-from hashbench.running.runs.sources import sources_of
 from hashbench.running.sweep.assignment import Assignment
-from hashbench.running.sweep.attempt import Attempts, Ending, claimed
-from hashbench.running.sweep.events import RunEnded, RunProgress, RunStarted
+from hashbench.running.sweep.attempt import LEASE_S, Attempts, Ending, StopSignal, claimed
 from hashbench.running.sweep.executors.base import Control
-from hashbench.running.sweep.heartbeat import LEASE_S, StopSignal
 from hashbench.running.sweep.needed_files import is_at_hand, needs_read_by
 from hashbench.running.sweep.processes import own_name
-from hashbench.running.training.checkpoints import Interrupted
-from hashbench.running.training.machine import Machine
+from hashbench.running.sweep.progress import RunEnded, RunProgress, RunStarted
+from hashbench.running.training.fit import quieten
+from hashbench.running.training.machine import Interrupted, Machine
 from hashbench.running.training.memory import is_out_of_memory, release_memory
-from hashbench.running.training.recipe import quieten
 from hashbench.store.engine import open_store, parse
+from hashbench.store.planning import Run
 from hashbench.store.queue import ClaimedRun, claim, pending
 from hashbench.store.reruns import claim_rerun
 from hashbench.store.result import Result
@@ -188,7 +185,7 @@ class Worker:
         return self._sources[key]
 
     def _result(self, run: Run, machine: Machine) -> Result:
-        """What the run found; where memory is too small for a training, with half the rows at a time, once."""
+        """The result of the run; where memory is too small for a training, with half the rows at a time, once."""
         try:
             return self._control.carry_out(run, self._assignment, self._place, machine)
         except Exception as error:
@@ -196,7 +193,7 @@ class Worker:
                 raise
             logging.getLogger(__name__).warning("%s: out of memory; again with half the rows at a time", error)
         release_memory()
-        again = replace(machine, halved=True, earlier=[], found={})
+        again = replace(machine, halved=True, earlier=[], notes={})
         return self._control.carry_out(run, self._assignment, self._place, again)
 
     def _machine(self, run: Run, stop: StopSignal, tracker: Tracker) -> Machine:

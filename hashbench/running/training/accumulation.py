@@ -27,11 +27,11 @@ class MicroBatch:
     shares: tuple[float, ...]
 
     def to(self, device: torch.device | str, non_blocking: bool = False) -> MicroBatch:
-        """The same rows on another device."""
+        """These rows on another device."""
         return replace(self, batch=self.batch.to(device, non_blocking=non_blocking))
 
     def pin_memory(self) -> MicroBatch:
-        """The same rows in memory that a GPU copies from while the program goes on."""
+        """These rows in page-locked memory, from which a GPU copies while the program goes on."""
         return replace(self, batch=self.batch.pin_memory())
 
 
@@ -62,8 +62,8 @@ def micro_batches(
 
 
 def some_rows(batch: Batch, rows: slice) -> Batch:
-    """Some rows of a batch (B, L) -> (S, L), with the codes of the types that stand in them alone."""
-    # Each type of a batch stands in it, so the largest position is that of the last type.
+    """Some rows of a batch (B, L) -> (S, L), with the codes of the types that these rows have."""
+    # Each type of a batch occurs in it, so the largest position is that of the last type.
     specials = int(batch.positions.max()) + 1 - len(batch.codes)
     positions, mask = batch.positions[rows], batch.mask[rows]
     used, places = positions.unique(return_inverse=True)  # (s,), (S, L)

@@ -9,31 +9,20 @@ import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from lightning.pytorch import Callback, LightningModule, Trainer
 
 from hashbench.common.checksums import Damaged, is_listed, remove, seal, set_aside
 from hashbench.common.once import make_once
 from hashbench.common.shared import SharedFolder
+from hashbench.running.training.machine import Interrupted, Stop
 from hashbench.running.training.model import Model, save_tensors
 from hashbench.running.training.sharding import whole_state
 
 # Checkpoints of a training: the newest, and the one before, should the newest be damaged.
 KEPT = 2
 OF_EARLIER_VERSIONS = "resume.ckpt"  # which kept one checkpoint, without checksums
-
-
-class Stop(Protocol):
-    """Asks a run to stop: an event of threads or of processes."""
-
-    def is_set(self) -> bool:
-        """Whether to stop at the next step."""
-        ...
-
-
-class Interrupted(Exception):
-    """The run was asked to stop; its checkpoint is written and the same run can be taken up again."""
 
 
 class Snapshots(Callback):
@@ -116,7 +105,7 @@ class CheckpointFiles:
 
 
 def _is_whole_zip(path: Path) -> bool:
-    """Whether a file that torch wrote without checksums of ours agrees with those of its own format."""
+    """True when a file that torch wrote without our checksums agrees with the checksums of its zip format."""
     try:
         with zipfile.ZipFile(path) as file:
             return file.testzip() is None
@@ -125,7 +114,7 @@ def _is_whole_zip(path: Path) -> bool:
 
 
 class Resumable(Callback):
-    """Writes a checkpoint every few minutes, whole or not at all, and ends the run when asked to stop.
+    """Writes a checkpoint every few minutes, whole or not at all, and ends the run on request.
 
     A kill at any moment leaves the previous or the new one. The time between two checkpoints has no effect on the
     result, because a resumed run equals an uninterrupted one.
@@ -140,7 +129,7 @@ class Resumable(Callback):
         evaluation_interval: int | None = None,
         earlier: list[float] | None = None,
     ) -> None:
-        """`earlier` gets the seconds of training that a checkpoint of an earlier attempt stands for."""
+        """`earlier` gets the seconds of training before the checkpoint that is taken up."""
         self.files = files
         self._earlier = [] if earlier is None else earlier
         self._before = 0.0  # seconds of earlier attempts
@@ -169,7 +158,7 @@ class Resumable(Callback):
         if self._evaluation_interval is not None and trainer.global_step % self._evaluation_interval == 0:
             # The evaluation of this step is still to come, and a resume from here would leave it out.
             return
-        stop = self._stop_wished
+        stop = self._stop_requested
         due = stop or time.monotonic() - self._saved_at >= self._interval_s
         if self._agreed(trainer, due):
             self._save(trainer)
@@ -177,22 +166,22 @@ class Resumable(Callback):
                 raise Interrupted
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        if self._evaluation_interval == 1 and self._agreed(trainer, self._stop_wished):
+        if self._evaluation_interval == 1 and self._agreed(trainer, self._stop_requested):
             # A run evaluated at every step has no moment to save, but it can stop.
             raise Interrupted
 
     @property
-    def _stop_wished(self) -> bool:
+    def _stop_requested(self) -> bool:
         return self._should_stop is not None and self._should_stop.is_set()
 
     @staticmethod
-    def _agreed(trainer: Trainer, wish: bool) -> bool:
-        """True on all devices as soon as one wishes it: they must save and stop at the same step."""
-        return wish if trainer.world_size == 1 else trainer.strategy.reduce_boolean_decision(wish, all=False)
+    def _agreed(trainer: Trainer, due: bool) -> bool:
+        """True on all devices as soon as it is due on one: they must save and stop at the same step."""
+        return due if trainer.world_size == 1 else trainer.strategy.reduce_boolean_decision(due, all=False)
 
     def _save(self, trainer: Trainer) -> None:
         self.files.folder.mkdir(parents=True, exist_ok=True)
-        # Of this process, since another sweep with a database of its own may be at the same run.
+        # Named by this process, since a sweep with another database may carry out the same run.
         half = self.files.folder / f"resume.{trainer.strategy.broadcast(os.getpid())}.part"
         trainer.save_checkpoint(half)
         if trainer.is_global_zero:

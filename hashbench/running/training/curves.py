@@ -1,16 +1,17 @@
-"""What a run records while it trains: points of curves, kept through a resume and sent to the live view."""
+"""Measured numbers of a training, step by step: kept through a resume and sent to the live view."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 from torchmetrics.aggregation import MeanMetric
 
-Watch = Callable[[dict[str, float], int, int], None]  # values by name, step, steps in all
+from hashbench.common.measured import MetricRow
+from hashbench.running.training.machine import Watch
+
 # A loss curve has about this many points, whatever the number of steps.
 LOSS_POINTS = 100
 
@@ -19,23 +20,12 @@ class NotFinite(Exception):
     """The loss is no number any more: whatever is trained from here on is lost."""
 
 
-@dataclass(frozen=True)
-class Point:
-    """One value of one curve."""
-
-    split: str
-    name: str
-    step: int
-    value: float | None
-    reason: str | None = None  # why a value is missing
-
-
 class Curves(torch.nn.Module):
     """Points so far, and the running mean of the training loss. Part of the checkpoint."""
 
     def __init__(self, total_steps: int, watch: Watch | None = None) -> None:
         super().__init__()
-        self.points: list[Point] = []
+        self.points: list[MetricRow] = []
         self.every = max(1, total_steps // LOSS_POINTS)
         self._total_steps, self._watch = total_steps, watch
         self._loss = MeanMetric(nan_strategy="disable")  # asking after each would have a GPU wait for it
@@ -52,19 +42,19 @@ class Curves(torch.nn.Module):
             if not math.isfinite(mean):
                 steps = f"steps {step - self.every + 1} to {step}" if self.every > 1 else f"step {step}"
                 raise NotFinite(f"the loss is {mean} at {steps}; try a smaller learning_rate")
-            self.add("train", "loss", step, mean)
+            self.add(MetricRow("loss", mean, "train", step))
             self._loss.reset()
 
-    def add(self, split: str, name: str, step: int, value: float | None, reason: str | None = None) -> None:
+    def add(self, point: MetricRow) -> None:
         """Adds a point and shows it to whoever watches."""
-        self.points.append(Point(split, name, step, value, reason))
-        if self._watch is not None and value is not None:
-            self._watch({f"{split}/{name}": value}, step, self._total_steps)
+        self.points.append(point)
+        if self._watch is not None and point.value is not None:
+            self._watch({f"{point.split}/{point.name}": point.value}, point.step, self._total_steps)
 
-    def plain(self) -> list[list[object]]:
+    def plain(self) -> list[list[Any]]:
         """The points as plain values, for a checkpoint."""
         return [[p.split, p.name, p.step, p.value, p.reason] for p in self.points]
 
-    def restore(self, plain: list[list[object]]) -> None:
+    def restore(self, plain: list[list[Any]]) -> None:
         """Takes back what `plain` gave."""
-        self.points = [Point(*values) for values in plain]  # type: ignore[arg-type]
+        self.points = [MetricRow(name, value, split, step, reason=reason) for split, name, step, value, reason in plain]

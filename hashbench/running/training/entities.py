@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -12,18 +13,17 @@ from hashbench.data.tasks.item_batches import ItemData
 from hashbench.models.embeddings.base import NO_LABEL, Batch
 from hashbench.models.objectives.entities import EntityHead
 from hashbench.models.objectives.item_search import ItemSearch
-from hashbench.running.experiment.recipes import Finetune
+from hashbench.running.experiment.recipes import FinetuneRecipe
 from hashbench.running.training.curves import Curves
-from hashbench.running.training.evaluated import EvaluatedModule, TaskTraining, fit_on_task
-from hashbench.running.training.evaluation import Evaluation
+from hashbench.running.training.devices import pick_device
+from hashbench.running.training.evaluated import EvaluatedModule, Evaluation, TaskTraining, fit_on_task
 from hashbench.running.training.machine import Machine
 from hashbench.running.training.model import Model
-from hashbench.running.training.recipe import pick_device, training_length
+from hashbench.running.training.recipe import training_length
 from hashbench.scores.registry import evaluate
 
 # Items of a ranking where not all are ranked: the largest k of the paper's tables.
 TOP = 20
-
 
 Trained = TaskTraining[EntityHead]
 
@@ -37,7 +37,7 @@ class EntityModule(EvaluatedModule):
         self,
         model: Model,
         head: EntityHead,
-        recipe: Finetune,
+        recipe: FinetuneRecipe,
         data: ItemData,
         search: ItemSearch,
         *,
@@ -45,7 +45,7 @@ class EntityModule(EvaluatedModule):
         total_steps: int,
         curves: Curves,
     ) -> None:
-        super().__init__(recipe, learning_rate=single_rate(recipe), seed=seed, total_steps=total_steps, curves=curves)
+        super().__init__(recipe, seed=seed, total_steps=total_steps, curves=curves)
         self.model, self.head = model, head
         self._data, self._search = data, search
         self._collected: list[tuple[np.ndarray, np.ndarray]] = []
@@ -73,8 +73,8 @@ class EntityModule(EvaluatedModule):
     def on_validation_epoch_end(self) -> None:
         outputs = in_order(self._collected, self._data, "validation")
         scores = evaluate(self._data.task.metrics, self._data.cases["validation"].targets, outputs)
-        for name, score in scores.items():
-            self.curves.add("validation", name, self.global_step, score.value, score.reason)
+        for score in scores.values():
+            self.curves.add(replace(score, split="validation", step=self.global_step))
         metric = self.recipe.select_metric or self._data.task.select_metric
         self.take_in(Evaluation(self.global_step, scores[metric].value, {"validation": outputs}), keep_weights=True)
 
@@ -83,7 +83,7 @@ def train_entities(
     model: Model,
     head: EntityHead,
     data: ItemData,
-    recipe: Finetune,
+    recipe: FinetuneRecipe,
     *,
     seed: int,
     search: ItemSearch,
@@ -100,14 +100,8 @@ def train_entities(
     return trained
 
 
-def single_rate(recipe: Finetune) -> float:
-    """The learning rate; the plan has refused a grid."""
-    assert isinstance(recipe.learning_rate, float | int)
-    return float(recipe.learning_rate)
-
-
 def losses_of(model: Model, head: EntityHead, batch: Batch) -> tuple[Tensor, ...]:
-    """The terms of a batch's loss: of its hidden items, and of the order of its segments where that is asked for.
+    """The terms of a batch's loss: of its hidden items, and of the order of its segments where the head has one.
 
     The batch has labels (B, L, m), and `follows` (B,) where segments have an order; each term has shape ().
     """
@@ -165,7 +159,7 @@ def case_distributions(model: Model, head: EntityHead, batch: Batch) -> tuple[Te
 
 
 def case_outputs(search: ItemSearch, logs: Tensor, buckets: Tensor, targets: np.ndarray) -> np.ndarray:
-    """What is stored of each case but its page (K, 3 + m) int32: 0, rank, certified, right bucket of each map.
+    """Stored columns of each case, without its page (K, 3 + m) int32: 0, rank, certified, right bucket of each map.
 
     `logs` (K, m, NB), true buckets (K, m), targets (K,).
     Ranks are among all items where all can be scored, else among the first 20 and 0 beyond. Certified speaks of a beam

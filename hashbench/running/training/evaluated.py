@@ -1,48 +1,99 @@
-"""Trainings on a task, whatever they predict: the evaluations, the one that counts, and its weights."""
+"""Trainings on a task, whatever they predict: their evaluations, which of them counts, and its weights."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from torch import nn
+import numpy as np
+import torch
+from torch import Tensor, nn
 
+from hashbench.common.measured import MetricRow
 from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.item_batches import ItemData
 from hashbench.data.tasks.text_batches import FinetuningData
-from hashbench.running.experiment.recipes import Finetune
-from hashbench.running.training.curves import Curves, Point
-from hashbench.running.training.evaluation import Evaluation, Progress, as_plain, from_plain
+from hashbench.running.experiment.recipes import Finetune, FinetuneRecipe
+from hashbench.running.training.curves import Curves
+from hashbench.running.training.devices import matmul_precision
 from hashbench.running.training.fit import fit
 from hashbench.running.training.machine import Machine
 from hashbench.running.training.model import Model
 from hashbench.running.training.module import RecipeModule
-from hashbench.running.training.recipe import matmul_precision, schedule_of, training_length, warmup_length
+from hashbench.running.training.recipe import schedule_of, training_length, warmup_length
 from hashbench.running.training.sharding import whole
 
+# split -> outputs of the head in the order of the rows (n, n_outputs) float32
+OutputsBySplit = dict[str, np.ndarray]
 HeadT = TypeVar("HeadT", bound=nn.Module)
 
 
-class EvaluatedModule(RecipeModule):
-    """A `model` and a `head` trained under a recipe and evaluated at intervals; subclasses say what a step and an
-    evaluation are."""
+@dataclass
+class Evaluation:
+    """The outputs of one evaluation and the score by which it is chosen."""
 
-    def __init__(self, recipe: Finetune, *, learning_rate: float, seed: int, total_steps: int, curves: Curves) -> None:
+    step: int
+    selection: float | None
+    outputs: OutputsBySplit
+    weights: dict[str, Tensor] | None = None
+
+
+@dataclass
+class Progress:
+    """State of a fine-tuning between two evaluations; part of the checkpoint."""
+
+    best: Evaluation | None = None
+    last: Evaluation | None = None
+    without_gain: int = 0
+
+    def add(self, evaluation: Evaluation) -> bool:
+        """Adds an evaluation; True if it is the best so far. Of equal ones the later counts (HashFormers' code)."""
+        self.last = evaluation
+        ahead = self.best is None or _at_least(evaluation.selection, self.best.selection)
+        gained = self.best is None or _above(evaluation.selection, self.best.selection)
+        self.without_gain = 0 if gained else self.without_gain + 1
+        if ahead:
+            self.best = evaluation
+        return ahead
+
+
+def _at_least(new: float | None, old: float | None) -> bool:
+    return old is None or (new is not None and new >= old)
+
+
+def _above(new: float | None, old: float | None) -> bool:
+    return new is not None and (old is None or new > old)
+
+
+def as_plain(evaluation: Evaluation | None) -> dict[str, Any] | None:
+    """An evaluation as tensors and plain values, which is all that a checkpoint may hold."""
+    if evaluation is None:
+        return None
+    outputs = {split: torch.from_numpy(values) for split, values in evaluation.outputs.items()}
+    return {**vars(evaluation), "outputs": outputs}
+
+
+def from_plain(plain: dict[str, Any] | None) -> Evaluation | None:
+    """The evaluation that `as_plain` wrote down."""
+    if plain is None:
+        return None
+    return Evaluation(**{**plain, "outputs": {split: values.numpy() for split, values in plain["outputs"].items()}})
+
+
+class EvaluatedModule(RecipeModule):
+    """A `model` and a `head` trained under a recipe and evaluated at intervals; subclasses define both steps."""
+
+    recipe: FinetuneRecipe
+
+    def __init__(self, recipe: FinetuneRecipe, *, seed: int, total_steps: int, curves: Curves) -> None:
         warmup = warmup_length(recipe, total_steps)
         schedule = schedule_of(recipe.schedule, total=total_steps, warmup=warmup, cycles=recipe.restart_cycles)
-        super().__init__(
-            recipe,
-            learning_rate=learning_rate,
-            schedule=schedule,
-            seed=seed,
-            total_steps=total_steps,
-            curves=curves,
-        )
-        self.progress, self.recipe = Progress(), recipe
+        super().__init__(recipe, schedule=schedule, seed=seed, total_steps=total_steps, curves=curves)
+        self.progress = Progress()
 
     def take_in(self, evaluation: Evaluation, *, keep_weights: bool) -> None:
         """Takes an evaluation in, with its weights where it is the best so far; stops when patience is at its end."""
-        if self.progress.add(evaluation) and keep_weights:  # alike on all devices
+        if self.progress.add(evaluation) and keep_weights:  # on all devices or on none
             evaluation.weights = {
                 name: whole(tensor.detach()).to("cpu", copy=True)
                 for name, tensor in self.state_dict().items()
@@ -67,11 +118,11 @@ class EvaluatedModule(RecipeModule):
 
 @dataclass(frozen=True)
 class TaskTraining(Generic[HeadT]):
-    """What a training on a task leaves behind. The embedding may be narrowed to the types of the task: see `widen`."""
+    """A finished training on a task. The embedding may be narrowed to the types of the task: see `widen`."""
 
     model: Model
     head: HeadT
-    points: list[Point]
+    points: list[MetricRow]
     best: Evaluation
     last: Evaluation
     steps: int
@@ -112,7 +163,7 @@ def fit_on_task(
 
 
 def evaluation_interval(recipe: Finetune, task: Task, steps_per_epoch: int) -> int:
-    """Optimizer steps between two evaluations: as asked for by steps or by number, or by the task's rule."""
+    """Optimizer steps between two evaluations, by the recipe or else by the task's rule."""
     total_steps, _ = training_length(recipe, steps_per_epoch)
     if recipe.evaluation_steps is not None:
         return min(recipe.evaluation_steps, total_steps)

@@ -1,27 +1,32 @@
-"""Fine-tuning: a pre-trained model and a fresh head on one task, evaluated at intervals, best and last kept."""
+"""Fine-tuning: a pre-trained model and a fresh head on one task, evaluated at intervals, best and last kept.
+
+A learning rate may be chosen from a grid on rows of the training set that are held out.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from hashbench.common.measured import MetricRow
 from hashbench.data.tasks.text import text_kind
 from hashbench.data.tasks.text_batches import FinetuningData
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.embeddings.base import Batch, ModelSpec
 from hashbench.models.objectives.base import TaskHead
 from hashbench.models.objectives.registry import task_head
-from hashbench.running.experiment.recipes import Finetune, OnHardware
-from hashbench.running.training.curves import Curves, Point
-from hashbench.running.training.evaluated import EvaluatedModule, TaskTraining, fit_on_task
-from hashbench.running.training.evaluation import Evaluation, OutputsBySplit, score_splits
+from hashbench.running.experiment.recipes import Finetune, FinetuneRecipe, OnHardware
+from hashbench.running.training.curves import Curves, NotFinite
+from hashbench.running.training.devices import matmul_precision, pick_device, precision_found
+from hashbench.running.training.evaluated import EvaluatedModule, Evaluation, OutputsBySplit, TaskTraining, fit_on_task
 from hashbench.running.training.machine import Machine
 from hashbench.running.training.model import Model
-from hashbench.running.training.recipe import matmul_precision, pick_device, precision_found, training_length
+from hashbench.running.training.recipe import training_length
 from hashbench.scores.registry import evaluate
 
 
@@ -34,16 +39,15 @@ class FinetuningModule(EvaluatedModule):
         self,
         model: Model,
         head: TaskHead,
-        recipe: Finetune,
+        recipe: FinetuneRecipe,
         data: FinetuningData,
         *,
-        learning_rate: float,
         seed: int,
         total_steps: int,
         curves: Curves,
         keep_best_weights: bool,
     ) -> None:
-        super().__init__(recipe, learning_rate=learning_rate, seed=seed, total_steps=total_steps, curves=curves)
+        super().__init__(recipe, seed=seed, total_steps=total_steps, curves=curves)
         self.model, self.head, self._data = model, head, data
         self._keep_best_weights = keep_best_weights
         self._collected: dict[int, list[tuple[np.ndarray, np.ndarray]]] = {}
@@ -93,10 +97,10 @@ class FinetuningModule(EvaluatedModule):
 
 @dataclass(frozen=True)
 class Job:
-    """One fine-tuning, as asked for."""
+    """A fine-tuning to carry out."""
 
     spec: ModelSpec
-    recipe: Finetune
+    recipe: FinetuneRecipe
     seed: int
     keep_best_weights: bool = False
 
@@ -104,7 +108,7 @@ class Job:
 Finetuned = TaskTraining[TaskHead]
 
 
-def finetune(model: Model, data: FinetuningData, job: Job, *, learning_rate: float, machine: Machine) -> Finetuned:
+def finetune(model: Model, data: FinetuningData, job: Job, *, machine: Machine) -> Finetuned:
     """Fine-tunes `model` in place and gives back the best and the last evaluation."""
     torch.manual_seed(job.seed)
     if job.recipe.weight_decay == 0:  # decay would reach the rows of other types too
@@ -116,13 +120,66 @@ def finetune(model: Model, data: FinetuningData, job: Job, *, learning_rate: flo
         head,
         job.recipe,
         data,
-        learning_rate=learning_rate,
         seed=job.seed,
         total_steps=total_steps,
         curves=Curves(total_steps, machine.watch),
         keep_best_weights=job.keep_best_weights or bool(data.test_splits),
     )
     return fit_on_task(module, data, machine, model=model, head=head, task=data.data.task)
+
+
+def best_recipe(
+    requested: Finetune,
+    spec: ModelSpec,
+    held_out: Callable[[], tuple[Model, FinetuningData]],
+    *,
+    seed: int,
+    machine: Machine,
+) -> tuple[FinetuneRecipe, list[MetricRow]]:
+    """The recipe with one learning rate, and of a grid the score of each rate on held-out rows.
+
+    Of a grid the rate with the best score is taken, the smaller of equal ones; `held_out` makes a fresh model and the
+    data, whose selection split is a seeded tenth of train. A single rate is not tried.
+    """
+    recipes = requested.recipes()
+    if not isinstance(requested.learning_rate, tuple):
+        return recipes[0], []
+    scores: list[MetricRow] = []
+    for number, recipe in enumerate(recipes):
+        model, data = held_out()
+        part = replace(machine, watch=None, folder=machine.folder / f"rate-{number}")
+        name = f"learning_rate={recipe.learning_rate:g}"
+        try:
+            trained = finetune(model, data, Job(spec, recipe, seed), machine=part)
+        except NotFinite as error:  # a rate that is too large loses; the others are worth a try
+            scores.append(MetricRow(name, None, "holdout", reason=str(error)))
+        else:
+            scores.append(MetricRow(name, trained.best.selection, "holdout"))
+    values = [score.value for score in scores]
+    best = max(range(len(recipes)), key=lambda i: (values[i] is not None, values[i] or 0.0, -i))
+    return recipes[best], scores
+
+
+def score_splits(
+    data: FinetuningData, outputs: Mapping[str, np.ndarray], curves: Curves, step: int, select_metric: str | None
+) -> float | None:
+    """Adds every metric of the task on every split to the curves; gives back the score that selects.
+
+    `outputs` (n, n_outputs) of each split, in the order of its rows.
+    The selecting score is taken over all selection splits laid together (MNLI: matched and mismatched). None where
+    it is undefined, as Pearson's is for constant outputs.
+    """
+    task = data.data.task
+    for split, values in outputs.items():
+        for score in evaluate(task.metrics, data.targets(split), values).values():
+            curves.add(replace(score, split=split, step=step))
+    metric = select_metric or task.select_metric
+    together = evaluate(
+        (metric,),
+        np.concatenate([data.targets(split) for split in outputs]),
+        np.concatenate([outputs[split] for split in outputs]),
+    )
+    return together[metric].value
 
 
 def make_head_of(model: Model, data: TaskData, spec: ModelSpec) -> TaskHead:
@@ -135,20 +192,20 @@ def make_head_of(model: Model, data: TaskData, spec: ModelSpec) -> TaskHead:
 
 
 def report_once(
-    done: Finetuned, data: FinetuningData, points: list[Point], machine: Machine, recipe: OnHardware
+    done: Finetuned, data: FinetuningData, points: list[MetricRow], machine: Machine, recipe: OnHardware
 ) -> OutputsBySplit:
-    """Outputs (n, n_outputs) on splits that are only reported, with the weights as they stand; adds their scores."""
+    """Outputs (n, n_outputs) with the present weights on splits that are only reported; adds their scores."""
     outputs = outputs_on(done.model, done.head, data, machine, recipe)
     for split, values in outputs.items():
-        for name, score in evaluate(data.data.task.metrics, data.targets(split), values).items():
-            points.append(Point(split, name, done.best.step, score.value, score.reason))
+        scores = evaluate(data.data.task.metrics, data.targets(split), values).values()
+        points += [replace(score, split=split, step=done.best.step) for score in scores]
     return outputs
 
 
 def outputs_on(
     model: Model, head: TaskHead, data: FinetuningData, machine: Machine, recipe: OnHardware
 ) -> OutputsBySplit:
-    """Outputs (n, n_outputs) of the model as it stands on every split that is only reported."""
+    """Outputs (n, n_outputs) of the model with its present weights on every split that is only reported."""
     device = torch.device(pick_device(machine.device))
     bf16 = precision_found(recipe.precision, machine.device) == "bf16"
     autocast = torch.autocast(device.type, torch.bfloat16, enabled=bf16)

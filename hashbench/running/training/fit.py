@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import logging
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
 import torch
+import torch._dynamo
 from lightning.pytorch import Callback, Trainer
 from lightning.pytorch.plugins.environments import LightningEnvironment, TorchElasticEnvironment
 from lightning.pytorch.strategies import DDPStrategy, ModelParallelStrategy, Strategy
+from torch import nn
 
+from hashbench.common.errors import InputError, first_line
 from hashbench.data.sources.loader import LoadedData
 from hashbench.running.experiment.recipes import Finetune, Pretrain
 from hashbench.running.training.accumulation import some_rows
 from hashbench.running.training.checkpoints import CheckpointFiles, Resumable, Snapshots
-from hashbench.running.training.compiling import check_compiler, compile_parts
+from hashbench.running.training.devices import matmul_precision, pick_device, precision_found
 from hashbench.running.training.machine import Machine
+from hashbench.running.training.memory import largest_micro_batch
+from hashbench.running.training.model import Model
 from hashbench.running.training.module import RecipeModule
-from hashbench.running.training.recipe import matmul_precision, pick_device, precision_found, quieten
-from hashbench.running.training.trial import largest_micro_batch
+
+# Of the code of a layer: with and without padding, at all places or some, in training and evaluation, of one shape and
+# of any. Beyond torch's own limit of 8 the code runs uncompiled.
+VERSIONS = 16
 
 
 def fit(
@@ -37,7 +46,7 @@ def fit(
 
     `interval`: optimizer steps between two evaluations, None: no evaluation. `stop_at`: the step to end at, under the
     schedule of the whole training. `snapshots`: files for the model's weights after some of the steps. Continues from
-    the checkpoint in the machine's folder, if there is one. Raises `Interrupted` when asked to stop.
+    the checkpoint in the machine's folder, if there is one. Raises `Interrupted` when the machine requests a stop.
     """
     quieten()
     resumable = Resumable(
@@ -86,7 +95,7 @@ def make_trainer(
         max_epochs=epochs,
         callbacks=callbacks,
         default_root_dir=machine.folder,
-        # No bar, no logger, no checkpoints of its own: callbacks do what a run needs.
+        # Neither bar nor logger nor Lightning's checkpoints: callbacks do what a run needs.
         logger=False,
         enable_checkpointing=False,
         enable_progress_bar=False,
@@ -110,23 +119,23 @@ def strategy_of(machine: Machine) -> Strategy | Literal["auto"]:
 
 
 def set_up(module: RecipeModule, data: LoadedData, recipe: Pretrain | Finetune, machine: Machine) -> None:
-    """Tells the module how its batches are computed, and the machine's notes what is not the default of it.
+    """Sets how the module's batches are computed, and notes at the machine what is not the default of it.
 
     Raises InputError where not even one row fits into memory.
     """
     module.model.encoder.checkpointing = recipe.activation_checkpointing
     if recipe.activation_checkpointing:
-        machine.found["activation_checkpointing"] = "yes"
+        machine.notes["activation_checkpointing"] = "yes"
     if machine.devices > 1:
         on_nodes = f" on {machine.nodes} nodes" if machine.nodes > 1 else ""
         shared = ", each with a part of every layer" if machine.is_sharded else ""
-        machine.found["devices"] = f"{machine.devices}{on_nodes}{shared}"
+        machine.notes["devices"] = f"{machine.devices}{on_nodes}{shared}"
     kind = pick_device(machine.device)
     device = torch.device(kind, machine.local_rank) if kind == "cuda" else torch.device(kind)
     if recipe.compile:
         check_compiler(device)
         compile_parts(module.model, module.head, fixed_shapes=not data.bucketed)
-        machine.found["compile"] = "yes"
+        machine.notes["compile"] = "yes"
     rows = -(-data.batch_size // machine.devices)  # of a batch, on each device
     size = recipe.micro_batch_size
     if size == "auto":
@@ -137,7 +146,43 @@ def set_up(module: RecipeModule, data: LoadedData, recipe: Pretrain | Finetune, 
     if machine.halved:
         before = min(size or rows, rows)
         size = max(1, before // 2)
-        machine.found["out_of_memory"] = f"with {before} rows at a time"
+        machine.notes["out_of_memory"] = f"with {before} rows at a time"
     if size is not None and size < rows:
         module.micro_batch_size = size
-        machine.found["micro_batch_size"] = str(size)
+        machine.notes["micro_batch_size"] = str(size)
+
+
+def compile_parts(model: Model, head: nn.Module, *, fixed_shapes: bool) -> None:
+    """Compiles embedding, layers and head; each kind of layer once.
+
+    The number of distinct types is another in every batch, so the embedding is compiled for any. `fixed_shapes`: all
+    batches have the same rows and tokens, so layers are compiled for these, until another shape comes.
+    """
+    torch._dynamo.config.recompile_limit = max(VERSIONS, torch._dynamo.config.recompile_limit)
+    model.embedding.compile(dynamic=True)
+    for part in (*model.encoder.parts_to_compile(), head):
+        part.compile(dynamic=None if fixed_shapes else True)
+
+
+def check_compiler(device: torch.device) -> None:
+    """Raises InputError where torch.compile makes nothing for a device, as without a compiler of C++."""
+
+    @torch.compile
+    def doubled(values: torch.Tensor) -> torch.Tensor:
+        """(n,) -> (n,)."""
+        return values + values
+
+    try:
+        doubled(torch.ones(4, device=device))
+    except Exception as error:  # of torch's own many kinds, which all mean the same here
+        raise InputError(
+            f"compile: torch.compile does not work on {device.type} here: {first_line(error)}; "
+            "install a C++ compiler (and Triton for a GPU), or write compile: false"
+        ) from error
+
+
+def quieten() -> None:
+    """Silences Lightning's banners and tips, which no option turns off."""
+    for name in ("lightning.pytorch", "lightning.fabric", "pytorch_lightning"):
+        logging.getLogger(name).setLevel(logging.ERROR)
+    warnings.filterwarnings("ignore", module=r"lightning\..*")

@@ -1,19 +1,29 @@
-"""Where and how a run is carried out."""
+"""Where and how a run is carried out: folder, devices, and the request to stop. A plan reads it without torch."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal, Protocol
 
 from hashbench.common.shared import SharedFolder
 
-if TYPE_CHECKING:  # plans hold a Machine, and a plan is made without Lightning
-    from hashbench.running.training.checkpoints import Stop
-    from hashbench.running.training.curves import Watch
-
 # How several devices share a run: each has the whole model, or a part of every layer of its encoder.
 Strategy = Literal["ddp", "fsdp"]
+Watch = Callable[[dict[str, float], int, int], None]  # values by name, step, steps in all
+
+
+class Stop(Protocol):
+    """A request to stop a run: an event of threads or of processes."""
+
+    def is_set(self) -> bool:
+        """True when the run is to stop at its next step."""
+        ...
+
+
+class Interrupted(Exception):
+    """The run was stopped on request; its checkpoint is written and the same run can be taken up again."""
 
 
 @dataclass(frozen=True)
@@ -29,22 +39,22 @@ class Machine:
     rank: int = 0  # which of the devices this process drives
     # Half the rows at a time: with all of them memory was too small.
     halved: bool = False
-    should_stop: Stop | None = None  # asks the run to stop at the next step
+    should_stop: Stop | None = None
     watch: Watch | None = None  # sees every point of a curve
     shared: SharedFolder | None = None  # where machines leave checkpoints for each other
     # Seconds of earlier attempts, one entry a training taken up.
     earlier: list[float] = field(default_factory=list)
-    # How the hardware computed the run, where it was not the default; the worker adds it to the run's notes.
-    found: dict[str, str] = field(default_factory=dict)
+    # How the hardware computed the run, where it was not the default; they become notes of the run.
+    notes: dict[str, str] = field(default_factory=dict)
 
     @property
     def is_sharded(self) -> bool:
-        """Whether each device has a part of every layer."""
+        """True when each device has a part of every layer."""
         return self.devices > 1 and self.strategy == "fsdp"
 
     @property
     def checkpoints(self) -> Path:
-        """Where the training's checkpoints lie. Those of shared out layers have other groups of parameters."""
+        """The folder of the training's checkpoints. Those of shared out layers have other groups of parameters."""
         return self.folder / "fsdp" if self.is_sharded else self.folder
 
     @property

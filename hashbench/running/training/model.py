@@ -1,9 +1,10 @@
-"""A model: an embedding of a batch's types, and an encoder over their vectors."""
+"""A model: an embedding of a batch's types and an encoder over their vectors; its weights, and the heads above it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 import torch
 from safetensors.torch import load_file, save_file
@@ -16,11 +17,13 @@ from hashbench.models.embeddings.base import Batch, Embedding, ModelSpec, Publis
 from hashbench.models.embeddings.registry import build_embedding
 from hashbench.models.encoders.base import Encoder, EncoderConfig
 from hashbench.models.encoders.registry import make_encoder
+from hashbench.models.objectives.base import Head
 from hashbench.models.objectives.classification import Pooling
+from hashbench.models.objectives.registry import objectives
 
 
 class Model(nn.Module):
-    """Token vectors into token states; heads stand outside."""
+    """Embedding and encoder: a batch into token states. Heads are no part of it."""
 
     def __init__(self, embedding: Embedding, encoder: Encoder) -> None:
         super().__init__()
@@ -57,11 +60,11 @@ class Model(nn.Module):
         return states[:, :: self.embedding.tokens_per_item]
 
     def states_mask(self, batch: Batch) -> Tensor:
-        """Which of the states of a batch of shape (B, L) stand for tokens: (B, L') bool."""
+        """The states of a batch of shape (B, L) that belong to tokens, not to padding: (B, L') bool."""
         return self.encoder.states_mask(self._token_mask(batch))
 
     def _token_mask(self, batch: Batch) -> Tensor:
-        """Which vectors of a batch of shape (B, L) stand for tokens: (B, L m) bool, for m tokens an item."""
+        """The vectors of a batch of shape (B, L) that belong to tokens: (B, L m) bool, for m tokens an item."""
         return self.embedding.vectors_mask(batch.mask)
 
 
@@ -85,6 +88,21 @@ def build_model(
     if row_strings is not None:
         embedding.initialise(row_strings)
     return Model(embedding, encoder)
+
+
+def make_head(model: Model, objective: str) -> Head:
+    """The head of an objective over this model's states; it is dropped after pre-training.
+
+    Raises InputError where the objective scores a vocabulary and the embedding has no matrix to score against.
+    """
+    head = objectives()[objective].head
+    assert head is not None  # models of items are trained by entities.py
+    return head(model.embedding, model.config)
+
+
+def objective_loss(model: Model, head: Head, batch: Batch, logits: Literal["labels", "all"]) -> Tensor:
+    """Loss of a batch under its labels (B, L). States are made where the loss needs them."""
+    return head.batch_loss(model, batch, logits)
 
 
 def save_weights(module: nn.Module, path: Path) -> None:
@@ -113,9 +131,9 @@ def load_published(model: Model, published: Published) -> None:
         trained, fresh = part.from_published(published), part.state_dict()
         for name, tensor in fresh.items():
             if trained[name].shape != tensor.shape:
-                theirs, ours = tuple(trained[name].shape), tuple(tensor.shape)
+                there, here = tuple(trained[name].shape), tuple(tensor.shape)
                 raise InputError(
-                    f"{published.where}: {part.stored_name()} {name} has shape {theirs} there, {ours} here; "
+                    f"{published.where}: {part.stored_name()} {name} has shape {there} there, {here} here; "
                     "take the encoder size and the embedding's arguments of the weights, or other weights"
                 )
         part.load_state_dict({name: tensor.to(fresh[name].dtype) for name, tensor in trained.items()})

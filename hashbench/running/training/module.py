@@ -1,5 +1,5 @@
-"""What the modules of all trainings share: a step in one or several parts, optimizer and schedule, clipping, seeds,
-curves in the checkpoint."""
+"""The LightningModule of all trainings: a step in one or several parts, optimizer and schedule, clipping, seeds, curves
+in the checkpoint."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 
 from hashbench.models.embeddings.base import Batch
-from hashbench.running.experiment.recipes import Finetune, Pretrain
+from hashbench.running.experiment.recipes import FinetuneRecipe, PretrainRecipe
 from hashbench.running.training.accumulation import MicroBatch, added, micro_batches, weighted
 from hashbench.running.training.curves import Curves
 from hashbench.running.training.model import Model
@@ -41,24 +41,23 @@ class ClippedModule(LightningModule):
 
 
 class RecipeModule(ClippedModule):
-    """Modules trained under the recipe of an experiment; a subclass holds a model and says what its loss is."""
+    """Modules trained under the recipe of an experiment; a subclass holds a model and defines its loss."""
 
     model: Model
     head: nn.Module
 
     def __init__(
         self,
-        recipe: Pretrain | Finetune,
+        recipe: PretrainRecipe | FinetuneRecipe,
         *,
-        learning_rate: float,
         schedule: Schedule,
         seed: int,
         total_steps: int,
         curves: Curves,
     ) -> None:
         super().__init__()
-        self.curves, self.total_steps = curves, total_steps
-        self._optimizing, self._learning_rate, self._schedule, self._seed = recipe, learning_rate, schedule, seed
+        self.recipe, self.curves, self.total_steps = recipe, curves, total_steps
+        self._schedule, self._seed = schedule, seed
         self.micro_batch_size: int | None = None  # rows at a time; None: a batch is computed in one piece
         self._sharding: Sharding | None = None
 
@@ -107,7 +106,7 @@ class RecipeModule(ClippedModule):
             average_whole_gradients(self)
 
     def optimizer_zero_grad(self, epoch: int, batch_idx: int, optimizer: Optimizer) -> None:
-        """Clears the gradients, unless the parts of the batch have left theirs already; Lightning asks after them."""
+        """Clears the gradients, unless the parts of the batch have left some already; Lightning calls it after them."""
         if self.micro_batch_size is None:
             super().optimizer_zero_grad(epoch, batch_idx, optimizer)
 
@@ -137,15 +136,15 @@ class RecipeModule(ClippedModule):
         return [part.to(device, non_blocking=unwaiting) for part in batch]
 
     def on_train_batch_start(self, batch: Batch | list[MicroBatch], batch_idx: int) -> None:
-        # Devices drop numbers of their own. Without dropout each draws what one alone would: negatives, for example.
+        # With dropout each device draws other masks; without it what one device would draw: negatives, for example.
         apart = self.global_rank > 0 and drops_out(self)
         reseed(self._seed, self.global_step, self.global_rank if apart else 0)
 
     def configure_optimizers(self) -> Any:
-        recipe = self._optimizing
+        recipe = self.recipe
         optimizer = adamw(
             self,
-            learning_rate=self._learning_rate,
+            learning_rate=recipe.learning_rate,
             betas=recipe.betas,
             eps=recipe.eps,
             weight_decay=recipe.weight_decay,

@@ -9,25 +9,26 @@ from pathlib import Path
 
 from torch import Tensor
 
+from hashbench.common.measured import MetricRow
 from hashbench.data.sources.loader import LoadedData
 from hashbench.models.embeddings.base import NO_LABEL, Batch
-from hashbench.running.experiment.recipes import Pretrain
+from hashbench.models.objectives.base import Head
+from hashbench.running.experiment.recipes import PretrainRecipe
 from hashbench.running.training.accumulation import MicroBatch
-from hashbench.running.training.curves import Curves, Point
+from hashbench.running.training.curves import Curves
 from hashbench.running.training.fit import fit
-from hashbench.running.training.heads import Head, objective_loss
 from hashbench.running.training.machine import Machine
-from hashbench.running.training.model import Model
+from hashbench.running.training.model import Model, objective_loss
 from hashbench.running.training.module import RecipeModule
 from hashbench.running.training.recipe import linear_decay
 
 
 @dataclass(frozen=True)
 class Pretrained:
-    """What a pre-training leaves behind."""
+    """A finished pre-training: the model, its curves, and its speed."""
 
     model: Model
-    points: list[Point]
+    points: list[MetricRow]
     steps: int
     tokens_per_second: float
 
@@ -37,17 +38,9 @@ class PretrainingModule(RecipeModule):
 
     head: Head
 
-    def __init__(self, model: Model, head: Head, recipe: Pretrain, *, total_steps: int, curves: Curves) -> None:
-        # The plan has set both.
-        assert recipe.learning_rate is not None and recipe.warmup_steps is not None
-        super().__init__(
-            recipe,
-            learning_rate=recipe.learning_rate,
-            schedule=linear_decay(total_steps, recipe.warmup_steps),
-            seed=recipe.seed,
-            total_steps=total_steps,
-            curves=curves,
-        )
+    def __init__(self, model: Model, head: Head, recipe: PretrainRecipe, *, total_steps: int, curves: Curves) -> None:
+        schedule = linear_decay(total_steps, recipe.warmup_steps)
+        super().__init__(recipe, schedule=schedule, seed=recipe.seed, total_steps=total_steps, curves=curves)
         self.model, self.head, self._logits = model, head, recipe.logits
         self.tokens = 0
 
@@ -70,7 +63,7 @@ def pretrain(
     model: Model,
     head: Head,
     data: LoadedData,
-    recipe: Pretrain,
+    recipe: PretrainRecipe,
     *,
     total_steps: int,
     machine: Machine,

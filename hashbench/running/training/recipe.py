@@ -1,12 +1,9 @@
-"""What all trainings share: optimizer, learning-rate schedules, lengths, seeds and devices."""
+"""Optimizer, learning-rate schedules, lengths and seeds of all trainings."""
 
 from __future__ import annotations
 
-import logging
 import math
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Literal
 
 import torch
@@ -15,7 +12,7 @@ from torch.optim import AdamW
 
 from hashbench.common.splitmix import FIRST_FACTOR, GAMMA, SECOND_FACTOR
 from hashbench.models.embeddings.base import Embedding
-from hashbench.running.experiment.recipes import Finetune, MatmulPrecision, Precision
+from hashbench.running.experiment.recipes import Finetune
 from hashbench.running.training.sharding import by_kind
 
 Schedule = Callable[[int], float]  # optimizer step -> factor of the peak learning rate
@@ -25,11 +22,13 @@ def adamw(
     module: nn.Module, *, learning_rate: float, betas: tuple[float, float], eps: float, weight_decay: float
 ) -> AdamW:
     """AdamW over the trained parameters. Biases and LayerNorm weights are not decayed (HashFormers, released code), nor
-    what an embedding says."""
-    undecayed = {
-        id(parameter) for part in module.modules() if isinstance(part, nn.LayerNorm) for parameter in part.parameters()
-    }
-    undecayed |= {id(each) for part in module.modules() if isinstance(part, Embedding) for each in part.undecayed()}
+    the `undecayed` parameters of an embedding."""
+    undecayed: set[int] = set()
+    for part in module.modules():
+        if isinstance(part, nn.LayerNorm):
+            undecayed |= {id(parameter) for parameter in part.parameters()}
+        elif isinstance(part, Embedding):
+            undecayed |= {id(parameter) for parameter in part.undecayed()}
     decayed: list[nn.Parameter] = []
     kept: list[nn.Parameter] = []
     for name, parameter in module.named_parameters():
@@ -114,7 +113,7 @@ def training_length(recipe: Finetune, steps_per_epoch: int) -> tuple[int, int]:
 
 
 def warmup_length(recipe: Finetune, total_steps: int) -> int:
-    """Optimizer steps of the warm-up: as asked for, or a share of all."""
+    """Optimizer steps of the warm-up: the number in the recipe, or a share of all."""
     return int(recipe.warmup_fraction * total_steps) if recipe.warmup_steps is None else recipe.warmup_steps
 
 
@@ -129,58 +128,6 @@ def reseed(seed: int, step: int, rank: int = 0) -> None:
 
 
 def drops_out(module: nn.Module) -> bool:
-    """Whether dropout is on anywhere in a module: in the layers, or of the attention's weights."""
+    """True when dropout is on anywhere in a module: in the layers, or of the attention's weights."""
     shares = ("probability", "attention_dropout")
     return any(vars(part)[share] > 0 for part in module.modules() for share in shares if share in vars(part))
-
-
-def pick_device(device: str) -> str:
-    """The Lightning accelerator for `auto`, `cpu`, `cuda` or `mps`."""
-    if device != "auto":
-        return device
-    if torch.cuda.is_available():
-        return "cuda"
-    return "mps" if torch.backends.mps.is_available() else "cpu"
-
-
-def precision_found(precision: Precision, device: str) -> Precision:
-    """The precision that training will have: bf16 where it was asked for and the hardware computes in it.
-
-    Torch emulates bf16 on what lacks it. On a processor with AVX2 alone a product then takes fourteen times as long as
-    in float32.
-    """
-    if precision == "32":
-        return precision
-    match pick_device(device):
-        case "cuda":
-            has_it = torch.cuda.is_bf16_supported(including_emulation=False)
-        case "cpu":
-            has_it = _processor_has_bf16()
-        case _:
-            has_it = True
-    return "bf16" if has_it else "32"
-
-
-def _processor_has_bf16() -> bool:
-    if not hasattr(torch.cpu, "get_capabilities"):  # an older torch: true of every processor with AVX-512
-        return torch.backends.mkldnn.is_available() and bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
-    has = torch.cpu.get_capabilities()
-    return any(has.get(unit) for unit in ("avx512_bf16", "amx_bf16", "avx10_2", "bf16", "sve_bf16"))
-
-
-@contextmanager
-def matmul_precision(precision: MatmulPrecision) -> Iterator[None]:
-    """Float32 products of this precision while it lasts: "high" is TF32 on GPUs that have it."""
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision(precision)
-    try:
-        yield
-    finally:
-        torch.set_float32_matmul_precision(before)
-
-
-def quieten() -> None:
-    """Silences Lightning's banners and tips, which no option turns off."""
-    for name in ("lightning.pytorch", "lightning.fabric", "pytorch_lightning"):
-        logging.getLogger(name).setLevel(logging.ERROR)
-    warnings.filterwarnings("ignore", module=r"lightning\..*")

@@ -25,7 +25,7 @@ TARGETS = np.array([0, 5, 9, 2])
 
 def scores(outputs: np.ndarray, targets: np.ndarray = TARGETS) -> dict[tuple[str, str], float | None]:
     rows = KIND.scores(ENTITIES, SplitOutputs(outputs, targets))
-    found = {(row.metric, row.condition): row.value for row in rows}
+    found = {(row.name, row.condition): row.value for row in rows}
     assert len(found) == len(rows)
     return found
 

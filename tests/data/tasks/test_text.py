@@ -166,13 +166,13 @@ def test_an_entry_is_of_the_kind_whose_metric_it_asks_for() -> None:
 def test_every_metric_of_a_task_is_scored_and_an_undefined_one_has_its_reason() -> None:
     task = find_task("mrpc")
     targets, right = np.array([0, 1, 1, 1]), np.array([[2.0, 1.0], [0.0, 1.0], [0.0, 1.0], [3.0, 1.0]])
-    scores = {score.metric: score for score in KIND.scores(task, SplitOutputs(right, targets))}
+    scores = {score.name: score for score in KIND.scores(task, SplitOutputs(right, targets))}
     assert set(scores) == set(task.metrics)
     assert scores["accuracy"].value == 0.75 and scores["f1"].value == pytest.approx(2 * 2 / (2 * 2 + 0 + 1))
     (pearson,) = (
         score
         for score in VALUES.scores(find_task("stsb"), SplitOutputs(np.ones(4), np.arange(4.0)))
-        if score.metric == "pearson"
+        if score.name == "pearson"
     )
     assert pearson.value is None and pearson.reason
 

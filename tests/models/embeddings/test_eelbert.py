@@ -12,8 +12,7 @@ from hashbench.models.embeddings.eelbert import BERT, HashInitTable, NgramHash, 
 from hashbench.models.embeddings.registry import build_embedding, find_model, groups, models, with_dim
 from hashbench.models.encoders.registry import encoder_config, make_encoder
 from hashbench.running.efficiency.parameters import Counts, count
-from hashbench.running.training.heads import make_head
-from hashbench.running.training.model import build_model, save_weights
+from hashbench.running.training.model import build_model, make_head, save_weights
 
 # EELBERT, tables 1 to 4 in the frame of masked language models: all of a tied BERT, or that without V d.
 EXACT = {

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
+from hashbench.common.measured import MetricRow
 from hashbench.store.engine import Store, open_store
 from hashbench.store.environment import Environment
 from hashbench.store.finishing import finish
 from hashbench.store.planning import add_experiment
 from hashbench.store.queue import claim
-from hashbench.store.result import MetricRow, Predictions, Result
+from hashbench.store.result import Predictions, Result
 from tests.databases.hand_made import STEP, HandRun
 
 N = 400

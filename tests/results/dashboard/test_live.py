@@ -7,9 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from hashbench.common.measured import MetricRow
 from hashbench.results.dashboard import live as tracking
 from hashbench.results.dashboard.live import TrackedRun, Tracker
-from hashbench.store.result import MetricRow
 
 
 def make(mode, folder, **timeouts):

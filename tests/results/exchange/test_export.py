@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from hashbench.common.errors import InputError
+from hashbench.common.measured import MetricRow
 from hashbench.results.exchange.export import LEFT_OUT, PLACES, export_example, scrub, scrub_text
 from hashbench.results.exchange.merge import merge
 from hashbench.store import views
@@ -19,7 +20,7 @@ from hashbench.store.environment import Environment
 from hashbench.store.finishing import finish
 from hashbench.store.planning import add_experiment
 from hashbench.store.queue import claim, fail
-from hashbench.store.result import Artifact, MetricRow, Predictions, Result
+from hashbench.store.result import Artifact, Predictions, Result
 from hashbench.store.status import counts, find_experiment, predictions, run_spec
 
 if TYPE_CHECKING:

@@ -13,12 +13,13 @@ import pytest
 import sqlalchemy as sa
 
 from hashbench.common.errors import InputError
+from hashbench.common.measured import MetricRow
 from hashbench.results.exchange.merge import Difference, merge
 from hashbench.store.engine import Store
 from hashbench.store.environment import Environment
 from hashbench.store.finishing import finish, void
 from hashbench.store.queue import LeaseLost, claim, fail
-from hashbench.store.result import Artifact, MetricRow, Predictions, Result
+from hashbench.store.result import Artifact, Predictions, Result
 from hashbench.store.schema import attempt, metadata, run
 from hashbench.store.status import artifacts, attempts, counts, find_experiment, predictions, running
 from tests.store.noted import wrong_notes

@@ -15,6 +15,7 @@ from matplotlib.container import ErrorbarContainer
 
 from hashbench.cli.app import main
 from hashbench.common.errors import InputError
+from hashbench.common.measured import MetricRow
 from hashbench.results.exchange.export import export_example
 from hashbench.results.papers.paper import load_paper
 from hashbench.results.plots.base import FigureData
@@ -27,9 +28,9 @@ from hashbench.results.tables.robustness import robustness_tables
 from hashbench.scores.draws import draw_counts
 from hashbench.store.engine import Store, open_store
 from hashbench.store.finishing import finish
-from hashbench.store.planning import RunRow, add_experiment
+from hashbench.store.planning import Run, add_experiment
 from hashbench.store.queue import claim
-from hashbench.store.result import MetricRow, Predictions, Result
+from hashbench.store.result import Predictions, Result
 
 N = 200
 RATES = (0.1, 0.2)
@@ -68,10 +69,10 @@ def build(path: Path, *, seeds: tuple[int, ...] = (0,), keep: bool = True, tasks
                 about = {"model": model, "encoder": "tiny", "task": task, "seed": seed, "data_fingerprint": f"d-{task}"}
                 spec = {"kind": "finetune", "finetune": RECIPE, "pretrain": None}
                 spec |= {"model": {"weights": None}, "seed": seed}
-                rows.append(RunRow(f"f-{name}", "finetune", spec=spec, metric="accuracy", split="validation", **about))
+                rows.append(Run(f"f-{name}", "finetune", spec=spec, metric="accuracy", split="validation", **about))
                 spec = {"kind": "robustness"}
                 need = {"needs": (f"f-{name}",), "metric": "accuracy", "split": "validation"}
-                rows.append(RunRow(f"r-{name}", "robustness", spec=spec, **need, **about))
+                rows.append(Run(f"r-{name}", "robustness", spec=spec, **need, **about))
     experiment = add_experiment(store, "noisy", {}, rows, baseline="weak")
     while held := claim(store, experiment, worker="w", lease_s=60, max_attempts=1):
         if held.kind == "robustness":

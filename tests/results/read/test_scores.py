@@ -9,15 +9,16 @@ from pathlib import Path
 import pytest
 
 from hashbench.common.errors import InputError
+from hashbench.common.measured import MetricRow
 from hashbench.results.read.queries import SCORE_COLUMNS
 from hashbench.results.read.scores import best_kept, results
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.request import ReportRequest
 from hashbench.store.engine import Store, open_store
 from hashbench.store.finishing import finish
-from hashbench.store.planning import RunRow, add_experiment
+from hashbench.store.planning import Run, add_experiment
 from hashbench.store.queue import claim
-from hashbench.store.result import Artifact, MetricRow, Result
+from hashbench.store.result import Artifact, Result
 from tests.databases.made_up import World, build
 
 
@@ -73,7 +74,7 @@ SCORES = {"good": 0.9, "better": 0.95, "lost": 0.99}
 
 def test_of_each_task_the_best_whose_weights_were_kept(tmp_path: Path) -> None:
     store = open_store(tmp_path / "r.db")
-    row = RunRow("", "finetune", "", "tiny", {}, task="cola", seed=0, metric="matthews", split="validation")
+    row = Run("", "finetune", "", "tiny", {}, task="cola", seed=0, metric="matthews", split="validation")
     rows = [replace(row, id=f"{model}-{task}", model=model, task=task) for task in ("cola", "rte") for model in SCORES]
     number = add_experiment(store, "exp", {}, rows, baseline="good")
     while held := claim(store, number, worker="w", lease_s=60, max_attempts=1):
@@ -92,7 +93,7 @@ def test_of_each_task_the_best_whose_weights_were_kept(tmp_path: Path) -> None:
 def test_a_test_set_chooses_no_model(tmp_path: Path) -> None:
     """Where scores are reported on test, the model is the one with the best score on validation or held-out rows."""
     store = open_store(tmp_path / "r.db")
-    row = RunRow("", "finetune", "", "tiny", {}, seed=0, metric="accuracy", split="test")
+    row = Run("", "finetune", "", "tiny", {}, seed=0, metric="accuracy", split="test")
     on_other_rows = {"atis": "validation", "ag_news": "holdout"}
     rows = [
         replace(row, id=f"{model}-{task}", model=model, task=task) for task in on_other_rows for model in ("a", "b")

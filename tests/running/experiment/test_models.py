@@ -81,7 +81,7 @@ def test_a_null_learning_rate_of_a_task_is_that_of_the_encoders_size(experiment)
     lines = "models: [hashformer-md-pool]\nfinetune: {learning_rate: 1e-2, per_task: {cola: {learning_rate: null}}}"
     model = resolve_models(experiment(lines))["hashformer-md-pool"]
     assert model.finetune.learning_rate == 1e-2
-    assert model.for_task("cola").finetune.learning_rate == FINETUNE_LEARNING_RATE["tiny"]
+    assert model.recipe("cola").learning_rate == FINETUNE_LEARNING_RATE["tiny"]
 
 
 def test_objective_none_means_no_pretraining(experiment) -> None:

@@ -13,7 +13,7 @@ from hashbench.running.experiment.models import ResolvedModel, resolve_models
 from hashbench.running.experiment.resolved import model_block
 from hashbench.running.experiment.stored import model_of_run
 from hashbench.store.engine import Store, open_store
-from hashbench.store.planning import RunRow, add_experiment
+from hashbench.store.planning import Run, add_experiment
 
 HUB = {"canine", "eelbert", "glue"}  # of models with published weights, which are asked of the hub
 FILES = [path for path in sorted((Path(__file__).parents[3] / "experiments").glob("*.yaml")) if path.stem not in HUB]
@@ -26,14 +26,14 @@ encoder: tiny
 """
 
 
-def row(loaded: Loaded, model: ResolvedModel) -> RunRow:
+def row(loaded: Loaded, model: ResolvedModel) -> Run:
     """A fine-tuning of a model, with as much of its spec as is read."""
     spec = {
         "kind": "finetune", "label": model.label, "task": {"name": TASK},
         "model": model_block(replace(model, spec=model.spec.without_training()), loaded.experiment.encoder),
         "finetune": model.recipe(TASK).model_dump(mode="json"),
     }  # fmt: skip
-    return RunRow(model.label, "finetune", model.label, loaded.experiment.encoder, spec, TASK, 0)
+    return Run(model.label, "finetune", model.label, loaded.experiment.encoder, spec, TASK, 0)
 
 
 def stored(path: Path, loaded: Loaded) -> tuple[Store, dict[str, ResolvedModel]]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hashbench.running.runs.base import Run
 from hashbench.running.sweep.plan import plan
+from hashbench.store.planning import Run
 
 
 def baselines(experiment, folder: Path, splits: tuple[str, ...]) -> dict[str, Run]:

@@ -1,9 +1,13 @@
-"""The fixed part of a run's time apart from what grows with its work."""
+"""running/runs/durations.py: a machine's speed, and the fixed part of a run's time beside what grows with its work."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 import pytest
 
+from hashbench.models.encoders.registry import encoder_config
+from hashbench.running.runs import durations
 from hashbench.running.runs.durations import Durations, FinishedRun, TimeLine, fitted
 
 
@@ -24,13 +28,59 @@ def test_one_odd_run_does_not_count_more_than_others() -> None:
 
 def test_a_model_that_is_slow_in_one_training_is_thought_slow_in_another() -> None:
     done = [a_run(100, 100.0, model=f"m{n}") for n in range(4)] + [a_run(100, 1000.0, model="slow")]
-    durations = Durations(done, ["pretrain", "finetune"])
-    slow, plain = (durations.seconds(a_run(50, 0.0, "finetune", "cola", model)) for model in ("slow", "m9"))
+    known = Durations(done, ["pretrain", "finetune"])
+    slow, plain = (known.seconds(a_run(50, 0.0, "finetune", "cola", model)) for model in ("slow", "m9"))
     assert 1.5 * plain < slow < 10 * plain
 
 
 def test_kinds_that_train_nothing_tell_of_themselves_alone() -> None:
-    durations = Durations([a_run(2.0, 900.0, "floor", "cola")], ["pretrain"])
-    assert durations.seconds(a_run(100, 0.0)) == TimeLine().at(100)
-    assert durations.tell_of("pretrain", "tiny") == 0 and durations.tell_of("floor", "tiny") == 900
-    assert durations.tell_of("floor", "base") == 0
+    known = Durations([a_run(2.0, 900.0, "floor", "cola")], ["pretrain"])
+    assert known.seconds(a_run(100, 0.0)) == TimeLine().at(100)
+    assert known.seconds_behind("pretrain", "tiny") == 0 and known.seconds_behind("floor", "tiny") == 900
+    assert known.seconds_behind("floor", "base") == 0
+
+
+SPEED = 1e11
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[list[float]], None]]:
+    """A function that says how long each matrix product takes; what is measured with it is forgotten afterwards."""
+
+    def pretend(products: list[float]) -> None:
+        times = iter([time for i, seconds in enumerate(products) for time in (100.0 * i, 100.0 * i + seconds)])
+        monkeypatch.setattr(durations.time, "perf_counter", lambda: next(times))
+
+    durations.operations_per_second.cache_clear()
+    yield pretend
+    durations.operations_per_second.cache_clear()
+
+
+def test_the_best_of_eight_products_counts(clock: Callable[[list[float]], None]) -> None:
+    """Of 1,024 rows and columns: 2 x 1024^3 operations in the shortest time."""
+    clock([0.5, 0.25, 2.0, 0.125, 9.0, 0.5, 0.5, 1.0])
+    assert durations.operations_per_second() == 2 * 1024**3 / 0.125
+    assert durations.operations_per_second() == 2 * 1024**3 / 0.125  # not measured again: the clock has no more
+
+
+def test_this_machine_has_a_speed() -> None:
+    assert 1e6 < durations.operations_per_second() < 1e18
+
+
+@pytest.mark.parametrize(("dim", "share"), [(64, 0.2), (128, 0.2), (256, 0.4), (320, 0.5), (1024, 0.5)])
+def test_a_training_takes_six_operations_a_weight_and_token(
+    monkeypatch: pytest.MonkeyPatch, dim: int, share: float
+) -> None:
+    monkeypatch.setattr(durations, "operations_per_second", lambda: SPEED)
+    encoder = {"kind": "bert", "size": "tiny", "layers": 3, "dim": dim, "feed_forward": 4 * dim}
+    weights = 3 * (4 * dim * dim + 2 * dim * 4 * dim)
+    assert durations.training_seconds(encoder, 1000.0) == pytest.approx(6 * weights * 1000 / (share * SPEED))
+    assert encoder["kind"] == "bert"  # the spec's block is left as it was
+
+
+def test_what_the_block_does_not_say_is_that_of_the_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(durations, "operations_per_second", lambda: SPEED)
+    tiny = encoder_config("bert", "tiny")
+    said = {"layers": tiny.layers, "dim": tiny.dim, "feed_forward": tiny.feed_forward}
+    block = {"kind": "bert", "size": "tiny"}
+    assert durations.training_seconds(block, 7.0) == durations.training_seconds({**block, **said}, 7.0) > 0

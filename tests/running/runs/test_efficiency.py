@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from hashbench.running.runs.artifacts import ArtifactFolder
-from hashbench.running.runs.base import Run, Workplace
+from hashbench.running.runs.base import Workplace
 from hashbench.running.runs.efficiency import KIND
 from hashbench.running.runs.materials import Materials
 from hashbench.running.sweep.plan import Plan, plan
 from hashbench.running.training.machine import Machine
+from hashbench.store.planning import Run
 
 SHORT = "{pairs: 2, limit_s: 0, pretrain_batch_size: 2, pretrain_length: 16, infer_batch_size: 4, infer_samples: 8}"
 MODELS = "models: [hashformer-md-proj, hashformer-md-pool]\nbaseline: hashformer-md-pool\nthreads: 1\n"

@@ -17,7 +17,8 @@ KIND = '''
 
 from hashbench.running.runs.base import RunKind
 from hashbench.running.runs.finetuning import KIND as FINETUNING
-from hashbench.store.result import MetricRow, Result
+from hashbench.common.measured import MetricRow
+from hashbench.store.result import Result
 
 
 class Size(RunKind):

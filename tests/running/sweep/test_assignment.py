@@ -11,7 +11,7 @@ import pytest
 
 from hashbench.common.errors import InputError
 from hashbench.running.experiment.load import load_experiment
-from hashbench.running.sweep.assignment import OwnFile, Parcel
+from hashbench.running.sweep.assignment import OwnFile, PackedAssignment
 from hashbench.running.sweep.plan import plan
 from hashbench.running.sweep.runner import assign
 
@@ -58,7 +58,7 @@ def test_own_code_arrives_where_its_file_is_not(tmp_path: Path, small_experiment
     text = small_experiment.replace("models: [hashformer-md-proj, hashformer-md-add]", f"models: [{entry}]")
     (tmp_path / "here/a.yaml").write_text(text.replace("baseline: hashformer-md-add", "baseline: mine"))
     planned = plan(load_experiment(tmp_path / "here/a.yaml"))
-    parcel = Parcel.of(assign(planned, db="r.db", experiment_id=1, n_workers=1))
+    parcel = PackedAssignment.of(assign(planned, db="r.db", experiment_id=1, n_workers=1))
     (file,) = [file for file in parcel.files if file.path.endswith("own.py") and file.text == OWN]
     there = tmp_path / "there"
     there.mkdir()
@@ -95,7 +95,7 @@ def test_plug_ins_are_named_where_the_same_files_lie_too(tmp_path: Path, monkeyp
     """A node of a cluster, started before, has another environment than the sweep."""
     (tmp_path / "own.py").write_text("x = 1\n")
     monkeypatch.setenv("HASHBENCH_PLUGINS", str(tmp_path))
-    parcel = Parcel((OwnFile.of(tmp_path / "own.py"),), pickle.dumps("the assignment"))
+    parcel = PackedAssignment((OwnFile.of(tmp_path / "own.py"),), pickle.dumps("the assignment"))
     monkeypatch.delenv("HASHBENCH_PLUGINS")
     assert parcel.open() == "the assignment"
     assert os.environ["HASHBENCH_PLUGINS"] == str(tmp_path / "own.py")
@@ -108,7 +108,7 @@ def test_plug_ins_are_named_where_their_copies_lie(tmp_path: Path, monkeypatch: 
     (tmp_path / "a/part.py").write_text("y = 1\n")
     monkeypatch.setenv("HASHBENCH_PLUGINS", os.pathsep.join([str(tmp_path / "a"), str(tmp_path / "b/own.py")]))
     files = [OwnFile.of(tmp_path / name) for name in ("a/own.py", "a/part.py", "b/own.py")]
-    parcel = Parcel(tuple(files), pickle.dumps("the assignment"))
+    parcel = PackedAssignment(tuple(files), pickle.dumps("the assignment"))
     (tmp_path / "a/part.py").unlink()
     assert parcel.open(tmp_path / "cache") == "the assignment"
     copies = [Path(place) for place in os.environ["HASHBENCH_PLUGINS"].split(os.pathsep)]

@@ -1,4 +1,4 @@
-"""How long a sweep will take, as far as finished runs tell."""
+"""running/sweep/estimate.py: how long a sweep will take by its finished runs, and the order of cheap runs first."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from hashbench.running.runs import timing
-from hashbench.running.runs.base import Run
+from hashbench.running.runs import durations
 from hashbench.running.runs.registry import kinds
 from hashbench.running.sweep import estimate
-from hashbench.running.sweep.estimate import TimeEstimate
+from hashbench.running.sweep.estimate import TimeEstimate, cheap_first
+from hashbench.store.planning import Run
 from hashbench.store.status import Duration
 
 ENCODER = {"encoder": {"kind": "bert", "size": "tiny"}}
@@ -27,14 +27,14 @@ def estimated(
     monkeypatch: pytest.MonkeyPatch, runs: list[Run], done: dict[str, float], earlier: Sequence[Duration] = ()
 ) -> TimeEstimate:
     """An estimate where the runs in `done` took so many seconds."""
-    monkeypatch.setattr(timing, "operations_per_second", lambda: 1e11)
+    monkeypatch.setattr(durations, "operations_per_second", lambda: 1e11)
     monkeypatch.setattr(estimate, "seconds_of", lambda store, ids: done)
     monkeypatch.setattr(estimate, "durations", lambda store, most: list(earlier))
     return TimeEstimate(object(), runs, 2, {"cola": 8_551, "sst2": 67_349})  # type: ignore[arg-type]
 
 
 def test_a_guess_is_the_arithmetic_of_training(monkeypatch):
-    monkeypatch.setattr(timing, "operations_per_second", lambda: 1e11)
+    monkeypatch.setattr(durations, "operations_per_second", lambda: 1e11)
     weights = 2 * (4 * 128**2 + 2 * 128 * 512)
     pretraining, finetuning = a_run("pretrain", 0), a_run("finetune", 0, "cola")
     assert kinds()["pretrain"].seconds(pretraining, 0) == pytest.approx(2 * 6 * weights * 100 * 32 * 128 / 2e10)
@@ -76,19 +76,44 @@ def test_runs_of_other_sweeps_count_and_those_of_other_kinds_and_sizes_do_not(mo
 
 def test_timings_run_alone_and_nothing_is_left_when_all_is_done(monkeypatch):
     runs = [a_run("pretrain", 0), a_run("efficiency", 0), a_run("efficiency", 1)]
-    left = estimated(monkeypatch, runs, {runs[0].id: 9.0, runs[1].id: 30.0}).left()
+    left = estimated(monkeypatch, runs, {runs[0].id: 9.0, runs[1].id: 30.0}).seconds_left()
     assert left is not None and 20 < left < 70  # between what the other took and what such a run takes at most
-    assert estimated(monkeypatch, runs, {run.id: 9.0 for run in runs}).left() == 0.0
+    assert estimated(monkeypatch, runs, {run.id: 9.0 for run in runs}).seconds_left() == 0.0
 
 
 def test_a_few_seconds_tell_nothing(monkeypatch):
     runs = [a_run("floor", 0, "cola"), a_run("pretrain", 0), a_run("pretrain", 1), a_run("finetune", 0, "cola")]
-    assert estimated(monkeypatch, runs, {}).left() is None
-    assert estimated(monkeypatch, runs, {runs[0].id: 400.0}).left() is None  # no training among them
-    assert estimated(monkeypatch, runs, {runs[0].id: 1.0, runs[1].id: 4.0}).left() is None
-    assert estimated(monkeypatch, runs, {runs[0].id: 1.0, runs[1].id: 14.0}).left() is not None
+    assert estimated(monkeypatch, runs, {}).seconds_left() is None
+    assert estimated(monkeypatch, runs, {runs[0].id: 400.0}).seconds_left() is None  # no training among them
+    assert estimated(monkeypatch, runs, {runs[0].id: 1.0, runs[1].id: 4.0}).seconds_left() is None
+    assert estimated(monkeypatch, runs, {runs[0].id: 1.0, runs[1].id: 14.0}).seconds_left() is not None
 
 
 def guess_of(monkeypatch: pytest.MonkeyPatch, run: Run, rows: int | None) -> float:
-    monkeypatch.setattr(timing, "operations_per_second", lambda: 1e11)
+    monkeypatch.setattr(durations, "operations_per_second", lambda: 1e11)
     return kinds()[run.kind].seconds(run, rows or 0)
+
+
+COSTS = {"long": 100.0, "of long": 1.0, "of both": 1.0, "short": 5.0, "of short": 1.0, "alone": 20.0, "floor": 0.1}
+NEEDS = {"of long": ("long",), "of both": ("long", "of short"), "of short": ("short",)}
+
+
+def order(*names: str, costs: dict[str, float] = COSTS) -> list[str]:
+    runs = [Run(name, "finetune", "m", "tiny", {}, needs=NEEDS.get(name, ())) for name in names]
+    return cheap_first(runs, lambda run: costs[run.id])
+
+
+def test_cheap_runs_come_first_each_after_what_it_needs():
+    assert order(*COSTS) == ["floor", "short", "of short", "alone", "long", "of long", "of both"]
+
+
+def test_equal_runs_keep_the_order_in_which_they_were_planned():
+    assert order("z", "x", "y", costs={"x": 3.0, "y": 3.0, "z": 3.0}) == ["z", "x", "y"]
+
+
+def test_a_need_that_is_planned_elsewhere_costs_nothing_here():
+    assert order("alone", "of long") == ["of long", "alone"]
+
+
+def test_two_labels_of_a_run_are_one():
+    assert order("short", "floor", "short") == ["floor", "short"]

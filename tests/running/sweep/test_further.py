@@ -323,7 +323,7 @@ def test_one_name_means_one_set(here: Path, capsys) -> None:
 def test_a_database_that_is_away_is_waited_for(here: Path, capsys, monkeypatch) -> None:
     """Each call of the store fails once before, and once after its work was done."""
     calls = {
-        further: ["find_run", "subject_of_run", "done_ids", "attach_run", "claim", "running", "names_of_experiments"],
+        further: ["find_run", "TrainedRun", "done_ids", "attach_run", "claim", "running", "names_of_experiments"],
         attempt: ["finish", "held_under"],
     }
     for module, names in calls.items():

@@ -10,12 +10,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hashbench.running.runs.artifacts import ArtifactFolder
-from hashbench.running.runs.base import Run
-from hashbench.running.sweep.housekeeping import look_after, release_dead, remove_temporary_files, saved_copy
+from hashbench.running.sweep.housekeeping import (
+    ResultSpool,
+    look_after,
+    release_dead,
+    remove_temporary_files,
+    saved_copy,
+)
 from hashbench.running.sweep.processes import own_name
-from hashbench.running.sweep.result_spool import ResultSpool
 from hashbench.store.engine import Store
 from hashbench.store.finishing import finish
+from hashbench.store.planning import Run
 from hashbench.store.status import attempts, counts, needed_by_others
 from tests.store.conftest import lab as lab
 from tests.store.conftest import new_store as new_store

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hashbench.common.errors import InputError
-from hashbench.running.sweep.joining import refuse_another_plan
+from hashbench.running.sweep.stored_plan import refuse_another_plan
 from hashbench.store.engine import open_store
 from tests.running.sweep.test_runner import N_RUNS
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from hashbench.running.experiment.load import load_experiment
-from hashbench.running.sweep.events import Event, RunEnded
 from hashbench.running.sweep.executors.base import Control
 from hashbench.running.sweep.plan import plan
+from hashbench.running.sweep.progress import Event, RunEnded
 from hashbench.running.sweep.runner import assign, shared_at
 from hashbench.running.sweep.stored_plan import write_down
 from hashbench.running.sweep.worker import Worker

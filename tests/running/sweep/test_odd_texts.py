@@ -13,7 +13,7 @@ from hashbench.data.tasks.text_batches import FinetuningData
 from hashbench.models.coders.registry import make_coder
 from hashbench.models.embeddings.registry import find_model
 from hashbench.models.text.tokenizers import make_tokenizer
-from hashbench.running.experiment.recipes import Finetune
+from hashbench.running.experiment.recipes import FinetuneRecipe
 from hashbench.running.experiment.schema import TaskEntry
 from hashbench.running.runs.materials import fit_once
 from hashbench.running.training.finetuning import Job, finetune
@@ -67,7 +67,7 @@ def test_odd_texts_train_through(odd_task, tmp_path, name):
         folder=tmp_path,
     )
     model = build_model(spec, "tiny", seed=0, vocabulary_rows=coder.num_rows)
-    job = Job(spec, Finetune(epochs=1, batch_size=8, learning_rate=1e-3), 0)
-    done = finetune(model, data, job, learning_rate=1e-3, machine=Machine(tmp_path / "run", device="cpu"))
+    job = Job(spec, FinetuneRecipe(epochs=1, batch_size=8, learning_rate=1e-3), 0)
+    done = finetune(model, data, job, machine=Machine(tmp_path / "run", device="cpu"))
     outputs = done.last.outputs["validation"]
     assert outputs.shape == (len(ODD) * 4, 2) and np.isfinite(outputs).all()

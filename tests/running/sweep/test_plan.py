@@ -14,10 +14,10 @@ from hashbench.data.tasks.named.sib200 import TOPICS
 from hashbench.data.tasks.text import LocatedTexts
 from hashbench.running.experiment.identity import run_id
 from hashbench.running.experiment.schema import LARGEST_KEPT
-from hashbench.running.runs.base import Run
-from hashbench.running.runs.keeping import keeps_best, weight_bytes
+from hashbench.running.runs.base import keeps_best, weight_bytes
 from hashbench.running.sweep.dry_run import weights_line
 from hashbench.running.sweep.plan import check_data, plan, refuse_other_runs
+from hashbench.store.planning import Run
 
 MODELS = "models: [bert-mlm, hashformer-md-proj]\n"
 RAW = "{name: raw, like: hashformer-md-proj, objective: none}"

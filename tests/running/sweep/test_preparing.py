@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from hashbench.running.experiment.load import load_experiment
+from hashbench.running.sweep.needed_files import prepared_corpora
 from hashbench.running.sweep.plan import plan
-from hashbench.running.sweep.preparing import prepared_corpora
 
 EXPERIMENT = """\
 name: ahead

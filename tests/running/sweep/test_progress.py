@@ -2,8 +2,7 @@
 
 import io
 
-from hashbench.running.sweep.events import RunEnded, RunProgress, RunStarted
-from hashbench.running.sweep.progress import SweepProgress
+from hashbench.running.sweep.progress import RunEnded, RunProgress, RunStarted, SweepProgress
 
 
 def test_a_log_has_one_plain_line_a_run():

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from hashbench.common.measured import MetricRow
 from hashbench.running.runs.artifacts import ArtifactFolder
-from hashbench.running.sweep.result_spool import ResultSpool
+from hashbench.running.sweep.housekeeping import ResultSpool
 from hashbench.store.engine import Store
 from hashbench.store.queue import abandon
-from hashbench.store.result import Artifact, MetricRow, Predictions, Result
+from hashbench.store.result import Artifact, Predictions, Result
 from hashbench.store.status import artifacts, attempts, counts, predictions
 from tests.damage import DAMAGES
 from tests.store.conftest import lab as lab

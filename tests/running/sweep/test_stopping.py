@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from hashbench.running.sweep.stopping import Stopped, stop_signals
+from hashbench.running.sweep.processes import Stopped, stop_signals
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
@@ -38,7 +38,7 @@ def test_under_nohup_a_closed_terminal_stops_nothing():
 
 ON_A_TERMINAL = """
 import signal, sys, time
-from hashbench.running.sweep.stopping import Stopped, stop_signals
+from hashbench.running.sweep.processes import Stopped, stop_signals
 try:
     with stop_signals():
         print("ready", flush=True)

@@ -10,13 +10,13 @@ import pytest
 import torch
 
 from hashbench.running.experiment.load import load_experiment
-from hashbench.running.runs.base import Run, Workplace
+from hashbench.running.runs.base import Workplace
 from hashbench.running.runs.registry import kind_of
 from hashbench.running.sweep.plan import Plan, plan
 from hashbench.running.sweep.runner import assign
-from hashbench.running.training.checkpoints import Interrupted
-from hashbench.running.training.machine import Machine
+from hashbench.running.training.machine import Interrupted, Machine
 from hashbench.store.engine import Store, open_store
+from hashbench.store.planning import Run
 from hashbench.store.status import experiments, runs
 
 HERE = Path(__file__).resolve().parents[3]

@@ -41,7 +41,7 @@ from pathlib import Path
 here = Path(os.environ["HASHBENCH_CACHE"])
 socket.gethostname = lambda: "vm"
 
-from hashbench.sweep import processes, runner, worker
+from hashbench.running.sweep import processes, runner, worker
 
 processes.BOOT_ID = str(here / "boot")
 runner.LOOK_EVERY_S = 0.2  # so that each sees all that the other one holds

@@ -14,17 +14,15 @@ import torch
 
 from benchmarks.runner_overhead import make_assignment, nothing
 from hashbench.running.runs.artifacts import ArtifactFolder
-from hashbench.running.runs.base import Run
 from hashbench.running.sweep import attempt as attempt_module
-from hashbench.running.sweep import heartbeat as heartbeat_module
 from hashbench.running.sweep import worker as worker_module
-from hashbench.running.sweep.events import Event, RunEnded
 from hashbench.running.sweep.executors.base import Control
-from hashbench.running.sweep.result_spool import ResultSpool
-from hashbench.running.training.checkpoints import Interrupted
+from hashbench.running.sweep.housekeeping import ResultSpool
+from hashbench.running.sweep.progress import Event, RunEnded
 from hashbench.running.training.curves import NotFinite
-from hashbench.running.training.machine import Machine
+from hashbench.running.training.machine import Interrupted, Machine
 from hashbench.store.engine import Store, open_store
+from hashbench.store.planning import Run
 from hashbench.store.result import Result
 from hashbench.store.status import attempts, counts
 
@@ -244,9 +242,9 @@ def test_a_heartbeat_that_nobody_heard_is_repeated_at_once(bench: Bench, monkeyp
             raise away()
         return True
 
-    monkeypatch.setattr(heartbeat_module, "heartbeat", beat)
-    monkeypatch.setattr(heartbeat_module, "time", clock)
-    running = heartbeat_module.Heartbeat(bench.store, None, None, bench.control)  # type: ignore[arg-type]
+    monkeypatch.setattr(attempt_module, "heartbeat", beat)
+    monkeypatch.setattr(attempt_module, "time", clock)
+    running = attempt_module.Heartbeat(bench.store, None, None, bench.control)  # type: ignore[arg-type]
     running._done = clock  # type: ignore[assignment]
     running._beat()
     assert beats == [15, 16, 17, 18, 19, 20, 35, 50]

@@ -10,14 +10,12 @@ from pathlib import Path
 
 import torch
 
-from hashbench.running.experiment.recipes import Finetune, Pretrain
+from hashbench.running.experiment.recipes import FinetuneRecipe, PretrainRecipe
 from hashbench.running.training import finetuning as training
-from hashbench.running.training.checkpoints import Interrupted
 from hashbench.running.training.curves import Curves
 from hashbench.running.training.finetuning import Job, finetune
-from hashbench.running.training.heads import make_head
-from hashbench.running.training.machine import Machine
-from hashbench.running.training.model import build_model
+from hashbench.running.training.machine import Interrupted, Machine
+from hashbench.running.training.model import build_model, make_head
 from hashbench.running.training.pretraining import pretrain
 from tests.prepared import prepare_model
 
@@ -39,12 +37,12 @@ def trained(case: str, folder: Path, machine: Machine) -> None:
     if what == "cola":
         make_head_of = training.make_head_of
         training.make_head_of = lambda *arguments: make_head_of(*arguments).to(DTYPES[dtype])
-        recipe = Finetune(steps=STEPS, batch_size=BATCH, learning_rate=1e-3, **sizes)
+        recipe = FinetuneRecipe(steps=STEPS, batch_size=BATCH, learning_rate=1e-3, **sizes)
         data = made.finetuning("cola", rows=ROWS, batch_size=BATCH, **ranks)
-        finetune(model, data, Job(spec, recipe, 0), learning_rate=1e-3, machine=machine)
+        finetune(model, data, Job(spec, recipe, 0), machine=machine)
         training.make_head_of = make_head_of
     else:
-        recipe = Pretrain(steps=STEPS, learning_rate=1e-3, warmup_steps=2, batch_size=BATCH, **sizes)
+        recipe = PretrainRecipe(steps=STEPS, learning_rate=1e-3, warmup_steps=2, batch_size=BATCH, **sizes)
         head = make_head(model, spec.training.objective).to(DTYPES[dtype])
         data = made.pretraining(batch_size=BATCH, **ranks)
         pretrain(model, head, data, recipe, total_steps=STEPS, machine=machine)
@@ -92,7 +90,7 @@ def main(folder: Path, rank: int, ports: list[str]) -> None:
                     trained(case, folder, replace(machine, should_stop=StopAt(seen, STEPS // 2)))
                 trained(case, folder, machine)
                 losses[f"resumed-{case} {strategy} {devices}"] = seen.copy()
-            assert machine.found.get("devices", "1").split(",")[0] == str(devices)
+            assert machine.notes.get("devices", "1").split(",")[0] == str(devices)
         if devices > 1:
             torch.distributed.destroy_process_group()
     (folder / f"losses-{rank}.json").write_text(json.dumps(losses))

@@ -5,14 +5,13 @@ import pytest
 import torch
 
 from hashbench.models.embeddings.base import Batch
-from hashbench.running.experiment.recipes import Finetune, Pretrain
+from hashbench.running.experiment.recipes import FinetuneRecipe, PretrainRecipe
 from hashbench.running.training import finetuning as training
 from hashbench.running.training.accumulation import micro_batches, some_rows
 from hashbench.running.training.curves import Curves
 from hashbench.running.training.finetuning import Job, finetune
-from hashbench.running.training.heads import make_head
 from hashbench.running.training.machine import Machine
-from hashbench.running.training.model import build_model
+from hashbench.running.training.model import build_model, make_head
 from hashbench.running.training.pretraining import PretrainingModule, pretrain
 
 torch.set_num_threads(1)
@@ -36,7 +35,7 @@ def losses(monkeypatch):
 
 def pretrained(prepared, name, folder, dtype=torch.float32, **changes):
     made = prepared(name)
-    recipe = Pretrain(steps=STEPS, learning_rate=1e-3, warmup_steps=2, batch_size=BATCH, **changes)
+    recipe = PretrainRecipe(steps=STEPS, learning_rate=1e-3, warmup_steps=2, batch_size=BATCH, **changes)
     spec = made.spec.with_args(encoder=WITHOUT_DROPOUT)
     model = build_model(spec, "tiny", seed=0, vocabulary_rows=made.rows).to(dtype)
     head = make_head(model, spec.training.objective).to(dtype)
@@ -46,12 +45,12 @@ def pretrained(prepared, name, folder, dtype=torch.float32, **changes):
 
 def finetuned(prepared, task, folder, dtype=torch.float32, **changes):
     made = prepared("hashformer-md-proj")
-    recipe = Finetune(steps=STEPS, batch_size=BATCH, learning_rate=1e-3, **changes)
+    recipe = FinetuneRecipe(steps=STEPS, batch_size=BATCH, learning_rate=1e-3, **changes)
     spec = made.spec.with_args(encoder=WITHOUT_DROPOUT)
     model = build_model(spec, "tiny", seed=0).to(dtype)
     machine = Machine(folder, device="cpu")
     data, job = made.finetuning(task, rows=200, batch_size=BATCH), Job(spec, recipe, 0)
-    return finetune(model, data, job, learning_rate=1e-3, machine=machine), machine
+    return finetune(model, data, job, machine=machine), machine
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-5), (torch.float64, 1e-9)])
@@ -63,7 +62,7 @@ def test_eight_parts_of_a_batch_pretrain_as_the_batch_does(prepared, tmp_path, l
     done, machine = pretrained(prepared, name, tmp_path / "parts", dtype, micro_batch_size=MICRO)
     assert len(whole) == len(losses) == done.steps == STEPS and len(set(whole)) == STEPS
     np.testing.assert_allclose(losses, whole, rtol=tolerance)
-    assert machine.found == {"micro_batch_size": "16"}
+    assert machine.notes == {"micro_batch_size": "16"}
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-5), (torch.float64, 1e-9)])
@@ -106,7 +105,7 @@ def test_parts_train_in_bf16_too(prepared, tmp_path, losses):
 def test_a_micro_batch_of_the_whole_batch_changes_no_bit(prepared, tmp_path, losses):
     plain, _ = pretrained(prepared, "bert-mlm", tmp_path / "plain")
     other, machine = pretrained(prepared, "bert-mlm", tmp_path / "other", micro_batch_size=BATCH)
-    assert losses[:STEPS] == losses[STEPS:] and machine.found == {}
+    assert losses[:STEPS] == losses[STEPS:] and machine.notes == {}
     for name, weights in plain.model.state_dict().items():
         assert torch.equal(weights, other.model.state_dict()[name]), name
     assert plain.tokens_per_second > 0

@@ -13,17 +13,15 @@ from hashbench.models.objectives.linear_loss import linear_cross_entropy
 from hashbench.running.efficiency.memory import peak_bytes
 from hashbench.running.efficiency.timing import timed_ms
 from hashbench.running.experiment.identity import device_block
-from hashbench.running.experiment.recipes import Finetune, Pretrain
-from hashbench.running.runs.environment import environment
+from hashbench.running.experiment.recipes import FinetuneRecipe, PretrainRecipe
+from hashbench.running.runs.provenance import environment
 from hashbench.running.sweep.runner import gpu_groups
-from hashbench.running.training import memory, trial
-from hashbench.running.training.checkpoints import Interrupted
+from hashbench.running.training import memory
+from hashbench.running.training.devices import matmul_precision, precision_found
 from hashbench.running.training.finetuning import Job, finetune, outputs_on
-from hashbench.running.training.heads import make_head
-from hashbench.running.training.machine import Machine
-from hashbench.running.training.model import build_model
+from hashbench.running.training.machine import Interrupted, Machine
+from hashbench.running.training.model import build_model, make_head
 from hashbench.running.training.pretraining import PretrainingModule, pretrain
-from hashbench.running.training.recipe import matmul_precision, precision_found
 
 torch.set_num_threads(1)
 WITHOUT_DROPOUT = {"layers": 2, "dropout": 0.0, "attention_dropout": 0.0}
@@ -57,7 +55,7 @@ def pretrained(prepared, folder, device, name="bert-mlm", encoder=WITHOUT_DROPOU
     made = prepared(name)
     spec = made.spec.with_args(encoder=encoder)
     model = build_model(spec, "tiny", seed=0, vocabulary_rows=made.rows)
-    recipe = Pretrain(steps=STEPS, learning_rate=1e-3, warmup_steps=0, **changes)
+    recipe = PretrainRecipe(steps=STEPS, learning_rate=1e-3, warmup_steps=0, **changes)
     head = make_head(model, spec.training.objective)
     machine = Machine(folder, device=device.type, should_stop=should_stop)
     return pretrain(model, head, made.pretraining(batch_size=32), recipe, total_steps=STEPS, machine=machine), machine
@@ -94,10 +92,10 @@ def test_bf16_trains_where_the_device_has_it(prepared, tmp_path, device):
 
 def test_a_device_fine_tunes_and_predicts(prepared, tmp_path, device):
     made = prepared("hashformer-md-proj")
-    recipe = Finetune(epochs=1, batch_size=8, learning_rate=1e-3, precision="bf16", matmul_precision="high")
+    recipe = FinetuneRecipe(epochs=1, batch_size=8, learning_rate=1e-3, precision="bf16", matmul_precision="high")
     data, machine = made.finetuning("cola", rows=24), Machine(tmp_path, device=device.type)
     model = build_model(made.spec, "tiny", seed=0)
-    done = finetune(model, data, Job(made.spec, recipe, 0), learning_rate=1e-3, machine=machine)
+    done = finetune(model, data, Job(made.spec, recipe, 0), machine=machine)
     assert done.steps == 3 and np.isfinite(done.last.outputs["validation"]).all()
     assert outputs_on(done.model, done.head, data, machine, recipe) == {}  # CoLA reports what it selects on
 
@@ -121,7 +119,7 @@ def test_a_stopped_run_goes_on_on_a_device(prepared, tmp_path, device):
 
 def test_auto_finds_the_rows_that_a_device_holds(prepared, tmp_path, device, monkeypatch):
     _, machine = pretrained(prepared, tmp_path / "free", device, micro_batch_size="auto")
-    assert machine.found == {}, "rows of 16 tokens fit anywhere"
+    assert machine.notes == {}, "rows of 16 tokens fit anywhere"
     terms, most = PretrainingModule.loss_terms, 8
 
     def full_beyond(self, batch):
@@ -131,8 +129,8 @@ def test_auto_finds_the_rows_that_a_device_holds(prepared, tmp_path, device, mon
 
     monkeypatch.setattr(PretrainingModule, "loss_terms", full_beyond)
     done, machine = pretrained(prepared, tmp_path / "full", device, micro_batch_size="auto")
-    assert machine.found == {"micro_batch_size": "8"} and done.steps == STEPS
-    monkeypatch.setattr(trial, "free_bytes", lambda device: 1)
+    assert machine.notes == {"micro_batch_size": "8"} and done.steps == STEPS
+    monkeypatch.setattr(memory, "free_bytes", lambda device: 1)
     with pytest.raises(Exception, match="^micro_batch_size: auto: one row of 16 tokens needs "):
         pretrained(prepared, tmp_path / "none", device, micro_batch_size="auto")
 
@@ -226,7 +224,7 @@ def sweep_on(device, tmp_path):
 def test_compiled_code_trains_the_same_on_a_gpu(prepared, tmp_path, cuda):
     plain, _ = pretrained(prepared, tmp_path / "plain", cuda)
     done, machine = pretrained(prepared, tmp_path / "compiled", cuda, compile=True)
-    assert machine.found == {"compile": "yes"}
+    assert machine.notes == {"compile": "yes"}
     np.testing.assert_allclose(losses(done), losses(plain), rtol=1e-3)
 
 

@@ -17,10 +17,9 @@ from hashbench.models.embeddings.base import Batch
 from hashbench.models.embeddings.registry import find_model
 from hashbench.models.objectives.entities import EntityHead, EntityObjective, corrupt
 from hashbench.models.objectives.item_search import ItemSearch
-from hashbench.running.experiment.recipes import Finetune
-from hashbench.running.training.checkpoints import Interrupted
+from hashbench.running.experiment.recipes import Finetune, FinetuneRecipe
 from hashbench.running.training.entities import losses_of, predicted_states, ranks_in, test_entities, train_entities
-from hashbench.running.training.machine import Machine
+from hashbench.running.training.machine import Interrupted, Machine
 from hashbench.running.training.model import build_model
 from hashbench.running.training.recipe import inverse_sqrt, schedule_of, training_length
 from hashbench.scores.rankings import CERTIFIED, PAGE, RANK, TOKENS
@@ -30,7 +29,7 @@ from tests.running.training.stopping import StopAfter
 test_entities.__test__ = False  # a function of the suite, not a test
 torch.set_num_threads(1)
 SHAPE = {"layers": 1, "heads": 2, "dim": 32, "feed_forward": 64, "dropout": 0.0, "attention_dropout": 0.0}
-RECIPE = Finetune(
+RECIPE = FinetuneRecipe(
     steps=23, batch_size=16, learning_rate=5e-3, schedule="inverse_sqrt", evaluation_steps=10, select_metric="mrr"
 )
 

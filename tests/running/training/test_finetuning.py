@@ -8,12 +8,10 @@ import torch
 
 from hashbench.data.tasks.text_batches import FinetuningData
 from hashbench.models.objectives.classification import ClassificationHead
-from hashbench.running.experiment.recipes import Finetune
+from hashbench.running.experiment.recipes import Finetune, FinetuneRecipe
 from hashbench.running.training.curves import Curves
-from hashbench.running.training.evaluated import evaluation_interval
-from hashbench.running.training.evaluation import Evaluation, Progress
-from hashbench.running.training.finetuning import FinetuningModule, Job, finetune, report_once
-from hashbench.running.training.grid import best_learning_rate
+from hashbench.running.training.evaluated import Evaluation, Progress, evaluation_interval
+from hashbench.running.training.finetuning import FinetuningModule, Job, best_recipe, finetune, report_once
 from hashbench.running.training.machine import Machine
 from hashbench.running.training.model import build_model
 from hashbench.running.training.recipe import training_length
@@ -71,9 +69,9 @@ def test_steps_take_the_place_of_epochs(prepared):
 def test_a_training_of_so_many_steps_ends_there(prepared, tmp_path):
     """Seven steps are an epoch and two fifths; evaluated at steps 4 and, the end always counts, 7."""
     made = prepared("hashformer-md-proj")
-    recipe = Finetune(batch_size=8, learning_rate=1e-3, steps=7, evaluations=2, warmup_steps=3, schedule="linear")
+    recipe = FinetuneRecipe(batch_size=8, learning_rate=1e-3, steps=7, evaluations=2, warmup_steps=3, schedule="linear")
     data, model = made.finetuning("cola", rows=40), build_model(made.spec, "tiny", seed=0)
-    done = finetune(model, data, Job(made.spec, recipe, 0), learning_rate=1e-3, machine=Machine(tmp_path, device="cpu"))
+    done = finetune(model, data, Job(made.spec, recipe, 0), machine=Machine(tmp_path, device="cpu"))
     assert done.steps == 7 and done.last.step == 7
     assert sorted({point.step for point in done.points if point.split == "validation"}) == [4, 7]
 
@@ -82,11 +80,13 @@ def test_a_training_of_so_many_steps_ends_there(prepared, tmp_path):
 def test_warm_up_in_steps_or_as_a_share(prepared, values, rates):
     """Of ten steps, linear: three of warm-up, or a tenth."""
     made = prepared("hashformer-md-proj")
-    recipe = Finetune(batch_size=8, learning_rate=1e-3, steps=10, schedule="linear", warmup_fraction=0.1, **values)
+    recipe = FinetuneRecipe(
+        batch_size=8, learning_rate=1e-3, steps=10, schedule="linear", warmup_fraction=0.1, **values
+    )
     model = build_model(made.spec, "tiny", seed=0)
     head = ClassificationHead(model.config.dim, 2)
     module = FinetuningModule(
-        model, head, recipe, made.finetuning("cola", rows=40), learning_rate=1e-3, seed=0, total_steps=10,
+        model, head, recipe, made.finetuning("cola", rows=40), seed=0, total_steps=10,
         curves=Curves(10, None), keep_best_weights=False,
     )  # fmt: skip
     factor = module.configure_optimizers()["lr_scheduler"]["scheduler"].lr_lambdas[0]
@@ -95,11 +95,11 @@ def test_warm_up_in_steps_or_as_a_share(prepared, values, rates):
 
 def run(prepared, folder, rate, data=None, **changes):
     made = prepared("hashformer-md-proj")
-    recipe = Finetune(epochs=2, batch_size=8, learning_rate=rate, evaluations_per_epoch=1)
+    recipe = FinetuneRecipe(epochs=2, batch_size=8, learning_rate=rate, evaluations_per_epoch=1)
     job = Job(made.spec, recipe, 0, **changes)
     model = build_model(made.spec, "tiny", seed=0)
     data = data or made.finetuning("cola", rows=40)
-    return finetune(model, data, job, learning_rate=1e-3, machine=Machine(folder, device="cpu")), data
+    return finetune(model, data, job, machine=Machine(folder, device="cpu")), data
 
 
 def test_best_weights_give_the_best_outputs_again(prepared, tmp_path):
@@ -120,10 +120,10 @@ def test_rows_of_types_outside_the_task_change_by_decay_alone(prepared, tmp_path
     made = prepared("bert-mlm")
     model = build_model(made.spec, "tiny", seed=0, vocabulary_rows=made.rows)
     before = model.embedding.weight.detach().clone()
-    recipe = Finetune(epochs=1, batch_size=8, learning_rate=1e-3, evaluations_per_epoch=1, weight_decay=decay)
+    recipe = FinetuneRecipe(epochs=1, batch_size=8, learning_rate=1e-3, evaluations_per_epoch=1, weight_decay=decay)
     data = made.finetuning("cola", rows=16)
     job = Job(made.spec, recipe, 0, keep_best_weights=True)
-    done = finetune(model, data, job, learning_rate=1e-3, machine=Machine(tmp_path, device="cpu"))
+    done = finetune(model, data, job, machine=Machine(tmp_path, device="cpu"))
     done.restore_best()
     done.model.embedding.widen()
     after = done.model.embedding.weight
@@ -153,15 +153,16 @@ def test_a_test_set_is_read_once_at_the_end_with_the_best_weights(prepared, tmp_
 
 
 def test_one_learning_rate_is_taken_as_it_is(prepared, tmp_path):
-    job = Job(prepared("hashformer-md-proj").spec, Finetune(learning_rate=3e-4), 0)
-    rate, tried = best_learning_rate(job, lambda: pytest.fail("nothing is trained"), Machine(tmp_path, device="cpu"))
-    assert rate == 3e-4 and tried == []
+    spec, machine = prepared("hashformer-md-proj").spec, Machine(tmp_path, device="cpu")
+    recipe, tried = best_recipe(
+        Finetune(learning_rate=3e-4), spec, lambda: pytest.fail("nothing is trained"), seed=0, machine=machine
+    )
+    assert recipe.learning_rate == 3e-4 and tried == []
 
 
 def test_a_grid_takes_the_rate_with_the_best_held_out_score(prepared, tmp_path):
     made = prepared("hashformer-md-proj")
     recipe = Finetune(epochs=3, batch_size=8, learning_rate=(3e-3, 1e-9), evaluations_per_epoch=1)
-    job = Job(made.spec, recipe, 0)
     splits = []
 
     def held_out():
@@ -179,21 +180,22 @@ def test_a_grid_takes_the_rate_with_the_best_held_out_score(prepared, tmp_path):
         splits.append((len(held.rows["train"]), held.select_splits))
         return build_model(made.spec, "tiny", seed=0), held
 
-    rate, tried = best_learning_rate(job, held_out, Machine(tmp_path, device="cpu"))
+    machine = Machine(tmp_path, device="cpu")
+    best, tried = best_recipe(recipe, made.spec, held_out, seed=0, machine=machine)
     assert splits == [(360, ("holdout",))] * 2
     assert [point.name for point in tried] == ["learning_rate=1e-09", "learning_rate=0.003"]
-    best = max(tried, key=lambda point: point.value)
-    assert rate == (3e-3 if best.name == "learning_rate=0.003" else 1e-9)
+    highest = max(tried, key=lambda point: point.value)
+    assert best.learning_rate == (3e-3 if highest.name == "learning_rate=0.003" else 1e-9)
 
 
 def test_a_rate_of_a_grid_at_which_the_loss_is_lost_loses(prepared, tmp_path):
     made = prepared("hashformer-md-proj")
     recipe = Finetune(epochs=1, batch_size=8, learning_rate=(1e-3, 1e30), evaluations_per_epoch=1)
-    job = Job(made.spec, recipe, 0)
 
     def held_out():
         return build_model(made.spec, "tiny", seed=0), made.finetuning("cola", rows=40)
 
-    rate, tried = best_learning_rate(job, held_out, Machine(tmp_path, device="cpu"))
-    assert rate == 1e-3 and tried[0].value is not None
+    machine = Machine(tmp_path, device="cpu")
+    best, tried = best_recipe(recipe, made.spec, held_out, seed=0, machine=machine)
+    assert best.learning_rate == 1e-3 and tried[0].value is not None
     assert tried[1].value is None and tried[1].reason.startswith("the loss is ")

@@ -6,18 +6,17 @@ import pytest
 import torch
 
 from hashbench.models.encoders.registry import make_encoder
-from hashbench.running.experiment.recipes import Finetune, Pretrain
+from hashbench.running.experiment.recipes import FinetuneRecipe, PretrainRecipe
+from hashbench.running.training.devices import matmul_precision, precision_found
 from hashbench.running.training.finetuning import Job, finetune
-from hashbench.running.training.heads import make_head
 from hashbench.running.training.machine import Machine
-from hashbench.running.training.model import build_model
+from hashbench.running.training.model import build_model, make_head
 from hashbench.running.training.pretraining import PretrainingModule, pretrain
-from hashbench.running.training.recipe import matmul_precision, precision_found
 
 
 def trained(prepared, folder, precision, **changes):
     made = prepared("hashformer-md-proj")
-    recipe = Pretrain(steps=2, learning_rate=1e-3, warmup_steps=0, precision=precision, **changes)
+    recipe = PretrainRecipe(steps=2, learning_rate=1e-3, warmup_steps=0, precision=precision, **changes)
     model = build_model(made.spec, "tiny", seed=0)
     head = make_head(model, "shuffle_random")
     return pretrain(model, head, made.pretraining(), recipe, total_steps=2, machine=Machine(folder, device="cpu"))
@@ -42,10 +41,10 @@ def test_bf16_trains_with_weights_in_full_precision(prepared, tmp_path):
 @pytest.mark.usefixtures("bf16")
 def test_bf16_fine_tunes(prepared, tmp_path):
     made = prepared("hashformer-md-proj")
-    recipe = Finetune(epochs=1, batch_size=8, learning_rate=1e-3, precision="bf16")
+    recipe = FinetuneRecipe(epochs=1, batch_size=8, learning_rate=1e-3, precision="bf16")
     data = made.finetuning("cola", rows=24)
     model = build_model(made.spec, "tiny", seed=0)
-    done = finetune(model, data, Job(made.spec, recipe, 0), learning_rate=1e-3, machine=Machine(tmp_path, device="cpu"))
+    done = finetune(model, data, Job(made.spec, recipe, 0), machine=Machine(tmp_path, device="cpu"))
     assert done.steps == 3 and done.last.outputs["validation"].dtype.name == "float32"
 
 

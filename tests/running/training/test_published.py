@@ -17,7 +17,7 @@ from hashbench.data.tasks.text_batches import FinetuningData
 from hashbench.models.embeddings.registry import find_model
 from hashbench.models.objectives.classification import ClassificationHead
 from hashbench.models.text.tokenizers import make_tokenizer
-from hashbench.running.experiment.recipes import Finetune
+from hashbench.running.experiment.recipes import FinetuneRecipe
 from hashbench.running.training.finetuning import Job, finetune
 from hashbench.running.training.machine import Machine
 from hashbench.running.training.model import build_model, load_published
@@ -78,9 +78,9 @@ def test_a_finetuning_starts_from_the_published_pooler(weights: Path, tmp_path: 
     """With next to no learning the dense layer is still the published one, and the head's last layer is not."""
     model = build_model(SPEC, "tiny", seed=0)
     load_published(model, locate_weights(str(weights)).read())
-    recipe = Finetune(epochs=1, batch_size=8, learning_rate=1e-12, evaluations_per_epoch=1)
+    recipe = FinetuneRecipe(epochs=1, batch_size=8, learning_rate=1e-12, evaluations_per_epoch=1)
     job = Job(SPEC, recipe, 0)
-    done = finetune(model, data_of_mrpc(tmp_path), job, learning_rate=1e-12, machine=Machine(tmp_path, device="cpu"))
+    done = finetune(model, data_of_mrpc(tmp_path), job, machine=Machine(tmp_path, device="cpu"))
     assert done.head.dense is not None and model.published_dense is not None
     torch.testing.assert_close(done.head.dense.weight.detach(), model.published_dense["weight"], atol=1e-6, rtol=0)
     assert done.head.dense_dropout is False and done.steps == 3

@@ -7,12 +7,11 @@ import pytest
 import torch
 
 from hashbench.common.shared import SharedFolder
-from hashbench.running.experiment.recipes import Finetune, Pretrain
-from hashbench.running.training.checkpoints import CheckpointFiles, Interrupted
+from hashbench.running.experiment.recipes import FinetuneRecipe, PretrainRecipe
+from hashbench.running.training.checkpoints import CheckpointFiles
 from hashbench.running.training.finetuning import Job, finetune
-from hashbench.running.training.heads import make_head
-from hashbench.running.training.machine import Machine
-from hashbench.running.training.model import build_model
+from hashbench.running.training.machine import Interrupted, Machine
+from hashbench.running.training.model import build_model, make_head
 from hashbench.running.training.pretraining import pretrain
 from tests.damage import DAMAGES
 from tests.running.training.stopping import StopAfter
@@ -24,7 +23,7 @@ torch.set_num_threads(1)
 def pretrained(prepared, name, folder, stops=(), to_its_end=True, shared=None):
     """Weights and loss points of a pre-training that is interrupted after each number of steps in `stops`."""
     made = prepared(name)
-    recipe = Pretrain(steps=STEPS, learning_rate=1e-3, warmup_steps=2, batch_size=8, sequence_length=16)
+    recipe = PretrainRecipe(steps=STEPS, learning_rate=1e-3, warmup_steps=2, batch_size=8, sequence_length=16)
     for stop in (*stops, None) if to_its_end else stops:
         torch.manual_seed(torch.seed())  # a new process has other generators
         model = build_model(made.spec, "tiny", seed=0, vocabulary_rows=made.rows)
@@ -110,14 +109,14 @@ def test_a_checkpoint_of_an_earlier_version_is_gone_on_from_and_a_damaged_one_is
 
 def finetuned(prepared, folder, stops=(), task="cola", epochs=3, seed=0):
     made = prepared("hashformer-md-proj")
-    recipe = Finetune(epochs=epochs, batch_size=8, learning_rate=1e-3, evaluations_per_epoch=2)
+    recipe = FinetuneRecipe(epochs=epochs, batch_size=8, learning_rate=1e-3, evaluations_per_epoch=2)
     for stop in (*stops, None):
         model = build_model(made.spec, "tiny", seed=0)
         should_stop = threading.Event() if stop is None else StopAfter(stop)
         machine = Machine(folder, device="cpu", should_stop=should_stop)
         job = Job(made.spec, recipe, seed)
         try:
-            return finetune(model, made.finetuning(task, seed=seed), job, learning_rate=1e-3, machine=machine)
+            return finetune(model, made.finetuning(task, seed=seed), job, machine=machine)
         except Interrupted:
             assert stop is not None
     raise AssertionError("never finished")
@@ -125,12 +124,12 @@ def finetuned(prepared, folder, stops=(), task="cola", epochs=3, seed=0):
 
 def test_the_time_of_earlier_attempts_is_known(prepared, tmp_path):
     made, spent = prepared("hashformer-md-proj"), []
-    job = Job(made.spec, Finetune(epochs=2, batch_size=8, learning_rate=1e-3, evaluations_per_epoch=2), 0)
+    job = Job(made.spec, FinetuneRecipe(epochs=2, batch_size=8, learning_rate=1e-3, evaluations_per_epoch=2), 0)
     for stop in (3, 3, None):
         machine = Machine(tmp_path, device="cpu", should_stop=threading.Event() if stop is None else StopAfter(stop))
         with contextlib.suppress(Interrupted):
             data = made.finetuning("cola", seed=0)
-            finetune(build_model(made.spec, "tiny", seed=0), data, job, learning_rate=1e-3, machine=machine)
+            finetune(build_model(made.spec, "tiny", seed=0), data, job, machine=machine)
         spent.append(machine.earlier)
     (second,), (third,) = spent[1:]
     assert spent[0] == [] and 0 < second < third

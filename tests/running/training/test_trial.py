@@ -1,18 +1,17 @@
-"""running/training/trial.py, memory.py: how many rows a device holds, found by trying."""
+"""running/training/memory.py: how many rows a device holds, found by trying."""
 
 import pytest
 import torch
 
 from hashbench.common.errors import InputError
-from hashbench.running.experiment.recipes import Finetune, Pretrain
-from hashbench.running.training import memory, trial
+from hashbench.running.experiment.recipes import FinetuneRecipe, PretrainRecipe
+from hashbench.running.training import memory
 from hashbench.running.training.curves import Curves
 from hashbench.running.training.finetuning import FinetuningModule, Job, finetune, make_head_of
-from hashbench.running.training.heads import make_head
 from hashbench.running.training.machine import Machine
-from hashbench.running.training.model import build_model
+from hashbench.running.training.memory import largest_micro_batch, sizes
+from hashbench.running.training.model import build_model, make_head
 from hashbench.running.training.pretraining import PretrainingModule, pretrain
-from hashbench.running.training.trial import largest_micro_batch, sizes
 
 CPU = torch.device("cpu")
 A_ROW, WITHOUT_ROWS = 10, 100  # bytes of the memory that `memory_of_rows` pretends
@@ -22,7 +21,7 @@ A_ROW, WITHOUT_ROWS = 10, 100  # bytes of the memory that `memory_of_rows` prete
 def tried(monkeypatch):
     """The numbers of rows that were tried, on a device whose bytes are 100 and 10 for each row."""
     seen = []
-    step = trial._step
+    step = memory._step
 
     def watched(module, part, device, bf16):
         seen.append(len(part.batch))
@@ -32,20 +31,20 @@ def tried(monkeypatch):
         work()
         return WITHOUT_ROWS + A_ROW * seen[-1]
 
-    monkeypatch.setattr(trial, "_step", watched)
-    monkeypatch.setattr(trial, "peak_bytes_of", peak)
+    monkeypatch.setattr(memory, "_step", watched)
+    monkeypatch.setattr(memory, "peak_bytes_of", peak)
     return seen
 
 
 def room_for(monkeypatch, rows):
-    monkeypatch.setattr(trial, "free_bytes", lambda device: (WITHOUT_ROWS + A_ROW * rows + 1) / trial.SHARE)
+    monkeypatch.setattr(memory, "free_bytes", lambda device: (WITHOUT_ROWS + A_ROW * rows + 1) / memory.SHARE)
 
 
 def module_and_batch(prepared, rows=32):
     made = prepared("hashformer-lsh-proj")
     model = build_model(made.spec, "tiny", seed=0)
     head = make_head(model, "shuffle_random")
-    recipe = Pretrain(steps=2, learning_rate=1e-3, warmup_steps=0)
+    recipe = PretrainRecipe(steps=2, learning_rate=1e-3, warmup_steps=0)
     module = PretrainingModule(model, head, recipe, total_steps=2, curves=Curves(2))
     return module, made.pretraining(batch_size=rows).longest_batch()
 
@@ -97,7 +96,7 @@ def test_a_device_that_is_full_counts_as_too_small(prepared, monkeypatch):
 
     whole = PretrainingModule.loss_terms
     monkeypatch.setattr(PretrainingModule, "loss_terms", loss_terms)
-    monkeypatch.setattr(trial, "free_bytes", lambda device: 10**15)
+    monkeypatch.setattr(memory, "free_bytes", lambda device: 10**15)
     assert largest_micro_batch(module, batch, CPU) == 2
     assert counts == [1, 2, 4]
 
@@ -111,13 +110,11 @@ def test_auto_trains_with_what_was_found(prepared, tmp_path, monkeypatch, tried)
     """Fine-tuning too, whose longest rows go first."""
     room_for(monkeypatch, 4)
     made = prepared("hashformer-md-proj")
-    recipe = Finetune(epochs=1, batch_size=16, learning_rate=1e-3, micro_batch_size="auto")
+    recipe = FinetuneRecipe(epochs=1, batch_size=16, learning_rate=1e-3, micro_batch_size="auto")
     machine = Machine(tmp_path, device="cpu")
     data = made.finetuning("cola", rows=40, batch_size=16)
-    done = finetune(
-        build_model(made.spec, "tiny", seed=0), data, Job(made.spec, recipe, 0), learning_rate=1e-3, machine=machine
-    )
-    assert done.steps == 3 and machine.found == {"micro_batch_size": "4"}
+    done = finetune(build_model(made.spec, "tiny", seed=0), data, Job(made.spec, recipe, 0), machine=machine)
+    assert done.steps == 3 and machine.notes == {"micro_batch_size": "4"}
     lengths = data.longest_batch().mask.sum(1)
     assert lengths[0] == data.rows["train"].lengths.max() and (lengths[:-1] >= lengths[1:]).all()
 
@@ -125,12 +122,12 @@ def test_auto_trains_with_what_was_found(prepared, tmp_path, monkeypatch, tried)
 def test_where_all_fits_a_batch_stays_in_one_piece(prepared, tmp_path):
     """On this machine's own memory, as the system tells it."""
     made = prepared("hashformer-lsh-proj")
-    recipe = Pretrain(steps=2, learning_rate=1e-3, warmup_steps=0, micro_batch_size="auto")
+    recipe = PretrainRecipe(steps=2, learning_rate=1e-3, warmup_steps=0, micro_batch_size="auto")
     model = build_model(made.spec, "tiny", seed=0)
     machine = Machine(tmp_path, device="cpu")
     data = made.pretraining()
     pretrain(model, make_head(model, "shuffle_random"), data, recipe, total_steps=2, machine=machine)
-    assert machine.found == {}
+    assert machine.notes == {}
 
 
 def test_the_memory_of_a_cpu_is_that_of_the_process():
@@ -158,9 +155,8 @@ def test_a_modules_parts_are_what_it_says(prepared):
     module = FinetuningModule(
         model,
         make_head_of(model, data.data, made.spec),
-        Finetune(),
+        FinetuneRecipe(learning_rate=1e-3),
         data,
-        learning_rate=1e-3,
         seed=0,
         total_steps=1,
         curves=Curves(1),
@@ -172,13 +168,13 @@ def test_a_modules_parts_are_what_it_says(prepared):
 @pytest.mark.parametrize("size", [None, 8])
 def test_after_memory_was_too_small_half_the_rows_are_computed_at_a_time(prepared, tmp_path, size):
     made = prepared("hashformer-md-proj")
-    recipe = Finetune(epochs=1, batch_size=16, learning_rate=1e-3, micro_batch_size=size)
+    recipe = FinetuneRecipe(epochs=1, batch_size=16, learning_rate=1e-3, micro_batch_size=size)
     machine = Machine(tmp_path, device="cpu", halved=True)
     data = made.finetuning("cola", rows=40, batch_size=16)
     model = build_model(made.spec, "tiny", seed=0)
-    finetune(model, data, Job(made.spec, recipe, 0), learning_rate=1e-3, machine=machine)
+    finetune(model, data, Job(made.spec, recipe, 0), machine=machine)
     before = size or 16
-    assert machine.found == {
+    assert machine.notes == {
         "out_of_memory": f"with {before} rows at a time",
         "micro_batch_size": str(before // 2),
     }

@@ -1,4 +1,4 @@
-"""What a sweep asks of the place where its workers live, and what a worker asks of whoever started it."""
+"""Interfaces between a sweep and its workers: Executor, the place where they live, and Control, the way back."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from hashbench.common.showing import tell
-from hashbench.running.runs.base import Run, Workplace
+from hashbench.running.runs.base import Workplace
 from hashbench.running.runs.registry import carry_out
 from hashbench.running.sweep.assignment import Assignment
-from hashbench.running.sweep.events import Event
+from hashbench.running.sweep.progress import Event
 from hashbench.running.sweep.ranks import run_on_devices
 from hashbench.running.training.machine import Machine
+from hashbench.store.planning import Run
 from hashbench.store.result import Result
 
 
 @dataclass(frozen=True)
 class Crash:
-    """A worker that ended without having been asked to."""
+    """A worker that ended although nobody stopped it."""
 
     how: str  # in words for the screen
     worker: str  # the name under which it claimed runs
@@ -44,10 +45,10 @@ class Executor(ABC):
 
     @abstractmethod
     def ended(self) -> bool:
-        """Whether all workers have ended and all events were taken."""
+        """True when all workers have ended and all events were taken."""
 
     def waits(self) -> bool:
-        """Whether no worker is at work yet, for want of a place: where nothing is left to do, none needs one."""
+        """True when no worker is at work yet, for want of a place: where nothing is left to do, none needs one."""
         return False
 
     @abstractmethod
@@ -60,19 +61,19 @@ class Executor(ABC):
 
 
 class Control(ABC):
-    """How a worker hears from whoever started it, and tells what it does."""
+    """The connection of a worker to the process that started it: requests to stop, and events."""
 
     @abstractmethod
     def is_set(self) -> bool:
-        """Whether to stop at the next step."""
+        """True when the worker is to stop at its next step."""
 
     @abstractmethod
     def wait(self, seconds: float) -> None:
-        """Waits so long, or until the wish to stop."""
+        """Waits so long, or until the request to stop."""
 
     @abstractmethod
     def is_abandoned(self) -> bool:
-        """Whether nobody is left who would take the result."""
+        """True when nobody is left who would take the result."""
 
     @abstractmethod
     def tell(self, event: Event) -> None:
@@ -89,7 +90,7 @@ class Control(ABC):
 
 
 class ThreadControl(Control):
-    """Of a worker that a thread of its own process asks to stop. It ends with its process, so it is never abandoned."""
+    """Control of a worker that a thread of its process stops. It ends with this process: it is never abandoned."""
 
     def __init__(self) -> None:
         self._stop = threading.Event()
@@ -109,7 +110,7 @@ class ThreadControl(Control):
 
 
 class OwnControl(ThreadControl):
-    """Of a worker that nobody watches."""
+    """Control of a worker that nobody watches."""
 
     def tell(self, event: Event) -> None:
         pass

@@ -1,6 +1,6 @@
 """Workers on this machine: processes that are started once and carry out one run after the other.
 
-Each has a pipe of its own to the sweep. A queue or an event of several processes has locks that a worker which is
+Each has a separate pipe to the sweep. A queue or an event of several processes has locks that a worker which is
 killed at the wrong moment would take with it, and then all others wait for ever.
 """
 
@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
-from hashbench.running.sweep.assignment import Assignment, Parcel
-from hashbench.running.sweep.events import Event
+from hashbench.running.sweep.assignment import Assignment, PackedAssignment
 from hashbench.running.sweep.executors.base import Control, Crash, Executor
 from hashbench.running.sweep.processes import name_of
+from hashbench.running.sweep.progress import Event
 
 # Exit codes of a process that another one ended: preempted, out of the machine's memory, its terminal closed
 FROM_OUTSIDE = {-number for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)}
@@ -34,7 +34,7 @@ class LocalWorker:
     name: str  # under which it claims runs
 
     def has_more(self) -> bool:
-        """Whether something that it told was not taken yet."""
+        """True when an event of it was not taken yet."""
         return self.pipe is not None and self.pipe.poll()
 
 
@@ -44,7 +44,7 @@ class LocalExecutor(Executor):
     def __init__(self, assignment: Assignment, n_workers: int) -> None:
         super().__init__(assignment, n_workers)
         # A fork would carry torch's thread pools along.
-        self._context, self._parcel = multiprocessing.get_context("spawn"), Parcel.of(assignment)
+        self._context, self._packed = multiprocessing.get_context("spawn"), PackedAssignment.of(assignment)
         self._stopping = False
         self._workers: list[LocalWorker] = []
 
@@ -92,32 +92,32 @@ class LocalExecutor(Executor):
             worker.process.join()
 
     def _is_to_end(self, worker: LocalWorker) -> bool:
-        """Whether its end, what it told or another in its place is still to come. One that crashed may have held the
+        """True when its end, an event or a replacement is still to come. A worker that crashed may have held the
         last run, and it may be the only worker: the sweep must not end before that run was given to another."""
         code = worker.process.exitcode
         return code is None or worker.has_more() or (code != 0 and not self._stopping)
 
     def _started(self, index: int) -> LocalWorker:
-        ours, theirs = self._context.Pipe()
-        process = self._context.Process(target=work, args=(self._parcel, index, theirs), name=f"worker-{index}")
+        here, there = self._context.Pipe()
+        process = self._context.Process(target=work, args=(self._packed, index, there), name=f"worker-{index}")
         process.start()
-        theirs.close()  # else the end of the worker would not end the pipe
-        return LocalWorker(process, ours, name_of(process.pid or 0))
+        there.close()  # else the end of the worker would not end the pipe
+        return LocalWorker(process, here, name_of(process.pid or 0))
 
 
 class ProcessControl(Control):
-    """Of a worker that is a child process of the sweep, which sends nothing through the pipe but the wish to stop."""
+    """Control of a worker that is a child process of the sweep, which sends nothing but the request to stop."""
 
     def __init__(self, pipe: Connection) -> None:
         self._pipe, self._stop, self._lock = pipe, False, threading.Lock()
-        self._asked = False
+        self._signalled = False
 
-    def ask(self, *_: object) -> None:
-        """Asks this worker alone to stop; the handler of a signal, which must not wait for a lock."""
-        self._asked = True
+    def signalled(self, *_: object) -> None:
+        """Stops this worker alone; the handler of a signal, which must not wait for a lock."""
+        self._signalled = True
 
     def is_set(self) -> bool:
-        if self._asked:
+        if self._signalled:
             return True
         with self._lock, contextlib.suppress(OSError):
             # at its end too: nobody is left to work for
@@ -138,18 +138,18 @@ class ProcessControl(Control):
             self._pipe.send(event)
 
 
-def work(parcel: Parcel, index: int, pipe: Connection) -> None:
+def work(packed: PackedAssignment, index: int, pipe: Connection) -> None:
     """The life of a worker process."""
     # Ctrl-C and a closed terminal reach the whole group; the parent decides what they mean.
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    assignment = parcel.open()
+    assignment = packed.open()
     if assignment.gpus:  # torch looks at this when CUDA is first used, which is later
         os.environ["CUDA_VISIBLE_DEVICES"] = assignment.gpus[index % len(assignment.gpus)]
     from hashbench.running.sweep.worker import Worker
 
     control = ProcessControl(pipe)
     # Slurm sends it to all processes of a job. Lightning calls this handler beside its own.
-    signal.signal(signal.SIGTERM, control.ask)
+    signal.signal(signal.SIGTERM, control.signalled)
     Worker(assignment, index, control).loop()
     pipe.close()

@@ -1,8 +1,7 @@
 """Workers on a Ray cluster: an actor for each, placed where Ray has room for it.
 
 Ray places workers and says within seconds that one is gone. It repeats nothing: which run is done again is decided by
-the store, whose leases hold whatever Ray believes. Longer than other files, so that all that an actor, the driver and a
-cluster's address need stands in one place.
+the store, whose leases hold whatever Ray believes.
 """
 
 from __future__ import annotations
@@ -26,11 +25,12 @@ import ray
 from ray.exceptions import RayActorError, RayError, RayTaskError
 
 from hashbench.common.errors import InputError
-from hashbench.running.runs.base import Run, Workplace
-from hashbench.running.sweep.assignment import Assignment, Parcel
-from hashbench.running.sweep.events import Event
+from hashbench.running.runs.base import Workplace
+from hashbench.running.sweep.assignment import Assignment, PackedAssignment
 from hashbench.running.sweep.executors.base import Crash, Executor, ThreadControl
+from hashbench.running.sweep.progress import Event
 from hashbench.running.training.machine import Machine
+from hashbench.store.planning import Run
 from hashbench.store.result import Result
 
 WAIT_S = 5.0  # that a slot waits for an event before it answers that there is none
@@ -42,7 +42,7 @@ STORE_BYTES = 128 * 2**20  # of a cluster of our own: nothing large goes through
 
 @dataclass(frozen=True)
 class SlotAnswer:
-    """What a slot tells when it is asked: its events, and whether it has none to come."""
+    """Answer of a slot: its events since the last one, and whether none is to come."""
 
     events: list[Event]
     ended: bool
@@ -74,8 +74,8 @@ class SlotControl(ThreadControl):
 class Slot:
     """A place for one worker. As an actor its methods run side by side."""
 
-    def __init__(self, parcel: Parcel, index: int, process: Mapping[str, float] | None) -> None:
-        self._parcel, self._index, self._control = parcel, index, SlotControl(process)
+    def __init__(self, packed: PackedAssignment, index: int, process: Mapping[str, float] | None) -> None:
+        self._packed, self._index, self._control = packed, index, SlotControl(process)
 
     def open(self) -> str:
         """Makes the worker and gives back the name under which it claims runs.
@@ -87,7 +87,7 @@ class Slot:
         from hashbench.running.sweep.worker import Worker
 
         cache = Path(os.environ[CACHE_VARIABLE]).absolute() if CACHE_VARIABLE in os.environ else None
-        assignment = self._parcel.open(cache)
+        assignment = self._packed.open(cache)
         assignment = replace(assignment, cache=cache or assignment.cache)
         refuse_other_runs(assignment.resolved, assignment.runs, f"worker on {socket.gethostname()}")
         self._worker = Worker(assignment, self._index, self._control)
@@ -101,7 +101,7 @@ class Slot:
             self._control.events.put(None)
 
     def events(self, wait_s: float) -> SlotAnswer:
-        """What happened since the last answer; waits so long for something to happen."""
+        """The events since the last answer; waits so long for one."""
         taken: list[Event | None] = []
         with contextlib.suppress(queue.Empty):
             taken.append(self._control.events.get(timeout=wait_s))
@@ -141,7 +141,7 @@ class RayExecutor(Executor):
         self._needs = {"CPU": cpus, "GPU": gpus_of_process(experiment.device)}
         self._alone = experiment.all_devices == 1
         database = assignment.db if "://" in assignment.db else str(Path(assignment.db).absolute())
-        self._parcel = Parcel.of(replace(assignment, db=database, threads=cpus, gpus=()))
+        self._packed = PackedAssignment.of(replace(assignment, db=database, threads=cpus, gpus=()))
         self._slots: list[PlacedSlot] = []
         self._events: deque[Event] = deque()
         self._stopping = False
@@ -222,7 +222,7 @@ class RayExecutor(Executor):
             max_concurrency=4,
             scheduling_strategy="SPREAD",
         )
-        placed = actor.remote(self._parcel, index, None if self._alone else self._needs)
+        placed = actor.remote(self._packed, index, None if self._alone else self._needs)
         return PlacedSlot(index, placed, placed.open.remote())
 
     def _take(self, slot: PlacedSlot) -> None:
@@ -274,7 +274,7 @@ def check_address(address: str) -> None:
 
 
 def no_cluster(address: str) -> InputError:
-    """What a user is told who named an address of nothing."""
+    """The error for an address at which no cluster is."""
     return InputError(f"--ray-address {address}: no Ray cluster there; start one with: ray start --head")
 
 

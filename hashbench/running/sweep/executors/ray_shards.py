@@ -34,7 +34,7 @@ class RayShardWorkers:
     """The CPUs of all nodes of a cluster."""
 
     def tokenize(
-        self, jobs: Sequence[tuple[ShardJob, Path]], told: Callable[[ShardFacts], None]
+        self, jobs: Sequence[tuple[ShardJob, Path]], done: Callable[[ShardFacts], None]
     ) -> Iterator[tuple[int, ShardFacts]]:
         """The number of each job as its folder is there.
 
@@ -43,16 +43,16 @@ class RayShardWorkers:
         for number, (job, folder) in enumerate(jobs):
             if folder.exists():
                 yield number, make_shard(job, folder)
-        left = [number for number, (_, folder) in enumerate(jobs) if not folder.exists()]
-        if not left:
+        waiting = [number for number, (_, folder) in enumerate(jobs) if not folder.exists()]
+        if not waiting:
             return
         connect()
         task = ray.remote(files_of_shard).options(num_cpus=1, max_retries=TRIES, scheduling_strategy="SPREAD")
         under_way: dict[Any, int] = {}
         most = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1.0)))
-        while left or under_way:
-            while left and len(under_way) < most:
-                number = left.pop(0)
+        while waiting or under_way:
+            while waiting and len(under_way) < most:
+                number = waiting.pop(0)
                 under_way[task.remote(jobs[number][0])] = number
             with signals_as_raised():
                 ready, _ = ray.wait(list(under_way))

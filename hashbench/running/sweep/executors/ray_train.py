@@ -17,17 +17,17 @@ import ray.train
 from ray.train import FailureConfig, RunConfig, ScalingConfig
 from ray.train.torch import TorchTrainer
 
-from hashbench.running.runs.base import Run
-from hashbench.running.sweep.assignment import Assignment, Parcel
+from hashbench.running.sweep.assignment import Assignment, PackedAssignment
 from hashbench.running.sweep.ranks import Launch, Message, carry_out_share, gather
 from hashbench.running.training.machine import Machine
+from hashbench.store.planning import Run
 from hashbench.store.result import Result
 
 ASK_EVERY_S = 1.0  # a process asks so often whether to stop
 
 
 class Outbox:
-    """What the processes of a run tell its worker, and the wish to stop. As an actor it takes no CPU."""
+    """Messages from the processes of a run to its worker, and the request to stop. As an actor it takes no CPU."""
 
     def __init__(self) -> None:
         self._messages: list[Message] = []
@@ -47,7 +47,7 @@ class Outbox:
         self._stop = True
 
     def is_stopping(self) -> bool:
-        """Whether to stop."""
+        """True when all processes are to stop."""
         return self._stop
 
 
@@ -62,7 +62,7 @@ def run_on_cluster(run: Run, assignment: Assignment, machine: Machine, resources
     per_node = machine.devices // machine.nodes
     trainer = TorchTrainer(
         share_of_worker,
-        train_loop_config={"run": run, "parcel": Parcel.of(assignment), "machine": plain, "outbox": outbox},
+        train_loop_config={"run": run, "packed": PackedAssignment.of(assignment), "machine": plain, "outbox": outbox},
         scaling_config=ScalingConfig(
             num_workers=machine.devices,
             use_gpu=resources["GPU"] > 0,
@@ -86,27 +86,27 @@ def run_on_cluster(run: Run, assignment: Assignment, machine: Machine, resources
         ray.kill(outbox)
 
 
-def share_of_worker(told: dict[str, Any]) -> None:
+def share_of_worker(config: dict[str, Any]) -> None:
     """The life of a process that Ray Train started."""
-    machine: Machine = told["machine"]
+    machine: Machine = config["machine"]
     per_node = machine.devices // machine.nodes
-    if per_node == 1:  # a node of its own for each; Ray Train tells nodes apart by their address, which may be the same
+    if per_node == 1:  # another node for each; Ray Train knows nodes by their address, which may be the same
         os.environ |= {"LOCAL_RANK": "0", "NODE_RANK": os.environ["RANK"]}
     elif int(os.environ["LOCAL_WORLD_SIZE"]) != per_node:
         raise RuntimeError(f"Ray placed {os.environ['LOCAL_WORLD_SIZE']} processes on a node in place of {per_node}")
     os.environ["GROUP_RANK"] = os.environ["NODE_RANK"]  # torchrun's word for it
-    outbox, stop = told["outbox"], threading.Event()
+    outbox, stop = config["outbox"], threading.Event()
     threading.Thread(target=watch_for_stop, args=(outbox, stop), daemon=True).start()
     cache = Path(os.environ["HASHBENCH_CACHE"]).absolute() if "HASHBENCH_CACHE" in os.environ else None
-    assignment = told["parcel"].open(cache)
+    assignment = config["packed"].open(cache)
     assignment = replace(assignment, cache=cache or assignment.cache)
     machine = replace(machine, rank=ray.train.get_context().get_world_rank())
     # Waits until it has arrived: the process may end right after it.
-    carry_out_share(told["run"], assignment, machine, stop, lambda message: ray.get(outbox.put.remote(message)))
+    carry_out_share(config["run"], assignment, machine, stop, lambda message: ray.get(outbox.put.remote(message)))
 
 
 def watch_for_stop(outbox: Any, stop: threading.Event) -> None:
-    """Sets the wish to stop once the worker has it, or is gone."""
+    """Sets `stop` once the worker requests it, or is gone."""
     try:
         while not ray.get(outbox.is_stopping.remote()):
             stop.wait(ASK_EVERY_S)

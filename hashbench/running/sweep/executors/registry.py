@@ -10,7 +10,7 @@ from hashbench.data.corpora.preparing import LocalShardWorkers, ShardWorkers
 from hashbench.running.sweep.executors.base import Executor
 from hashbench.running.sweep.executors.local import LocalExecutor
 
-# By word: module and class. A module is imported when it is asked for, since each needs a package of its own.
+# By word: module and class. A module is imported when it is needed, since each needs another package.
 ELSEWHERE = {"ray": ("hashbench.running.sweep.executors.on_ray", "RayExecutor")}
 SHARDS_ELSEWHERE = {"ray": ("hashbench.running.sweep.executors.ray_shards", "RayShardWorkers")}
 

@@ -166,5 +166,5 @@ def test_slots_of_atis() -> None:
     assert {split: len(part) for split, part in task.splits.items()} == task.task.official_rows
     result = KIND.predictions("most-frequent-tag", task)["test"]
     assert result.targets.sum() == 2_837  # spans of the test set
-    assert {score.metric: round(100 * score.value, 1) for score in KIND.scores(task.task, result)}["span_f1"] == 60.4
+    assert {score.name: round(100 * score.value, 1) for score in KIND.scores(task.task, result)}["span_f1"] == 60.4
     assert np.isfinite(result.outputs).all()

@@ -9,8 +9,8 @@ from multiprocessing import get_context
 
 import pytest
 
-from hashbench.running.sweep.events import RunStarted
 from hashbench.running.sweep.executors.local import LocalExecutor, LocalWorker, ProcessControl
+from hashbench.running.sweep.progress import RunStarted
 
 CHILD = """
 import multiprocessing, sys, time

@@ -1,7 +1,7 @@
-"""Which code computed a run: a fingerprint of the source files that its own spec uses, whatever the commit is called.
+"""How a result was made: a fingerprint of the code that its spec uses, and commit, packages and machine.
 
-A commit may be rebased away, and most commits change nothing that a given run uses. So a run stores two fingerprints:
-of the files that every run of its kind and kind of task uses, and of those that its model adds to them.
+A commit may be rebased away, and most commits change nothing that a given run uses. So a run stores two fingerprints of
+source files: of those that every run of its kind and kind of task uses, and of those that its model adds to them.
 """
 
 from __future__ import annotations
@@ -10,8 +10,15 @@ import ast
 import functools
 import hashlib
 import importlib.util
+import os
+import platform
+import socket
+import subprocess
 from collections.abc import Iterable
+from importlib import metadata
 from pathlib import Path
+
+import torch
 
 from hashbench.common.registry import is_own
 from hashbench.data.tasks.text import TextKind
@@ -20,8 +27,11 @@ from hashbench.models.embeddings.base import ModelSpec
 from hashbench.models.encoders.registry import find_architecture
 from hashbench.models.objectives.registry import objectives, task_head
 from hashbench.models.text.tokenizers import find_tokenizer
-from hashbench.running.runs.base import Run, Workplace
+from hashbench.running.experiment.identity import cpu_name
+from hashbench.running.runs.base import Workplace
 from hashbench.running.runs.registry import kind_of
+from hashbench.store.environment import Environment
+from hashbench.store.planning import Run
 
 # Packages that compute. The others plan, store and print; a change there changes no result.
 COMPUTING = (
@@ -36,7 +46,7 @@ def sources_of(run: Run, place: Workplace) -> str:
     kinds = [located.task.kind for located in place.resolved.tasks if located.task.name == run.task]
     heads = [task_head(kind.head) for kind in kinds if isinstance(kind, TextKind)]
     files = files_of(
-        [*(type(each).__module__ for each in (kind_of(run), *kinds)), *(head.__module__ for head in heads)]
+        [*(type(kind).__module__ for kind in (kind_of(run), *kinds)), *(head.__module__ for head in heads)]
     )
     model = place.resolved.models.get(run.model)
     added = files_of(modules_of(model.spec)) - files if model is not None else set()
@@ -54,12 +64,12 @@ def modules_of(spec: ModelSpec) -> set[str]:
 
 def files_of(modules: Iterable[str]) -> set[Path]:
     """The files of these modules and of all computing modules that they import, directly or through others."""
-    waiting, known = list(modules), set[str]()
+    waiting, seen = list(modules), set[str]()
     files = set[Path]()
     while waiting:
         name = waiting.pop()
-        file = None if name in known else _file(name)
-        known.add(name)
+        file = None if name in seen else _file(name)
+        seen.add(name)
         if file is not None:
             files.add(file)
             waiting += _imports(file)
@@ -95,19 +105,19 @@ def _structure(node: ast.AST) -> str:
         if isinstance(value, ast.AST):
             parts.append(f"{name}={_structure(value)}")
         elif isinstance(value, list):
-            inner = [_structure(each) if isinstance(each, ast.AST) else repr(each) for each in value]
-            parts.append(f"{name}=[{' '.join(each for each in inner if each)}]" if value else "")
+            inner = [_structure(item) if isinstance(item, ast.AST) else repr(item) for item in value]
+            parts.append(f"{name}=[{' '.join(text for text in inner if text)}]" if value else "")
         elif value is not None and name not in ("type_comment", "kind"):
             parts.append(f"{name}={value!r}")
     return f"{type(node).__name__}({' '.join(part for part in parts if part)})"
 
 
 def _file(module: str) -> Path | None:
-    """The file of a computing module or of a user's own; None for any other."""
+    """The file of a computing or a user-defined module; None for any other."""
     if not is_own(module) and not module.startswith(COMPUTING):
         return None
-    found = importlib.util.find_spec(module)
-    return Path(found.origin) if found is not None and found.origin is not None else None
+    spec = importlib.util.find_spec(module)
+    return Path(spec.origin) if spec is not None and spec.origin is not None else None
 
 
 @functools.cache
@@ -128,3 +138,77 @@ def _exists(module: str) -> bool:
         return importlib.util.find_spec(module) is not None
     except ModuleNotFoundError:  # the name of something in a module, not of a module
         return False
+
+
+PACKAGES = ("hashbench", "torch", "lightning", "numpy", "numba", "tokenizers", "datasets", "scikit-learn", "scipy")
+DIFF_LIMIT = 200_000  # characters of an uncommitted change that are kept
+
+
+def environment() -> Environment:
+    """The state of code and machine as every attempt of this process stores it."""
+    folder = Path(__file__).parents[2]
+    commit, diff = git_state(folder)
+    return Environment(
+        host=socket.gethostname(),
+        git_commit=commit,
+        git_tree=git_tree(folder),
+        git_diff=diff,
+        packages=packages(),
+        hardware=hardware(),
+        hardware_name=hardware_name(),
+    )
+
+
+def git_state(folder: Path) -> tuple[str, str]:
+    """(commit, uncommitted change) of the checkout that holds `folder`; an installed package has its version."""
+    commit = _git(folder, "rev-parse", "HEAD")
+    tracked = _git(folder, "ls-files", "--error-unmatch", "__init__.py")
+    if not commit or not tracked:
+        versions = packages()
+        return f"release {versions['hashbench'] if 'hashbench' in versions else 'unknown'}", ""
+    return commit, _git(folder, "diff", "HEAD")[:DIFF_LIMIT]
+
+
+def git_tree(folder: Path) -> str:
+    """The id of the committed content of `folder`, which survives a rebase; "" where there is no checkout."""
+    return _git(folder, "rev-parse", "HEAD:./") if _git(folder, "ls-files", "--error-unmatch", "__init__.py") else ""
+
+
+def packages() -> dict[str, str]:
+    """Installed versions of what can change a number."""
+    versions = {}
+    for name in PACKAGES:
+        try:
+            versions[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return versions | {"python": platform.python_version()}
+
+
+def hardware() -> dict[str, str]:
+    """Processor, cores and accelerators of this machine."""
+    facts = {
+        "processor": cpu_name(),
+        "cores": str(os.cpu_count()),
+        "system": platform.system(),
+    }
+    if torch.cuda.is_available():
+        facts["gpu"] = torch.cuda.get_device_name(0)
+        facts["gpus"] = str(torch.cuda.device_count())
+    return facts
+
+
+def hardware_name() -> str:
+    """The machine in one line, as a report prints it."""
+    if torch.cuda.is_available():
+        return torch.cuda.get_device_name(0)
+    return f"{cpu_name()}, {os.cpu_count()} cores"
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    """Output of a git command, empty where there is no git or no checkout."""
+    try:
+        done = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True, timeout=10, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.strip()

@@ -1,4 +1,4 @@
-"""running/training/compiling.py: what is compiled trains the same, and its weights keep their names."""
+"""running/training/fit.py: what is compiled trains the same, and its weights keep their names."""
 
 import numpy as np
 import pytest
@@ -6,12 +6,11 @@ import torch
 from torch import nn
 
 from hashbench.common.errors import InputError
-from hashbench.running.experiment.recipes import Finetune, Pretrain
-from hashbench.running.training.compiling import check_compiler
+from hashbench.running.experiment.recipes import FinetuneRecipe, PretrainRecipe
 from hashbench.running.training.finetuning import Job, finetune
-from hashbench.running.training.heads import make_head
+from hashbench.running.training.fit import check_compiler
 from hashbench.running.training.machine import Machine
-from hashbench.running.training.model import build_model
+from hashbench.running.training.model import build_model, make_head
 from hashbench.running.training.pretraining import pretrain
 
 torch.set_num_threads(1)
@@ -40,7 +39,7 @@ def pretrained(prepared, name, folder, **changes):
     made = prepared(name)
     spec = made.spec.with_args(encoder=WITHOUT_DROPOUT)
     model = build_model(spec, "tiny", seed=0, vocabulary_rows=made.rows)
-    recipe = Pretrain(steps=STEPS, learning_rate=1e-3, warmup_steps=0, **changes)
+    recipe = PretrainRecipe(steps=STEPS, learning_rate=1e-3, warmup_steps=0, **changes)
     head, machine = make_head(model, spec.training.objective), Machine(folder, device="cpu")
     return pretrain(model, head, made.pretraining(batch_size=40), recipe, total_steps=STEPS, machine=machine), machine
 
@@ -49,7 +48,7 @@ def pretrained(prepared, name, folder, **changes):
 def test_a_compiled_model_pretrains_the_same(prepared, tmp_path, traced, name):
     plain, _ = pretrained(prepared, name, tmp_path / "plain")
     done, machine = pretrained(prepared, name, tmp_path / "compiled", compile=True, activation_checkpointing=True)
-    assert machine.found == {"compile": "yes", "activation_checkpointing": "yes"}
+    assert machine.notes == {"compile": "yes", "activation_checkpointing": "yes"}
     assert traced[1:3] == ["TransformerLayer"] * 2 and len(traced) == 4
     np.testing.assert_allclose([p.value for p in done.points], [p.value for p in plain.points], rtol=1e-5)
     assert list(done.model.state_dict()) == list(plain.model.state_dict())
@@ -63,9 +62,9 @@ def test_batches_of_many_shapes_make_few_versions(prepared, tmp_path, traced):
     data = made.finetuning("cola", rows=90)
     assert len({data.training_maker()(rows, 0).positions.shape for rows in data._plan(0)}) >= 4
     torch._dynamo.utils.counters.clear()
-    recipe = Finetune(epochs=2, batch_size=8, compile=True)
+    recipe = FinetuneRecipe(epochs=2, batch_size=8, learning_rate=1e-3, compile=True)
     machine = Machine(tmp_path, device="cpu")
-    done = finetune(build_model(spec, "tiny", seed=0), data, Job(spec, recipe, 0), learning_rate=1e-3, machine=machine)
+    done = finetune(build_model(spec, "tiny", seed=0), data, Job(spec, recipe, 0), machine=machine)
     assert done.steps == 24 and torch._dynamo.utils.counters["stats"]["unique_graphs"] <= 16
 
 

@@ -1,4 +1,4 @@
-"""The heads of pre-training."""
+"""running/training/model.py: heads of pre-training, and weights that come back as they were."""
 
 from dataclasses import replace
 
@@ -9,8 +9,7 @@ from hashbench.common.errors import InputError
 from hashbench.models.embeddings.base import Batch
 from hashbench.models.embeddings.registry import find_model
 from hashbench.models.objectives.classification import ClassificationHead
-from hashbench.running.training.heads import make_head, objective_loss
-from hashbench.running.training.model import build_model, load_weights, save_weights
+from hashbench.running.training.model import build_model, load_weights, make_head, objective_loss, save_weights
 
 
 def test_mlm_needs_an_output_matrix():

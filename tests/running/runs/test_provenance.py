@@ -1,4 +1,4 @@
-"""The fingerprint of the code of a run: it follows what computes, and nothing else."""
+"""running/runs/provenance.py: the fingerprint of a run's code follows what computes, and nothing else."""
 
 import hashlib
 from dataclasses import replace
@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from hashbench.models.embeddings.registry import find_model, models
-from hashbench.running.runs.sources import files_of, fingerprint, modules_of, statements_of
+from hashbench.running.experiment.identity import cpu_name
+from hashbench.running.runs import provenance
+from hashbench.running.runs.provenance import files_of, fingerprint, modules_of, statements_of
 
 
 def write(path: Path, text: str) -> Path:
@@ -90,3 +92,16 @@ def test_two_models_of_other_coders_have_other_fingerprints() -> None:
 def test_what_is_imported_of_a_package_is_followed_as_a_module() -> None:
     assert not files_of(["hashbench.cli.status"]), "the command line computes nothing"
     assert {file.name for file in files_of(["hashbench.common.splitmix"])} == {"splitmix.py"}
+
+
+def test_code_outside_of_a_checkout_has_the_version_of_its_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(provenance, "packages", lambda: {"hashbench": "0.1.0"})
+    assert provenance.git_state(tmp_path) == ("release 0.1.0", "")
+    monkeypatch.setattr(provenance, "packages", dict)
+    assert provenance.git_state(tmp_path) == ("release unknown", "")
+
+
+def test_the_machine_is_named_as_in_the_identity_of_timings() -> None:
+    assert provenance.hardware()["processor"] == cpu_name()

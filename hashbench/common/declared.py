@@ -1,0 +1,53 @@
+"""How recipe values were chosen, as an experiment declares it: the key in the store, the words of tables and notes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+STORED = "tuning"  # key of a stored experiment: by model, by name of the value
+Declaration = Mapping[str, Any]  # tried, on, by
+
+
+def declared_words(declaration: Declaration) -> str:
+    """A declaration in words.
+
+    >>> declared_words({"tried": [1e-4, 3e-4], "on": "validation", "by": "accuracy of proformer"})
+    'tried 0.0001, 0.0003 on validation (accuracy of proformer)'
+    """
+    by = f" ({declaration['by']})" if declaration["by"] else ""
+    return f"tried {plain(declaration['tried'])} on {declaration['on']}{by}"
+
+
+def card_lines(declared: Mapping[str, Declaration], task: str | None) -> list[str]:
+    """'name: words' of a model's values that count for a task, not for others; None: for its pre-training.
+
+    >>> epochs = {"tried": [5], "on": "validation", "by": ""}
+    >>> card_lines({"finetune.per_task.mrda.epochs": epochs, "pretrain.steps": epochs}, "atis")
+    ['pretrain.steps: tried 5 on validation']
+    """
+    if task is None:
+        names = [name for name in declared if not name.startswith("finetune.")]
+    else:
+        of_task = f"finetune.per_task.{task}."
+        names = [name for name in declared if "per_task" not in name or name.startswith(of_task)]
+    return [f"{name}: {declared_words(declared[name])}" for name in names]
+
+
+def plain(value: object) -> str:
+    """A value of a recipe as a reader writes it.
+
+    >>> plain(500000), plain(1e-4), plain(5e-5), plain([0.9, 0.9999]), plain(None), plain(True)
+    ('500,000', '0.0001', '5e-05', '0.9, 0.9999', 'none', 'yes')
+    """
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, list | tuple):
+        return ", ".join(plain(item) for item in value)
+    return str(value)
