@@ -1,4 +1,5 @@
 # Two commands: `make quickstart` and `make test`. Each makes the environment first, if it is not there.
+# `make check` is the short one for every change: format, lint, types, unit tests.
 #
 #   PYTHON       the interpreter the environment is made from       make quickstart PYTHON=python3.12
 #   TORCH_INDEX  another package index for torch: a CPU or CUDA one  make quickstart TORCH_INDEX=URL
@@ -8,68 +9,89 @@ PYTHON ?= python3
 VENV ?= .venv
 TORCH_INDEX ?=
 INSTALL ?= editable
-PYTEST_ARGS ?= -n 2 --dist loadfile
+PYTEST_ARGS ?= -n 2 --dist worksteal
 RESULTS ?= quickstart.db
 
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed-$(INSTALL)
+# Two stages: what a user needs, then what tests and linters need too.
+USE := $(VENV)/.installed-$(INSTALL)
+DEV := $(VENV)/.installed-$(INSTALL)-dev
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # torch goes first and pinned, so that no other requirement can pull another build of it.
 TORCH := $(shell sed -n 's/^torch==/torch==/p' constraints.txt)
 
-.PHONY: quickstart test test-slow test-gpu test-services coverage mutants lint docs clean
+.PHONY: quickstart check lint test test-slow test-gpu test-services coverage mutants docs clean
 
-$(STAMP): pyproject.toml constraints.txt
+$(USE): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) $(TORCH)
+	$(PIP) $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) $(TORCH)
 ifeq ($(INSTALL),wheel)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt build
+	$(PIP) -c constraints.txt build
 	rm -rf dist && $(BIN)/python -m build --quiet --wheel
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps dist/*.whl
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt "$$(ls dist/*.whl)[dev]"
+	$(PIP) --force-reinstall --no-deps dist/*.whl
+	$(PIP) -c constraints.txt dist/*.whl
 else
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	$(PIP) -c constraints.txt -e .
 endif
 	@touch $@
 
-quickstart: $(STAMP)
+$(DEV): $(USE)
+ifeq ($(INSTALL),wheel)
+	$(PIP) -c constraints.txt "$$(ls dist/*.whl)[dev]"
+else
+	$(PIP) -c constraints.txt -e ".[dev]"
+endif
+	@touch $@
+
+quickstart: $(USE)
 	$(BIN)/hashbench sweep experiments/quickstart.yaml --db $(RESULTS)
 	$(BIN)/hashbench report quickstart --db $(RESULTS) --table 1
 	$(BIN)/hashbench report quickstart --db $(RESULTS) --table 2
 	$(BIN)/hashbench report quickstart --db $(RESULTS) --table 3
 
-test: $(STAMP)
+# What one runs after every change: about a minute on two cores once the caches are warm.
+check: $(DEV)
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/ruff check --quiet .
+	$(BIN)/lint-imports > /dev/null || $(BIN)/lint-imports
+	$(BIN)/mypy
+	$(BIN)/pytest $(PYTEST_ARGS) -q --unit
+
+# What `make check` does not look at: pages from the code, and the site.
+lint: $(DEV)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/lint-imports
+	$(BIN)/mypy
+	$(BIN)/python docs/generate.py --check
+	$(BIN)/zensical build --strict --clean
+
+test: $(DEV)
 	$(BIN)/pytest $(PYTEST_ARGS)
 
-test-slow: $(STAMP)
+test-slow: $(DEV)
 	$(BIN)/pytest -m slow
 
 # The same training code on this machine's GPU; each test is skipped, with the reason, where torch finds none.
-test-gpu: $(STAMP)
+test-gpu: $(DEV)
 	$(BIN)/pytest -m gpu -rs
 
 # Tests against PostgreSQL, stand-ins for the hub and W&B, and in Chromium; each is skipped, with the reason, where the program is not installed.
-test-services: $(STAMP)
+test-services: $(DEV)
 	$(BIN)/pytest -m services -rs
 
 # Lines that the tests run, subprocesses included; fails below 90 %.
-coverage: $(STAMP)
+coverage: $(DEV)
 	$(BIN)/coverage erase
 	$(BIN)/coverage run -m pytest $(PYTEST_ARGS)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 
-# Twenty small faults, one at a time: does a test catch each?
-mutants: $(STAMP)
+# Small faults, one at a time: does a test catch each?
+mutants: $(DEV)
 	$(BIN)/python tests/mutants.py
 
-lint: $(STAMP)
-	$(BIN)/ruff check .
-	$(BIN)/mypy
-	$(BIN)/lint-imports
-	$(BIN)/python docs/generate.py --check
-	$(BIN)/zensical build --strict --clean
-
-docs: $(STAMP)
+docs: $(DEV)
 	$(BIN)/python docs/generate.py
 	$(BIN)/zensical build --strict --clean
 
