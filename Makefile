@@ -20,7 +20,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # torch goes first and pinned, so that no other requirement can pull another build of it.
 TORCH := $(shell sed -n 's/^torch==/torch==/p' constraints.txt)
 
-.PHONY: quickstart check lint test test-slow test-gpu test-services coverage mutants docs clean
+.PHONY: quickstart check lint test test-random test-slow test-gpu test-services coverage mutants docs clean
 
 $(USE): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -68,6 +68,11 @@ lint: $(DEV)
 
 test: $(DEV)
 	$(BIN)/pytest $(PYTEST_ARGS)
+
+# All tests in a random order, which is printed; ORDER=N repeats one.
+ORDER ?= $(shell date +%s)
+test-random: $(DEV)
+	$(BIN)/pytest $(PYTEST_ARGS) -p randomly --randomly-seed=$(ORDER)
 
 test-slow: $(DEV)
 	$(BIN)/pytest -m slow

@@ -4,6 +4,7 @@ The root of the checkout goes last on the path, for `tests.oracles`, `analysis` 
 hashbench, a wheel in continuous integration, comes before the sources beside the tests.
 """
 
+import re
 import sys
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,25 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))
 # Fixtures of every room that reads results.
 from tests.databases.stores import paper_store as paper_store  # noqa: E402
 from tests.databases.stores import small_store as small_store  # noqa: E402
+
+
+END_TO_END = re.compile(r"^pytestmark = .*\bpytest\.mark\.e2e\b", re.MULTILINE)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--unit", action="store_true", help="leave out tests that train, sweep or start processes (e2e)")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leaves whole files out before they are imported, since many import Lightning."""
+    if config.getoption("--unit") and collection_path.suffix == ".py":
+        return bool(END_TO_END.search(collection_path.read_text(encoding="utf-8"))) or None
+    return None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--unit"):
+        items[:] = [item for item in items if item.get_closest_marker("e2e") is None]
 
 
 @pytest.fixture(scope="session")
