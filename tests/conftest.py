@@ -20,7 +20,6 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))
 from tests.databases.stores import paper_store as paper_store  # noqa: E402
 from tests.databases.stores import small_store as small_store  # noqa: E402
 
-
 END_TO_END = re.compile(r"^pytestmark = .*\bpytest\.mark\.e2e\b", re.MULTILINE)
 
 

@@ -3,8 +3,8 @@
     git worktree add /tmp/before COMMIT && cd /tmp/before && python tests/equal_code.py --write /tmp/before.json
     cd - && python tests/equal_code.py /tmp/before.json
 
-The second command adds a row to `hashbench/results/read/equal_code.csv` for each fingerprint that has changed, for every
-kind of run, kind of task and model. Do this only if results are equal bit for bit: run one run of each kind on both
+The second command adds a row to `hashbench/results/read/equal_code.csv` for each fingerprint that has changed, for
+every kind of run, kind of task and model. Do this only if results are equal bit for bit: run one run of each kind on both
 commits and compare metrics and predictions. A change of behaviour gets no row.
 """
 
@@ -32,7 +32,7 @@ TABLE = ROOT / "hashbench" / "results" / "read" / "equal_code.csv"
 
 
 def fingerprints() -> dict[str, str]:
-    """The fingerprint of each kind of run with each kind of task, and of what each model adds to it, by "kind|task|model"."""
+    """Fingerprints by "kind|task" of a run's shared code, and by "kind|task|model" of what a model adds to it."""
     specs = {f"model {name}": spec for name, spec in models().items()}
     for file in sorted((ROOT / "experiments").glob("*.yaml")):
         try:

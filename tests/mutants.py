@@ -1,8 +1,9 @@
 """`make mutants`: small faults put into the code one at a time, and whether the tests of the changed file catch each.
 
-A mutation changes one operator, one small number or one truth value of a line. Mutations are drawn by seed, as many
-from each room. Each is applied in a copy of the checkout, where the tests that mirror the file run:
-`tests/ROOM/test_FILE.py`, or those that `tests/covered_by.txt` names for it. Exit code 1 if a mutation survives.
+A fault changes one operator, one small number or one truth value of a line. `tests/faults.json` has 242 of them, drawn
+by seed over all folders and stored by the text of the line and the name of its function, so that they outlive a move
+to another file. Each is applied in a copy of the checkout, where the tests that mirror the file run:
+`tests/ROOM/test_FILE.py`, or those that `tests/covered_by.txt` names for it. Exit code 1 if a fault survives that was caught when it was stored.
 """
 
 from __future__ import annotations
@@ -10,28 +11,24 @@ from __future__ import annotations
 import argparse
 import ast
 import hashlib
+import json
 import os
+import random
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+FAULTS = ROOT / "tests" / "faults.json"
 SEED = 16
-EACH = 4  # mutations from each room: 20 in all
 MARKED = "not slow and not gpu"
-ROOMS = {
-    "store": "store/*.py",
-    "scores": "scores/*.py",
-    "coders": "models/coders/*.py",
-    "batching": "data/sources/batching.py",
-    "claims": "results/claims/*.py",
-}
-LIMIT_S = 600  # a mutation that makes the tests hang is caught
+LIMIT_S = 600  # a fault that makes the tests hang is caught
 ALSO_NEEDED = ("analysis", "benchmarks", "experiments", "pyproject.toml", "results.db.example", "README.md", "docs")
 SWAPS = {
     ast.Lt: ("<", "<="), ast.LtE: ("<=", "<"), ast.Gt: (">", ">="), ast.GtE: (">=", ">"),
@@ -40,75 +37,103 @@ SWAPS = {
     ast.Mult: ("*", "+"), ast.FloorDiv: ("//", "*"), ast.Div: ("/", "*"), ast.Mod: ("%", "//"),
     ast.And: ("and", "or"), ast.Or: ("or", "and"),
 }  # fmt: skip
-# Changes that change nothing a test could see, with the reason. (file, line as it stands, line as it would be)
-EQUIVALENT: dict[tuple[str, str, str], str] = {}
 
 
 @dataclass(frozen=True)
-class Mutation:
-    """One changed line."""
+class Fault:
+    """One changed line of a function."""
 
-    file: str  # below the root
-    line: int  # from 0
-    before: str
+    function: str  # or class that the line is in; "" for a module's own statement
+    before: str  # the line, without its indentation
     after: str
+    caught: bool = True  # when it was stored
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line + 1}\n    - {self.before.strip()}\n    + {self.after.strip()}"
+        return f"{self.function or 'module'}\n    - {self.before}\n    + {self.after}"
 
 
 def main() -> int:
-    """Draws the mutations, runs their tests and prints what became of each."""
+    """Applies stored faults, runs their tests and prints the outcome of each."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--number", type=int, default=20, help="how many of the stored faults, drawn by seed; 0: all")
     parser.add_argument("--seed", type=int, default=SEED)
-    parser.add_argument("--room", choices=ROOMS, action="append", help="only this room; repeat it for several")
-    parser.add_argument("--list", action="store_true", help="print the mutations, run nothing")
+    parser.add_argument("--draw", type=int, metavar="N", help="print N new faults of each folder as JSON, run nothing")
     options = parser.parse_args()
-    drawn = [each for room in options.room or ROOMS for each in draw(room, options.seed)]
-    if options.list:
-        print("\n".join(map(str, drawn)))
+    if options.draw:
+        print(json.dumps([asdict(fault) for fault in draw(options.draw, options.seed)], indent=0))
         return 0
+    faults = stored_faults()
+    if options.number:
+        faults = random.Random(options.seed).sample(faults, min(options.number, len(faults)))
     survivors = 0
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "copy"
         copy_checkout(copy)
-        files = sorted({each.file for each in drawn})
-        for file in files:
-            if not passes(copy, tests_of(file)):
-                print(f"{file}: its tests fail without any mutation", file=sys.stderr)
-                return 2
-        for number, mutation in enumerate(drawn, 1):
-            is_caught = caught(copy, mutation)
-            survivors += not is_caught
-            print(f"[{number}/{len(drawn)}] {'caught' if is_caught else 'SURVIVED'}: {mutation}", flush=True)
-    print(f"{len(drawn) - survivors} of {len(drawn)} caught")
+        clean: dict[tuple[str, ...], bool] = {}
+        for number, fault in enumerate(faults, 1):
+            place = locate(fault, copy)
+            tests = tuple(tests_of(place[0])) if place else ()
+            if place is None:
+                outcome = "no longer in the code"
+            elif not clean.setdefault(tests, clean[tests] if tests in clean else passes(copy, tests)):
+                outcome = "its tests fail without any fault"
+                survivors += 1
+            elif caught(copy, fault):
+                outcome = "caught"
+            else:
+                outcome = "SURVIVED" if fault.caught else "survived, as when it was stored"
+                survivors += fault.caught
+            print(f"[{number}/{len(faults)}] {outcome}: {place[0] if place else ''} {fault}", flush=True)
     return 1 if survivors else 0
 
 
-def draw(room: str, seed: int) -> list[Mutation]:
-    """Mutations of a room by seed, each of another line, in the order of files."""
-    files = sorted((ROOT / "hashbench").glob(ROOMS[room]))
-    candidates = [each for file in files for each in mutations(file)]
-    # By a hash of the change, so that other changes of the code leave most of the draw as it was.
-    candidates.sort(key=lambda each: hashlib.sha256(f"{seed} {each.file} {each.before} {each.after}".encode()).digest())
-    first_of_line: dict[tuple[str, int], Mutation] = {}
-    for each in candidates:
-        first_of_line.setdefault((each.file, each.line), each)
-    return sorted(list(first_of_line.values())[:EACH], key=lambda each: (each.file, each.line))
+def stored_faults() -> list[Fault]:
+    """The faults of tests/faults.json."""
+    return [Fault(**row) for row in json.loads(FAULTS.read_text(encoding="utf-8"))]
 
 
-def mutations(path: Path) -> Iterator[Mutation]:
-    """Every mutation of a file, but for those in messages, annotations and decorators."""
+def locate(fault: Fault, root: Path = ROOT) -> tuple[str, int] | None:
+    """File below the root and line (from 0) of a fault, by the text of its line and its function; else None."""
+    for path in sorted((root / "hashbench").rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        if fault.before in text:
+            tree = ast.parse(text)
+            for line, content in enumerate(text.split("\n")):
+                if content.strip() == fault.before and function_at(tree, line) == fault.function:
+                    return str(path.relative_to(root)), line
+    return None
+
+
+def function_at(tree: ast.Module, line: int) -> str:
+    """The name of the innermost function or class around a line (from 0)."""
+    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    around = [node for node in ast.walk(tree) if isinstance(node, kinds)]
+    around = [node for node in around if node.lineno <= line + 1 <= (node.end_lineno or 0)]
+    return max(around, key=lambda node: node.lineno).name if around else ""
+
+
+def draw(number: int, seed: int) -> Iterator[Fault]:
+    """So many faults of each folder by seed, at most two of a file."""
+    for room in sorted(path.parent for path in (ROOT / "hashbench").glob("*/__init__.py")):
+        candidates = [(path, *fault) for path in sorted(room.rglob("*.py")) for fault in mutations(path)]
+        # By a hash of the change, so that other changes of the code leave most of the draw as it was.
+        candidates.sort(key=lambda fault: hashlib.sha256(f"{seed} {fault[2]} {fault[3]}".encode()).digest())
+        taken: Counter[Path] = Counter()
+        for path, line, before, after in candidates:
+            if taken.total() < number and taken[path] < 2:
+                taken[path] += 1
+                tree = ast.parse(path.read_text(encoding="utf-8"))
+                yield Fault(function_at(tree, line), before.strip(), after.strip())
+
+
+def mutations(path: Path) -> Iterator[tuple[int, str, str]]:
+    """Line (from 0), text and changed text of each mutation outside of messages, annotations and decorators."""
     text = path.read_text(encoding="utf-8")
-    lines, file = text.split("\n"), str(path.relative_to(ROOT))
+    lines = text.split("\n")
     for node in visible(ast.parse(text)):
         for line, start, end, new in changes(node, lines):
-            before = lines[line]
-            # Columns of the syntax tree count bytes.
-            raw = before.encode()
-            after = (raw[:start] + new.encode() + raw[end:]).decode()
-            if (file, before.strip(), after.strip()) not in EQUIVALENT:
-                yield Mutation(file, line, before, after)
+            raw = lines[line].encode()  # columns of the syntax tree count bytes
+            yield line, lines[line], (raw[:start] + new.encode() + raw[end:]).decode()
 
 
 def visible(node: ast.AST) -> Iterator[ast.AST]:
@@ -152,14 +177,14 @@ def swaps(operators: list, operands: list[ast.expr], lines: list[str]) -> Iterat
             yield line, start + found.start(), start + found.end(), new
 
 
-def tests_of(file: str) -> list[str]:
+def tests_of(file: str, root: Path = ROOT) -> list[str]:
     """The test files of a source file."""
     source = Path(*Path(file).parts[1:])
     folder = Path("tests") / source.parent
-    lines = [line.split() for line in (ROOT / "tests" / "covered_by.txt").read_text().splitlines()]
+    lines = [line.split() for line in (root / "tests" / "covered_by.txt").read_text().splitlines()]
     tests = [test for covered, *others in lines if covered == str(source) for test in others]
     own = folder / f"test_{source.name}"
-    return [*([str(own)] if (ROOT / own).is_file() else []), *tests] or [str(folder)]
+    return [*([str(own)] if (root / own).is_file() else []), *tests] or [str(folder)]
 
 
 def copy_checkout(copy: Path) -> None:
@@ -173,21 +198,22 @@ def copy_checkout(copy: Path) -> None:
             shutil.copy2(source, copy / name)
 
 
-def caught(copy: Path, mutation: Mutation) -> bool:
-    """Whether the tests fail with the mutation in place."""
-    path = copy / mutation.file
+def caught(copy: Path, fault: Fault) -> bool:
+    """Whether the tests fail with the fault in place."""
+    place = locate(fault, copy)
+    assert place is not None
+    path, line = copy / place[0], place[1]
     text = path.read_text(encoding="utf-8")
     lines = text.split("\n")
-    assert lines[mutation.line] == mutation.before
-    lines[mutation.line] = mutation.after
+    lines[line] = lines[line].replace(fault.before, fault.after)
     path.write_text("\n".join(lines), encoding="utf-8")
     try:
-        return not passes(copy, tests_of(mutation.file))
+        return not passes(copy, tests_of(place[0], copy))
     finally:
         path.write_text(text, encoding="utf-8")
 
 
-def passes(copy: Path, tests: list[str]) -> bool:
+def passes(copy: Path, tests: Sequence[str]) -> bool:
     """Whether these tests pass in the copy."""
     # With those that need a server, where there is one: half of the store's SQL is for PostgreSQL.
     program = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", MARKED, *tests]
