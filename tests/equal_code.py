@@ -4,8 +4,8 @@
     cd - && python tests/equal_code.py /tmp/before.json
 
 The second command adds a row to `hashbench/results/read/equal_code.csv` for each fingerprint that has changed, for
-every kind of run, kind of task and model. Do this only if results are equal bit for bit: run one run of each kind on both
-commits and compare metrics and predictions. A change of behaviour gets no row.
+every kind of run, kind of task and model. Do this only if results are equal bit for bit: do one run of each kind on
+both commits and compare metrics and predictions. A change of behaviour gets no row.
 """
 
 from __future__ import annotations

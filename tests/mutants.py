@@ -3,7 +3,8 @@
 A fault changes one operator, one small number or one truth value of a line. `tests/faults.json` has 242 of them, drawn
 by seed over all folders and stored by the text of the line and the name of its function, so that they outlive a move
 to another file. Each is applied in a copy of the checkout, where the tests that mirror the file run:
-`tests/ROOM/test_FILE.py`, or those that `tests/covered_by.txt` names for it. Exit code 1 if a fault survives that was caught when it was stored.
+`tests/ROOM/test_FILE.py`, or those that `tests/covered_by.txt` names for it. Exit code 1 if a fault survives that was
+caught when it was stored.
 """
 
 from __future__ import annotations
