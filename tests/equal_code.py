@@ -20,13 +20,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from hashbench.running.runs.sources import files_of, fingerprint, modules_of  # noqa: E402
-
 from hashbench.common.errors import InputError  # noqa: E402
 from hashbench.data.tasks.catalogue import known_kinds  # noqa: E402
 from hashbench.models.embeddings.registry import models  # noqa: E402
 from hashbench.running.experiment.load import load_experiment  # noqa: E402
 from hashbench.running.experiment.models import resolve_models  # noqa: E402
+from hashbench.running.runs.provenance import files_of, fingerprint, modules_of  # noqa: E402
 from hashbench.running.runs.registry import kinds  # noqa: E402
 
 TABLE = ROOT / "hashbench" / "results" / "read" / "equal_code.csv"
