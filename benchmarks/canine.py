@@ -22,8 +22,7 @@ from transformers import CanineConfig, CanineForSequenceClassification
 
 from hashbench.data.sources.sources import open_sources
 from hashbench.data.sources.weights import locate_weights
-from hashbench.data.tasks.catalogue import find_task
-from hashbench.data.tasks.locate import load_task
+from hashbench.data.tasks.catalogue import find_task, load_task
 from hashbench.models.embeddings.base import Batch, Published
 from hashbench.models.embeddings.canine import SPECIAL_POINTS
 from hashbench.models.embeddings.registry import find_model

@@ -26,8 +26,7 @@ import torch
 
 from hashbench.common.allocator import keep_freed_memory
 from hashbench.data.sources.sources import open_sources
-from hashbench.data.tasks.catalogue import find_task
-from hashbench.data.tasks.locate import load_task
+from hashbench.data.tasks.catalogue import find_task, load_task
 from hashbench.data.tasks.text_batches import FinetuningData
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.coders.registry import make_coder

@@ -20,8 +20,7 @@ import pytest
 from hashbench.cli.app import main
 from hashbench.common.registry import registered
 from hashbench.data.sources.sources import open_sources
-from hashbench.data.tasks.catalogue import expand_tasks
-from hashbench.data.tasks.locate import load_task
+from hashbench.data.tasks.catalogue import expand_tasks, load_task
 from hashbench.running.experiment.load import load_experiment
 from hashbench.running.experiment.models import resolve_models
 from hashbench.store.engine import open_results, open_store

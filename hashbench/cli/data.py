@@ -22,7 +22,7 @@ def list_data(data: Data = None, style: TableFormat = "text") -> None:
     """
     from hashbench.cli.output import print_rows
     from hashbench.data.sources.sources import open_sources
-    from hashbench.data.tasks.locate import available
+    from hashbench.data.tasks.catalogue import available
 
     rows = [
         {

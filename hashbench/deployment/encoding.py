@@ -13,7 +13,7 @@ import torch
 from hashbench.common.errors import InputError
 from hashbench.data.sources.fingerprints import usable_cache_folder
 from hashbench.data.sources.sources import open_sources
-from hashbench.data.tasks.locate import available
+from hashbench.data.tasks.catalogue import available
 from hashbench.models.coders.base import Coder
 from hashbench.models.embeddings.registry import build_embedding, find_model
 from hashbench.models.objectives.registry import reads_items

@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from hashbench.common.errors import InputError, first_line
-from hashbench.data.sources.texts import text_batches
+from hashbench.data.sources.batching import text_batches
 from hashbench.deployment.config import (
     HEAD_PREFIX,
     MODEL_PREFIX,

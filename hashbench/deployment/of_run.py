@@ -9,7 +9,7 @@ from pathlib import Path
 from hashbench.common.errors import InputError
 from hashbench.data.sources.fingerprints import usable_cache_folder
 from hashbench.data.sources.sources import open_sources
-from hashbench.data.tasks.locate import load_task
+from hashbench.data.tasks.catalogue import load_task
 from hashbench.data.tasks.text import text_kind
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.deployment.card import CardFacts, model_card

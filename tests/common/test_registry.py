@@ -44,7 +44,7 @@ FILES = {
         "tagging",
     ),
     "task": (
-        "import dataclasses\nfrom hashbench.data.tasks.named.trec import TASKS as OTHERS\n"
+        "import dataclasses\nfrom hashbench.data.tasks.named.public import TASKS as OTHERS\n"
         "TASKS = [dataclasses.replace(OTHERS[0], name='NAME')]\n",
         "cola",
     ),
@@ -55,7 +55,7 @@ FILES = {
         "classification",
     ),
     "metric": (
-        "from hashbench.scores.accuracy import Accuracy as A\nclass Mine(A):\n    name = 'NAME'\nMETRICS = [Mine()]\n",
+        "from hashbench.scores.classes import Accuracy as A\nclass Mine(A):\n    name = 'NAME'\nMETRICS = [Mine()]\n",
         "accuracy",
     ),
     "perturbation": (

@@ -84,8 +84,7 @@ def copied(path: Path) -> sqlite3.Connection:
 
 def rows_of(task: str) -> tuple[list[str], list[str]]:
     from hashbench.data.sources.sources import open_sources
-    from hashbench.data.tasks.catalogue import find_task
-    from hashbench.data.tasks.locate import load_task
+    from hashbench.data.tasks.catalogue import find_task, load_task
 
     first, second = load_task(find_task(task), open_sources("builtin")).splits["validation"].texts
     return first, second

@@ -10,8 +10,7 @@ import pytest
 from hashbench.common.errors import InputError
 from hashbench.common.measured import MetricRow
 from hashbench.data.sources.sources import open_sources
-from hashbench.data.tasks.catalogue import find_task
-from hashbench.data.tasks.locate import load_task
+from hashbench.data.tasks.catalogue import find_task, load_task
 from hashbench.deployment import page
 from hashbench.deployment.evaluation import Form
 from hashbench.deployment.forms import FACTS, Wishes, deploy, stored_forms

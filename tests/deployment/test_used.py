@@ -11,8 +11,7 @@ import pytest
 import hashbench
 from hashbench.cli.app import main
 from hashbench.data.sources.sources import open_sources
-from hashbench.data.tasks.catalogue import find_task
-from hashbench.data.tasks.locate import load_task
+from hashbench.data.tasks.catalogue import find_task, load_task
 from hashbench.store.engine import open_store
 from hashbench.store.status import find_experiment, predictions, runs
 from tests.published_library import saved_encoder

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from hashbench.data.tasks.named.sib200 import LANGUAGES, TOPICS
+from hashbench.data.tasks.named.public import LANGUAGES, TOPICS
 
 MAIN, CONVERTED = "main", "refs/convert/parquet"
 WIKIPEDIA = "b04c8d1ceb2f5cd4588862100d08de323dccfbaa"

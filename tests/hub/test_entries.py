@@ -21,7 +21,7 @@ READ = """
 import json, sys
 from hashbench.data.sources.sources import open_sources
 from hashbench.data.tasks.catalogue import find_task
-from hashbench.data.tasks.locate import locate_task
+from hashbench.data.tasks.catalogue import locate_task
 found = {{}}
 for name in {names}:
     data = locate_task(find_task(name), open_sources("hub")).load()

@@ -1,17 +1,36 @@
-"""The data of a pre-training, as Lightning takes them."""
+"""The data of a pre-training, as Lightning takes them: rows of a prepared corpus, or rows straight from the texts.
+
+Texts that are never prepared are read as a stream: documents are laid end to end and cut into rows, as in a prepared
+corpus. A block of rows is held in memory: its rows are shuffled among themselves, by a function of (seed, epoch,
+block), and its types are all that random replacements are drawn from. So everything a batch holds is a function of the
+texts, the seed and the place of its block, and a training goes on exactly at the batch where it was interrupted.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import islice
 from typing import Any, Protocol
 
 import numpy as np
 
+from hashbench.common.errors import InputError
 from hashbench.data.corpora.corpus import Corpus
 from hashbench.data.sources.batching import Collator, pad_id, special_id
-from hashbench.data.sources.loader import Make, TrainingData
+from hashbench.data.sources.loader import LoadedData, Make, TrainingData, ahead
+from hashbench.data.sources.shards import CorpusShard
+from hashbench.models.coders.base import Coder
 from hashbench.models.coders.vocabulary import Vocabulary
 from hashbench.models.embeddings.base import NO_LABEL, Batch, Template
+from hashbench.models.text.base import Tokenizer
+from hashbench.models.text.unicode import in_chunks
+
+# Rows of a block, about: whole batches. Part of what streaming means, since it decides order and replacements
+BLOCK_ROWS = 4_096
+CHUNK_CHARACTERS = 250_000  # read and tokenized at a time
+STREAMED = 31  # stream of random numbers
 
 
 class Corruption(Protocol):
@@ -119,3 +138,197 @@ class PretrainingData(TrainingData):
         rows = np.full(labels.shape, NO_LABEL, np.int64)
         rows[labelled] = output_rows[labels[labelled], 0]
         return rows
+
+
+@dataclass(frozen=True)
+class StreamPlace:
+    """Where a training is in its corpora."""
+
+    steps: int = 0  # batches handed out
+    batch: int = 0  # of the block
+    block: int = 0  # of this pass
+    epoch: int = 0  # passes before
+    # Where the block begins: shard, document of it, token of that.
+    shard: int = 0
+    document: int = 0
+    token: int = 0
+
+
+@dataclass(frozen=True)
+class RowBlock:
+    """Rows that follow each other in the corpora."""
+
+    ids: np.ndarray  # (tokens,) int32 into the block's types
+    codes: np.ndarray  # (types, c)
+    # Where the next block of this pass begins; None: this was the last.
+    after: StreamPlace | None
+
+
+class RowStream:
+    """The rows of corpora, block by block, from any place on."""
+
+    def __init__(
+        self, shards: Sequence[CorpusShard], tokenizer: Tokenizer, coder: Coder, *, row_tokens: int, rows: int
+    ) -> None:
+        """Blocks of `rows` rows of `row_tokens` tokens each, special ones not counted."""
+        self._shards, self._tokenizer, self._coder = shards, tokenizer, coder
+        self.row_tokens, self.rows = row_tokens, rows
+
+    def blocks(self, place: StreamPlace) -> Iterator[RowBlock]:
+        """The blocks of one pass from a place on. The last may be shorter."""
+        waiting: deque[tuple[int, int, str]] = deque()  # documents behind the end of the block before
+        documents = self._documents(place)
+        at: StreamPlace | None = place
+        while at is not None:
+            block = self._block(at, waiting, documents)
+            if len(block.ids):
+                yield block
+            at = block.after
+
+    def _documents(self, place: StreamPlace) -> Iterator[tuple[int, int, str]]:
+        """Shard, number in it, and text of each document from a place on."""
+        for number in range(place.shard, len(self._shards)):
+            first = place.document if number == place.shard else 0
+            for document, text in enumerate(self._shards[number].texts(first), start=first):
+                yield number, document, text
+
+    def _block(
+        self, place: StreamPlace, waiting: deque[tuple[int, int, str]], documents: Iterator[tuple[int, int, str]]
+    ) -> RowBlock:
+        needed = place.token + self.rows * self.row_tokens
+        interner = self._tokenizer.interner()
+        read: list[tuple[int, int, str]] = []
+        pieces, lengths = [np.zeros(0, np.int32)], [np.zeros(0, np.int64)]
+        n_tokens = 0
+
+        def texts() -> Iterator[str]:
+            while document := waiting.popleft() if waiting else next(documents, None):
+                read.append(document)
+                yield document[2]
+
+        chunks = in_chunks(texts(), CHUNK_CHARACTERS)
+        while n_tokens <= needed and (chunk := next(chunks, None)):
+            tokenized = interner.add(chunk)
+            pieces.append(tokenized.ids)
+            lengths.append(np.diff(tokenized.offsets))
+            n_tokens += len(tokenized.ids)
+        table, remap = interner.finish()
+        provisional = np.concatenate(pieces)[place.token : needed]
+        if not len(provisional):
+            return RowBlock(provisional, np.zeros((0, self._coder.width), self._coder.dtype), None)
+        types, ids = np.unique(remap[provisional], return_inverse=True)  # (types,), (tokens,)
+        ends = np.cumsum(np.concatenate(lengths))  # (documents,)
+        cut = int(np.searchsorted(ends, needed, side="right"))  # the document in which the next block begins
+        after = None
+        if n_tokens > needed:
+            waiting.extendleft(reversed(read[cut:]))
+            shard, document, _ = read[cut]
+            token = needed - (int(ends[cut - 1]) if cut else 0)
+            after = replace(place, batch=0, block=place.block + 1, shard=shard, document=document, token=token)
+        return RowBlock(ids.astype(np.int32), self._coder.encode_types(table)[types], after)
+
+
+class StreamedData(LoadedData):
+    """Corrupted rows of corpora that are read while a model is trained."""
+
+    def __init__(
+        self,
+        shards: Sequence[CorpusShard],
+        tokenizer: Tokenizer,
+        coder: Coder,
+        *,
+        objective: Corruption,
+        template: Template,
+        batch_size: int,
+        sequence_length: int,
+        seed: int,
+        steps: int,
+        epochs: int,
+        objective_args: Mapping[str, object] | None = None,
+        rank: int = 0,
+        world_size: int = 1,
+        prefetch: int = 2,
+    ) -> None:
+        """`batch_size` over all processes; `steps` batches, in at most so many passes (`epochs`)."""
+        super().__init__(batch_size=batch_size, seed=seed, rank=rank, world_size=world_size, prefetch=prefetch)
+        self._frame = RowFrame(template)
+        rows = max(1, BLOCK_ROWS // batch_size) * batch_size
+        row_tokens = sequence_length - self._frame.n_specials
+        self.stream = RowStream(shards, tokenizer, coder, row_tokens=row_tokens, rows=rows)
+        self.steps, self._epochs = steps, epochs
+        self._objective, self._arguments = objective, dict(objective_args or {})
+
+    def train_dataloader(self) -> StreamLoader:
+        """All batches of the training."""
+        return StreamLoader(self)
+
+    def longest_batch(self) -> Batch:
+        """The first batch (B, L): all rows but the last are of one length."""
+        return next(iter(self.batches(StreamPlace())))[1]
+
+    @property
+    def bucketed(self) -> bool:
+        """Rows are packed."""
+        return False
+
+    def batches(self, place: StreamPlace) -> Iterator[tuple[StreamPlace, Batch]]:
+        """The batches from a place on, each with the place behind it.
+
+        Raises InputError where the corpora hold no token, or end before the last step.
+        """
+        while place.epoch < self._epochs:
+            first = place
+            for block in self.stream.blocks(first):
+                for behind, batch in self._of_block(place, block):
+                    place = behind
+                    yield place, batch
+            if place == first and place.block == place.batch == 0:
+                raise InputError("pretrain.corpora: there is no token in them; name others")
+            place = StreamPlace(steps=place.steps, epoch=place.epoch + 1)
+        what = f"the corpora end after {place.steps:,} steps, {self.steps:,} are asked for"
+        raise InputError(f"pretrain.streaming: {what}; lower steps, or raise max_epochs ({self._epochs})")
+
+    def _of_block(self, place: StreamPlace, block: RowBlock) -> Iterator[tuple[StreamPlace, Batch]]:
+        """The batches of a block from `place.batch` on."""
+        starts = np.arange(0, len(block.ids), self.stream.row_tokens)
+        order = np.random.RandomState([self.seed, place.epoch, place.block, STREAMED]).permutation(len(starts))
+        collate = Collator(block.codes, self._frame.template)
+        first = place.block * self.stream.rows  # of the pass
+        for at in range(place.batch * self.batch_size, len(order), self.batch_size):
+            rows = order[at : at + self.batch_size]
+            ids = self._frame.around([block.ids[start : start + self.stream.row_tokens] for start in starts[rows]])
+            corrupted, labels = self._objective.corrupt(
+                ids, first + rows, seed=self.seed, epoch=place.epoch, n_types=len(block.codes), **self._arguments
+            )
+            batch = collate(corrupted, row_ids=first + rows, labels=labels.astype(np.int64))
+            place = replace(place, steps=place.steps + 1, batch=place.batch + 1)
+            last = at + self.batch_size >= len(order)
+            if last and block.after is not None:
+                place = replace(block.after, steps=place.steps)
+            yield place, batch
+
+
+class StreamLoader:
+    """The batches of a whole training; its state says which comes next, and where in the corpora."""
+
+    def __init__(self, data: StreamedData) -> None:
+        self._data, self.place = data, StreamPlace()
+
+    def __len__(self) -> int:
+        """Batches of the training, wherever the state is."""
+        return self._data.steps
+
+    def __iter__(self) -> Iterator[Batch]:
+        left = self._data.steps - self.place.steps
+        for place, batch in islice(ahead(self._data.batches(self.place), self._data.prefetch), left):
+            # Before the yield, as in `BatchLoader`
+            self.place = place
+            yield batch
+
+    def state_dict(self) -> dict[str, int]:
+        """The place in the corpora; batches made ahead do not count."""
+        return asdict(self.place)
+
+    def load_state_dict(self, state: dict[str, int]) -> None:
+        """Go on behind the batches that were handed out."""
+        self.place = StreamPlace(**state)

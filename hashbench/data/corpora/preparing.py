@@ -34,9 +34,16 @@ from hashbench.data.corpora.corpus import (
     Manifest,
     agrees_with_its_manifest,
 )
-from hashbench.data.corpora.progress import PreparationProgress, telling
 from hashbench.data.corpora.spills import MergedTypes, TypeSpill, merge_range, range_bounds
-from hashbench.data.corpora.tokenizing import ShardFacts, ShardJob, TokenizedShard, final_ids, make_shard
+from hashbench.data.corpora.tokenizing import (
+    PreparationProgress,
+    ShardFacts,
+    ShardJob,
+    TokenizedShard,
+    final_ids,
+    make_shard,
+    telling,
+)
 from hashbench.data.sources import shards
 from hashbench.data.sources.documents import Again, CorpusSource
 from hashbench.data.sources.fingerprints import cache_folder, digest, write_json

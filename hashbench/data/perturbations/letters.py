@@ -1,8 +1,12 @@
-"""Slips of the pen and of the keyboard: single letters of a word, or its case."""
+"""Slips of the pen and of the keyboard: single letters of a word, its case, or a common misspelling from a list."""
 
 from __future__ import annotations
 
-from hashbench.data.perturbations.base import Perturbation
+import csv
+from functools import lru_cache
+from importlib.resources import files
+
+from hashbench.data.perturbations.base import Perturbation, as_cased
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 KEYBOARD = {  # letter -> the letters beside it on a QWERTY keyboard
@@ -53,10 +57,28 @@ def case(word: str, draw: int) -> str | None:
     return forms[draw % len(forms)] if forms else None
 
 
+def misspelling(word: str, draw: int) -> str | None:
+    """A common misspelling of a word on the list."""
+    known = misspellings()
+    lower = word.lower().replace("’", "'")
+    if lower not in known:
+        return None
+    wrong = known[lower]
+    return as_cased(wrong[draw % len(wrong)], word)
+
+
+@lru_cache(maxsize=1)
+def misspellings() -> dict[str, tuple[str, ...]]:
+    """Common misspellings by the right word, lower-cased."""
+    text = (files("hashbench.data.perturbations") / "misspellings.csv").read_text(encoding="utf-8")
+    return {row["word"]: tuple(row["misspellings"].split()) for row in csv.DictReader(text.splitlines())}
+
+
 PERTURBATIONS = (
     Perturbation("swap", "adjacent characters swapped", swap),
     Perturbation("delete", "a character left out", delete),
     Perturbation("insert", "a letter put in", insert),
     Perturbation("keyboard", "a letter of a neighbouring key", keyboard),
     Perturbation("case", "another case", case),
+    Perturbation("misspelling", "common misspellings", misspelling),
 )

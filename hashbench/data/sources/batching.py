@@ -5,14 +5,16 @@ Ids of ordinary tokens are type ids; special token k of a template is the id -1 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 
+from hashbench.models.coders.base import Coder
 from hashbench.models.embeddings.base import Batch, Template
-from hashbench.models.text.types import TokenizedTexts
+from hashbench.models.text.base import Tokenizer
+from hashbench.models.text.types import Interner, TokenizedTexts
 from hashbench.models.text.unicode import offsets_from, ranges
 
 # Batches that are sorted by length together; more pad less and mix less.
@@ -20,6 +22,13 @@ POOL_BATCHES = 50
 # A small data set has smaller pools, so that its batches are not the same in every epoch
 MIN_POOLS = 8
 ORDER = 1  # stream of random numbers
+# What is left of two texts that are both longer than half: by whether the first is the longer one (n,), the half
+# rounded down and the half rounded up.
+HALVES: Mapping[str, Callable[[np.ndarray, int, int], tuple[np.ndarray | int, np.ndarray | int]]] = {
+    "balanced": lambda is_longer, less, more: (less, less),
+    "longest_first": lambda is_longer, less, more: (more, less),
+    "longer_keeps": lambda is_longer, less, more: (np.where(is_longer, more, less), np.where(is_longer, less, more)),
+}
 
 
 @dataclass(frozen=True)
@@ -94,15 +103,6 @@ def truncated(lengths: Sequence[np.ndarray], budget: int, template: Template) ->
     cut_first = np.where(both, half_first, np.where(too_long & (first > second), budget - second, first))
     cut_second = np.where(both, half_second, np.where(too_long & (first <= second), budget - first, second))
     return [cut_first, cut_second]
-
-
-# What is left of two texts that are both longer than half: by whether the first is the longer one (n,), the half
-# rounded down and the half rounded up.
-HALVES: Mapping[str, Callable[[np.ndarray, int, int], tuple[np.ndarray | int, np.ndarray | int]]] = {
-    "balanced": lambda is_longer, less, more: (less, less),
-    "longest_first": lambda is_longer, less, more: (more, less),
-    "longer_keeps": lambda is_longer, less, more: (np.where(is_longer, more, less), np.where(is_longer, less, more)),
-}
 
 
 def special_id(template: Template, name: str) -> int:
@@ -203,3 +203,30 @@ class Collator:
         positions = (-1 - flat).astype(np.int64)  # special tokens: their own number
         positions[ordinary] = self.n_specials + rank[last]
         return present[is_last], positions.reshape(ids.shape)
+
+
+def text_batches(
+    columns: Sequence[Sequence[str]],
+    tokenizer: Tokenizer,
+    coder: Coder,
+    template: Template,
+    *,
+    max_length: int,
+    batch_size: int,
+    pad_to_max: bool = False,
+    interner: Interner | None = None,
+) -> Iterator[Batch]:
+    """Texts (one column, or two of pairs) -> batches by length; `batch.row_ids` number the rows.
+
+    `interner`: what counts their types; the tokenizer's own, made for corpora, if not given.
+    """
+    interner = interner or tokenizer.interner()
+    provisional = [interner.add(column) for column in columns]
+    types, remap = interner.finish()
+    rows = encode_rows([column.remapped(remap) for column in provisional], template, max_length)
+    collate = Collator(coder.encode_types(types), template)
+    length = max_length if pad_to_max else None
+    for chosen in evaluation_batches(rows.lengths, batch_size):
+        second = None if rows.second is None else rows.second[chosen]
+        ids = rows.padded(chosen, collate.pad, length, template.pad_multiple)
+        yield collate(ids, row_ids=chosen, second=second)

@@ -1,11 +1,12 @@
-"""Tables in files: parquet, CSV, TSV and JSONL, with one clear line for each way in which a file can be wrong."""
+"""Tables in files: parquet, CSV, TSV, JSONL, CoNLL; one clear line for each way in which a file can be wrong."""
 
 from __future__ import annotations
 
 import csv
 import json
+import re
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -16,7 +17,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hashbench.common.errors import InputError, near_match
-from hashbench.data.sources.conll import sentences
 from hashbench.data.sources.fingerprints import digest, files_fingerprint
 from hashbench.data.sources.opening import damaged, first_wrong_byte, format_of, not_utf_8, one_line, opened
 
@@ -27,6 +27,9 @@ ROWS_AT_ONCE = 4_096
 BLOCK = 1 << 20  # bytes read at once to count lines
 Cells = list[object]
 RowCells = tuple[object, ...]  # of the columns asked for
+COLUMNS = ("tokens", "tags")
+COMMENT = re.compile(r"#\s+(id\b|newdoc\b|newpar\b|[^=\s]+\s*=)")
+DOCUMENT = "-DOCSTART-"
 
 
 class MissingColumn(InputError):
@@ -287,3 +290,38 @@ def _check_columns(where: Path | str, columns: Sequence[str], present: Collectio
             there = list(present)
             known = near_match(name, there) or f"; it has {', '.join(there[:12])}"
             raise MissingColumn(f"{where}: no column {name!r}{known}")
+
+
+def sentences(path: Path, lines: Iterable[str], columns: Sequence[str]) -> Iterator[tuple[object, ...]]:
+    """The sentences of a file in CoNLL's form as rows of these columns, each cell a list of texts.
+
+    A line is a word with its tag in the last column, an empty line ends a sentence. The columns are `tokens`, the
+    first of a line, and `tags`, its last, parted by tabs, or by spaces where there is no tab. Lines that begin a
+    sentence with `# key = value` or `# id` are comments, and a line of `-DOCSTART-` is no word, whatever follows it.
+    `#id` without a blank is a word. Raises InputError for another column, or a line without a tag.
+    """
+    for name in columns:
+        if name not in COLUMNS:
+            raise InputError(f"{path}: no column {name!r}; a CoNLL file has tokens (the first) and tags (the last)")
+    words: list[str] = []
+    tags: list[str] = []
+    for number, line in enumerate(lines, start=1):
+        line = line.rstrip("\r\n")
+        if not words and COMMENT.match(line):
+            continue
+        if line.strip() and line.split()[0] != DOCUMENT:
+            parts = line.split("\t") if "\t" in line else line.split()
+            if len(parts) < 2:
+                raise InputError(f"{path}:{number}: {line[:60]!r} has no tag; a line is a word, then its tag")
+            words.append(parts[0])
+            tags.append(parts[-1].strip())
+        elif words:
+            yield from _row(words, tags, columns)
+            words, tags = [], []
+    if words:
+        yield from _row(words, tags, columns)
+
+
+def _row(words: list[str], tags: list[str], columns: Sequence[str]) -> Iterator[tuple[object, ...]]:
+    cells = dict(zip(COLUMNS, (words, tags), strict=True))
+    yield tuple(cells[name] for name in columns)

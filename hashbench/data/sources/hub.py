@@ -16,8 +16,16 @@ import pyarrow.parquet as pq
 from hashbench.common.errors import InputError, located, near_match
 from hashbench.data.sources.files import Cells, FileTable
 from hashbench.data.sources.fingerprints import cache_folder, digest, read_note, write_note
-from hashbench.data.sources.hub_copies import HubCopy, data_set_info, import_package, known_copy, resolved_copy
-from hashbench.data.sources.hub_errors import answering, hub_error, meaning
+from hashbench.data.sources.hub_copies import (
+    HubCopy,
+    answering,
+    data_set_info,
+    hub_error,
+    import_package,
+    known_copy,
+    meaning,
+    resolved_copy,
+)
 
 FILES_AT_ONCE = 4  # of one table, while it is checked
 SHORT_COMMIT = 12  # letters of a commit that name it to people

@@ -21,8 +21,7 @@ from torch import Tensor
 
 from hashbench.common.errors import InputError
 from hashbench.data.sources.fingerprints import cache_folder, digest, file_fingerprint, read_note, write_note
-from hashbench.data.sources.hub_copies import REACH_SECONDS, import_package
-from hashbench.data.sources.hub_errors import answering, meaning
+from hashbench.data.sources.hub_copies import REACH_SECONDS, answering, import_package, meaning
 from hashbench.models.embeddings.base import Published
 
 RANDOM = "random"  # where the name of weights may stand: none in their place

@@ -15,14 +15,26 @@ from hashbench.common.errors import InputError
 from hashbench.common.measured import MetricRow
 from hashbench.data.sources.builtin import NOTE, Generated
 from hashbench.data.sources.files import FORMATS_TEXT, Cells, DataTable
-from hashbench.data.sources.findings import missing_texts, repeated_rows
 from hashbench.data.sources.fingerprints import digest, file_fingerprint
 from hashbench.data.sources.hub import SHORT_COMMIT, HubTable
+from hashbench.data.sources.labels import missing_texts, repeated_rows
 from hashbench.data.sources.sources import LABEL_NAMES, Place, Source, SourceKind
 from hashbench.data.tasks.base import CheckedData, SplitOutputs, Task, TaskKind
 from hashbench.data.tasks.blocks import TaskEntry
-from hashbench.data.tasks.own_data import HOLDOUT, SPLIT_FILES, label_names, own_tables, reports_elsewhere, with_splits
-from hashbench.data.tasks.text_data import HOLDOUT_SHARE, Split, TaskData, hold_out, sample_note, sample_rows
+from hashbench.data.tasks.text_data import (
+    HOLDOUT,
+    HOLDOUT_SHARE,
+    SPLIT_FILES,
+    Split,
+    TaskData,
+    hold_out,
+    label_names,
+    own_tables,
+    reports_elsewhere,
+    sample_note,
+    sample_rows,
+    with_splits,
+)
 from hashbench.models.text.words import WordTokenizer
 from hashbench.scores.base import OutputKind
 from hashbench.scores.registry import evaluate, metrics

@@ -15,7 +15,7 @@ import torch
 from hashbench.common.measured import MetricRow
 from hashbench.data.corpora.batches import PretrainingData
 from hashbench.data.corpora.corpus import Corpus
-from hashbench.data.sources.texts import text_batches
+from hashbench.data.sources.batching import text_batches
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.coders.base import Coder
 from hashbench.models.coders.cache import type_codes

@@ -11,7 +11,7 @@ import torch
 
 from hashbench.common.errors import InputError, first_line, located
 from hashbench.common.registry import is_own
-from hashbench.data.perturbations.registry import find_perturbation
+from hashbench.data.perturbations.base import find_perturbation
 from hashbench.data.sources.weights import RANDOM, locate_weights
 from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.items import item_kind

@@ -7,7 +7,7 @@ from typing import Any
 
 from hashbench.common.measured import MetricRow
 from hashbench.data.tasks.base import LocatedTask
-from hashbench.data.tasks.own_data import reports_elsewhere
+from hashbench.data.tasks.text_data import reports_elsewhere
 from hashbench.running.experiment.resolved import ResolvedExperiment
 from hashbench.running.runs.base import RunKind, Workplace, notes_on, scored_metrics, stored_predictions
 from hashbench.running.training.machine import Machine

@@ -9,9 +9,9 @@ from pathlib import Path
 from hashbench.common.measured import MetricRow
 from hashbench.data.sources.weights import RANDOM, locate_weights
 from hashbench.data.tasks.base import LocatedTask
+from hashbench.data.tasks.encoding import unknown_note
 from hashbench.data.tasks.text_batches import FinetuningData
 from hashbench.data.tasks.text_data import TaskData
-from hashbench.data.tasks.unknown import unknown_note
 from hashbench.running.efficiency.cards import TrainingStep, step_of
 from hashbench.running.efficiency.parameters import count, token_cost
 from hashbench.running.experiment.models import ResolvedModel

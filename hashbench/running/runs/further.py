@@ -14,9 +14,8 @@ from hashbench.data.sources.files import FORMATS, FORMATS_TEXT, DataTable, FileT
 from hashbench.data.sources.fingerprints import digest
 from hashbench.data.sources.sources import SourceKind
 from hashbench.data.tasks.base import CheckedData, Task
-from hashbench.data.tasks.own_data import SPLIT_FILES, reports_elsewhere
 from hashbench.data.tasks.text import text_kind
-from hashbench.data.tasks.text_data import Split, TaskData
+from hashbench.data.tasks.text_data import SPLIT_FILES, Split, TaskData, reports_elsewhere
 
 FURTHER = "test"  # the name of its one split
 IN_ORDER = ("test", "validation")  # which file of a folder is taken first

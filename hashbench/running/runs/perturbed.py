@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hashbench.data.perturbations.perturbation import WORD, perturbed
-from hashbench.data.perturbations.seen import seen_among, with_forms
+from hashbench.data.perturbations.base import WORD, perturbed
+from hashbench.data.perturbations.unseen import seen_among, with_forms
 from hashbench.data.sources.fingerprints import digest
 from hashbench.data.tasks.text_data import Split, TaskData
 from hashbench.models.text.types import TypeTable

@@ -9,8 +9,7 @@ from typing import Any
 
 from hashbench.common.errors import InputError
 from hashbench.common.measured import MetricRow
-from hashbench.data.corpora.batches import PretrainingData
-from hashbench.data.corpora.streaming import StreamedData
+from hashbench.data.corpora.batches import PretrainingData, StreamedData
 from hashbench.data.sources.loader import LoadedData
 from hashbench.models.coders.cache import type_codes
 from hashbench.models.objectives.mlm import PREDICT_PROB

@@ -10,8 +10,8 @@ import numpy as np
 
 from hashbench.common.errors import InputError
 from hashbench.common.measured import MetricRow
-from hashbench.data.perturbations.misspelling import misspellings
-from hashbench.data.perturbations.perturbation import VERSION, WORD
+from hashbench.data.perturbations.base import VERSION, WORD
+from hashbench.data.perturbations.letters import misspellings
 from hashbench.data.tasks.base import SplitOutputs
 from hashbench.data.tasks.encoding import encode_task
 from hashbench.data.tasks.text_batches import FinetuningData

@@ -18,8 +18,7 @@ from hashbench.common.showing import tell
 from hashbench.data.sources.fingerprints import usable_cache_folder
 from hashbench.data.sources.sources import open_sources
 from hashbench.data.tasks.base import Task
-from hashbench.data.tasks.catalogue import known_kinds, known_tasks
-from hashbench.data.tasks.locate import load_task, locate_task
+from hashbench.data.tasks.catalogue import known_kinds, known_tasks, load_task, locate_task
 from hashbench.data.tasks.text import TextKind
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.running.experiment.blocks import experiment_schema

@@ -12,11 +12,10 @@ from hashbench.data.sources.documents import CorpusSource
 from hashbench.data.sources.fingerprints import usable_cache_folder
 from hashbench.data.sources.sources import Source, locate_corpus, open_sources
 from hashbench.data.tasks.base import LocatedTask, Task
-from hashbench.data.tasks.encoding import tokenizer_fingerprint
+from hashbench.data.tasks.catalogue import locate_task
+from hashbench.data.tasks.encoding import READ_BEFORE, counts_before, tokenizer_fingerprint, unknown_note
 from hashbench.data.tasks.items import LinkSet
-from hashbench.data.tasks.locate import locate_task
 from hashbench.data.tasks.text_data import TaskData
-from hashbench.data.tasks.unknown import READ_BEFORE, counts_before, unknown_note
 from hashbench.models.coders.bloom import Bloom
 from hashbench.models.coders.registry import make_coder
 from hashbench.models.text.tokenizers import make_tokenizer

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-from hashbench.data.corpora.progress import PreparationProgress, telling
-from hashbench.data.corpora.tokenizing import ShardFacts
+from hashbench.data.corpora.tokenizing import PreparationProgress, ShardFacts, telling
 
 
 def facts(documents: int, tokens: int) -> ShardFacts:

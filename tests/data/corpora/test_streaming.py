@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from hashbench.common.errors import InputError
-from hashbench.data.corpora import streaming
-from hashbench.data.corpora.streaming import RowStream, StreamedData, StreamLoader, StreamPlace
+from hashbench.data.corpora import batches as streaming
+from hashbench.data.corpora.batches import RowStream, StreamedData, StreamLoader, StreamPlace
 from hashbench.data.sources import shards as shards_module
 from hashbench.data.sources.documents import CorpusSource, corpus_files
 from hashbench.data.sources.shards import CorpusShard

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hashbench.data.perturbations.perturbation import perturbed
-from hashbench.data.perturbations.registry import find_perturbation
+from hashbench.data.perturbations.base import find_perturbation, perturbed
 
 FILE = """
 from hashbench.data.perturbations.base import Perturbation

@@ -9,8 +9,7 @@ import pytest
 from hashbench.data.sources import builtin
 from hashbench.data.sources.files import Cells
 from hashbench.data.sources.sources import locate_corpus, open_sources
-from hashbench.data.tasks.catalogue import find_task
-from hashbench.data.tasks.locate import load_task
+from hashbench.data.tasks.catalogue import find_task, load_task
 from hashbench.data.tasks.named.glue import GROUPS
 from hashbench.models.text.words import WordTokenizer
 from hashbench.scores.registry import evaluate

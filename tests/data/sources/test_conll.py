@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hashbench.common.errors import InputError
-from hashbench.data.sources.conll import sentences
+from hashbench.data.sources.files import sentences
 
 WHERE = Path("train.conll")
 

@@ -10,7 +10,7 @@ import pytest
 from hashbench.common.errors import InputError
 from hashbench.data.sources.documents import own_corpus
 from hashbench.data.sources.sources import locate_corpus, open_sources
-from hashbench.data.tasks.locate import available
+from hashbench.data.tasks.catalogue import available
 from hashbench.running.experiment.load import load_experiment
 from hashbench.running.sweep.plan import plan
 

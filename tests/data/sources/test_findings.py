@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hashbench.cli.app import main
-from hashbench.data.sources.findings import missing_texts, repeated_rows
+from hashbench.data.sources.labels import missing_texts, repeated_rows
 from hashbench.data.tasks.text_data import Split
 
 

@@ -13,8 +13,7 @@ from hashbench.common.errors import InputError
 from hashbench.data.sources import hub, hub_copies
 from hashbench.data.sources.hub import HubPlace, HubTable
 from hashbench.data.sources.sources import locate_corpus, open_sources
-from hashbench.data.tasks.catalogue import find_task
-from hashbench.data.tasks.locate import available, load_task, locate_task
+from hashbench.data.tasks.catalogue import available, find_task, load_task, locate_task
 
 ROOT = "hf://datasets/some/name@c0ffee"
 UNREACHABLE = (

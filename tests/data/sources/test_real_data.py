@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from hashbench.data.sources.sources import Source, locate_corpus, open_sources
-from hashbench.data.tasks.catalogue import find_task
-from hashbench.data.tasks.locate import available, load_task
+from hashbench.data.tasks.catalogue import available, find_task, load_task
 from hashbench.data.tasks.named.glue import GROUPS
 
 HERE = Path(__file__).resolve().parents[3]

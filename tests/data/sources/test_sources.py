@@ -12,8 +12,7 @@ from hashbench.data.sources.builtin import BuiltinTable
 from hashbench.data.sources.files import FileTable
 from hashbench.data.sources.hub import HubTable
 from hashbench.data.sources.sources import locate_corpus, open_sources
-from hashbench.data.tasks.catalogue import find_task
-from hashbench.data.tasks.locate import available, load_task, locate_task
+from hashbench.data.tasks.catalogue import available, find_task, load_task, locate_task
 
 
 def data_folder(folder: Path, rows: int = 4, **extra: list[str]) -> Path:

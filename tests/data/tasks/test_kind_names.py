@@ -12,8 +12,10 @@ PACKAGE = Path(hashbench.__file__).parent
 # Files in which a kind's name stands with another meaning, or as a key that users write.
 EXCEPTED = {
     "data/tasks/named/proformer.py": "classification: a folder of data",
-    "data/tasks/named/slots.py": "tagging: a folder of data",
-    "data/tasks/named/trec.py": "classification: a folder of data",
+    "data/tasks/named/public.py": "classification, tagging: folders of data",
+    "data/tasks/text.py": "the head classification",
+    "models/objectives/classification.py": "the head classification",
+    "models/objectives/tagging.py": "the head tagging",
     "data/sources/dumps/page_links.py": "the folder of page-link sets",
     "data/tasks/phrases.py": "the files of the kind phrases",
     "common/cache.py": "the folder of these files",

@@ -15,8 +15,8 @@ import pytest
 from hashbench.common.errors import InputError
 from hashbench.data.sources.sources import open_sources
 from hashbench.data.tasks import phrases
+from hashbench.data.tasks.catalogue import locate_task
 from hashbench.data.tasks.kinds.phrases import PHRASES
-from hashbench.data.tasks.locate import locate_task
 from hashbench.data.tasks.phrases import LocatedPhrases, PhrasesBlock, read_words
 from tests.oracles.phrases import listed, segmented
 

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from hashbench.data.sources.sources import open_sources
-from hashbench.data.tasks.catalogue import find_task
-from hashbench.data.tasks.locate import load_task
-from hashbench.data.tasks.named.sib200 import GROUPS
+from hashbench.data.tasks.catalogue import find_task, load_task
+from hashbench.data.tasks.named.public import GROUPS
 from hashbench.data.tasks.text import text_kind
 from hashbench.data.tasks.text_data import TaskData
 

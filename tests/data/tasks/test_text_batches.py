@@ -15,8 +15,7 @@ from hashbench.data.corpora.batches import PretrainingData
 from hashbench.data.corpora.corpus import Corpus
 from hashbench.data.corpora.preparing import prepare
 from hashbench.data.sources.sources import open_sources
-from hashbench.data.tasks.catalogue import find_task, own_task
-from hashbench.data.tasks.locate import load_task
+from hashbench.data.tasks.catalogue import find_task, load_task, own_task
 from hashbench.data.tasks.text_batches import FinetuningData
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.coders.registry import make_coder

@@ -9,11 +9,9 @@ import pytest
 
 from hashbench.cli.app import main
 from hashbench.data.sources.sources import open_sources
-from hashbench.data.tasks.catalogue import find_task
-from hashbench.data.tasks.encoding import encode_task
-from hashbench.data.tasks.locate import load_task
+from hashbench.data.tasks.catalogue import find_task, load_task
+from hashbench.data.tasks.encoding import Unknown, counts_before, counts_of, encode_task, unknown_note
 from hashbench.data.tasks.text_data import Split, TaskData
-from hashbench.data.tasks.unknown import Unknown, counts_before, counts_of, unknown_note
 from hashbench.models.coders.registry import make_coder
 from hashbench.models.coders.vocabulary import Vocabulary
 from hashbench.models.text.wordpieces import WordPieceTokenizer

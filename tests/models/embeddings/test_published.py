@@ -16,8 +16,7 @@ from tokenizers import Tokenizer
 
 from hashbench.common.errors import InputError
 from hashbench.data.sources.sources import open_sources
-from hashbench.data.tasks.catalogue import find_task
-from hashbench.data.tasks.locate import load_task
+from hashbench.data.tasks.catalogue import find_task, load_task
 from hashbench.data.tasks.text_batches import FinetuningData
 from hashbench.models.embeddings.base import MASK, Published
 from hashbench.models.embeddings.lookup import LookupTable

@@ -15,8 +15,7 @@ from safetensors.torch import load_file, save_file
 
 from hashbench.common.errors import InputError
 from hashbench.data.sources.sources import open_sources
-from hashbench.data.tasks.catalogue import find_task
-from hashbench.data.tasks.locate import load_task
+from hashbench.data.tasks.catalogue import find_task, load_task
 from hashbench.data.tasks.text_batches import FinetuningData
 from hashbench.models.coders.base import FIRST_ROW
 from hashbench.models.embeddings.base import Batch

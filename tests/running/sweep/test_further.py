@@ -18,8 +18,7 @@ import pytest
 
 from hashbench.cli.app import main
 from hashbench.data.sources.sources import open_sources
-from hashbench.data.tasks.catalogue import find_task
-from hashbench.data.tasks.locate import load_task
+from hashbench.data.tasks.catalogue import find_task, load_task
 from hashbench.results.exchange.merge import merge
 from hashbench.results.read.comparison import compare
 from hashbench.results.read.measured import measure

@@ -7,8 +7,7 @@ import pytest
 
 from hashbench.data.corpora.preparing import prepare
 from hashbench.data.sources.sources import open_sources
-from hashbench.data.tasks.catalogue import own_task
-from hashbench.data.tasks.locate import load_task
+from hashbench.data.tasks.catalogue import load_task, own_task
 from hashbench.data.tasks.text_batches import FinetuningData
 from hashbench.models.coders.registry import make_coder
 from hashbench.models.embeddings.registry import find_model

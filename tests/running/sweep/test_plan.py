@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from hashbench.common.errors import InputError
-from hashbench.data.tasks.named.sib200 import TOPICS
+from hashbench.data.tasks.named.public import TOPICS
 from hashbench.data.tasks.text import LocatedTexts
 from hashbench.running.experiment.identity import run_id
 from hashbench.running.experiment.schema import LARGEST_KEPT

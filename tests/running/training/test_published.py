@@ -11,8 +11,7 @@ import torch
 from hashbench.common.errors import InputError
 from hashbench.data.sources.sources import open_sources
 from hashbench.data.sources.weights import locate_weights
-from hashbench.data.tasks.catalogue import find_task
-from hashbench.data.tasks.locate import load_task
+from hashbench.data.tasks.catalogue import find_task, load_task
 from hashbench.data.tasks.text_batches import FinetuningData
 from hashbench.models.embeddings.registry import find_model
 from hashbench.models.objectives.classification import ClassificationHead

@@ -13,8 +13,7 @@ import pyarrow as pa
 from pyarrow import feather
 
 from hashbench.data.sources.dumps.compressed import Stretch, decompressed
-from hashbench.data.sources.dumps.pages import ARTICLES, TEMPLATES, Wiki, WikiPage, pages_in
-from hashbench.data.sources.dumps.titles import title_key, title_of
+from hashbench.data.sources.dumps.pages import ARTICLES, TEMPLATES, Wiki, WikiPage, pages_in, title_key, title_of
 from hashbench.data.sources.dumps.wikitext import link_targets, template_names, visible
 from hashbench.data.sources.workers import call_each
 

@@ -10,8 +10,7 @@ import numpy as np
 
 from hashbench.common.errors import InputError
 from hashbench.data.sources.files import Cells
-from hashbench.data.sources.findings import unseen_note
-from hashbench.data.sources.labels import names_of, read_classes
+from hashbench.data.sources.labels import names_of, read_classes, unseen_note
 from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.text import BASELINES, TextKind
 from hashbench.data.tasks.text_data import Split

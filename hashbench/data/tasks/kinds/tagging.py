@@ -16,7 +16,7 @@ import numpy as np
 
 from hashbench.common.errors import InputError, near_match
 from hashbench.data.sources.files import Cells
-from hashbench.data.sources.findings import unseen_note
+from hashbench.data.sources.labels import unseen_note
 from hashbench.data.tasks.base import Task
 from hashbench.data.tasks.text import TextKind
 from hashbench.data.tasks.text_data import Split, TaskData
@@ -109,7 +109,7 @@ class Tagging(TextKind):
         return [unseen_note("word", "tag", split, ids, names) for split, ids in unseen.items() if ids]
 
     def batches(self, data: TaskData, tokenizer: Tokenizer, coder: Coder, **settings: Any) -> FinetuningData:
-        from hashbench.data.tasks.tag_batches import TaggingData
+        from hashbench.data.tasks.text_batches import TaggingData
 
         return TaggingData(data, tokenizer, coder, **settings)
 

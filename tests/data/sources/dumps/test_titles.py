@@ -6,7 +6,7 @@ import hashlib
 
 import pytest
 
-from hashbench.data.sources.dumps.titles import title_key, title_of
+from hashbench.data.sources.dumps.pages import title_key, title_of
 
 
 @pytest.mark.parametrize(

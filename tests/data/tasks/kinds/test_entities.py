@@ -15,10 +15,10 @@ from hashbench.data.sources import files
 from hashbench.data.sources.sources import open_sources
 from hashbench.data.tasks import links
 from hashbench.data.tasks.blocks import TaskEntry
+from hashbench.data.tasks.catalogue import available, locate_task
 from hashbench.data.tasks.items import LinkSet
 from hashbench.data.tasks.kinds.entities import ENTITIES, KIND
 from hashbench.data.tasks.links import EntitiesBlock, in_folder
-from hashbench.data.tasks.locate import available, locate_task
 
 
 def written(folder: Path, pages: list[dict[str, object]], name: str = "links.parquet") -> Path:

@@ -11,10 +11,9 @@ import pytest
 from hashbench.common.errors import InputError
 from hashbench.data.sources.sources import open_sources
 from hashbench.data.tasks.base import Task
-from hashbench.data.tasks.catalogue import find_task, own_task
+from hashbench.data.tasks.catalogue import find_task, load_task, own_task
 from hashbench.data.tasks.kinds.tagging import KIND
-from hashbench.data.tasks.locate import load_task
-from hashbench.data.tasks.tag_batches import TaggingData
+from hashbench.data.tasks.text_batches import TaggingData
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.models.coders.registry import make_coder
 from hashbench.models.embeddings.base import Template

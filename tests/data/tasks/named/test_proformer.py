@@ -10,12 +10,10 @@ import pytest
 from hashbench.common.errors import InputError
 from hashbench.data.sources.hub import HubTable, joined
 from hashbench.data.sources.sources import open_sources
-from hashbench.data.tasks.catalogue import find_task
-from hashbench.data.tasks.locate import available, load_task, locate_task
+from hashbench.data.tasks.catalogue import available, find_task, load_task, locate_task
 from hashbench.data.tasks.named.proformer import TASKS
-from hashbench.data.tasks.own_data import HOLDOUT, reports_elsewhere
 from hashbench.data.tasks.text import text_kind
-from hashbench.data.tasks.text_data import TaskData
+from hashbench.data.tasks.text_data import HOLDOUT, TaskData, reports_elsewhere
 
 ROWS = {"train": 30, "validation": 4, "test": 6}
 NAMES = ["flight", "airfare", "meal"]

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from hashbench.common.errors import InputError
-from hashbench.data.tasks.catalogue import own_task
-from hashbench.data.tasks.locate import load_task, locate_task
+from hashbench.data.tasks.catalogue import load_task, locate_task, own_task
 from hashbench.data.tasks.text_data import TaskData
 from hashbench.running.experiment.schema import TaskEntry
 

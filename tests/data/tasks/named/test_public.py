@@ -10,9 +10,8 @@ import pytest
 from hashbench.common.errors import InputError
 from hashbench.data.sources.hub import HubTable
 from hashbench.data.sources.sources import locate_corpus, open_sources
-from hashbench.data.tasks.catalogue import expand_tasks, find_task
-from hashbench.data.tasks.locate import load_task, locate_task
-from hashbench.data.tasks.named.sib200 import LANGUAGES, TASKS, TOPICS
+from hashbench.data.tasks.catalogue import expand_tasks, find_task, load_task, locate_task
+from hashbench.data.tasks.named.public import LANGUAGE_TASKS, LANGUAGES, TOPICS
 
 
 def test_the_group_is_every_language(tmp_path: Path) -> None:
@@ -20,7 +19,7 @@ def test_the_group_is_every_language(tmp_path: Path) -> None:
     assert [task.part for task in tasks] == list(LANGUAGES) and len(tasks) == 13
 
 
-@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.part)
+@pytest.mark.parametrize("task", LANGUAGE_TASKS, ids=lambda task: task.part)
 def test_a_language_is_grouped_by_its_script(task) -> None:
     assert set(task.traits) == {"language", "script"} and task.name == f"sib200:{task.part}"
 
