@@ -126,6 +126,25 @@ class Recipe(PaperBlock):
     finetune: dict[str, RecipeValue] = {}
 
 
+class Hyperparameter(PaperBlock):
+    """One row of a table of hyper-parameters."""
+
+    title: str
+    path: str  # its place in a run's spec, with dots
+    value: RecipeValue = None  # the paper's, where its recipe has none
+    printed: str = ""  # the paper's words, where they are not the value
+    unset: RecipeValue = None  # the value of runs whose spec has none
+
+
+class HyperparameterLayout(PaperBlock):
+    """A paper's table of hyper-parameters."""
+
+    title: str
+    block: Literal["pretrain", "finetune"]  # of a run's spec: runs that have it are read
+    rows: tuple[Hyperparameter, ...]
+    notes: tuple[str, ...] = ()
+
+
 class PaperFile(PaperBlock):
     """The YAML file of a paper."""
 
@@ -139,6 +158,7 @@ class PaperFile(PaperBlock):
     statistic: Literal["mean", "median"] = "mean"  # over seeds
     recipe: Recipe
     tables: dict[str, Layout]
+    hyperparameters: dict[str, HyperparameterLayout] = {}  # further tables, by number
     footnotes: tuple[Footnote, ...] = ()
 
 
@@ -146,6 +166,17 @@ class Paper(PaperFile):
     """A paper as data: the file with its columns written out, and the printed numbers."""
 
     numbers: dict[tuple[str, str, str], PublishedNumber]  # by (table, model, column)
+
+    @property
+    def numbered(self) -> list[str]:
+        """The numbers of all tables that can be printed."""
+        return sorted([*self.tables, *self.hyperparameters])
+
+    def value_of(self, row: Hyperparameter) -> RecipeValue:
+        """The paper's value of a hyper-parameter: of its recipe, else of the row."""
+        block, _, key = row.path.partition(".")
+        recipe: dict[str, RecipeValue] = getattr(self.recipe, block) if block in ("pretrain", "finetune") else {}
+        return row.value if recipe.get(key) is None else recipe[key]
 
 
 def layouts() -> list[Layout]:
@@ -176,16 +207,14 @@ def load_paper(name: str) -> Paper:
     return Paper(**{**dict(file), "tables": tables}, numbers=printed_numbers(name))
 
 
-def find_layout(paper: Paper, number: str, others: Sequence[str] = ()) -> Layout:
-    """A table of a paper; `others`: names of tables that are no paper's, for the message.
-
-    Raises InputError where the paper has no such table.
-    """
-    if number not in paper.tables:
+def check_number(paper: Paper, number: str, others: Sequence[str] = ()) -> None:
+    """Raises InputError where the paper has no such table; `others`: names of tables that are no paper's."""
+    if number not in paper.numbered:
         near = near_match(number, list(others))
-        there = f"there are: {', '.join(paper.tables)}" + (f"; without a paper: {', '.join(others)}" if others else "")
+        there = f"there are: {', '.join(paper.numbered)}" + (
+            f"; without a paper: {', '.join(others)}" if others else ""
+        )
         raise InputError(f"--table: {paper.name} has no table {number!r} here{near}; {there}")
-    return paper.tables[number]
 
 
 def _with_columns(layout: Layout, file: PaperFile) -> Layout:

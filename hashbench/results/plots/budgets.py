@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 from hashbench.results.plots.base import Drawn, FigureData, NothingToDraw, Plot
 from hashbench.results.plots.colours import told_apart
+from hashbench.results.plots.fronts import drawn_score, score_column
 from hashbench.results.plots.sheet import count_of, log_scores, marker_of, sheet, tip
 from hashbench.results.read.budgets import RecordedBudgets, recorded_budgets
-from hashbench.results.tables.fronts import drawn_score, score_column
 from hashbench.results.tables.table import Cell, Table, comparable
 
 HEIGHT = {"single": 3.0, "double": 3.6}  # inches

@@ -8,8 +8,8 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from hashbench.results.plots.base import Drawn, FigureData, NothingToDraw, Plot
+from hashbench.results.plots.fronts import label_of
 from hashbench.results.plots.sheet import dashed, marker_of, plain_axes, sheet, tip
-from hashbench.results.tables.fronts import label_of
 from hashbench.results.tables.table import Row, Table
 from hashbench.scores.rankings import DECILES
 

@@ -15,6 +15,7 @@ from matplotlib.transforms import Bbox
 
 from hashbench.common.showing import BUDGET_TOLERANCE
 from hashbench.results.plots.base import Drawn, FigureData, NothingToDraw, Plot
+from hashbench.results.plots.fronts import COSTS, Cost, CostPoint, drawn_score, front, points_of
 from hashbench.results.plots.sheet import (
     FRONT,
     QUIET,
@@ -27,7 +28,6 @@ from hashbench.results.plots.sheet import (
     tip,
     widen,
 )
-from hashbench.results.tables.fronts import COSTS, Cost, CostPoint, drawn_score, front, points_of
 
 LEAST = 4.0  # percent that the vertical axis spans
 HEIGHT = {"single": 2.3, "double": 3.3}  # inches

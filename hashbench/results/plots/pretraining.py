@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 from hashbench.results.plots.base import Drawn, FigureData, NothingToDraw, Plot
+from hashbench.results.plots.fronts import drawn_score, score_column
 from hashbench.results.plots.sheet import count_of, log_scores, marker_of, sheet, tip
 from hashbench.results.read.measured import Measured
-from hashbench.results.tables.fronts import drawn_score, score_column
 from hashbench.results.tables.table import Cell, Table
 
 HEIGHT = {"single": 2.1, "double": 2.8}  # inches

@@ -13,8 +13,8 @@ from matplotlib.ticker import MaxNLocator
 from hashbench.results.papers.paper import Column, Paper
 from hashbench.results.plots.base import Drawn, FigureData, NothingToDraw, Plot
 from hashbench.results.plots.colours import look_of
+from hashbench.results.plots.fronts import label_of
 from hashbench.results.plots.sheet import BESIDE, INK, QUIET, SMALL, colour_of, dashed, name_rows, sheet, tip
-from hashbench.results.tables.fronts import label_of
 from hashbench.results.tables.notes import warnings
 from hashbench.results.tables.paper import printed_number
 from hashbench.results.tables.table import Cell, Row

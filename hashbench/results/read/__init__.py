@@ -1,1 +1,1 @@
-"""What was measured: the read model of the results database and all its SQL."""
+"""The read model of the results database: everything that was measured, and all its SQL."""

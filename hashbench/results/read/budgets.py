@@ -1,6 +1,7 @@
-"""The budgets of embedding parameters that an experiment asked for, and the one that each of its models was made for.
+"""The budgets of embedding parameters of an experiment, and the budget of each of its models.
 
-A model at one of several budgets is called NAME-0.23M; a name that only looks so is told by what the sweep recorded.
+A model at one of several budgets is called NAME-0.23M. The record of the sweep decides whether a name of this form has
+one.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ class RecordedBudgets:
     """The budgets of an experiment, and the names that its file gives."""
 
     sizes: tuple[int, ...]  # of the experiment or of one of its models
-    named: Mapping[str, int | None]  # entry -> its budget where it has a single one of its own
+    named: Mapping[str, int | None]  # entry -> its own budget where that is a single one
     only: int | None = None  # the experiment's, where it has a single one: no name shows it
 
     def of(self, label: str, parameters: float | None = None) -> tuple[str, int | None]:
@@ -39,8 +40,8 @@ class RecordedBudgets:
 def recorded_budgets(config: Mapping[str, Any]) -> RecordedBudgets:
     """The budgets in an experiment's stored keys.
 
-    >>> found = recorded_budgets({"budget": {"embedding_parameters": [800_000, 2_000_000]}, "models": ["x-2M", "k2"]})
-    >>> found.of("k2-2M"), found.of("x-2M"), found.of("x-2M-0.8M")
+    >>> budgets = recorded_budgets({"budget": {"embedding_parameters": [800_000, 2_000_000]}, "models": ["x-2M", "k2"]})
+    >>> budgets.of("k2-2M"), budgets.of("x-2M"), budgets.of("x-2M-0.8M")
     (('k2', 2000000), ('x-2M', None), ('x-2M', 800000))
     """
     entries: list[Mapping[str, Any]] = [
@@ -48,15 +49,15 @@ def recorded_budgets(config: Mapping[str, Any]) -> RecordedBudgets:
     ]
     own = {str(entry["name"]): _sizes(entry.get("budget")) for entry in entries}
     general = _sizes(config.get("budget"))
-    sizes = {size for each in (general, *own.values()) for size in each}
+    sizes = {size for of in (general, *own.values()) for size in of}
     return RecordedBudgets(
         tuple(sorted(sizes)),
-        {name: given[0] if len(given) == 1 else None for name, given in own.items()},
+        {name: of_entry[0] if len(of_entry) == 1 else None for name, of_entry in own.items()},
         general[0] if len(general) == 1 else None,
     )
 
 
 def _sizes(budget: Mapping[str, Any] | None) -> list[int]:
     """A budget's numbers of parameters; it has one or a list of them."""
-    given = budget["embedding_parameters"] if budget else []
-    return list(given) if isinstance(given, list | tuple) else [given]
+    numbers = budget["embedding_parameters"] if budget else []
+    return list(numbers) if isinstance(numbers, list | tuple) else [numbers]

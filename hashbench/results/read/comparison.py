@@ -93,16 +93,16 @@ def compare(
 
     Raises InputError where nothing can be compared, with the reason.
     """
-    ours, theirs = _sides(stores, first, second, experiment, checkpoint, draws)
+    side_a, side_b = _sides(stores, first, second, experiment, checkpoint, draws)
     lines: list[PairedDifference] = []
     skipped: list[str] = []
     encoders = []
-    for model in [ours.model] if ours.model else _common_models(ours, theirs):
+    for model in [side_a.model] if side_a.model else _common_models(side_a, side_b):
         try:
-            entries = _entry(ours, model), _entry(theirs, theirs.model or model)
-            lines += _lines(ours, theirs, entries, "" if ours.model else model, skipped)
+            entries = _entry(side_a, model), _entry(side_b, side_b.model or model)
+            lines += _lines(side_a, side_b, entries, "" if side_a.model else model, skipped)
         except InputError as error:
-            if ours.model:
+            if side_a.model:
                 raise
             # The other models may still be comparable
             skipped.append(str(error).removeprefix("compare: "))
@@ -111,26 +111,26 @@ def compare(
     if not lines:
         more = f" (and {len(skipped) - 1} more like it)" if len(skipped) > 1 else ""
         raise InputError(f"compare: {skipped[0]}{more}")
-    return Comparison(ours, theirs, ", ".join(dict.fromkeys(encoders)), tuple(lines), tuple(skipped))
+    return Comparison(side_a, side_b, ", ".join(dict.fromkeys(encoders)), tuple(lines), tuple(skipped))
 
 
 def _sides(
     stores: Sequence[Store], first: str, second: str, experiment: str | None, checkpoint: Checkpoint, draws: int
 ) -> tuple[Side, Side]:
     """Both sides of a comparison. Raises InputError where they are not of one kind, or the same."""
-    known: dict[tuple[str, int], Evidence] = {}  # both sides share what was read
+    evidences: dict[tuple[str, int], Evidence] = {}  # both sides share what was read
 
     def read(store: Store, name: str | None) -> Evidence:
         evidence = Evidence(store, measure(store, name, checkpoint=checkpoint), draws=draws)
-        return known.setdefault((str(store.url), evidence.measured.experiment.id), evidence)
+        return evidences.setdefault((str(store.url), evidence.measured.experiment.id), evidence)
 
-    ours = _find(first, experiment, partial(read, stores[0]))
-    theirs = _find(second, experiment, partial(read, stores[-1]))
-    if (ours.model is None) != (theirs.model is None):
+    side_a = _find(first, experiment, partial(read, stores[0]))
+    side_b = _find(second, experiment, partial(read, stores[-1]))
+    if (side_a.model is None) != (side_b.model is None):
         raise InputError(f"compare: {first!r} and {second!r} are a model and an experiment; name two of one kind")
-    if ours.evidence is theirs.evidence and ours.model == theirs.model:
+    if side_a.evidence is side_b.evidence and side_a.model == side_b.model:
         raise InputError(f"compare: {first!r} on both sides; name two, or the second database with another --db")
-    return ours, theirs
+    return side_a, side_b
 
 
 def _find(name: str, experiment: str | None, read: Callable[[str | None], Evidence]) -> Side:
@@ -140,7 +140,7 @@ def _find(name: str, experiment: str | None, read: Callable[[str | None], Eviden
     labels = list(dict.fromkeys(entry.model for entry in measured.entries))
     if name in labels:
         return Side(name, evidence, name)
-    names = [known.name for known in experiments(store)]
+    names = [stored.name for stored in experiments(store)]
     if experiment is None and name in names:
         return Side(name, read(name), None)
     near = near_match(name, list(dict.fromkeys([*labels, *names])))
@@ -150,13 +150,13 @@ def _find(name: str, experiment: str | None, read: Callable[[str | None], Eviden
     )
 
 
-def _common_models(ours: Side, theirs: Side) -> list[str]:
+def _common_models(side_a: Side, side_b: Side) -> list[str]:
     """The models that both experiments have, in the order of the first. Raises InputError where there is none."""
-    both = {entry.model for entry in theirs.evidence.measured.entries}
-    models = dict.fromkeys(entry.model for entry in ours.evidence.measured.entries if not entry.is_baseline)
+    both = {entry.model for entry in side_b.evidence.measured.entries}
+    models = dict.fromkeys(entry.model for entry in side_a.evidence.measured.entries if not entry.is_baseline)
     common = [model for model in models if model in both]
     if not common:
-        raise InputError(f"compare: {ours.place} and {theirs.place} have no common model; name two models instead")
+        raise InputError(f"compare: {side_a.place} and {side_b.place} have no common model; name two models instead")
     return common
 
 
@@ -170,28 +170,28 @@ def _entry(side: Side, model: str) -> Entry:
 
 
 def _lines(
-    ours: Side, theirs: Side, entries: tuple[Entry, Entry], model: str, skipped: list[str]
+    side_a: Side, side_b: Side, entries: tuple[Entry, Entry], model: str, skipped: list[str]
 ) -> list[PairedDifference]:
     """A line for each task that both have, the average last. Why a task is left out joins `skipped`."""
     a, b = entries
-    names = f"{a.model} and {b.model}" if a.model != b.model else f"{a.model} in {ours.place} and {theirs.place}"
+    names = f"{a.model} and {b.model}" if a.model != b.model else f"{a.model} in {side_a.place} and {side_b.place}"
     if a.encoder != b.encoder:
         raise InputError(f"compare: {names} have other encoders, {a.encoder} and {b.encoder}; compare at one size")
-    tasks = [task for task in ours.evidence.measured.tasks() if a.of_task(task) and b.of_task(task)]
+    tasks = [task for task in side_a.evidence.measured.tasks() if a.of_task(task) and b.of_task(task)]
     if not tasks:
         raise InputError(f"compare: {names} have no common task")
     pairs = []
     for task in tasks:
-        samples = _samples(ours.evidence, a, task)
+        samples = _samples(side_a.evidence, a, task)
         if not samples:
-            skipped.append(f"{a.model} on {task} in {ours.place}: no score; see hashbench status")
+            skipped.append(f"{a.model} on {task} in {side_a.place}: no score; see hashbench status")
         for x in samples:
-            y = theirs.evidence.of(b, task, x.metric, x.split)
+            y = side_b.evidence.of(b, task, x.metric, x.split)
             if why := unlike(x, y):
                 skipped.append(why)
             else:
                 pairs.append(_paired(x, y, model, own=x is samples[0]))
-    further = ours.evidence.measured.further_sets()
+    further = side_a.evidence.measured.further_sets()
     own_pairs = [pair for pair in pairs if pair.own and pair.line.task not in further]
     lines = [pair.line for pair in pairs]
     shared = own_pairs[0].by_seed if own_pairs else ()
@@ -204,7 +204,7 @@ def _lines(
 
 
 def _samples(evidence: Evidence, entry: Entry, task: str) -> list[Sample]:
-    """What the experiment reads for the task, then the same metric on the task's further parts."""
+    """The metric that the experiment reads for the task, then the same metric on the task's further parts."""
     sample = evidence.own(entry, task)
     if sample is None:
         return []
@@ -215,11 +215,11 @@ def _samples(evidence: Evidence, entry: Entry, task: str) -> list[Sample]:
 
 
 def matched_seeds(x: Sample, y: Sample) -> list[RunSeed]:
-    """The seeds that both sides have a score of; a trivial baseline stands against every seed."""
-    ours, theirs = list(x.by_seed()), list(y.by_seed())
-    if None in ours or None in theirs:
-        return theirs if None in ours else ours
-    return [seed for seed in ours if seed in theirs]
+    """The seeds that both sides have a score of; a trivial baseline is matched with every seed."""
+    seeds_x, seeds_y = list(x.by_seed()), list(y.by_seed())
+    if None in seeds_x or None in seeds_y:
+        return seeds_y if None in seeds_x else seeds_x
+    return [seed for seed in seeds_x if seed in seeds_y]
 
 
 def unlike(x: Sample, y: Sample) -> str:
@@ -260,11 +260,11 @@ def _paired(x: Sample, y: Sample, model: str, *, own: bool) -> Paired:
     """The difference of two samples of the same examples."""
     draw_together([x, y])
     seeds = matched_seeds(x, y)
-    ours, theirs = _seeds_of(x, seeds), _seeds_of(y, seeds)
-    first, second = ([sample.by_seed()[seed] for seed in named] for sample, named in ((x, ours), (y, theirs)))
+    seeds_x, seeds_y = _seeds_of(x, seeds), _seeds_of(y, seeds)
+    first, second = ([sample.by_seed()[seed] for seed in named] for sample, named in ((x, seeds_x), (y, seeds_y)))
     by_seed = {seed: a - b for seed, a, b in zip(seeds, first, second, strict=True)}
-    by_draw = x.by_seed_and_draw(ours) - y.by_seed_and_draw(theirs)  # (seeds, draws)
-    rights = [(right_ones(x, a), right_ones(y, b)) for a, b in zip(ours, theirs, strict=True)]
+    by_draw = x.by_seed_and_draw(seeds_x) - y.by_seed_and_draw(seeds_y)  # (seeds, draws)
+    rights = [(right_ones(x, a), right_ones(y, b)) for a, b in zip(seeds_x, seeds_y, strict=True)]
     only = [(float((a & ~b).mean()), float((b & ~a).mean())) for a, b in rights if a is not None and b is not None]
     line = PairedDifference(
         model, x.task, x.metric, x.split, float(np.mean(first)), float(np.mean(second)),

@@ -25,7 +25,7 @@ STATES = (*LEFT, "done", "failed", "void")
 
 @dataclass(frozen=True)
 class Activity:
-    """What a worker does: a run, and the seconds since it began and since the worker was heard of."""
+    """A run in the hands of a worker, with the seconds since it began and since the worker's last sign of life."""
 
     run_id: str
     kind: str
@@ -45,7 +45,7 @@ class Activity:
 
     @property
     def is_silent(self) -> bool:
-        """Whether the worker was not heard of for longer than one that lives leaves between two signs."""
+        """True where the worker's last sign of life is older than the time between two signs."""
         return self.silent > SILENT_S
 
 
@@ -79,20 +79,20 @@ class Overview:
     @property
     def n_machines(self) -> int:
         """How many machines are at work."""
-        return len({each.host for each in self.active})
+        return len({activity.host for activity in self.active})
 
     @property
     def seconds_left(self) -> float | None:
         """Until all runs are done at this rate; None where it is not known."""
         if self.rate is None:
             return None
-        left = sum(n for counted in self.by_kind.values() for state, n in counted.items() if state in LEFT)
-        return HOUR_S * left / self.rate
+        n_open = sum(n for counted in self.by_kind.values() for state, n in counted.items() if state in LEFT)
+        return HOUR_S * n_open / self.rate
 
     @property
     def listed(self) -> list[list[Activity]]:
-        """What the first `MOST_WORKERS` workers do, those of a machine together."""
-        return [list(members) for _, members in groupby(self.active[:MOST_WORKERS], key=lambda each: each.host)]
+        """The first `MOST_WORKERS` workers, those of a machine together."""
+        return [list(members) for _, members in groupby(self.active[:MOST_WORKERS], key=lambda activity: activity.host)]
 
     @property
     def n_unlisted(self) -> int:
@@ -106,7 +106,7 @@ class Overview:
 
 
 def overview(store: Store, experiment_id: int) -> Overview:
-    """The experiment as it stands."""
+    """The experiment at this moment."""
     key, now = {"experiment": experiment_id}, NOW[store.dialect]
     by_kind: dict[str, dict[str, int]] = {}
     finished = {RECENT_S: 0, HOUR_S: 0}
@@ -172,22 +172,22 @@ class ListedExperiment:
 
 
 def listed_experiments(store: Store) -> list[ListedExperiment]:
-    """All experiments, the one that was swept last first. One whose plan changed stands there for each plan."""
+    """All experiments, the one that was swept last first. One whose plan changed is listed for each plan."""
     members = store.query(MEMBERS_OF_ALL)
-    found = []
+    listed = []
     for experiment in experiments(store):
         rows = [row for row in members if row["experiment_id"] == experiment.id]
         states = counts(store, experiment.id)
-        # Trivial baselines have no encoder: an experiment of another size may have planned theirs
+        # Trivial baselines have no encoder: an experiment of another size may have planned them
         of_models = [row for row in rows if row["kind"] not in (BASELINE, FURTHER_BASELINE)]
-        found.append(
+        listed.append(
             ListedExperiment(
                 experiment.name, sum(states.values()), states["done"], states["failed"],
                 _each_once(row["encoder"] for row in of_models), _each_once(row["model"] for row in of_models),
                 _each_once(row["task"] for row in rows if row["task"] is not None), experiment.called_at,
             )
         )  # fmt: skip
-    return found
+    return listed
 
 
 def _each_once(names: Iterable[str]) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
-"""What reports, figures, dashboards and commands ask the store, in SQL. Elsewhere SQL stands only in `store`.
+"""All SQL of reports, figures, dashboards and commands. Other SQL is in `store` alone.
 
-The comment above a query says what one row is. A kind of run is named only to tell trainings from what is measured on
-their models, so that a new kind with scores of its own is read like a fine-tuning.
+The comment above a query describes one row. A kind of run is named only to separate trainings from measurements of
+their models, so that a new kind with scores is read like a fine-tuning.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SELECT er.experiment_id, er.model, r.kind, r.task, r.encoder, MIN(er.position) A
 FROM experiment_run er JOIN run r ON r.id = er.run_id
 GROUP BY er.experiment_id, er.model, r.kind, r.task, r.encoder ORDER BY er.experiment_id, position
 """
-# where one run stands
+# the state of one run
 STATE_OF_RUN = "SELECT state FROM run WHERE id = :id"
 # time and notes of a finished run, and the environment that it was made in
 ORIGINS = """
@@ -198,7 +198,7 @@ WHERE f.experiment_id = :experiment AND {TRAINED} AND p.checkpoint = 'best'
   AND p.condition = ''
 """
 
-# where an experiment stands; {now} is the database's clock
+# an experiment at this moment; {now} is the database's clock
 MEMBERS = "(SELECT run_id FROM experiment_run WHERE experiment_id = :experiment)"
 LABEL = "(SELECT MIN(er.model) FROM experiment_run er WHERE er.experiment_id = :experiment AND er.run_id = r.id)"
 # runs of a kind in a state, and how many of them were finished within so many seconds

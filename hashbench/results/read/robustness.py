@@ -1,4 +1,4 @@
-"""What a model retains of its score under noise in the texts: curves over the rate, areas, differences of models.
+"""Retention of scores under noise in the texts: curves over the rate, areas, differences of models.
 
 Retention is a model's score at a rate over its own score at rate 0. An area is that of the trapezoids under a curve
 divided by the highest rate, so that it is in the curve's own unit: the mean over the rates from 0 to the highest. Seeds
@@ -60,13 +60,13 @@ class RobustnessCurve:
         both = [seed for seed in self.seeds if seed in other.seeds]
         if not both:
             return Estimate(float("nan"), float("nan"), float("nan"))
-        (ours, our_draws), (theirs, their_draws) = (
-            [None if values is None else values[[c.seeds.index(seed) for seed in both]] for values in c.retained]
+        (values, draws), (other_values, other_draws) = (
+            [None if part is None else part[[c.seeds.index(seed) for seed in both]] for part in c.retained]
             for c in (self, other)
         )
-        assert ours is not None and theirs is not None
-        draws = None if our_draws is None or their_draws is None else our_draws - their_draws
-        return self._estimate((ours - theirs, draws), at)
+        assert values is not None and other_values is not None
+        difference = None if draws is None or other_draws is None else draws - other_draws
+        return self._estimate((values - other_values, difference), at)
 
     def _estimate(self, values: CurveValues, at: int | None) -> Estimate:
         by_seed, by_draw = values
@@ -83,7 +83,7 @@ class RobustnessCurve:
 
 @dataclass(frozen=True)
 class RobustnessResults:
-    """All curves of an experiment, the facts of its data sets and coders, and what must be said of them."""
+    """All curves of an experiment, the facts of its data sets and coders, and the notes to print with them."""
 
     experiment: StoredExperiment
     curves: tuple[RobustnessCurve, ...]
@@ -120,10 +120,10 @@ class RobustnessResults:
         Raises InputError for one that has no curve.
         """
         chosen = {"task": tasks, "models": models, "noise": kinds}
-        for (option, names), known in zip(chosen.items(), (self.tasks(), self.models(), self.kinds()), strict=True):
+        for (option, names), measured in zip(chosen.items(), (self.tasks(), self.models(), self.kinds()), strict=True):
             for name in names:
-                if name not in known:
-                    near = near_match(name, known) or f"; there are: {', '.join(known)}"
+                if name not in measured:
+                    near = near_match(name, measured) or f"; there are: {', '.join(measured)}"
                     raise InputError(f"--{option}: no {name!r} with robustness in {self.experiment.name!r}{near}")
         curves = tuple(
             curve
@@ -150,7 +150,7 @@ class RobustnessResults:
 
 
 def measure_robustness(store: Store, name: str | None = None, *, draws: int = DRAWS) -> RobustnessResults:
-    """What the experiment of that name (None: the last that was swept) measured of robustness.
+    """The robustness of an experiment, of all that it measured so far. `name` None: the experiment swept last.
 
     Raises InputError where it measured none.
     """
@@ -234,7 +234,7 @@ def _draw_all(
         values = drawn(
             row["metric"], runs[0][keys[0]].targets, outputs, draws=draws, seed=draw_seed(row["task"])
         )  # (conditions x runs, draws)
-    except ValueError:  # a metric of a user's own that cannot be drawn
+    except ValueError:  # a user-defined metric that cannot be drawn
         return None
     return dict(zip(conditions, values.reshape(len(conditions), len(runs), draws), strict=True))
 
@@ -252,13 +252,13 @@ def _weak_tasks(curves: Sequence[RobustnessCurve]) -> set[str]:
 
 
 def _averages(curves: Sequence[RobustnessCurve]) -> list[RobustnessCurve]:
-    """The mean over the tasks of each model and perturbation, where several were measured for every model alike."""
+    """The mean over the tasks of each model and perturbation, where several were measured, the same for every model."""
     n_tasks = len({curve.task for curve in curves})
     averages = []
     for model, kind in dict.fromkeys((curve.model, curve.kind) for curve in curves):
         parts = [curve for curve in curves if (curve.model, curve.kind) == (model, kind)]
-        alike = len({(part.rates, part.seeds) for part in parts}) == 1
-        if n_tasks > 1 and len(parts) == n_tasks and alike:
+        matched = len({(part.rates, part.seeds) for part in parts}) == 1
+        if n_tasks > 1 and len(parts) == n_tasks and matched:
             scores, retained = _mean([part.scores for part in parts]), _mean([part.retained for part in parts])
             n = sum(part.n_examples for part in parts)
             averages.append(replace(parts[0], task=AVERAGE, metric="", scores=scores, retained=retained, n_examples=n))
@@ -283,8 +283,8 @@ def _notes(
     other = []
     for row in rows:
         key = (row["task"], row["model"], row["seed"], row["split"])
-        ours = outputs[row["attempt_id"]].get((row["split"], ""))
-        if row["condition"] == "" and ours and key in stored and not np.array_equal(stored[key], ours.outputs):
+        at_zero = outputs[row["attempt_id"]].get((row["split"], ""))
+        if row["condition"] == "" and at_zero and key in stored and not np.array_equal(stored[key], at_zero.outputs):
             other.append(f"{row['model']} on {row['task']} seed {row['seed']}")
     if not other:
         return []

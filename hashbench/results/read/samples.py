@@ -1,4 +1,4 @@
-"""What stands behind a score: its value by seed and, from stored predictions, by draw of examples.
+"""The evidence for a score: its value by seed and, from stored predictions, by draw of examples.
 
 Reads the store once for each run. Draws of one task are the same for all models, in every call: what is subtracted
 draw by draw is paired.
@@ -48,12 +48,12 @@ class Evidence:
         key = (id(entry), task, metric, split)
         if key not in self._samples:
             scores = self.measured.read(entry, task, metric, split)
-            known = {None if entry.is_baseline else score.run.seed: score for score in scores}
-            self._samples[key] = Sample(self, entry, task, metric, split, known)
+            by_seed = {None if entry.is_baseline else score.run.seed: score for score in scores}
+            self._samples[key] = Sample(self, entry, task, metric, split, by_seed)
         return self._samples[key]
 
     def own(self, entry: Entry, task: str) -> Sample | None:
-        """The same for the metric and split that the experiment itself reads; None where it has no score."""
+        """The scores of the metric and split that the experiment itself reads; None where it has no score."""
         scores = self.measured.own(entry, task)
         return self.of(entry, task, scores[0].metric, scores[0].split) if scores else None
 
@@ -157,7 +157,7 @@ class Sample:
 
     @property
     def units(self) -> np.ndarray | None:
-        """What is drawn in place of single examples: the page of each case (n,); None: the examples themselves."""
+        """The page of each case (n,), drawn in place of single examples; None where examples are drawn."""
         metric = metric_of(self.metric)
         return metric.units(next(iter(self.stored.values())).outputs) if metric and self.stored else None
 

@@ -24,7 +24,7 @@ CENTRES: Mapping[str, Callable[[Sequence[float]], float]] = {"mean": statistics.
 
 
 def row_kind(entry: Entry) -> RowKind:
-    """What a row of this entry is."""
+    """The kind of row for an entry: a model or a trivial baseline."""
     return TRIVIAL if entry.is_baseline else "model"
 
 
@@ -116,7 +116,7 @@ def _deviation(values: Sequence[float]) -> float | None:
 
 
 def _why_no_score(entry: Entry, task: str, scores: Sequence[SeedScore]) -> str:
-    """One reason that stands for all runs of a cell without a value."""
+    """One reason for all runs of a cell without a value."""
     if scores:
         return f"undefined: {scores[0].reason}"
     runs = entry.of_task(task)
@@ -147,7 +147,7 @@ StoredReading = tuple[str, str, str]  # task, metric, split
 
 
 def flagged(measured: Measured, entry: Entry, cell: Cell, readings: Sequence[StoredReading]) -> Cell:
-    """A model's cell with what must be said of its predictions; `readings`: the scores that it stands on."""
+    """A model's cell with its signs: constant predictions, a hollow F1. `readings`: the scores that it is made from."""
     if cell.value is None or entry.is_baseline:
         return cell
     if len(readings) == 1:

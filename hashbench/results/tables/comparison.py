@@ -72,7 +72,7 @@ def decided(estimate: Estimate) -> str:
 
 
 def sides(comparison: Comparison) -> list[str]:
-    """What the two sides are."""
+    """One line for each side, then the warnings of their data."""
     both = {"A": comparison.first, "B": comparison.second}
     lines = [f"{at}: {side.name if side.model else 'all models'}, experiment {side.place}" for at, side in both.items()]
     experiments = {id(side.evidence): side.evidence.measured for side in both.values()}
@@ -85,7 +85,7 @@ def sides(comparison: Comparison) -> list[str]:
 
 
 def remarks(comparison: Comparison) -> list[str]:
-    """What the numbers mean and stand on, and what is missing."""
+    """Notes below a comparison: meaning of its numbers, seeds, signs of its scores, and pairs that are missing."""
     seeds = {line.seeds for line in comparison.lines}
     spread = {line.difference.spread for line in comparison.lines}
     names = [", ".join("none" if seed is None else str(seed) for seed in sorted(some, key=str)) for some in seeds]

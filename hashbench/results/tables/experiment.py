@@ -42,8 +42,8 @@ def own_table(
 
     Each task has a column of the metric that selects; `all_metrics`: one of every metric and split that is stored.
     """
-    known = [task for task in paper.tasks if task in measured.tasks()]
-    tasks = list(dict.fromkeys((*known, *measured.tasks())))
+    of_paper = [task for task in paper.tasks if task in measured.tasks()]
+    tasks = list(dict.fromkeys((*of_paper, *measured.tasks())))
     further = measured.further_sets()
     trained = [task for task in tasks if task not in further]
     shared = shared_tasks(measured, trained)
@@ -104,8 +104,8 @@ def _columns(
         of = all_of if len(shared) == n_trained else f"{len(shared)} of {n_trained}"
         average = Column("average", "percent", "average", "Average", better="high", subtitle=of, tasks=tuple(shared))
         columns.append(average)
-    known = {name for (_, _, name), fact in measured.facts.items() if fact.value is not None}
-    columns.extend(column for column in (*SIZES, *TIMES, *FORMS) if column.name in known)
+    having = {name for (_, _, name), fact in measured.facts.items() if fact.value is not None}
+    columns.extend(column for column in (*SIZES, *TIMES, *FORMS) if column.name in having)
     return [*columns, MINUTES]
 
 
@@ -134,7 +134,7 @@ def _other_column(first: Column, metric: str, split: str) -> Column:
 
 
 def own_cell(measured: Measured, entry: Entry, column: Column, evidence: Evidence | None) -> Cell:
-    """A score, an average, minutes or a fact, with the flags that tell how far it can be trusted."""
+    """A score, an average, minutes or a fact, with the signs of how far it can be trusted."""
 
     def read(of: Entry, task: str) -> list[SeedScore]:
         return measured.read(of, task, column.metric, column.split)

@@ -76,7 +76,7 @@ def main_table(measured: Measured, task: str, evidence: Evidence | None) -> Tabl
 
 
 def _reads_corpora(spec: Mapping[str, Any]) -> bool:
-    """Whether the items of a run were hidden in texts of corpora, not on pages of links."""
+    """True where the items of a run were hidden in texts of corpora, not on pages of links."""
     return any(isinstance(block, dict) and "corpora" in block for block in spec.values())
 
 

@@ -13,6 +13,8 @@ UNAVAILABLE = "n/a"  # of a number that the paper prints and that is not at hand
 UNDER, CONSTANT, HOLLOW_F1 = "†", "‡", "§"  # behind a number
 
 SIGNS = (UNDER, CONSTANT, HOLLOW_F1)
+UNMEASURED = ("quoted", "task", "claim", "setting")  # rows in which a missing number has no sign
+HEADS = {"task": "data set", "claim": "claim", "setting": "hyper-parameter"}  # above the rows of one kind
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -46,7 +48,7 @@ def number(value: float, unit: str) -> str:
 
 
 def suffix(unit: str) -> str:
-    """What stands behind a number in a cell; the other units stand in the column's head.
+    """The unit behind a number in a cell; '' for units that the column's head has.
 
     >>> suffix("Mi"), suffix("ratio"), suffix("KB"), suffix("percent")
     ('Mi', 'x', ' KB', '')
@@ -77,7 +79,7 @@ def value(cell: Cell, column: Column) -> str:
 
 
 def signs(cell: Cell) -> str:
-    """What a reader must know of a number, one character each.
+    """The signs behind a number: not above a trivial baseline, constant predictions, a hollow F1.
 
     >>> signs(Cell(31.7, under="bag-of-words", constant=True)), signs(Cell(80.0))
     ('†‡', '')
@@ -149,7 +151,7 @@ def legend(table: Table, *, best: str) -> str:
     ''
     """
     cells = [cell for row in table.rows for cell in row.cells.values()]
-    ours = [cell for row in table.rows if row.kind not in ("quoted", "task", "claim") for cell in row.cells.values()]
+    measured = [cell for row in table.rows if row.kind not in UNMEASURED for cell in row.cells.values()]
     deviation = any(cell.std is not None for cell in cells)
     few = {None: "number of seeds in parentheses", 1: "one seed each"}
     seeds = few[table.seeds] if table.seeds in few else f"{table.seeds} seeds each"
@@ -174,7 +176,7 @@ def legend(table: Table, *, best: str) -> str:
             cell.hollow_f1 for cell in cells
         ),
         "brackets alone: quoted by the paper, not trained here": any(row.kind == "quoted" for row in table.rows),
-        f"{MISSING}: missing": any(cell.value is None for cell in ours),
+        f"{MISSING}: missing": any(cell.value is None for cell in measured),
     }
     line = "; ".join(words for words, occurs in parts.items() if occurs)
     return line and f"{line}."
@@ -190,14 +192,14 @@ def notes(table: Table) -> list[str]:
 
 
 def has_published(cell: Cell, table: Table) -> bool:
-    """Whether a published value stands beside the cell, or the sign of one that is not at hand."""
+    """True where the cell is printed with a published value, or with the sign of one that is not at hand."""
     return table.published and (cell.published is not None or cell.unavailable)
 
 
 def row_head(table: Table) -> str:
-    """What the rows of a table are."""
+    """The word for a row of the table."""
     kinds = {row.kind for row in table.rows}
-    return "data set" if kinds == {"task"} else "claim" if kinds == {"claim"} else "model"
+    return HEADS[kinds.pop()] if len(kinds) == 1 and kinds <= set(HEADS) else "model"
 
 
 def without_details(line: str) -> str:

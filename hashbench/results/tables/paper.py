@@ -7,17 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from hashbench.results.papers.paper import (
-    Column,
-    Layout,
-    Paper,
-    PublishedNumber,
-    Section,
-    Variant,
-    find_layout,
-    load_paper,
-    papers,
-)
+from hashbench.results.papers.paper import Column, Layout, Paper, PublishedNumber, Section, Variant, load_paper, papers
 from hashbench.results.read.measured import AVERAGE, PERCENT, Measured
 from hashbench.results.read.runs import Entry, SeedScore
 from hashbench.results.read.samples import Evidence
@@ -35,10 +25,7 @@ ALONE = Variant(title="", metric="", key="")  # where each model has one row
 
 
 def paper_table(source: ReportSource, number: str) -> Table:
-    """One table of a paper. Rows without a run are kept while published numbers are shown, else left out.
-
-    Raises InputError where the paper has no such table.
-    """
+    """One table of a paper. Rows without a run are kept while published numbers are shown, else left out."""
     measured, paper, published = source.measured, source.paper, source.request.published
     views = _views(measured, paper, number, source.evidence)
     layout, columns = views[0].layout, tuple(views[0].columns.values())
@@ -64,7 +51,7 @@ def paper_table(source: ReportSource, number: str) -> Table:
 
 def _views(measured: Measured, paper: Paper, number: str, evidence: Evidence | None) -> list[RowView]:
     """All ways to read a model: one, unless the table has variants or columns of any task with a metric."""
-    layout = find_layout(paper, number)
+    layout = paper.tables[number]
     readings, ratios = measured.readings(paper.name), measured.ratios(paper.name)
     columns = [_with_reading(column, readings) for column in layout.columns]
     views = []
@@ -336,16 +323,16 @@ def _fact_ratio(view: RowView, entry: Entry, column: Column, *, formula: Callabl
 def _setting(view: RowView, entry: Entry, column: Column, *, power: int = 1) -> Cell:
     """A requested number, from its place in the spec of the model's runs."""
     runs = entry.runs or tuple(run for run in view.measured.runs if run.model == entry.model)
-    value = _at(runs[0].spec, column.path) if runs and not entry.is_baseline else None
+    value = value_at(runs[0].spec, column.path) if runs and not entry.is_baseline else None
     if isinstance(value, bool) or not isinstance(value, int | float):
         return Cell()  # a size's own value, or a model without it
     return Cell(value=float(value) ** power, unit=column.unit)
 
 
-def _at(spec: Any, path: str) -> Any:
+def value_at(spec: Any, path: str) -> Any:
     """A value of nested mappings; None where there is none.
 
-    >>> _at({"model": {"coder": {"alpha": 5}}}, "model.coder.alpha"), _at({"model": None}, "model.coder")
+    >>> value_at({"model": {"coder": {"alpha": 5}}}, "model.coder.alpha"), value_at({"model": None}, "model.coder")
     (5, None)
     """
     for key in path.split("."):

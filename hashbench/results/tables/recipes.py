@@ -183,11 +183,12 @@ def recipe_values(
     values = {}
     for run in apart.values():
         if key in run.spec[block]:
-            values[_place(run)] = (run.block(block)[key], _of_objective(run, wanted))
+            values[_place(run)] = (run.block(block)[key], value_of_objective(run, wanted))
     return values
 
 
-def _of_objective(run: MeasuredRun, wanted: RecipeValue) -> RecipeValue:
+def value_of_objective(run: MeasuredRun, wanted: RecipeValue) -> RecipeValue:
+    """The paper's value for a run; a mapping gives it by the objective of the run's model."""
     if not isinstance(wanted, dict):
         return wanted
     objective = run.spec["model"]["objective"]

@@ -2,63 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from hashbench.common.errors import InputError
-from hashbench.results.papers.paper import Paper, find_layout, load_paper, papers
+from hashbench.common.registry import registered
+from hashbench.results.papers.paper import Paper, check_number, load_paper, papers
 from hashbench.results.read.measured import Measured, measure
+from hashbench.results.tables.hyperparameters import hyperparameter_table, models_of
 from hashbench.results.tables.notes import provenance, warnings
 from hashbench.results.tables.paper import paper_table
-from hashbench.results.tables.registry import OWN, table_files
-from hashbench.results.tables.request import ReportRequest, ReportSource, count_known, paper_of
+from hashbench.results.tables.request import ReportRequest, ReportSource, TableFile, count_known, paper_of
 from hashbench.results.tables.table import Table
 from hashbench.store.engine import Store
 from hashbench.store.status import experiments
 
+OWN = "own"  # the table of an experiment that no other file shows
+
 
 def tables(store: Store, request: ReportRequest = ReportRequest()) -> list[Table]:
-    """The tables that were asked for, with what must be said of their data.
+    """The requested tables with their warnings and the provenance of their data.
 
     Raises InputError for an experiment, paper or table that is not there.
     """
     request = settled(store, request)
     if request.paper is not None:
-        load_paper(request.paper)  # wrong input is said before anything is read
-    source, files = ReportSource(store, request), table_files()
+        load_paper(request.paper)  # a wrong name is an error before anything is read
+    files: Mapping[str, TableFile] = registered("table")
+    source = ReportSource(store, request)
     for name in request.numbers():
         if name not in files:
-            find_layout(source.paper, name, list(files))
+            check_number(source.paper, name, list(files))
     printed: list[Table] = []
     for name in request.numbers() or [next((name for name in files if files[name].shows(source.measured)), OWN)]:
         if name in files:
-            printed += noted(source, files[name].make(source), warns_once=files[name].warns_once)
+            printed += _annotated(source, files[name].make(source), warns_once=files[name].warns_once)
+        elif name in source.paper.hyperparameters:
+            printed.append(hyperparameter_table(source, name))
         else:
-            printed += noted(source, [paper_table(source, name)])
+            printed += _annotated(source, [paper_table(source, name)])
     return printed
 
 
 def settled(store: Store, request: ReportRequest) -> ReportRequest:
     """The request with an experiment for a paper's tables: without a name the one that measured most of their columns.
 
-    Of several the newest; without a paper the first of which anything was measured. Raises InputError, which lists what
-    there is.
+    Of several the newest; without a paper the first of which anything was measured. A paper may be named in the place
+    of an experiment, if no experiment has its name. Raises InputError, which lists what there is.
     """
     names = list(dict.fromkeys(experiment.name for experiment in experiments(store)))
-    numbers = request.numbers()
-    if request.experiment or len(names) < 2 or not numbers or not set(numbers).isdisjoint(table_files()):
+    if request.experiment in papers() and request.experiment not in names and request.paper is None:
+        request = replace(request, experiment=None, paper=request.experiment)
+    numbers, files = request.numbers(), registered("table")
+    if request.experiment or len(names) < 2 or not numbers or not set(numbers).isdisjoint(files):
         return request
-    asked = [request.paper] if request.paper else papers()
-    having = [paper for paper in asked if set(numbers) <= set(load_paper(paper).tables)]
+    candidates = [request.paper] if request.paper else papers()
+    having = [paper for paper in candidates if set(numbers) <= set(load_paper(paper).numbered)]
     for number in [] if having else numbers:
-        find_layout(load_paper(asked[0]), number, list(table_files()))
-    known = {name: measure(store, name, checkpoint=request.checkpoint) for name in names}
+        check_number(load_paper(candidates[0]), number, list(files))
+    measured = {name: measure(store, name, checkpoint=request.checkpoint) for name in names}
     for paper in having:
-        filled = {name: _columns_measured(store, known[name], load_paper(paper), numbers) for name in names}
+        filled = {name: _n_filled(store, measured[name], load_paper(paper), numbers) for name in names}
         best = max(names, key=lambda name: filled[name])  # of equal ones the newest
         if filled[best]:
             return replace(request, experiment=best, paper=paper)
-    listed = {name: _listed(store, known[name]) for name in names}
+    listed = {name: _listed(store, measured[name]) for name in names}
     raise InputError(
         f"{store.name}: no experiment has measured table {', '.join(numbers)} of {' or '.join(having)}; tables with "
         f"measured cells have: {', '.join(f'{name} ({words})' for name, words in listed.items() if words) or 'none'}; "
@@ -66,18 +74,22 @@ def settled(store: Store, request: ReportRequest) -> ReportRequest:
     )
 
 
-def _columns_measured(store: Store, measured: Measured, paper: Paper, numbers: Sequence[str]) -> int:
+def _n_filled(store: Store, measured: Measured, paper: Paper, numbers: Sequence[str]) -> int:
+    """Columns of a paper's tables with a measured number, of hyper-parameters the paper's models; 0 without these."""
     if not count_known(paper.name, measured):
         return 0
     source = ReportSource(store, ReportRequest(measured.experiment.name, paper.name), read_before=measured)
-    return sum(len(measured_columns(paper_table(source, number))) for number in numbers)
+    settings = [number for number in numbers if number in paper.hyperparameters]
+    n_models = sum(len(models_of(measured, paper, number)) for number in settings)
+    others = [paper_table(source, number) for number in numbers if number not in settings]
+    return n_models + sum(len(measured_columns(table)) for table in others)
 
 
 def _listed(store: Store, measured: Measured) -> str:
     """'hashformers 1, 2': the tables of an experiment's paper in which something was measured."""
     paper = paper_of(measured)
-    found = [number for number in paper.tables if _columns_measured(store, measured, paper, [number])]
-    return f"{paper.name} {', '.join(found)}" if found else ""
+    filled = [number for number in paper.tables if _n_filled(store, measured, paper, [number])]
+    return f"{paper.name} {', '.join(filled)}" if filled else ""
 
 
 def measured_columns(table: Table) -> list[str]:
@@ -87,10 +99,10 @@ def measured_columns(table: Table) -> list[str]:
     return [column.name for column in table.columns if any(row.cells[column.name].value is not None for row in rows)]
 
 
-def noted(source: ReportSource, tables: Sequence[Table], *, warns_once: bool = False) -> Iterator[Table]:
-    """Tables of one name with their warnings; what they stand on is said under a paper's and the first of others."""
+def _annotated(source: ReportSource, tables: Sequence[Table], *, warns_once: bool = False) -> Iterator[Table]:
+    """Tables of one name with their warnings, and with provenance where they are a paper's or the first."""
     for place, table in enumerate(tables):
-        said = () if place and warns_once else warnings(source.measured, source.paper, table)
-        told = source.request.provenance and (not place or bool(table.paper))
-        facts = provenance(source.measured, source.paper, table) if told else ()
-        yield replace(table, warnings=tuple(said), provenance=tuple(facts))
+        warning_lines = () if place and warns_once else warnings(source.measured, source.paper, table)
+        wants_provenance = source.request.provenance and (not place or bool(table.paper))
+        lines = provenance(source.measured, source.paper, table) if wants_provenance else ()
+        yield replace(table, warnings=tuple(warning_lines), provenance=tuple(lines))

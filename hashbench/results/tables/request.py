@@ -1,4 +1,4 @@
-"""What a user asks of a report, and what its tables are made from."""
+"""The options of a report, the source that its tables read, and the entry of a table in the registry."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ReportRequest:
     examples: bool = False  # 95 % intervals over examples
     all_metrics: bool = False  # the experiment's own table has a column for every stored metric
     checkpoint: Checkpoint = "best"
-    provenance: bool = True  # what the tables stand on, below them
+    provenance: bool = True  # data, recipes, code and machines, below the tables
     claims_file: Path | None = None  # a CSV of further claims
     parts: bool = False  # each part of a claim by itself
     one_seed: bool = False  # whether claims on scores are decided with one seed, on its examples alone
@@ -40,7 +40,7 @@ class ReportRequest:
     noises: tuple[str, ...] = ()
 
     def numbers(self) -> list[str]:
-        """The names or numbers of the tables that are asked for, none for the experiment's own.
+        """The names or numbers of the requested tables, none for the experiment's own.
 
         >>> ReportRequest(table="3, 1").numbers(), ReportRequest().numbers()
         (['3', '1'], [])
@@ -54,7 +54,7 @@ class ReportRequest:
 
 @dataclass(frozen=True)
 class ReportSource:
-    """What tables are made from. Each part is read from the store once, when it is first needed."""
+    """The results that tables are made from. Each part is read from the store once, when it is first needed."""
 
     store: Store
     request: ReportRequest = ReportRequest()
@@ -72,16 +72,16 @@ class ReportSource:
 
     @cached_property
     def evidence(self) -> Evidence | None:
-        """The stored predictions, where intervals over examples are asked for."""
+        """The stored predictions, where intervals over examples are requested."""
         return Evidence(self.store, self.measured, draws=DRAWS, as_stored=True) if self.request.examples else None
 
 
 @dataclass(frozen=True)
 class TableFile:
-    """What a file of this folder ends in: the tables of one name.
+    """The tables of one name: the last object of a file in this folder.
 
-    `shows`: whether these are an experiment's own tables, printed where none is named. `warns_once`: what must be said
-    of the data stands with the first of several tables alone.
+    `shows`: true for the experiments whose own tables these are, printed where none is named. `warns_once`: only the
+    first of several tables has the warnings.
     """
 
     name: str
@@ -92,12 +92,12 @@ class TableFile:
 
 
 def paper_of(measured: Measured) -> Paper:
-    """The paper in whose tables most models of an experiment stand; of several the first in `papers`."""
+    """The paper whose tables have most models of an experiment; of several the first in `papers`."""
     return load_paper(max(papers(), key=lambda name: count_known(name, measured)))
 
 
 def count_known(paper: str, measured: Measured) -> int:
-    """How many models of a paper an experiment has. A variation stands for the model that it is like."""
+    """How many models of a paper an experiment has. A variation counts as the model that it is like."""
     config = measured.experiment.config
     like = {entry["like"] for entry in config.get("models", []) if isinstance(entry, dict) and entry.get("like")}
     return len({model for _, model, _ in printed_numbers(paper)} & (measured.labels() | like))

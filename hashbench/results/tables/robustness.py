@@ -42,8 +42,8 @@ OF_CODERS = (
 
 
 def robustness_tables(source: ReportSource) -> list[Table]:
-    """A summary; in full, or of what was asked for by name, also a table of scores a task and of the average, one of
-    the data sets, one of the coders. Their rows for programs: `records` of the first.
+    """A summary; in full, or for requested names, also a table of scores a task and of the average, one of the data
+    sets, one of the coders. Their rows for programs: `records` of the first.
 
     Raises InputError where nothing was measured, or for a task, model or noise that was not.
     """
@@ -55,7 +55,7 @@ def robustness_tables(source: ReportSource) -> list[Table]:
         versus = results.find_model(request.versus)
     chosen = results.only(tasks=request.tasks, models=request.models, kinds=request.noises, beside=versus)
     by_task = bool(request.full or request.tasks or request.models or request.noises)
-    # Without tables of tasks nothing shows the differences, and nothing is said of them.
+    # Without tables of tasks nothing shows the differences, so that no note explains them.
     summary = _summary_table(chosen, versus if by_task else None)
     summary = replace(summary, records=tuple(records(chosen, versus)))
     tasks = [_task_table(chosen, task, versus) for task in chosen.tasks()]
@@ -155,7 +155,7 @@ def _notes(results: RobustnessResults, task: str, versus: str | None) -> list[st
 
 
 def _unseen_noise(results: RobustnessResults) -> list[str]:
-    """What must be said of models whose scores a noise leaves as they are, at every rate and on every task."""
+    """Notes on models whose scores are equal at every rate of a noise, on every task."""
     lines = []
     for kind in dict.fromkeys(curve.kind for curve in results.curves):
         by_model: dict[str, set[bool]] = {}
@@ -214,7 +214,7 @@ def _data_table(results: RobustnessResults) -> Table:
 
 
 def _coder_table(results: RobustnessResults) -> Table:
-    """What each model's coder makes of the types of each task's reporting sets."""
+    """Facts of each model's coder on the types of each task's reporting sets."""
     rows = [
         Row(model, model, _facts(results, CODER_FACTS, (task, model), ""), section=task)
         for task in results.tasks()

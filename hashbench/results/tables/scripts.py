@@ -27,11 +27,11 @@ def script_table(source: ReportSource) -> list[Table]:
     if not by_script:
         name = measured.experiment.name
         raise InputError(f"table scripts: '{name}' has no task of a language, such as sib200:hin_Deva; choose another")
-    known = {column.name for column in own.columns}
+    shown = {column.name for column in own.columns}
     columns = [
         *(_average(f"script_{script}", script, tasks, languages) for script, tasks in by_script.items()),
         _average("average", "Average", list(languages), languages),
-        *(column for column in SIZES if column.name in known),
+        *(column for column in SIZES if column.name in shown),
     ]
     rows = [
         entry_row(entry, {column.name: own_cell(measured, entry, column, source.evidence) for column in columns})

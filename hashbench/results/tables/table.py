@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 
 from hashbench.results.papers.paper import Column, PublishedNumber
 
-RowKind = Literal["model", "floor", "family", "quoted", "task", "claim"]
+RowKind = Literal["model", "floor", "family", "quoted", "task", "claim", "setting"]
 TRIVIAL: Final = "floor"  # the kind of a trivial baseline's row
 Tone = Literal["good", "bad", "open", "none", ""]  # what a word says of the thing
 Scale = tuple[tuple[str, float], ...]  # units of a count with their size, largest first
@@ -29,7 +29,7 @@ class Cell:
     value_high: float | None = None  # upper end of a range over tasks
     std: float | None = None  # over seeds, n - 1 in the denominator; None with one run
     n: int | None = None  # finished runs that the mean is taken over
-    planned: int | None = None  # runs that were asked for
+    planned: int | None = None  # runs of the plan
     published: PublishedNumber | None = None
     interval: tuple[float, float] | None = None  # 95 %, over examples; of a speed-up over measured pairs
     n_examples: int | None = None
@@ -42,7 +42,7 @@ class Cell:
     under: str = ""  # the trivial baseline that it is not above; of several the best
     constant: bool = False  # whether the predictions of a seed are all one
     hollow_f1: bool = False  # whether it averages an F1 of a model whose accuracy is below the majority class
-    text: str = ""  # of a table of words: stands for the number
+    text: str = ""  # of a table of words: printed in place of a number
     tone: Tone = ""
 
 
@@ -63,11 +63,11 @@ class Row:
 
     @property
     def is_baseline(self) -> bool:
-        """Whether it is a trivial baseline, which is no model."""
+        """True for a trivial baseline, which is no model."""
         return self.kind == TRIVIAL
 
     def measured(self) -> bool:
-        """Whether any cell holds a measured value."""
+        """True where any cell holds a measured value."""
         return any(cell.value is not None for cell in self.cells.values())
 
 
@@ -81,8 +81,8 @@ class Table:
     experiment: str
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
-    warnings: tuple[str, ...] = ()  # said loudly, above and below
-    provenance: tuple[tuple[str, str], ...] = ()  # (what, value): what the numbers stand on
+    warnings: tuple[str, ...] = ()  # printed above and below
+    provenance: tuple[tuple[str, str], ...] = ()  # (label, text): data, recipes, code and machines behind the numbers
     footnotes: tuple[str, ...] = ()  # numbered from 1
     notes: tuple[str, ...] = ()  # how the columns are made
     missing: tuple[str, ...] = ()  # cells that are missing, and why
@@ -91,12 +91,12 @@ class Table:
     statistic: str = "mean"  # over seeds
     # Its rows for programs, where they are not its cells
     records: tuple[Mapping[str, Any], ...] | None = None
-    # What stands for it in JSON, where that holds more than rows
+    # Printed in its place as JSON, where that holds more than rows
     document: Mapping[str, Any] | None = None
 
     @cached_property
     def seeds(self) -> int | None:
-        """The number of seeds of every value, where all that have seeds have as many; it is said once then."""
+        """The number of seeds of every value, where all values with seeds have equally many: the legend has it then."""
         cells = [cell for row in self.rows for cell in row.cells.values() if cell.value is not None]
         counts = {(cell.n, cell.planned or cell.n) for cell in cells if cell.n is not None}
         (n, planned) = counts.pop() if len(counts) == 1 else (None, None)
@@ -126,15 +126,15 @@ def comparable(cell: Cell) -> float | None:
 
 
 def _is_faster(cell: Cell, others: Sequence[Cell]) -> bool:
-    """Whether a speed-up's interval lies above those of all others."""
+    """True where a speed-up's interval lies above those of all others."""
     ends = [other.interval[1] if other.interval else None for other in others]
     return cell.interval is not None and all(end is not None and end < cell.interval[0] for end in ends)
 
 
 def mark_best(rows: list[Row], columns: Sequence[Column]) -> list[Row]:
-    """The same rows with the best measured value of each column marked.
+    """Rows with the best measured value of each column marked.
 
-    Trivial baselines do not compete, cells of different groups are not compared, values that print alike are both
+    Trivial baselines do not compete, cells of different groups are not compared, values that print equally are both
     best, and where only one model was measured nothing is. Of times only a speed-up has an interval, and it is best
     where its interval ends before that of every other model begins; milliseconds of two runs are not compared.
     """
@@ -161,12 +161,12 @@ TOLERANCE = 1e-9  # of sums of shares
 
 
 def marked(rows: Sequence[Row], columns: Sequence[Column]) -> list[Row]:
-    """The same rows, with the best of each column marked, and what is not above a trivial baseline among the rows."""
+    """Rows with the best of each column marked, and values that are not above a trivial baseline among the rows."""
     return mark_under(mark_best(list(rows), columns), [row for row in rows if row.is_baseline], columns)
 
 
 def mark_under(rows: Sequence[Row], baselines: Sequence[Row], columns: Sequence[Column]) -> list[Row]:
-    """The same rows, with the cells of models that are not above a trivial baseline on the same data marked."""
+    """Rows with the cells of models marked that are not above a trivial baseline on the same data."""
     by_row = [dict(row.cells) for row in rows]
     for column in columns:
         if column.measure not in SCORED or column.better != "high":
@@ -217,7 +217,7 @@ def missing_lines(rows: Sequence[Row], columns: Sequence[Column]) -> list[str]:
 
 
 def _grouped(cells: dict[str, list[str]], n_columns: int) -> str:
-    """'a, b (cola, rte); c': rows that miss the same columns stand together."""
+    """'a, b (cola, rte); c': rows that miss the same columns together."""
     by_columns: dict[tuple[str, ...], list[str]] = {}
     for row, names in cells.items():
         by_columns.setdefault(tuple(names), []).append(row)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hashbench.common.errors import InputError
-from hashbench.results.papers.paper import Layout, Paper, PublishedNumber, find_layout, load_paper, papers
+from hashbench.results.papers.paper import Layout, Paper, PublishedNumber, check_number, load_paper, papers
 from hashbench.results.tables.paper import MEASURES
 
 PAPERS = ["hashformers", "eelbert", "proformer", "superbloom"]
@@ -140,5 +140,5 @@ def test_unknown_papers_and_tables_are_named_with_what_there_is(paper: Paper) ->
         load_paper("hashformer")
     with pytest.raises(InputError, match="'canine'; canine's rows stand in the tables of hashformers; there are"):
         load_paper("canine")
-    with pytest.raises(InputError, match="hashformers has no table '4' here; there are: 1, 2, 3, 6"):
-        find_layout(paper, "4")
+    with pytest.raises(InputError, match="hashformers has no table '7' here; there are: 1, 2, 3, 4, 5, 6"):
+        check_number(paper, "7")

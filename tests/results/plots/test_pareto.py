@@ -8,8 +8,8 @@ import pytest
 from matplotlib.text import Annotation, Text
 
 from hashbench.results.plots.base import FigureData, NothingToDraw
+from hashbench.results.plots.fronts import CostPoint, front, points_of
 from hashbench.results.plots.pareto import _differ, _nearest, draw
-from hashbench.results.tables.fronts import CostPoint, front, points_of
 from hashbench.results.tables.report import tables
 from hashbench.store.engine import Store
 from tests.databases.made_up import World, build

@@ -11,7 +11,7 @@ import pytest
 
 from hashbench.cli.app import main
 from hashbench.common.errors import InputError
-from hashbench.results.tables.registry import table_files
+from hashbench.common.registry import registered
 from hashbench.results.tables.report import tables
 from hashbench.results.tables.request import ReportRequest
 from hashbench.store.engine import Store
@@ -65,13 +65,13 @@ def test_it_prints_in_every_format(toy: Path, style: str, capsys: pytest.Capture
 
 
 def test_it_stands_beside_the_tables_of_the_program(toy: Path) -> None:
-    assert {"counts", "links", "own", "paper", "robustness"} <= set(table_files())
+    assert {"counts", "links", "own", "paper", "robustness"} <= set(registered("table"))
 
 
 def test_a_name_that_is_taken_names_both_files(toy: Path) -> None:
     (toy / "zz.py").write_text(TOY.replace("counts", "own"))
     with pytest.raises(InputError, match=r"table 'own' is already in .*; rename one of them"):
-        table_files()
+        registered("table")
 
 
 def test_a_paper_has_all_its_tables_under_one_name(small_store: Store) -> None:

@@ -21,7 +21,7 @@ from tests.databases.made_up import World, build
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ({"table": "9"}, "--table: hashformers has no table '9' here; there are: 1, 2, 3, 6"),
+        ({"table": "9"}, "--table: hashformers has no table '9' here; there are: 1, 2, 3, 4, 5, 6"),
         ({"table": "1,x"}, "has no table 'x'"),
         ({"table": "budgts"}, "has no table 'budgts' here; did you mean 'budgets'?; there are: 1, 2"),
         ({"paper": "hashformer"}, "did you mean 'hashformers'"),

@@ -56,7 +56,7 @@ def front(points: Sequence[CostPoint]) -> list[CostPoint]:
 
 
 def score_column(table: Table) -> str:
-    """What stands for a model in one number: the average, or the first score where there is none; '' for neither."""
+    """The column of a model's one number: the average, or the first score where there is none; '' for neither."""
     names = [column.name for column in table.columns if column.measure in ("average", "score")]
     return "average" if "average" in names else next(iter(names), "")
 

@@ -1,0 +1,71 @@
+"""A paper's table of hyper-parameters beside the values of an experiment's runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hashbench.results.papers.paper import Column, Hyperparameter, Paper, printed_numbers
+from hashbench.results.read.measured import Measured
+from hashbench.results.read.runs import MeasuredRun
+from hashbench.results.tables.paper import value_at
+from hashbench.results.tables.recipes import by_place, plain, value_of_objective
+from hashbench.results.tables.request import ReportSource
+from hashbench.results.tables.table import Cell, Row, Table
+
+DIFFERS = "≠"  # behind a value that is not the paper's
+
+
+def hyperparameter_table(source: ReportSource, number: str) -> Table:
+    """A row for each hyper-parameter: the paper's words, and the experiment's values with the models that have them."""
+    measured, paper = source.measured, source.paper
+    layout, experiment = paper.hyperparameters[number], measured.experiment.name
+    columns = (Column("published", "", "setting", paper.name), Column("value", "", "setting", experiment))
+    rows, records = [], []
+    for setting in layout.rows:
+        words = plain(paper.value_of(setting)) if setting.printed == "" else setting.printed
+        values = _values(measured, paper, number, setting)
+        cells = {"published": Cell(text=words), "value": Cell(text=_text(values, DIFFERS) or "none")}
+        rows.append(Row(setting.title, setting.title, cells, kind="setting"))
+        differs = any(value != wanted for value, wanted in values.values())
+        records.append({
+            "paper": paper.name, "table": number, "hyperparameter": setting.title, "published": words,
+            "value": _text(values, ""), "differs": differs, "experiment": experiment,
+        })  # fmt: skip
+    return Table(
+        paper=paper.name, number=number, title=f"{paper.name} table {number}: {layout.title}", experiment=experiment,
+        columns=columns if source.request.published else columns[1:], rows=tuple(rows),
+        notes=(f"{DIFFERS}: not the paper's value.", *layout.notes), published=False, records=tuple(records),
+    )  # fmt: skip
+
+
+def models_of(measured: Measured, paper: Paper, number: str) -> set[str]:
+    """The paper's models of which the experiment has runs with the recipe of a table of hyper-parameters."""
+    printed = {model for _, model, _ in printed_numbers(paper.name)}
+    return {run.model for run in _runs(measured, paper.hyperparameters[number].block)} & printed
+
+
+def _runs(measured: Measured, block: str) -> list[MeasuredRun]:
+    runs = [*measured.pretrainings(), *measured.trainings()]
+    return [run for run in runs if isinstance(run.spec.get(block), dict)]  # a training names its pre-training by its id
+
+
+def _values(
+    measured: Measured, paper: Paper, number: str, setting: Hyperparameter
+) -> dict[tuple[str, str | None], tuple[Any, Any]]:
+    """The experiment's value and the paper's by model and task."""
+    block, published = paper.hyperparameters[number].block, paper.value_of(setting)
+    values = {}
+    for run in _runs(measured, block):
+        value = value_at({**run.spec, block: run.block(block)}, setting.path)
+        value = setting.unset if value is None else value
+        values[run.model, run.task] = (value, value_of_objective(run, published))
+    return values
+
+
+def _text(values: dict[tuple[str, str | None], tuple[Any, Any]], sign: str) -> str:
+    """Each value once, with the models and tasks that it holds for where these are not all."""
+    texts = [
+        ((plain(value), f" {sign}" if sign and value != wanted else ""), place)
+        for place, (value, wanted) in values.items()
+    ]
+    return "; ".join(by_place(texts, values))
