@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Any, Protocol
 
 from hashbench.results.read.measured import Measured
@@ -136,9 +139,10 @@ def different_sources(runs: Iterable[tuple[str, str | None, str, Mapping[str, st
     >>> different_sources([("finetune", "cola", model, {"sources": code}) for model, code in codes.items()])
     ['finetune on cola: 2 versions of the code (1f: a; 9d: b)']
     """
+    first = equal_codes()
     of_columns, of_models = [], []
     for kind, task, model, notes in runs:
-        shared, _, own = notes.get(SOURCES, "").partition(" ")
+        shared, own = (first.get(code, code) for code in notes.get(SOURCES, "").partition(" ")[::2])
         column = f"{kind} on {task}" if task else kind
         of_columns += [(column, (shared, model))] if shared else []
         of_models += [(model, (own, column))] if own else []
@@ -149,6 +153,18 @@ def different_sources(runs: Iterable[tuple[str, str | None, str, Mapping[str, st
         name = f"{'models' if len(models) > 1 else 'model'} {_some(models)}"
         lines.append((name, [f"{code}: {_joined(columns)}" for code, columns in parts]))
     return [f"{what}: {len(parts)} versions of the code ({'; '.join(parts)})" for what, parts in lines]
+
+
+@functools.cache
+def equal_codes() -> Mapping[str, str]:
+    """For each fingerprint of code that was declared equal to another, the first recorded one of its group.
+
+    `tests/equal_code.py` makes the file: rows of an earlier and the latest fingerprint.
+    """
+    text = (files("hashbench.results.read") / "equal_code.csv").read_text(encoding="utf-8")
+    rows = list(csv.reader(text.splitlines()))
+    first = {latest: earlier for earlier, latest in reversed(rows)}
+    return {code: first[latest] for earlier, latest in rows for code in (earlier, latest)}
 
 
 def _versions(uses: Iterable[tuple[str, tuple[str, str]]]) -> Iterator[tuple[list[str], list[tuple[str, list[str]]]]]:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from hashbench.cli.output import print_tables
+from hashbench.results.read import origins
 from hashbench.results.read.origins import different_sources, scratch_warning, starts
 from hashbench.results.read.runs import MeasuredRun, RunOrigin
 from hashbench.results.rendering.registry import render
@@ -87,6 +88,20 @@ def test_equal_code_and_code_that_was_not_noted_is_not_spoken_of() -> None:
 def test_a_column_whose_runs_have_different_shared_code() -> None:
     runs = [run("cola", "a", "11 aa"), run("cola", "b", "99 bb"), run("cola", "c", "11 cc"), run("rte", "a", "11 aa")]
     assert different_sources(runs) == ["finetune on cola: 2 versions of the code (11: a, c; 99: b)"]
+
+
+def test_code_that_was_declared_equal_is_one_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(origins, "equal_codes", lambda: {"11": "11", "12": "11", "aa": "aa", "ab": "aa"})
+    runs = [run("cola", "a", "11 aa"), run("cola", "b", "12 bb"), run("rte", "a", "12 ab")]
+    assert different_sources(runs) == []
+    assert different_sources([*runs, run("cola", "c", "99 cc")]) == [
+        "finetune on cola: 2 versions of the code (11: a, b; 99: c)"
+    ]
+
+
+def test_each_group_of_equal_code_is_known_by_its_first_recorded_fingerprint() -> None:
+    codes = origins.equal_codes()
+    assert len(codes) > 90 and all(codes[first] == first for first in codes.values())
 
 
 def test_a_model_whose_own_code_changed_between_columns() -> None:
