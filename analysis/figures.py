@@ -8,8 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hashbench.common.errors import InputError
-from hashbench.results.plots.base import Drawn, FigureData, ImageFormat, NothingToDraw
-from hashbench.results.plots.sheet import save, styled
+from hashbench.results.plots.sheet import Drawn, FigureData, ImageFormat, NothingToDraw, save, styled
 from hashbench.results.tables.request import ReportRequest
 from hashbench.store.engine import Store, open_store
 

@@ -1,9 +1,9 @@
-"""The colour and the marker of a model: the same in every figure of an experiment and on its page.
+"""The colour and the marker of a model, equal in every figure of an experiment and on its page.
 
-Eight colours that stay apart for the colour-blind (after Okabe and Ito 2008, whose yellow and black vanish on light and
-on dark ground, with indigo and wine of Tol 2021 in their place) and thirteen markers. A family of models, which is told
-by the first words of their names, shares a colour. Models of the papers' tables are filled, labels of a user's own are
-hollow; among the labels of one experiment no two look alike, as long as there are pairs left.
+Eight colours that the colour-blind can distinguish (after Okabe and Ito 2008, whose yellow and black vanish on light
+and on dark ground, with indigo and wine of Tol 2021 in their place) and thirteen markers. A family of models shares a
+colour: those with the same first words in their names. Models of the papers' tables are filled, user-defined labels are
+hollow. No two labels of one experiment have the same look, as long as there are pairs of colour and marker for all.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from hashbench.results.papers.paper import layouts
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#332288", "#882255")
 DARK_COLOURS = ("#4ba3e3", "#ff8a4a", "#3fc79a", "#e39fc6", "#f5b73b", "#9ad9fb", "#a69cff", "#dd78a5")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "h", "*", "d")  # matplotlib's names
-LEAST = 3  # models of a family; fewer share what is left of their first word
+LEAST = 3  # models of a family; smaller groups of one first word share a colour
 
 _drawn_together: ContextVar[tuple[str, ...]] = ContextVar("labels", default=())
 
@@ -37,8 +37,8 @@ class Look:
 
 
 @contextmanager
-def told_apart(labels: Iterable[str]) -> Iterator[None]:
-    """While it lasts, none of these labels looks like another: those of the experiment that is drawn."""
+def distinct_looks(labels: Iterable[str]) -> Iterator[None]:
+    """While it lasts, no two of these labels, those of the drawn experiment, have the same look."""
     token = _drawn_together.set(tuple(dict.fromkeys(labels)))
     try:
         yield
@@ -47,21 +47,21 @@ def told_apart(labels: Iterable[str]) -> Iterator[None]:
 
 
 def look_of(model: str) -> Look:
-    """How a model is drawn: a function of its name, and of one's own label also of the labels of `told_apart`.
+    """The look of a model: a function of its name; of a user-defined label also of the labels of `distinct_looks`.
 
     >>> look_of("bert-mlm")
     Look(colour=0, marker=0, filled=True)
     """
-    known = _places()
-    if model in known:
-        return Look(*known[model], filled=True)
+    places = _places()
+    if model in places:
+        return Look(*places[model], filled=True)
     together = _drawn_together.get()
     return _own_looks(together if model in together else (model,))[model]
 
 
 @cache
 def _own_looks(labels: tuple[str, ...]) -> dict[str, Look]:
-    """The looks of labels of a user's own: colour by the first word, marker by the whole name, the next one if taken.
+    """The looks of user-defined labels: colour by the first word, marker by the whole name, the next one if taken.
 
     The order of the labels does not matter but where two want the same pair.
     """

@@ -7,14 +7,23 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from hashbench.results.plots.base import Drawn, FigureData, NothingToDraw, Plot
-from hashbench.results.plots.fronts import label_of
-from hashbench.results.plots.sheet import dashed, marker_of, plain_axes, sheet, tip
+from hashbench.results.plots.sheet import (
+    Drawn,
+    FigureData,
+    NothingToDraw,
+    Plot,
+    dashed,
+    label_of,
+    marker_of,
+    plain_axes,
+    sheet,
+    tip,
+)
 from hashbench.results.tables.table import Row, Table
 from hashbench.scores.rankings import DECILES
 
 HEIGHT = {"single": 1.9, "double": 2.9}  # inches of a panel
-# Of the distance between two deciles, over which the models' points stand side by side.
+# Share of the distance between two deciles over which the models' points are side by side.
 SPREAD = 0.5
 TICKS = (0, 0.5, 1, 2, 5, 10, 20, 50, 100)  # percent
 
@@ -71,8 +80,8 @@ def _panel(axes: Axes, table: Table, baselines: Mapping[str, dict[str, Any]]) ->
 def _points(row: Row) -> tuple[list[int], list[float], list[float]]:
     """The deciles that have a value, the values and their deviations."""
     cells = {decile: row.cells[f"tenth={decile}"] for decile in range(1, DECILES + 1)}
-    known = [(decile, cell.value, cell.std or 0.0) for decile, cell in cells.items() if cell.value is not None]
-    return [decile for decile, _, _ in known], [value for _, value, _ in known], [spread for _, _, spread in known]
+    points = [(decile, cell.value, cell.std or 0.0) for decile, cell in cells.items() if cell.value is not None]
+    return [decile for decile, _, _ in points], [value for _, value, _ in points], [spread for _, _, spread in points]
 
 
 PLOT = Plot("deciles", "recall by frequency: Superbloom's figure 3", draw)

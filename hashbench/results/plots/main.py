@@ -8,14 +8,27 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from hashbench.common.errors import InputError
-from hashbench.results.plots.base import Drawn, FigureData, ImageFormat, NothingToDraw, Width
-from hashbench.results.plots.colours import told_apart
+from hashbench.common.errors import InputError, near_match
+from hashbench.common.registry import registered, unreadable
+from hashbench.results.plots.colours import distinct_looks
 from hashbench.results.plots.inline import inline_svg
-from hashbench.results.plots.registry import find_plot, plots
-from hashbench.results.plots.sheet import save, styled
+from hashbench.results.plots.sheet import Drawn, FigureData, ImageFormat, NothingToDraw, Plot, Width, save, styled
 from hashbench.results.tables.request import ReportRequest
 from hashbench.store.engine import Store
+
+
+def plots() -> dict[str, Plot]:
+    """All figures, by name in alphabetical order. Raises InputError that names both files of a double name."""
+    return dict(sorted(registered("figure").items()))
+
+
+def find_plot(name: str) -> Plot:
+    """The figure of a name. Raises InputError with the nearest names."""
+    figures = plots()
+    if name not in figures:
+        hint = f"{near_match(name, list(figures))}; there are: {', '.join(figures)}"
+        raise InputError(f"plot: no figure {name!r}{hint}{unreadable()}")
+    return figures[name]
 
 
 @dataclass(frozen=True)
@@ -28,7 +41,7 @@ class Plotted:
 
 @dataclass(frozen=True)
 class InlineFigure:
-    """A figure as part of a page: SVG, with the words that stand beside it."""
+    """A figure as part of a page: SVG, with the title and small print beside it."""
 
     name: str
     title: str
@@ -49,7 +62,7 @@ def plot(
 
     Raises InputError for an unknown name, for a named figure without data, and where nothing at all can be drawn.
     """
-    if folder.exists() and not folder.is_dir():  # told before anything is drawn
+    if folder.exists() and not folder.is_dir():  # an error before anything is drawn
         raise InputError(f"--output {folder}: is a file; name a folder")
     chosen = [find_plot(name).name for name in dict.fromkeys(names)] or list(plots())
     data = FigureData(store, ReportRequest(experiment, examples=True), width)
@@ -76,7 +89,7 @@ def page_figures(
 ) -> Iterator[InlineFigure]:
     """The named figures, or every one that the experiment has data for, those of one panel first.
 
-    Nothing is drawn before the first is asked for. `tell` hears of each before it is drawn.
+    Nothing is drawn before the first is read. `tell` is called with a line before each figure is drawn.
     """
     data = FigureData(store, request, width, alone=False)
     chosen = names or list(plots())
@@ -90,5 +103,5 @@ def page_figures(
 
 
 def _drawn(name: str, data: FigureData) -> list[Drawn]:
-    with told_apart(run.model for run in data.measured.runs):
+    with distinct_looks(run.model for run in data.measured.runs):
         return styled(partial(find_plot(name).draw, data))

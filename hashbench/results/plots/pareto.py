@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
@@ -14,20 +15,26 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from matplotlib.transforms import Bbox
 
 from hashbench.common.showing import BUDGET_TOLERANCE
-from hashbench.results.plots.base import Drawn, FigureData, NothingToDraw, Plot
-from hashbench.results.plots.fronts import COSTS, Cost, CostPoint, drawn_score, front, points_of
 from hashbench.results.plots.sheet import (
     FRONT,
     QUIET,
     SMALL,
+    Drawn,
+    FigureData,
+    NothingToDraw,
+    Plot,
     baseline_levels,
     count_of,
+    drawn_score,
+    label_of,
     marker_of,
     plain_axes,
+    score_column,
     sheet,
     tip,
     widen,
 )
+from hashbench.results.tables.table import Table, comparable
 
 LEAST = 4.0  # percent that the vertical axis spans
 HEIGHT = {"single": 2.3, "double": 3.3}  # inches
@@ -44,6 +51,51 @@ MOST_NAMES = 25  # more would lie on each other
 SEVERAL = 2  # models; one alone is no comparison
 
 
+@dataclass(frozen=True)
+class Cost:
+    """A column of the experiment's own table, and how it is drawn."""
+
+    column: str
+    file: str
+    title: str
+    label: str
+    scale: Literal["log", "linear"]
+
+
+COSTS = (
+    Cost("emb_params", "pareto_parameters", "embedding parameters", "embedding parameters", "log"),
+    Cost(
+        "infer_ms", "pareto_inference", "time of inference", "ms per sample, middle of the range over tasks", "linear"
+    ),
+    Cost("pt_ms", "pareto_pretraining", "time of pre-training", "ms per sample, forward and backward", "linear"),
+)
+
+
+@dataclass(frozen=True)
+class CostPoint:
+    """One model with its cost, its score in percent, and the deviation over seeds."""
+
+    name: str
+    cost: float
+    score: float
+    deviation: float = 0.0
+    model: str = ""  # without the settings of its row
+
+
+def front(points: Sequence[CostPoint]) -> list[CostPoint]:
+    """The points that no other beats: none is at most as costly and better, or cheaper and as good. By rising cost.
+
+    >>> points = [CostPoint("a", 1, 5), CostPoint("b", 2, 4), CostPoint("c", 3, 7), CostPoint("d", 1, 4)]
+    >>> [point.name for point in front(points)]
+    ['a', 'c']
+    """
+    best: list[CostPoint] = []
+    for point in sorted(points, key=lambda point: (point.cost, -point.score)):
+        if not best or point.score > best[-1].score:
+            best.append(point)
+    return best
+
+
 def draw(data: FigureData) -> list[Drawn]:
     """A picture for each cost that was measured."""
     by_cost = [(cost, points_of(data.table, cost.column)) for cost in COSTS]
@@ -53,8 +105,21 @@ def draw(data: FigureData) -> list[Drawn]:
     return drawn
 
 
+def points_of(table: Table, cost: str) -> list[CostPoint]:
+    """The models of the experiment's own table that have both a score and this cost."""
+    score_name = score_column(table)
+    if not {cost, score_name} <= {column.name for column in table.columns}:
+        return []
+    points = []
+    for row in table.rows:
+        price, score = comparable(row.cells[cost]), row.cells[score_name]
+        if row.kind == "model" and price is not None and score.value is not None:
+            points.append(CostPoint(label_of(row), price, score.value, score.std or 0.0, row.model))
+    return points
+
+
 def _differ(points: Sequence[CostPoint]) -> bool:
-    """Whether there are several points at several costs: models of one budget have no front."""
+    """True if several points have several costs: models of one budget have no front."""
     costs = [point.cost for point in points]
     return len(points) >= SEVERAL and max(costs) - min(costs) > BUDGET_TOLERANCE * max(costs)
 

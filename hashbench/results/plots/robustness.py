@@ -9,14 +9,24 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from hashbench.common.errors import InputError
-from hashbench.results.plots.base import Drawn, FigureData, NothingToDraw, Plot
-from hashbench.results.plots.sheet import BESIDE, marker_of, plain_axes, sheet, tip, widen
+from hashbench.results.plots.sheet import (
+    BESIDE,
+    Drawn,
+    FigureData,
+    NothingToDraw,
+    Plot,
+    marker_of,
+    plain_axes,
+    sheet,
+    tip,
+    widen,
+)
 from hashbench.results.read.measured import PERCENT
 from hashbench.results.read.robustness import RobustnessCurve, measure_robustness
 
 HEIGHT = 1.35  # inches of a panel
 LEAST = 4.0  # percent that a vertical axis spans, so that noise does not fill a panel
-APART = 0.006  # of the rates: models stand side by side, so that their intervals can be told apart
+APART = 0.006  # of the rates, between two models: side by side, their intervals can be distinguished
 
 
 def draw(data: FigureData) -> list[Drawn]:
@@ -31,7 +41,7 @@ def draw(data: FigureData) -> list[Drawn]:
         panels.setdefault((curve.task, curve.metric, curve.kind), []).append(curve)
     models = results.models()
     in_rows = Counter(task for task, _, _ in panels)
-    known = any(np.isfinite(curve.score().low) for curve in results.curves)
+    bounded = any(np.isfinite(curve.score().low) for curve in results.curves)
     several = any(len(curve.seeds) > 1 for curve in results.curves)
     drawn = sheet(
         data,
@@ -42,7 +52,7 @@ def draw(data: FigureData) -> list[Drawn]:
         columns=BESIDE[data.width],
         models=models,
         also=[
-            *([f"bars: 95 % interval over {'seeds and examples' if several else 'examples'}"] if known else []),
+            *([f"bars: 95 % interval over {'seeds and examples' if several else 'examples'}"] if bounded else []),
             *(["models side by side at each rate"] if len(models) > 1 else []),
         ],
     )
@@ -52,9 +62,9 @@ def draw(data: FigureData) -> list[Drawn]:
         axes.set_title(f"{task}: {kind}", fontweight="bold")
         axes.set_ylabel(f"{metric}, percent" if metric else "percent")
         by_task.setdefault(task, []).append(axes)
-    for alike in by_task.values():  # one vertical range, so that perturbations can be compared
-        limits = [end for axes in alike for end in axes.get_ylim()]
-        for axes in alike:
+    for row in by_task.values():  # one vertical range, so that perturbations can be compared
+        limits = [end for axes in row for end in axes.get_ylim()]
+        for axes in row:
             axes.set_ylim(min(limits), max(limits))
     return [drawn]
 
@@ -65,12 +75,12 @@ def _panel(axes: Axes, curves: Sequence[RobustnessCurve], models: Sequence[str])
         rates = [PERCENT * rate for rate in curve.rates]
         scores = [curve.score(at) for at in range(len(rates))]
         values, lows, highs = PERCENT * np.array([(score.value, score.low, score.high) for score in scores]).T
-        known = bool(np.isfinite([lows, highs]).all())
+        bounded = bool(np.isfinite([lows, highs]).all())
         points, _, _ = axes.errorbar(
-            [rate + shift for rate in rates], values, yerr=[values - lows, highs - values] if known else None,
+            [rate + shift for rate in rates], values, yerr=[values - lows, highs - values] if bounded else None,
             lw=0.8, elinewidth=0.6, capsize=0, **marker_of(curve.model, 3.2),
         )  # fmt: skip
-        ends = [f" [{low:.2f}, {high:.2f}]" if known else "" for low, high in zip(lows, highs, strict=True)]
+        ends = [f" [{low:.2f}, {high:.2f}]" if bounded else "" for low, high in zip(lows, highs, strict=True)]
         texts = zip(rates, values, ends, strict=True)
         tip(points, *(f"{curve.model}\n{rate:g} % of words changed: {value:.2f}{end}" for rate, value, end in texts))
     widen(axes, LEAST)

@@ -1,6 +1,7 @@
-"""A sheet of a paper's width: title and loud lines above, panels, one legend of the models, small print below.
+"""Figures, and the sheet that they are drawn on: a title and warnings above panels, a legend and small print below.
 
-Its height follows from what stands on it. Letters have their size in print: include the file unscaled.
+A sheet has the width of a paper's column or text, and the height that its parts need. Letters have their size in print:
+include the file unscaled.
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ import json
 import math
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 import matplotlib
 from matplotlib.artist import Artist
@@ -25,10 +28,14 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from hashbench.common.errors import InputError
 from hashbench.results.papers.paper import Column
-from hashbench.results.plots.base import Drawn, FigureData, ImageFormat
 from hashbench.results.plots.colours import COLOURS, MARKERS, look_of
 from hashbench.results.tables.numbers import without_details
-from hashbench.results.tables.table import Table, scaled
+from hashbench.results.tables.report import tables
+from hashbench.results.tables.request import ReportRequest, ReportSource
+from hashbench.results.tables.table import Row, Table, scaled
+
+Width = Literal["single", "double"]
+ImageFormat = Literal["png", "svg", "pdf"]
 
 # Inches: a column and the text of ACL's style (7.7 and 16 cm).
 WIDTHS = {"single": 3.03, "double": 6.30}
@@ -38,7 +45,7 @@ LOUD = "#b00020"
 INK = "#222222"
 QUIET = "#555555"
 FRONT = "#777777"  # the line of a Pareto front
-GREY = "#c9d6df"  # what is not the point of a figure
+GREY = "#c9d6df"  # parts that are there for comparison only
 GRID = "#d9d9d9"
 DASHES = ("--", ":", "-.")  # lines of the trivial baselines
 BOLD = 1.17  # bold letters are wider
@@ -53,6 +60,52 @@ STYLE: Any = {
     "axes.spines.top": False, "axes.spines.right": False, "axes.linewidth": 0.6, "xtick.major.width": 0.6,
     "ytick.major.width": 0.6, "axes.axisbelow": True, "pdf.fonttype": 42, "svg.hashsalt": "hashbench",
 }  # fmt: skip
+
+
+class NothingToDraw(Exception):
+    """The experiment has no data for a figure; the message says what is missing and what to do."""
+
+
+@dataclass(frozen=True)
+class FigureData(ReportSource):
+    """The results that figures are drawn from, as for tables, and the width of a figure.
+
+    `alone`: the figure has its title, warnings and small print on it; on a page they are text beside it.
+    """
+
+    request: ReportRequest = ReportRequest(examples=True)
+    width: Width = "double"
+    alone: bool = True
+
+    @cached_property
+    def tables(self) -> list[Table]:
+        """The experiment's own tables."""
+        return tables(self.store, replace(self.request, paper=None, table=None, all_metrics=False))
+
+    @property
+    def table(self) -> Table:
+        """The first of the experiment's own tables."""
+        return self.tables[0]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """One picture; `name` is the file's, without ending."""
+
+    name: str
+    title: str
+    note: str  # small print: explanations, seeds, encoder and pre-training
+    figure: Figure
+    panels: tuple[Axes, ...]  # row by row
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A named figure, of one picture or several. `draw` raises NothingToDraw where there is no data for any."""
+
+    name: str
+    what: str  # one line for a list of figures
+    draw: Callable[[FigureData], list[Drawn]]
 
 
 def sheet(
@@ -70,7 +123,8 @@ def sheet(
     warnings: Sequence[str] | None = None,
     share_y: bool = False,
 ) -> Drawn:
-    """A figure of the width that is asked for with empty panels, at most `columns` side by side, each `height` inches.
+    """A figure of the requested width with empty panels, at most `columns` side by side, each `height` inches.
+
     Of panels in groups each group begins a row.
 
     The legend holds `models`, `baselines` (see `dashed`) and `handles`, the small print begins with `also`. `warnings`
@@ -108,7 +162,7 @@ def _stack(figure: Figure, legend: Legend | None, *, top: float, body: float, un
 def _panels(
     figure: Figure, groups: Sequence[int], rows: Sequence[int], *, columns: int, share_y: bool
 ) -> Iterator[Axes]:
-    """So many empty panels of each group, which begins a row and fills as many as `rows` says."""
+    """The empty panels of all groups; each group begins a row and fills its number of `rows`."""
     grid = figure.subplots(sum(rows), columns, squeeze=False, sharey="row" if share_y else False)
     for group, n, first in zip(groups, rows, accumulate([0, *rows[:-1]]), strict=True):
         places = grid[first : first + n].flat
@@ -118,12 +172,12 @@ def _panels(
 
 
 def tip(artist: Artist, *texts: str) -> None:
-    """What an artist says on a page when the pointer rests on it: one text, or one for each of its markers."""
+    """Sets the text that a page shows when the pointer rests on an artist: one, or one for each of its markers."""
     artist.set_gid(json.dumps(texts))
 
 
 def styled(draw: Callable[[], list[Drawn]]) -> list[Drawn]:
-    """What a drawing makes in the style of all figures."""
+    """The pictures of a drawing function, drawn in the style of all figures."""
     with matplotlib.rc_context(STYLE):
         return draw()
 
@@ -148,7 +202,7 @@ def colour_of(model: str) -> str:
 
 
 def dashed(names: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """How the line of each trivial baseline looks, as arguments of a plot: by name, each once."""
+    """The line of each trivial baseline as arguments of a plot, by name."""
     pairs = zip(dict.fromkeys(names), DASHES, strict=False)
     return {name: {"color": QUIET, "lw": 0.9, "ls": dashes} for name, dashes in pairs}
 
@@ -180,13 +234,32 @@ def plain_axes(axes: Axes, *, grid: str = "both") -> None:
 
 
 def count_of(value: float) -> str:
-    """A count as it is said.
+    """A count with three digits and its unit.
 
     >>> count_of(20_000), count_of(1e7), count_of(0)
     ('20K', '10M', '0')
     """
     count, unit = scaled(value)
     return f"{count:.3g}{unit}" if value else "0"
+
+
+def score_column(table: Table) -> str:
+    """The column of a model's one number: the average, or the first score where there is none; '' for neither."""
+    names = [column.name for column in table.columns if column.measure in ("average", "score")]
+    return "average" if "average" in names else next(iter(names), "")
+
+
+def drawn_score(table: Table) -> tuple[Column, str]:
+    """The column of `score_column`, and the number in words: an average with its tasks, or a score."""
+    name = score_column(table)
+    column = next(column for column in table.columns if column.name == name)
+    tasks = ", ".join(part if isinstance(part, str) else " and ".join(part) for part in column.tasks)
+    return column, f"average over {tasks}" if tasks else f"score: {name}"
+
+
+def label_of(row: Row) -> str:
+    """The row's model, with the settings that differ from other rows of the model."""
+    return row.model + (f" ({row.settings})" if row.settings else "")
 
 
 def log_scores(axes: Axes, table: Table, column: Column, places: Iterable[float], *, along: str, least: float) -> None:
@@ -251,7 +324,7 @@ def _head(figure: Figure, title: str, warnings: Sequence[str]) -> float:
 
 
 def _note(data: FigureData, also: Sequence[str]) -> str:
-    """What a figure shows and what it stands on, in one sentence."""
+    """The small print in one sentence: explanations, seeds, encoder and pre-training."""
     seeds = sorted({run.seed for run in data.measured.runs if run.is_scored and run.seed is not None})
     facts = [f"seeds {', '.join(map(str, seeds))}"] if seeds else []
     facts += [f"{what}: {value}" for what, value in data.table.provenance if what in NAMED and value[:5] != "none "]

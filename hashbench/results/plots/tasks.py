@@ -11,10 +11,23 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from hashbench.results.papers.paper import Column, Paper
-from hashbench.results.plots.base import Drawn, FigureData, NothingToDraw, Plot
 from hashbench.results.plots.colours import look_of
-from hashbench.results.plots.fronts import label_of
-from hashbench.results.plots.sheet import BESIDE, INK, QUIET, SMALL, colour_of, dashed, name_rows, sheet, tip
+from hashbench.results.plots.sheet import (
+    BESIDE,
+    INK,
+    QUIET,
+    SMALL,
+    Drawn,
+    FigureData,
+    NothingToDraw,
+    Plot,
+    colour_of,
+    dashed,
+    label_of,
+    name_rows,
+    sheet,
+    tip,
+)
 from hashbench.results.tables.notes import warnings
 from hashbench.results.tables.paper import printed_number
 from hashbench.results.tables.table import Cell, Row
@@ -68,7 +81,7 @@ def _published(paper: Paper, row: Row, column: Column) -> float | None:
 
 
 def _whiskers_words(cells: Sequence[Cell]) -> str:
-    """What the whiskers are: intervals over examples where stored, else deviations over seeds."""
+    """The meaning of the whiskers: intervals over examples where stored, else deviations over seeds."""
     if any(cell.interval is not None for cell in cells):
         return "whiskers: 95 % interval over examples"
     return "whiskers: sd over seeds" if any(cell.std is not None for cell in cells) else "one seed, no interval stored"

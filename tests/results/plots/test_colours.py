@@ -9,7 +9,7 @@ from pathlib import Path
 from ruamel.yaml import YAML
 
 from hashbench.results.papers.paper import load_paper, papers
-from hashbench.results.plots.colours import COLOURS, DARK_COLOURS, look_of, told_apart
+from hashbench.results.plots.colours import COLOURS, DARK_COLOURS, distinct_looks, look_of
 
 EXPERIMENTS = Path(__file__).parents[3] / "experiments"
 
@@ -29,7 +29,7 @@ def test_labels_of_the_experiments_that_come_with_the_suite_are_told_apart() -> 
     labels = {model["name"] for file in files for model in file["models"] if isinstance(model, dict)}
     assert "a5-l2" in labels
     everything = labels | printed()
-    with told_apart(sorted(everything)):
+    with distinct_looks(sorted(everything)):
         assert len({look_of(label) for label in everything}) == len(everything)
 
 
@@ -43,11 +43,11 @@ def test_families_share_a_colour_and_their_members_have_markers_of_their_own() -
 
 def test_labels_of_one_experiment_are_told_apart() -> None:
     labels = [f"mine-{n}" for n in range(13)] + [f"proj-{n}" for n in range(13)] + ["bert-mlm"]
-    with told_apart(labels):
+    with distinct_looks(labels):
         looks = {label: look_of(label) for label in labels}
     assert len(set(looks.values())) == len(labels)
     assert len({looks[f"mine-{n}"].colour for n in range(13)}) == 1
-    with told_apart(["other", *labels]):  # an unlike label more changes nothing
+    with distinct_looks(["other", *labels]):  # an unlike label more changes nothing
         assert look_of("mine-0") == looks["mine-0"]
     assert not look_of("alone").filled
 
