@@ -24,7 +24,7 @@ from hashbench.deployment.graph import SHORTEST, graph_codes, has_segments, leng
 from hashbench.deployment.loading import Predictor
 from hashbench.deployment.vectors import texts_to_prove
 from hashbench.models.embeddings.base import PAD, Template
-from hashbench.models.portable.base import PortablePart
+from hashbench.models.text.base import PortablePart
 
 PYTHON, JAVASCRIPT, VECTORS, VALUES = "hashed_text.py", "hashed_text.js", "vectors.jsonl", "hashed_text.json"
 REMEMBERED = 100_000  # tokens whose codes a text side keeps
@@ -32,7 +32,7 @@ MAIN_IMPORTS = tuple(f"import {name}\n" for name in ("json", "struct", "sys", "z
 WIDE = 16  # bytes of a code from which on vectors hold its CRC-32
 WHOLE = 20  # texts whose wide codes stand in vectors as they are
 LANGUAGES = {PYTHON: "py", JAVASCRIPT: "js"}
-OWN_IMPORT = re.compile(r"^from hashbench\.portable\.\w+ import .*\n", re.MULTILINE)
+OWN_IMPORT = re.compile(r"^from hashbench\.models\.portable\.\w+ import .*\n", re.MULTILINE)
 IMPORT = re.compile(r"^(?:from (?!__future__)\S+ import .+|import .+)\n", re.MULTILINE)
 FUTURE, DOCSTRING = "from __future__ import annotations\n", re.compile(r'\A"""(.*?)"""\n', re.DOTALL)
 

@@ -17,7 +17,7 @@ from hashbench.common.splitmix import (
     uniforms,
 )
 from hashbench.models.coders.keys import mix_one, sign_of
-from hashbench.models.portable.splitmix import mix64
+from hashbench.models.portable.hashing import mix64
 from hashbench.models.text.compiled import compiled
 from tests.oracles import corruption
 from tests.oracles import keys as oracle

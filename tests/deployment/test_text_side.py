@@ -28,7 +28,7 @@ from hashbench.deployment.vectors import N_TEXTS, texts_to_prove
 from hashbench.models.coders.base import Coder
 from hashbench.models.coders.registry import make_coder
 from hashbench.models.portable.assembling import TextSide
-from hashbench.models.portable.words import words as words_of
+from hashbench.models.portable.tokens import words as words_of
 from hashbench.models.text.words import WordTokenizer
 from tests.exported import exported_folder
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from hashbench.common.errors import InputError
-from hashbench.models.portable.base import PortablePart
+from hashbench.models.text.base import PortablePart
 from hashbench.models.text.compiled import in_threads, slices
 from hashbench.models.text.types import TypeTable
 from hashbench.models.text.unicode import pack

@@ -17,7 +17,7 @@ import numpy as np
 from hashbench.common.errors import InputError
 from hashbench.models.coders.base import Coder, checked_count, checked_signs, checked_switch
 from hashbench.models.coders.keys import sign_of
-from hashbench.models.portable.base import PortablePart
+from hashbench.models.text.base import PortablePart
 from hashbench.models.text.compiled import compiled
 
 # Positions of a word, its frame included. Ours: words of up to 22 bytes are whole, and codes stay small.
@@ -92,7 +92,7 @@ class ByteNgrams(Coder):
     def portable(self) -> PortablePart:
         """The sizes alone."""
         values = {**self.recipe(), "most": MOST, "frame": FRAME, "offset": OFFSET, "prime": int(PRIME)}
-        return PortablePart("word_bytes", "byte_ngrams", values, needs=("md5", "splitmix", "murmur"))
+        return PortablePart("word_bytes", "byte_ngrams", values, needs=("hashing",))
 
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Packed strings, `blob` (bytes,) and `offsets` (n + 1,) -> codes (n, T (1 + s))."""

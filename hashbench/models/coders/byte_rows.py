@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hashbench.models.coders.base import FIRST_ROW, UNKNOWN_ROW, Coder
-from hashbench.models.portable.base import PortablePart
+from hashbench.models.text.base import PortablePart
 from hashbench.models.text.unicode import split
 from hashbench.models.text.utf8 import BYTES
 
@@ -21,7 +21,7 @@ class ByteRows(Coder):
     def portable(self) -> PortablePart:
         """The rows before those of bytes."""
         values = {"first_row": FIRST_ROW, "unknown_row": UNKNOWN_ROW}
-        return PortablePart("characters", "byte_rows", values, needs=("letters",))
+        return PortablePart("tokens", "byte_rows", values, needs=("letters",))
 
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Packed strings -> rows (n, 1) int64."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from hashbench.models.coders.base import Coder
-from hashbench.models.portable.base import PortablePart
+from hashbench.models.text.base import PortablePart
 from hashbench.models.text.unicode import split
 
 NO_CHARACTER = 0xFFFD  # Unicode's replacement character
@@ -25,7 +25,7 @@ class CodePoints(Coder):
 
     def portable(self) -> PortablePart:
         """Nothing to know."""
-        return PortablePart("characters", "codepoints", {"other": NO_CHARACTER}, needs=("letters",))
+        return PortablePart("tokens", "codepoints", {"other": NO_CHARACTER}, needs=("letters",))
 
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Packed strings -> code points (n, 1) int64."""

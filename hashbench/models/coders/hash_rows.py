@@ -6,7 +6,7 @@ import numpy as np
 
 from hashbench.models.coders.base import Coder, checked_count, checked_signs, checked_switch
 from hashbench.models.coders.keys import hashes, string_keys, with_signs
-from hashbench.models.portable.base import PortablePart
+from hashbench.models.text.base import PortablePart
 
 # Ours: far above the paper's two or three, and codes stay small.
 MOST_HASHES = 64
@@ -39,7 +39,7 @@ class HashRows(Coder):
 
     def portable(self) -> PortablePart:
         """The sizes alone."""
-        return PortablePart("hash_rows", "hash_rows", self.recipe(), needs=("md5", "splitmix"))
+        return PortablePart("word_bytes", "hash_rows", self.recipe(), needs=("hashing",))
 
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Packed strings -> codes (n, 1 + k) int64."""

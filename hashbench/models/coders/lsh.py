@@ -17,7 +17,7 @@ from hashbench.models.coders.base import FIRST_ROW, Coder, checked_count, checke
 from hashbench.models.coders.bpe_splits import SplitFeatures
 from hashbench.models.coders.lsh_kernels import BLOCK, best_offsets, sign_bits
 from hashbench.models.coders.ngrams import LONGEST, Features, NgramFeatures
-from hashbench.models.portable.base import PortablePart
+from hashbench.models.text.base import PortablePart
 from hashbench.models.text.types import TypeTable
 
 ROW_SEED = 42  # of eta, as in the released code

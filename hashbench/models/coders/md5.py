@@ -12,7 +12,7 @@ import numpy as np
 from hashbench.common.errors import InputError
 from hashbench.models.coders.base import FIRST_ROW, Coder, checked_count
 from hashbench.models.coders.md5_kernel import hmac_md5
-from hashbench.models.portable.base import PortablePart
+from hashbench.models.text.base import PortablePart
 from hashbench.models.text.unicode import split
 
 BLOCK, BYTES = 64, 16  # of an MD5 block and of a digest (RFC 1321)
@@ -60,7 +60,7 @@ class Md5Bits(Coder):
 
     def portable(self) -> PortablePart:
         """The key is all there is to know."""
-        return PortablePart("md5", "md5_bits", {"key": self.md_key})
+        return PortablePart("hashing", "md5_bits", {"key": self.md_key})
 
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Packed strings -> packed bits (n, 16)."""
@@ -82,7 +82,7 @@ class Md5Rows(Coder):
     def portable(self) -> PortablePart:
         """The key and the sizes of the table."""
         values = {"key": self.md_key, "num_buckets": self.num_buckets, "first_row": self.first_row}
-        return PortablePart("md5", "md5_rows", values)
+        return PortablePart("hashing", "md5_rows", values)
 
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Packed strings -> rows (n, 1) int64."""

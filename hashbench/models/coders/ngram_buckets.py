@@ -17,7 +17,7 @@ from hashbench.common.errors import InputError
 from hashbench.models.coders.base import Coder, checked_count, checked_signs, checked_switch
 from hashbench.models.coders.keys import sign_of
 from hashbench.models.coders.murmur import murmur3, quarter
-from hashbench.models.portable.base import PortablePart
+from hashbench.models.text.base import PortablePart
 from hashbench.models.text.compiled import compiled, inlined
 from hashbench.models.text.scan import code_point, longest_string
 
@@ -120,7 +120,7 @@ class NgramBuckets(Coder):
     def portable(self) -> PortablePart:
         """The sizes alone."""
         values = {**self.recipe(), "most": MOST, "seed": SEED}
-        return PortablePart("ngram_buckets", "ngram_buckets", values, needs=("splitmix", "murmur"))
+        return PortablePart("ngrams", "ngram_buckets", values, needs=("hashing",))
 
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Packed strings, `blob` (bytes,) and `offsets` (n + 1,) -> rows (n, T k)."""

@@ -18,7 +18,7 @@ from hashbench.common.errors import InputError
 from hashbench.common.splitmix import GAMMA, mix
 from hashbench.models.coders.base import Coder, checked_count, checked_switch
 from hashbench.models.coders.ngram_pooling_kernels import pooled
-from hashbench.models.portable.base import PortablePart
+from hashbench.models.text.base import PortablePart
 from hashbench.models.text.unicode import pack
 
 ORDERS, MODULUS = 3, 1_000_000_007  # N and B (section 3.2)

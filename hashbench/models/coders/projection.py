@@ -16,7 +16,7 @@ import numpy as np
 from hashbench.common.splitmix import GAMMA, mix
 from hashbench.models.coders.base import Coder, checked_count
 from hashbench.models.coders.projection_kernels import LONGEST, project
-from hashbench.models.portable.base import PortablePart
+from hashbench.models.text.base import PortablePart
 from hashbench.models.text.shipped import case_values
 from hashbench.models.text.unicode import pack, split
 
@@ -50,7 +50,7 @@ class ProjectionCoder(Coder):
             "bits": self.n_bits, "places": self.places, "flip": str(self._flip()), "longest": LONGEST,
             "most_characters": MOST_CHARACTERS, **case_values(),
         }  # fmt: skip
-        return PortablePart("projection", "projection", values, needs=("letters", "md5", "splitmix"))
+        return PortablePart("projection", "projection", values, needs=("letters", "hashing"))
 
     def _flip(self) -> np.uint64:
         """What fingerprints are xor-ed with; 0 for seed 0."""

@@ -9,7 +9,7 @@ from threading import Lock
 import numpy as np
 
 from hashbench.models.coders.base import Coder
-from hashbench.models.portable.base import PortablePart
+from hashbench.models.text.base import PortablePart
 from hashbench.models.text.unicode import split
 
 FIRST_ROWS = 256  # for which there is room at first; the room doubles

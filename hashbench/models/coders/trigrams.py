@@ -15,7 +15,7 @@ import numpy as np
 from hashbench.models.coders.base import Coder, checked_count, checked_signs
 from hashbench.models.coders.keys import sign_of
 from hashbench.models.coders.md5_kernel import START, finish_message
-from hashbench.models.portable.base import PortablePart
+from hashbench.models.text.base import PortablePart
 from hashbench.models.text.compiled import compiled, inlined
 
 MOST = 32  # trigrams of a word; ours, so that codes have one width
@@ -143,7 +143,7 @@ class Trigrams(Coder):
     def portable(self) -> PortablePart:
         """The sizes alone."""
         values = {**self.recipe(), "most": MOST, "remembered": REMEMBERED}
-        return PortablePart("trigrams", "trigrams", values, needs=("md5", "splitmix", "murmur"))
+        return PortablePart("ngrams", "trigrams", values, needs=("hashing",))
 
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Packed strings, `blob` (bytes,) and `offsets` (n + 1,) -> rows (n, T m)."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from hashbench.models.coders.base import FIRST_ROW, UNKNOWN_ROW, Coder
-from hashbench.models.portable.base import PortablePart
+from hashbench.models.text.base import PortablePart
 from hashbench.models.text.types import TypeTable
 from hashbench.models.text.unicode import pack, split
 
@@ -50,7 +50,7 @@ class Vocabulary(Coder):
         """The vocabulary, in the order of its rows."""
         listed = json.dumps(self.strings(), ensure_ascii=False).encode()
         values = {"first_row": FIRST_ROW, "unknown_row": UNKNOWN_ROW}
-        return PortablePart("vocabulary", "vocabulary", values, {"rows.json": listed})
+        return PortablePart("tokens", "vocabulary", values, {"rows.json": listed}, needs=("letters",))
 
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Packed strings -> rows (n, 1) int64."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hashbench.models.coders.base import Coder
-from hashbench.models.portable.base import PortablePart
+from hashbench.models.text.base import PortablePart
 from hashbench.models.text.compiled import compiled
 
 LENGTH = 50  # ids of a word, its frame included
@@ -38,7 +38,7 @@ class WordBytes(Coder):
     def portable(self) -> PortablePart:
         """The numbers of the frame."""
         values = {"length": LENGTH, "begin": BEGIN, "end": END}
-        return PortablePart("word_bytes", "word_bytes", values, needs=("md5", "splitmix", "murmur"))
+        return PortablePart("word_bytes", "word_bytes", values, needs=("hashing",))
 
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Packed strings -> ids (n, 50)."""

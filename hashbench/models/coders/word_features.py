@@ -18,7 +18,7 @@ from hashbench.common.errors import InputError, near_match
 from hashbench.models.coders.base import Coder, checked_count, checked_signs
 from hashbench.models.coders.keys import sign_of
 from hashbench.models.coders.murmur import murmur3_of_number, murmur64a, quarter
-from hashbench.models.portable.base import PortablePart
+from hashbench.models.text.base import PortablePart
 from hashbench.models.text.compiled import compiled, inlined
 from hashbench.models.text.scan import code_point, longest_string, put
 from hashbench.models.text.shipped import case_values, packed
@@ -154,7 +154,7 @@ class WordFeatures(Coder):
             "string_seed": STRING_SEED, "suffix_length": SUFFIX_LENGTH, "longest_run": LONGEST_RUN,
             "long_shape": LONG_SHAPE, "long_text": LONG_TEXT.tobytes().decode(),
         }  # fmt: skip
-        needs = ("letters", "splitmix", "murmur")
+        needs = ("letters", "hashing")
         return PortablePart("word_features", "word_features", values, needs=needs)
 
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:

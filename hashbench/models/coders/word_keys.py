@@ -6,7 +6,7 @@ import numpy as np
 
 from hashbench.models.coders.base import Coder
 from hashbench.models.coders.keys import string_keys
-from hashbench.models.portable.base import PortablePart
+from hashbench.models.text.base import PortablePart
 
 
 class WordKeys(Coder):
@@ -18,7 +18,7 @@ class WordKeys(Coder):
 
     def portable(self) -> PortablePart:
         """Nothing but MD5."""
-        return PortablePart("word_bytes", "word_keys", {}, needs=("md5", "splitmix", "murmur"))
+        return PortablePart("word_bytes", "word_keys", {}, needs=("hashing",))
 
     def encode_utf8(self, blob: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Packed strings -> codes (n, 1) int64."""

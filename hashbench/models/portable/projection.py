@@ -12,8 +12,8 @@ from array import array
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from hashbench.models.portable.hashing import ALL_64, GAMMA_64, MIX_FIRST, MIX_SECOND
 from hashbench.models.portable.letters import lowering
-from hashbench.models.portable.splitmix import ALL_64, GAMMA_64, MIX_FIRST, MIX_SECOND
 
 
 def word_features(word: str, longest: int) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Codes made of the bytes of a word: their ids, hashed n-grams of them, or one number for all."""
+"""Codes made of the bytes of a word: their ids, hashed n-grams of them, one number for all, or rows that it chooses."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from hashbench.models.portable.murmur import signed_row
-from hashbench.models.portable.splitmix import ALL_64
+from hashbench.models.portable.hashing import ALL_64, GAMMA_64, mix64, signed_row
 
 
 def word_bytes(values: Mapping[str, Any], read: Callable[[str], str]) -> Callable[[str], list[int]]:
@@ -51,5 +50,25 @@ def word_keys(values: Mapping[str, Any], read: Callable[[str], str]) -> Callable
     def encode(token: str) -> list[int]:
         digest = hashlib.md5(token.encode(), usedforsecurity=False).digest()
         return [int.from_bytes(digest[:8], "little", signed=True)]
+
+    return encode
+
+
+def hash_rows(values: Mapping[str, Any], read: Callable[[str], str]) -> Callable[[str], list[int]]:
+    """A function from a token to its row of factors and its rows."""
+    buckets, count, signs = values["num_buckets"], values["hashes"], values["signs"]
+
+    def nth(key: int, i: int) -> int:
+        return mix64((key + (i + 1) * GAMMA_64) & ALL_64)
+
+    def encode(token: str) -> list[int]:
+        key = int.from_bytes(hashlib.md5(token.encode(), usedforsecurity=False).digest()[:8], "little")
+        factors = nth(key, 0) % values["factor_rows"]
+        if values["nested"]:
+            key = factors
+        rows = [nth(key, 1 + i) % buckets for i in range(count)]
+        if signs:
+            rows = [row + buckets * (nth(key, 1 + count + i) % signs) for i, row in enumerate(rows)]
+        return [factors, *rows]
 
     return encode

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from hashbench.models.portable.hashing import murmur3, murmur64a, quarter, signed_row
 from hashbench.models.portable.letters import lowering, members
-from hashbench.models.portable.murmur import murmur3, murmur64a, quarter, signed_row
 
 
 def word_features(values: Mapping[str, Any], read: Callable[[str], str]) -> Callable[[str], list[int]]:

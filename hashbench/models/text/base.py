@@ -4,11 +4,24 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hashbench.models.portable.base import PortablePart
 from hashbench.models.text.types import Interner
+
+
+@dataclass(frozen=True)
+class PortablePart:
+    """One step of a text side. `source`.py and `source`.js of this folder each have the function `entry`, which gets
+    `values` and a function that reads one of `files`, and gives the step: from a text to tokens, or from a token to
+    its code, a list of numbers."""
+
+    source: str
+    entry: str  # as Python spells it; JavaScript has it in camel case
+    values: Mapping[str, Any]  # plain JSON
+    files: Mapping[str, bytes] = field(default_factory=dict)  # tables that were fitted, by the names they ship under
+    needs: tuple[str, ...] = ()  # further sources that the source calls
 
 
 class Tokenizer(ABC):

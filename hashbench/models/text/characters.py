@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hashbench.models.portable.base import PortablePart
-from hashbench.models.text.base import Tokenizer
+from hashbench.models.text.base import PortablePart, Tokenizer
 from hashbench.models.text.types import Distinct, Interner, TokenizedTexts, distinct_of
 from hashbench.models.text.unicode import CODE_POINTS, offsets_from, well_formed
 
@@ -23,7 +22,7 @@ class CharacterTokenizer(Tokenizer):
 
     def portable(self) -> PortablePart:
         """Code points."""
-        return PortablePart("characters", "characters", {}, needs=("letters",))
+        return PortablePart("tokens", "characters", {}, needs=("letters",))
 
     def interner(self) -> CharacterInterner:
         """A counter of characters."""

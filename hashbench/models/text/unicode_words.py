@@ -13,9 +13,8 @@ import re
 from functools import lru_cache
 
 from hashbench.common.errors import InputError
-from hashbench.models.portable.base import PortablePart
-from hashbench.models.portable.words import pattern_of
-from hashbench.models.text.base import Tokenizer
+from hashbench.models.portable.tokens import pattern_of
+from hashbench.models.text.base import PortablePart, Tokenizer
 from hashbench.models.text.counting import ScanInterner
 from hashbench.models.text.shipped import case_values, unicode_values
 from hashbench.models.text.types import Interner
@@ -57,7 +56,7 @@ class UnicodeTokenizer(Tokenizer):
     def portable(self) -> PortablePart:
         """Runs of classes of characters."""
         values = {"lowercase": self.lowercase, **unicode_values(), **(case_values() if self.lowercase else {})}
-        return PortablePart("words", "words", values, needs=("letters",))
+        return PortablePart("tokens", "words", values, needs=("letters",))
 
     def interner(self) -> Interner:
         """A compiled counter of word types."""

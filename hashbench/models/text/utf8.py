@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hashbench.models.portable.base import PortablePart
-from hashbench.models.text.base import Tokenizer
+from hashbench.models.text.base import PortablePart, Tokenizer
 from hashbench.models.text.types import Distinct, Interner, TokenizedTexts, distinct_of
 from hashbench.models.text.unicode import offsets_from, well_formed
 
@@ -29,7 +28,7 @@ class ByteTokenizer(Tokenizer):
 
     def portable(self) -> PortablePart:
         """Nothing to know."""
-        return PortablePart("characters", "text_bytes", {}, needs=("letters",))
+        return PortablePart("tokens", "text_bytes", {}, needs=("letters",))
 
     def interner(self) -> ByteInterner:
         """A counter of bytes."""

@@ -15,7 +15,7 @@ import numpy as np
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 
 from hashbench.common.errors import InputError
-from hashbench.models.portable.base import PortablePart
+from hashbench.models.text.base import PortablePart
 from hashbench.models.text.normaliser import normaliser_values
 from hashbench.models.text.pieces import FILE, TRAIN, TrainablePieces, read_file, read_model
 from hashbench.models.text.unicode import in_chunks, well_formed

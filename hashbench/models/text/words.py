@@ -6,8 +6,7 @@ import re
 from typing import Any
 
 from hashbench.common.errors import InputError
-from hashbench.models.portable.base import PortablePart
-from hashbench.models.text.base import Tokenizer
+from hashbench.models.text.base import PortablePart, Tokenizer
 from hashbench.models.text.counting import ScanInterner
 from hashbench.models.text.shipped import alternatives, case_values, class_values
 from hashbench.models.text.types import DictInterner, Interner
@@ -58,7 +57,7 @@ class WordTokenizer(Tokenizer):
         else:
             return None
         values |= case_values() if self.lowercase else {}
-        return PortablePart("words", "words", values, needs=("letters",))
+        return PortablePart("tokens", "words", values, needs=("letters",))
 
     def interner(self) -> Interner:
         """A counter of word types: compiled for the named patterns, a dictionary for others."""

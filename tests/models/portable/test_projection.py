@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from hashbench.models.coders.projection import ProjectionCoder
+from hashbench.models.portable.hashing import ALL_64, mix64
 from hashbench.models.portable.projection import as_number, counted, mixed_lanes, projection, sums_of
-from hashbench.models.portable.splitmix import ALL_64, mix64
 
 # The longest is cut behind 256 characters, and has 1,534 features.
 WORDS = ["", "cat", "CAT", "^", "$", "^$", "naïve", "日本語", "🙂" * 300, "a\x00b", "x" * 255, "ab" * 2_500, "İSTANBUL"]

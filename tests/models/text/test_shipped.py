@@ -7,7 +7,7 @@ import random
 import pytest
 
 from hashbench.models.portable.letters import lowering, unpacked, without_lone_surrogates
-from hashbench.models.portable.words import words
+from hashbench.models.portable.tokens import words
 from hashbench.models.text.shipped import case_values
 from hashbench.models.text.tokenizers import make_tokenizer
 from hashbench.models.text.unicode import CODE_POINTS, well_formed

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hashbench.common.errors import InputError
-from hashbench.models.portable.words import words as portable_words
+from hashbench.models.portable.tokens import words as portable_words
 from hashbench.models.text.tokenizers import make_tokenizer
 from hashbench.models.text.unicode import CLASS_BITS, CODE_POINTS, unicode_table
 from hashbench.models.text.unicode_words import UnicodeTokenizer

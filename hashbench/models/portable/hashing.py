@@ -1,8 +1,52 @@
-"""MurmurHash of bytes: MurmurHash64A, 64 bits, and MurmurHash3 x64, 128 bits; signs by SplitMix64."""
+"""Hashes of tokens and numbers: HMAC-MD5 with its bits and rows, SplitMix64, MurmurHash64A and MurmurHash3 x64."""
 
 from __future__ import annotations
 
-from hashbench.models.portable.splitmix import ALL_64, GAMMA_64, mix64
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+
+def md5_of(key: str) -> Callable[[str], bytes]:
+    """A function from a token to the 16 bytes of its HMAC (RFC 2104) under a key."""
+    secret = key.encode()
+    if len(secret) > 64:
+        secret = hashlib.md5(secret, usedforsecurity=False).digest()
+    padded = secret.ljust(64, b"\0")
+    inner, outer = (hashlib.md5(bytes(b ^ mark for b in padded), usedforsecurity=False) for mark in (0x36, 0x5C))
+
+    def digest(token: str) -> bytes:
+        within, around = inner.copy(), outer.copy()
+        within.update(token.encode())
+        around.update(within.digest())
+        return around.digest()
+
+    return digest
+
+
+def md5_bits(values: Mapping[str, Any], read: Callable[[str], str]) -> Callable[[str], bytes]:
+    """A function from a token to 128 bits, a byte each."""
+    digest = md5_of(values["key"])
+    bits = [bytes(byte >> place & 1 for place in range(7, -1, -1)) for byte in range(256)]
+    return lambda token: b"".join([bits[byte] for byte in digest(token)])
+
+
+def md5_rows(values: Mapping[str, Any], read: Callable[[str], str]) -> Callable[[str], list[int]]:
+    """A function from a token to its row."""
+    digest = md5_of(values["key"])
+    return lambda token: [values["first_row"] + int.from_bytes(digest(token), "big") % values["num_buckets"]]
+
+
+ALL_64 = 2**64 - 1
+GAMMA_64, MIX_FIRST, MIX_SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+
+
+def mix64(z: int) -> int:
+    """SplitMix64's finaliser."""
+    z = ((z ^ (z >> 30)) * MIX_FIRST) & ALL_64
+    z = ((z ^ (z >> 27)) * MIX_SECOND) & ALL_64
+    return z ^ (z >> 31)
+
 
 A_FACTOR, A_SHIFT = 0xC6A4A7935BD1E995, 47
 FIRST_64, SECOND_64 = 0x87C37B91114253D5, 0x4CF5AD432745937F

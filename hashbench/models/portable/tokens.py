@@ -1,0 +1,65 @@
+"""Tokens: words, characters and bytes; and tokens whose code is their number.
+
+Words are runs of word characters or of others, white space apart, or all that is between white space. The tokenizer
+`unicode` also knows marks, which go with the token before them, and letters of scripts without white space, each of
+which is a token.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hashbench.models.portable.letters import lowering, unpacked, without_lone_surrogates
+
+
+def words(values: Mapping[str, Any], read: Callable[[str], str]) -> Callable[[str], list[str]]:
+    """A function from a text to its words."""
+    lower = lowering(values) if values["lowercase"] else str
+    expression = re.compile(pattern_of(values))
+    return lambda text: expression.findall(lower(without_lone_surrogates(text)))
+
+
+def pattern_of(values: Mapping[str, Any]) -> str:
+    """The words as a regular expression in which every class of characters is spelled out."""
+    if "alternatives" in values:
+        return "|".join(f"[{_characters(packed)}]{many}" for packed, many in values["alternatives"])
+    word, space = _characters(values["word"]), _characters(values["space"])
+    if "letter" in values:
+        letter, mark = _characters(values["letter"]), _characters(values["mark"])
+        return f"[{letter}][{mark}]*|[{word}{mark}]+|[^{word}{space}{letter}{mark}][^{word}{space}{letter}]*"
+    return f"[{word}]+|[^{word}{space}]+" if word else f"[^{space}]+"
+
+
+def _characters(packed: str) -> str:
+    """Packed ranges as a regular expression writes a set of characters."""
+    return "".join(f"\\U{first:08x}-\\U{end - 1:08x}" for first, end in unpacked(packed))
+
+
+def characters(values: Mapping[str, Any], read: Callable[[str], str]) -> Callable[[str], list[str]]:
+    """A function from a text to its characters."""
+    return lambda text: list(without_lone_surrogates(text))
+
+
+def codepoints(values: Mapping[str, Any], read: Callable[[str], str]) -> Callable[[str], list[int]]:
+    """A function from a character to its code point; another string has the one of `values`."""
+    return lambda token: [ord(token) if len(token) == 1 else values["other"]]
+
+
+def text_bytes(values: Mapping[str, Any], read: Callable[[str], str]) -> Callable[[str], list[str]]:
+    """A function from a text to its bytes, byte b as the character U+00b."""
+    return lambda text: list(without_lone_surrogates(text).encode().decode("latin-1"))
+
+
+def byte_rows(values: Mapping[str, Any], read: Callable[[str], str]) -> Callable[[str], list[int]]:
+    """A function from a byte to its row; another string has the row of what is unknown."""
+    first, unknown = values["first_row"], values["unknown_row"]
+    return lambda token: [first + ord(token) if len(token) == 1 and ord(token) < 256 else unknown]
+
+
+def vocabulary(values: Mapping[str, Any], read: Callable[[str], str]) -> Callable[[str], list[int]]:
+    """A function from a token to its row."""
+    rows = {token: values["first_row"] + i for i, token in enumerate(json.loads(read("rows.json")))}
+    return lambda token: [rows.get(token, values["unknown_row"])]
